@@ -79,17 +79,10 @@ class _JenaQuadReader(QuadReader):
         self.statements = 0
         self.bytes = 0
         self.empty_graphs = set()
-        self._added: list[Quad] = []
         self._on_prefix = on_prefix
-        settings: dict[str, Any] = {
-            "graph": DEFAULT_GRAPH if graph is None else graph,
-            "blank_nodes": blank_nodes,
-            "limits": limits,
-        }
-        if quoted_triples == "reify":
-            self._factory = _ReifyingLiterals(self._added, **settings)
-        else:
-            self._factory = _Literals(**settings)
+        kind = _ReifyingLiterals if quoted_triples == "reify" else _Literals
+        into = DEFAULT_GRAPH if graph is None else graph
+        self._factory = kind(graph=into, blank_nodes=blank_nodes, limits=limits)
         factory: Any = self._factory if graph is None else _OneGraph(self._factory)
         self._batches = JenaReader(src, format=format, factory=factory, limits=limits)
         self.name = self._batches.name
@@ -102,8 +95,8 @@ class _JenaQuadReader(QuadReader):
                         self._on_prefix(name, iri.value)
                 self.statements += len(batch.statements)
                 self.bytes += batch.size
-                quads = batch.statements + self._added
-                self._added.clear()
+                quads = batch.statements + self._factory.added
+                self._factory.added.clear()
                 self._factory.begin_frame()
                 yield quads
 

@@ -24,10 +24,9 @@ from pyoxigraph import (
 
 from ..codec import plain_lines
 from ..codec.text.plain import IRI, NODE
-from ..errors import TermError
 from ..reserved import BOOKKEEPING_IRI
 from .canonical import canonical, canonicals
-from .rows import Row, graph_text, literal_text, text_of
+from .rows import TERMS, Row, graph_text, literal_text, text_of
 from .terms import DEFAULT_GRAPH, GraphName
 
 #: N-Triples by the graph that they are in.
@@ -240,23 +239,6 @@ def _check(term: Any) -> None:
         for part in term:
             _check(part)
     elif isinstance(term, NamedNode):
-        _check_iri(term.value)
+        TERMS.iri(term.value)
     elif isinstance(term, Literal):
-        if term.language is None:
-            _check_iri(term.datatype.value)
-        else:
-            _check_language(term.language)
-
-
-def _check_language(tag: str) -> None:
-    try:
-        Literal("", language=tag)
-    except ValueError as error:
-        raise TermError(f"{tag[:200]} is not a valid language tag: {error}") from None
-
-
-def _check_iri(iri: str) -> None:
-    try:
-        NamedNode(iri)
-    except ValueError as error:
-        raise TermError(f"<{iri[:200]}> is not a valid IRI: {error}") from None
+        TERMS.literal("", term.language, None if term.language else term.datatype.value)

@@ -11,13 +11,11 @@ Long ones are :class:`Long`: of many rows with the same one, the text would have
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from pyoxigraph import (
-    BaseDirection,
     BlankNode,
     Literal,
     NamedNode,
@@ -35,7 +33,7 @@ from ..codec.text.transcoding import LONG_TERM, TermText
 from ..errors import TermError
 from ..reserved import private
 from .canonical import canonical
-from .terms import DEFAULT_GRAPH, GraphName, OxigraphFactory, describe
+from .terms import DEFAULT_GRAPH, DirectedFactory, GraphName, describe
 
 #: Subject, predicate, object and graph; the default graph is the empty string.
 Row: TypeAlias = tuple[str, str, str, str]
@@ -68,12 +66,9 @@ _ESCAPED: Final = bytes((*range(0x20), *b'"\\\x7f'))
 #: Characters of rows that are parsed together.
 _TOGETHER: Final = 1 << 20
 
-#: RDF 1.2's way to write a base direction after a language tag.
-_DIRECTION: Final = re.compile(r"(.+)--(ltr|rtl)")
-_DIRECTIONS: Final = {"ltr": BaseDirection.LTR, "rtl": BaseDirection.RTL}
-
 _PROBE: Final = NamedNode(private("probe"))
-_TERMS: Final = OxigraphFactory(blank_nodes="keep")
+#: Makes terms as a decoder has them made.
+TERMS: Final = DirectedFactory(blank_nodes="keep")
 
 
 class RowFactory:
@@ -100,12 +95,12 @@ class RowFactory:
             NamedNode(value)
         except ValueError:
             # The constructor's error has the reason.
-            return str(_TERMS.iri(value))
+            return str(TERMS.iri(value))
         text = f"<{value}>"
         return text if len(text) <= LONG_TERM else Long.of(text, NamedNode(value))
 
     def blank_node(self, label: str, /) -> str:
-        node = _TERMS.blank_node(label)
+        node = TERMS.blank_node(label)
         return Opaque.of(str(node), node)
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None, /) -> str:
@@ -113,9 +108,8 @@ class RowFactory:
         if len(text) <= LONG_TERM:
             return text
         if langtag is None:
-            return Long.of(text, canonical(_TERMS.literal(lex, None, datatype)))
-        language, direction = _language(langtag)
-        return Long.of(text, Literal(lex, language=language, direction=direction))
+            return Long.of(text, canonical(TERMS.literal(lex, None, datatype)))
+        return Long.of(text, TERMS.literal(lex, langtag, None))
 
     def _literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
         if datatype is None:
@@ -125,7 +119,7 @@ class RowFactory:
                 return f'"{lex}"^^<{datatype}>'
         elif is_canonical(lex, datatype):
             return _quoted(lex) + _type(datatype)
-        return str(canonical(_TERMS.literal(lex, None, datatype)))
+        return str(canonical(TERMS.literal(lex, None, datatype)))
 
     def quoted_triple(self, subject: str, predicate: str, object_: str, /) -> str:
         terms = (subject, predicate, object_)
@@ -206,21 +200,7 @@ def _tag(langtag: str) -> str:
 
     :raises TermError: Oxigraph rejects it.
     """
-    language, direction = _language(langtag)
-    return str(Literal("", language=language, direction=direction))[2:]
-
-
-@lru_cache(maxsize=1024)
-def _language(langtag: str) -> tuple[str | None, BaseDirection | None]:
-    """The language of a tag, and the base direction that it may have.
-
-    :raises TermError: Oxigraph rejects it.
-    """
-    direction = None
-    if found := _DIRECTION.fullmatch(langtag):
-        langtag = found[1]
-        direction = _DIRECTIONS[found[2]]
-    return _TERMS.literal("", langtag, None).language, direction
+    return str(TERMS.literal("", langtag, None))[2:]
 
 
 @lru_cache(maxsize=1024)
@@ -229,7 +209,7 @@ def _type(datatype: str) -> str:
 
     :raises TermError: Oxigraph rejects it.
     """
-    return str(_TERMS.literal("", None, datatype))[2:]
+    return str(TERMS.literal("", None, datatype))[2:]
 
 
 def _check(terms: tuple[str, ...], where: str) -> None:

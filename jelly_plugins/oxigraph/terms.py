@@ -210,6 +210,8 @@ class QuadFactory(OxigraphFactory):
         self._place: tuple[Any, ...] = () if graph == DEFAULT_GRAPH else (graph,)
         self._limits = limits
         self._copied = 0
+        #: Quads that were made besides the statements of a frame, such as those of reifiers.
+        self.added: list[Quad] = []
         #: Whether an IRI was made that no graph may have.
         self.may_have_reserved = False
         #: Long terms that the next statement may have, by their identity, with their length: those

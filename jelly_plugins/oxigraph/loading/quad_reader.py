@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from pyoxigraph import BlankNode, NamedNode, Quad
 
@@ -79,19 +79,11 @@ class QuadReader:
         self._checked = self._frames.peek_options() if graph is not None else None
         check_target(self._frames, self._checked, graph)
         into = DEFAULT_GRAPH if graph is None else graph
-        self._added: list[Quad] = []
+        kind = ReifyingFactory if quoted_triples == "reify" else QuadFactory
         self._factory: QuadFactory
 
         def factory() -> QuadFactory:
-            settings: dict[str, Any] = {
-                "graph": into,
-                "blank_nodes": blank_nodes,
-                "limits": limits,
-            }
-            if quoted_triples == "reify":
-                self._factory = ReifyingFactory(self._added, **settings)
-            else:
-                self._factory = QuadFactory(**settings)
+            self._factory = kind(graph=into, blank_nodes=blank_nodes, limits=limits)
             return self._factory
 
         self._reader: AnyFrameReader = FrameReader(
@@ -120,9 +112,8 @@ class QuadReader:
                 self.empty_graphs.update(
                     graph for graph in frame.empty_graphs if graph != DEFAULT_GRAPH
                 )
-                if self._added:
-                    quads += self._added
-                    self._added.clear()
+                quads += self._factory.added
+                self._factory.added.clear()
                 # The next frame is decoded after this.
                 self._factory.begin_frame()
                 yield quads

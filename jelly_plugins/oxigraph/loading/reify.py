@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from pyoxigraph import BlankNode, NamedNode, Quad, Triple
+from pyoxigraph import BlankNode, NamedNode, Triple
 
 from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, Limits
@@ -42,20 +42,12 @@ class ReifyingFactory(QuadFactory):
     """Makes quads of the statements, and more quads for the reifiers that they need.
 
     A quoted triple has one reifier in the whole stream, stated in each graph that uses it.
-
-    :param added: gets the quads that state what reifiers reify.
     """
 
     def __init__(
-        self,
-        added: list[Quad],
-        *,
-        graph: GraphName,
-        blank_nodes: BlankNodes,
-        limits: Limits = DEFAULT_LIMITS,
+        self, *, graph: GraphName, blank_nodes: BlankNodes, limits: Limits = DEFAULT_LIMITS
     ) -> None:
         super().__init__(graph=graph, blank_nodes=blank_nodes, limits=limits)
-        self._added = added
         self._reifier = Fresh(_FIXED_KEY if blank_nodes == "keep" else None)
 
     def quoted_triple(self, subject: Any, predicate: Any, object_: Any) -> Any:
@@ -85,5 +77,5 @@ class ReifyingFactory(QuadFactory):
     def _reify(self, quoted: _Quoted, graph: Any) -> BlankNode:
         term = self._triple_term(quoted, graph)
         reifier = self._reifier(str(term))
-        self._added.append(make_quad((reifier, RDF_REIFIES, term, graph)))
+        self.added.append(make_quad((reifier, RDF_REIFIES, term, graph)))
         return reifier

@@ -186,27 +186,54 @@ def encode(
     :raises JellyError: the graph cannot be written with these options.
     """
     parts = parts_of(graph)
-    if options is None:
-        options = flat_options(graph, parts)
-    declared = namespaces_of(graph, namespaces)
-    terms = EncoderTerms()
-    if options.grouped:
-        return encode_frames(
-            _elements(parts, options, declared, terms),
-            options=options,
-            describe=terms.describe,
-            namespaces=bool(declared),
-            limits=limits,
-        )
-    encoder = Encoder(
-        options,
-        terms.describe,
-        namespaces=bool(declared),
+    return _encode(
+        parts,
+        options or flat_options(graph, parts),
+        namespaces_of(graph, namespaces),
         frame_rows=frame_rows,
         frame_bytes=frame_bytes,
         limits=limits,
     )
-    return _encode_flat(encoder, fit(parts, options), declared, terms)
+
+
+def _encode(
+    parts: Iterable[Part],
+    options: StreamOptions,
+    namespaces: list[tuple[str, URIRef]],
+    *,
+    limits: Limits,
+    **settings: int,
+) -> Iterator[bytes]:
+    terms = EncoderTerms()
+    if options.grouped:
+        return encode_frames(
+            _elements(parts, options, namespaces, terms),
+            options=options,
+            describe=terms.describe,
+            namespaces=bool(namespaces),
+            limits=limits,
+        )
+    encoder = Encoder(
+        options, terms.describe, namespaces=bool(namespaces), limits=limits, **settings
+    )
+    return _flat_frames(encoder, fit(parts, options), namespaces, terms)
+
+
+def _flat_frames(
+    encoder: Encoder,
+    parts: Iterable[Part],
+    namespaces: list[tuple[str, URIRef]],
+    terms: EncoderTerms,
+) -> Iterator[bytes]:
+    physical_type = encoder.options.physical_type
+    for name, iri in namespaces:
+        encoder.add_namespace(name, str(iri))
+    for part in parts:
+        if physical_type is PhysicalType.GRAPHS:
+            encoder.start_graph(terms.term(part.name))
+        for batch in part.batches(physical_type, terms):
+            yield from encoder.add(batch)
+    yield from encoder.finish()
 
 
 def fit(parts: Iterable[Part], options: StreamOptions) -> Iterator[Part]:
@@ -221,23 +248,6 @@ def fit(parts: Iterable[Part], options: StreamOptions) -> Iterator[Part]:
         # The default graph always exists, empty or not; naming it has no effect.
         if named or not part.empty:
             yield part
-
-
-def _encode_flat(
-    encoder: Encoder,
-    parts: Iterable[Part],
-    namespaces: Iterable[tuple[str, URIRef]],
-    terms: EncoderTerms,
-) -> Iterator[bytes]:
-    physical_type = encoder.options.physical_type
-    for name, iri in namespaces:
-        encoder.add_namespace(name, str(iri))
-    for part in parts:
-        if physical_type is PhysicalType.GRAPHS:
-            encoder.start_graph(terms.term(part.name))
-        for batch in part.batches(physical_type, terms):
-            yield from encoder.add(batch)
-    yield from encoder.finish()
 
 
 def _elements(
@@ -313,17 +323,15 @@ def dump(
             frame_bytes=frame_bytes,
             limits=limits,
         )
-    write_delimited(
-        encode(
-            graph,
-            options=options,
-            namespaces=namespaces,
-            frame_rows=frame_rows,
-            frame_bytes=frame_bytes,
-            limits=limits,
-        ),
-        dst,
+    frames = _encode(
+        parts,
+        options,
+        namespaces_of(graph, namespaces),
+        frame_rows=frame_rows,
+        frame_bytes=frame_bytes,
+        limits=limits,
     )
+    write_delimited(frames, dst)
     return sum(len(part.graph) for part in parts)
 
 
