@@ -25,7 +25,7 @@ from .settings import (
     Frames,
     Given,
 )
-from .to_jelly import frames_of, lines_to_jelly, several_to_jelly, statements_to_jelly
+from .to_jelly import frames_of, several_to_jelly, statements_to_jelly, text_to_jelly
 from .to_jena import any_prefixes, rows_of, to_jena
 from .to_text import jelly_to_lines, jena_to_lines, statements_to_text
 from .transcode import jelly_to_jelly
@@ -120,8 +120,8 @@ _Way: TypeAlias = Callable[
 #: formats.
 _WAYS: Final[dict[FormatKind | None, tuple[_Way, _Way, _Way, _Way]]] = {
     FormatKind.JELLY: (jelly_to_jelly, jelly_to_lines, statements_to_text, to_jena),
-    FormatKind.LINES: (lines_to_jelly, _through_rows, _through_rows, to_jena),
-    FormatKind.TEXT: (statements_to_jelly, _through_rows, _through_rows, to_jena),
+    FormatKind.LINES: (text_to_jelly, _through_rows, _through_rows, to_jena),
+    FormatKind.TEXT: (text_to_jelly, _through_rows, _through_rows, to_jena),
     FormatKind.JENA: (statements_to_jelly, jena_to_lines, statements_to_text, to_jena),
     None: (several_to_jelly, _through_rows, _through_rows, to_jena),
 }

@@ -1,8 +1,8 @@
-"""Reading sources of any format, one or several.
+"""Reading sources of any format, one or several, in flat memory.
 
-N-Triples and N-Quads are read by our own codec, which keeps every term to the letter, and so are
-Jelly, RDF Thrift and RDF Protobuf; the others by pyoxigraph. All work statement by statement, in
-flat memory.
+N-Triples, N-Quads, Jelly, RDF Thrift and RDF Protobuf are read by our own codec, which keeps every
+term to the letter. pyoxigraph parses the other formats and writes them as N-Quads, without a Python
+object for any term, and the codec reads that.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ from ..codec import (
     AnyFrame,
     BlankNode,
     Frame,
-    GenericFactory,
     Iri,
     Kind,
     Limits,
-    Literal,
     Quad,
     Statement,
     TermFactory,
@@ -50,6 +48,9 @@ from .xml import guarded, with_line_feeds, with_root
 
 #: Terms that a reader remembers; a cache that reaches this many starts afresh.
 _CACHE_ENTRIES: Final = 1 << 16
+#: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
+#: an IRI that is nearly as long as the text before them.
+_BATCH: Final = 32
 
 
 #: The position in pyoxigraph's messages, which our errors have separately.
@@ -65,6 +66,9 @@ _NEED_BASE: Final = ": relative IRIs need a base (--base)"
 #: as JSON-LD requires. Under this base they are included, and are rejected here.
 NO_BASE: Final = "x-jelly-plugins-no-base://x/"
 _NO_BASE_SCHEME: Final = NO_BASE.partition("/")[0]
+
+#: IRIs in N-Quads; strings are skipped.
+_IRI: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|<([^>]*+)>')
 
 #: A closing tag after the end of an RDF/XML document. pyoxigraph accepts a document that ends
 #: inside an element; with the tag, it reports which closing tag it expects, or that it expects
@@ -112,9 +116,12 @@ class TextReader(Closing):
     :param directions: whether language-tagged strings may have a base direction. It becomes part of
         the language tag, as in ``en--ltr``. Jelly itself has none.
     :param dialect: which triples may be terms in N-Triples and N-Quads.
-    :param limits: the limits on N-Triples and N-Quads; of RDF/XML, ``frame_bytes`` bounds the bytes
-        between two statements.
+    :param limits: the limits on statements; of RDF/XML, ``frame_bytes`` bounds the bytes between
+        two statements.
     :raises JellyError: while iterating: the text is malformed; the message has the line.
+
+    :ivar name: the source's name, as errors have it.
+    :ivar dialect: which triples may be terms in :meth:`lines`.
 
     >>> list(TextReader(b"<urn:s> a <urn:o> .", Format.TURTLE))[0].object
     Iri(value='urn:o')
@@ -132,55 +139,75 @@ class TextReader(Closing):
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._input = Input(src)
+        self.name = self._input.name
+        self._format = format
+        self._parsed = format.kind is FormatKind.TEXT
+        self.dialect = Dialect.RDF_1_2 if self._parsed else dialect
+        self._base = base
+        self._generalized = generalized
+        self._directions = directions
+        self._limits = limits
         self._parser: Any = None
+        self._declared: dict[str, str] = {}
+        self._failed: JellyError | None = None
         #: Bytes that the parser has read since it gave a statement.
         self._without_statement = 0
-        if format.kind is FormatKind.LINES:
-            parse = parse_nquads if format.has_graphs else parse_ntriples
-            self._statements: Iterator[Statement] = parse(
-                without_mark(self._input.pieces()),
-                dialect=dialect,
-                generalized=generalized,
-                base_directions=directions,
-                limits=limits,
-            )
-        else:
-            terms = TermConverter(_BasedFactory(), limits, directions=directions).terms
-            self._statements = self._parse(format, base, terms, limits)
 
-    @property
-    def name(self) -> str:
-        """The source's name, as errors have it."""
-        return self._input.name
+    def lines(self) -> Iterator[bytes]:
+        """The text as N-Triples, or as N-Quads if the format has graphs, in chunks, once.
 
-    @property
-    def prefixes(self) -> dict[str, str]:
-        """Prefixes that the text has declared so far, IRI by name."""
+        :raises JellyError: the text is malformed; with line and column.
+        """
+        pieces = without_mark(self._input.pieces())
+        try:
+            yield from gathered(self._parse(pieces)) if self._parsed else pieces
+        except JellyError as error:
+            self._failed = error.locate(source=self.name)
+            raise
+
+    def located(self, error: JellyError) -> JellyError:
+        """An error of what reads :meth:`lines`, as one of the source."""
+        if self._parsed and error is not self._failed and isinstance(error, TextError):
+            # These lines exist only here.
+            error.line = error.column = None
+        return error.locate(source=self.name)
+
+    def new_prefixes(self) -> dict[str, str]:
+        """Prefixes that the text has declared since the last call, IRI by name."""
         declared = {} if self._parser is None else dict(self._parser.prefixes)
-        return {name: iri for name, iri in declared.items() if not iri.startswith(_NO_BASE_SCHEME)}
+        new = {
+            name: iri
+            for name, iri in declared.items()
+            if self._declared.get(name) != iri and not iri.startswith(_NO_BASE_SCHEME)
+        }
+        self._declared |= new
+        return new
 
     def __iter__(self) -> Iterator[Statement]:
+        parse = parse_nquads if self._format.has_graphs else parse_ntriples
         try:
-            yield from self._statements
+            yield from parse(
+                self.lines(),
+                dialect=self.dialect,
+                generalized=self._generalized,
+                base_directions=self._directions,
+                limits=self._limits,
+            )
         except JellyError as error:
-            error.locate(source=self.name)
-            raise
+            raise self.located(error) from error.__cause__
 
     def frames(self, *, prefixes: bool) -> Iterator[AnyFrame]:
         """The statements in batches.
 
         :param prefixes: whether a batch has the prefixes that were declared since the one before.
         """
-        declared: dict[str, str] = {}
         statements = iter(self)
         number = 0
         batch = None
         # The last batch has only prefixes.
         while batch is None or batch:
             batch = list(islice(statements, BATCH))
-            found = self.prefixes if prefixes else {}
-            new = {name: iri for name, iri in found.items() if declared.get(name) != iri}
-            declared |= new
+            new = self.new_prefixes() if prefixes else {}
             yield Frame(number, batch, [(name, Iri(iri)) for name, iri in new.items()])
             number += 1
 
@@ -188,54 +215,149 @@ class TextReader(Closing):
         """Close the source, if it was opened here."""
         self._input.close()
 
-    def _parse(
-        self, name: Format, base: str | None, terms: Any, limits: Limits
-    ) -> Iterator[Statement]:
-        make: Any = Quad._make if name.has_graphs else Triple._make
-        width = 4 if name.has_graphs else 3
-        pieces = without_mark(self._input.pieces())
-        if name is Format.RDF_XML:
-            pieces = self._bounded(with_root(guarded(with_line_feeds(pieces))), limits)
+    def _parse(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        form = self._format
+        base = self._base
+        if form is Format.RDF_XML:
+            pieces = self._bounded(with_root(guarded(with_line_feeds(pieces))))
             pieces = chain(pieces, [2 * _AFTER_END.encode()])
-        elif name is Format.JSON_LD:
+        elif form is Format.JSON_LD:
             pieces = with_bounded_json(pieces)
+            base = base or NO_BASE
         guard = TurtleGuard()
         # The guard knows what the parser has read of what it was given: nothing is read ahead.
         source: Any = (
             PieceFile(guard.chunks(pieces))
-            if name in (Format.TURTLE, Format.TRIG)
+            if form in (Format.TURTLE, Format.TRIG)
             else io.BufferedReader(PieceFile(pieces), PIECE)
         )
-        try:
-            self._parser = pyoxigraph_module().parse(
-                source,
-                format=rdf_format(name),
-                base_iri=NO_BASE if base is None and name is Format.JSON_LD else base,
-            )
-            for quad in self._parser:
-                self._without_statement = 0
-                guard.given()
-                yield make(terms(tuple(quad)[:width]))
-        except JellyError:
-            raise
-        except SyntaxError as error:
-            if _WHOLE.search(error.msg or ""):
-                return
-            raise parser_error(error) from error
-        except PARSER_ERRORS as error:
-            raise parser_error(error) from error
 
-    def _bounded(self, pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
+        def note(_: object) -> bool:
+            self._without_statement = 0
+            guard.given()
+            return False
+
+        self._parser = parser_of(source, rdf_format(form), base)
+        try:
+            for lines in parsed(self._parser, batch=_BATCH, ends_batch=note):
+                if base is NO_BASE:
+                    check_base(lines)
+                yield lines
+        except TextError as error:
+            if not _WHOLE.search(error.message):
+                raise
+
+    def _bounded(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Chunks of a text whose parser holds a token of any length in memory.
 
         :raises LimitError: too many of them have no statement.
         """
         for piece in pieces:
             self._without_statement += len(piece)
-            if self._without_statement > limits.frame_bytes:
+            if self._without_statement > self._limits.frame_bytes:
                 what = "the number of bytes without a statement"
-                raise over(limits, "frame_bytes", self._without_statement, what)
+                raise over(self._limits, "frame_bytes", self._without_statement, what)
             yield piece
+
+
+def text_reader(
+    given: Given,
+    settings: ConversionSettings,
+    *,
+    generalized: bool = False,
+    directions: bool = False,
+) -> TextReader:
+    """A reader of RDF text with the settings of a conversion."""
+    return TextReader(
+        *given,
+        base=settings.base,
+        generalized=generalized,
+        directions=directions,
+        dialect=settings.dialect,
+        limits=settings.limits,
+    )
+
+
+def parser_of(data: Any, format_: Any, base: str | None) -> Any:
+    """pyoxigraph's parser of a text.
+
+    :param data: bytes or a file.
+    :param format_: pyoxigraph's name of its syntax.
+    :raises JellyError: the base is not an absolute IRI.
+    """
+    try:
+        return pyoxigraph_module().parse(data, format=format_, base_iri=base)
+    except PARSER_ERRORS as error:
+        raise parser_error(error) from error
+
+
+def parsed(
+    parser: Iterable[Any],
+    *,
+    batch: int,
+    first_line: int | None = None,
+    ends_batch: Callable[[Any], bool] | None = None,
+) -> Iterator[bytes]:
+    """What pyoxigraph parses, as lines of N-Quads in chunks.
+
+    :param batch: number of statements that may be held at once.
+    :param first_line: of the text that is parsed, where that is a part of a source.
+    :param ends_batch: called for each statement: whether to yield the text so far after it.
+    :raises JellyError: the text is malformed; what comes before the error is yielded first.
+    """
+    pyoxigraph = pyoxigraph_module()
+    nquads = pyoxigraph.RdfFormat.N_QUADS
+    failed: list[JellyError] = []
+
+    def until_error() -> Iterator[Any]:
+        try:
+            yield from parser
+        except PARSER_ERRORS as error:
+            failed.append(parser_error(error, first_line=first_line))
+            failed[0].__cause__ = error
+
+    statements = until_error()
+    while found := _batch(statements, batch, ends_batch):
+        yield pyoxigraph.serialize(found, format=nquads)
+    if failed:
+        raise failed[0]
+
+
+def _batch(
+    statements: Iterator[Any], size: int, ends_batch: Callable[[Any], bool] | None
+) -> list[Any]:
+    if ends_batch is None:
+        return list(islice(statements, size))
+    batch = []
+    for statement in islice(statements, size):
+        batch.append(statement)
+        if ends_batch(statement):
+            break
+    return batch
+
+
+def gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Chunks joined as they arrive; an empty one means that the next may take a while.
+
+    The text before an error is yielded before it.
+    """
+    waiting: list[bytes] = []
+    size = 0
+    try:
+        for piece in pieces:
+            if piece:
+                waiting.append(piece)
+                size += len(piece)
+            if waiting and (not piece or size >= PIECE):
+                yield b"".join(waiting)
+                waiting.clear()
+                size = 0
+    except JellyError:
+        if waiting:
+            yield b"".join(waiting)
+        raise
+    if waiting:
+        yield b"".join(waiting)
 
 
 def read_sources(
@@ -273,14 +395,8 @@ def read_sources(
                 limits=settings.limits,
             )
         else:
-            reader = TextReader(
-                src,
-                form,
-                base=settings.base,
-                generalized=generalized,
-                directions=directions,
-                dialect=settings.dialect,
-                limits=settings.limits,
+            reader = text_reader(
+                Given(src, form), settings, generalized=generalized, directions=directions
             )
         with reader:
             name = reader.name
@@ -351,15 +467,16 @@ def _message_of(error: SyntaxError) -> str:
     return f"{message}{_NEED_BASE}" if _RELATIVE.search(message) else message
 
 
-def check_base(iri: str) -> str:
-    """An IRI of a JSON-LD document that was parsed with :data:`NO_BASE`.
+def check_base(lines: bytes) -> None:
+    """Check N-Quads of a JSON-LD document that was parsed with :data:`NO_BASE`.
 
-    :raises TextError: it is relative.
+    :raises TextError: an IRI is relative.
     """
-    if iri.startswith(_NO_BASE_SCHEME):
-        reference = iri.removeprefix(NO_BASE).removeprefix(_NO_BASE_SCHEME)
-        raise TextError(f"the IRI <{reference}> is relative{_NEED_BASE}")
-    return iri
+    if _NO_BASE_SCHEME.encode() in lines:
+        for iri in map(bytes.decode, _IRI.findall(lines)):
+            if iri.startswith(_NO_BASE_SCHEME):
+                reference = iri.removeprefix(NO_BASE).removeprefix(_NO_BASE_SCHEME)
+                raise TextError(f"the IRI <{reference}> is relative{_NEED_BASE}")
 
 
 class TermConverter:
@@ -408,18 +525,6 @@ class TermConverter:
                 self._cache.clear()
             self._cache[term] = made
         return made
-
-
-class _BasedFactory(GenericFactory):
-    """Generic terms whose IRIs are not relative."""
-
-    def iri(self, value: str, /) -> Iri:
-        return Iri(check_base(value))
-
-    def literal(
-        self, lex: str, langtag: str | None = None, datatype: str | None = None, /
-    ) -> Literal:
-        return Literal(lex, langtag, datatype and check_base(datatype))
 
 
 class PieceFile(io.RawIOBase):

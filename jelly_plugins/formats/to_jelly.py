@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -19,33 +20,33 @@ from ..codec import (
 )
 from ..errors import JellyError, StatementError, TextError
 from ..io.sinks import Destination, is_replaceable
-from ..io.sources import Input, rewinder, without_mark
+from ..io.sources import rewinder
 from ..io.streams import FrameReader, write_bare, write_delimited
-from .names import Format, FormatKind
-from .reading import read_sources
+from .names import Format
+from .reading import read_sources, text_reader
 from .settings import Conversion, ConversionSettings, Given, Namespaces
 from .transcode import fitted, jelly_to_jelly
 
 
-def lines_to_jelly(
+def text_to_jelly(
     given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
 ) -> Conversion:
-    """Write N-Triples or N-Quads as Jelly.
+    """Write RDF text as Jelly.
 
     :raises StatementError: a quoted triple was not declared, see :func:`_write`.
     """
     options = _options(given, settings)
-    # The text encoder reads the format that goes with its physical type.
+    # The text encoder reads triples or quads, as its physical type is.
     if (options.physical_type is not PhysicalType.TRIPLES) is not given[0].format.has_graphs:
         return statements_to_jelly(given, dst, target, settings)
-    return _write(given, dst, settings, options, _encode_lines)
+    return _write(given, dst, settings, options, _encode_text)
 
 
 def statements_to_jelly(
     given: Sequence[Given], dst: Destination, _target: Format, settings: ConversionSettings
 ) -> Conversion:
     """Write sources of any formats as one Jelly stream, statement by statement; see
-    :func:`lines_to_jelly`."""
+    :func:`text_to_jelly`."""
     return _write(given, dst, settings, _options(given, settings), _encode_statements)
 
 
@@ -60,7 +61,7 @@ def several_to_jelly(
 def frames_of(given: Given, settings: ConversionSettings) -> Generator[bytes]:
     """A source of any format but Jelly as the frames of a stream that declares quoted triples."""
     options = replace(_options([given], settings), rdf_star=True)
-    encode = _encode_lines if given.format.kind is FormatKind.LINES else _encode_statements
+    encode = _encode_statements if given.format.is_jena else _encode_text
     return encode([given], settings, options, _Progress())
 
 
@@ -136,21 +137,16 @@ def _encode_statements(
     progress: _Progress,
 ) -> Generator[bytes]:
     encoder = Encoder(options, **settings.encoding)
-    # Prefixes of the sources that are declared, and those that were not of use yet.
-    declared: dict[str, str] = {}
-    waiting: dict[str, str] = {}
+    prefixes = _Prefixes(settings.namespaces)
     generalized = options.generalized_statements
     sources = read_sources(given, settings, generalized=generalized, directions=False)
     with closing(sources) as found:
         for source, frame in found:
             statements = fitted(frame.statements, options.physical_type, source)
-            if settings.namespaces and (frame.namespaces or waiting):
-                for name, iri in frame.namespaces:
-                    if declared.get(name) != iri.value:
-                        waiting[name] = iri.value
-                for name, value in _to_declare(waiting, statements, settings.namespaces).items():
-                    declared[name] = waiting.pop(name)
-                    encoder.add_namespace(name, value)
+            new = {name: iri.value for name, iri in frame.namespaces}
+            is_used = partial(_begins_one, cache(partial(iris_of, statements)))
+            for name, value in prefixes.due(new, is_used).items():
+                encoder.add_namespace(name, value)
             try:
                 frames = encoder.add(statements)
             except JellyError as error:
@@ -164,44 +160,80 @@ def _encode_statements(
     yield from encoder.finish()
 
 
-def _to_declare(
-    prefixes: dict[str, str], statements: list[Any], wanted: Namespaces
-) -> dict[str, str]:
-    """The prefixes to declare before statements: all, or those that they use."""
-    if wanted != "used":
-        return prefixes.copy()
-    used = tuple(iris_of(statements))
-    return {k: iri for k, iri in prefixes.items() if any(each.startswith(iri) for each in used)}
+def _begins_one(iris: Callable[[], set[str]], start: str) -> bool:
+    return any(iri.startswith(start) for iri in iris())
 
 
-def _encode_lines(
+class _Prefixes:
+    """The prefixes of sources, until they are declared.
+
+    :param wanted: which of them to declare.
+    """
+
+    def __init__(self, wanted: Namespaces) -> None:
+        self._wanted = wanted
+        self._declared: dict[str, str] = {}
+        self._waiting: dict[str, str] = {}
+
+    def due(self, new: dict[str, str], is_used: Callable[[str], bool]) -> dict[str, str]:
+        """The prefixes to declare before statements.
+
+        :param new: those that the source has declared since the last call, IRI by name.
+        :param is_used: whether an IRI of the statements begins with the given one.
+        """
+        if not self._wanted:
+            return {}
+        for name, iri in new.items():
+            if self._declared.get(name) != iri:
+                self._waiting[name] = iri
+        found = {
+            name: iri
+            for name, iri in self._waiting.items()
+            if self._wanted != "used" or is_used(iri)
+        }
+        self._declared |= found
+        for name in found:
+            del self._waiting[name]
+        return found
+
+
+def _encode_text(
     given: Sequence[Given],
     settings: ConversionSettings,
     options: StreamOptions,
     progress: _Progress,
 ) -> Generator[bytes]:
-    """Encode lines without terms in between."""
-    encoder = TextEncoder(
-        options,
-        dialect=settings.dialect,
-        generalized=options.generalized_statements,
-        **settings.encoding,
-    )
-    with Input(given[0].source) as source:
+    """Encode text without terms in between."""
+    prefixes = _Prefixes(settings.namespaces)
+    with text_reader(given[0], settings) as text:
+        encoder = TextEncoder(
+            options,
+            dialect=text.dialect,
+            generalized=options.generalized_statements,
+            **settings.encoding,
+        )
+
+        def declare(lines: bytes) -> None:
+            if settings.namespaces:
+                new = text.new_prefixes()
+                for name, iri in prefixes.due(new, lambda iri: f"<{iri}".encode() in lines).items():
+                    encoder.add_namespace(name, iri)
+
         try:
-            for piece in without_mark(source.pieces()):
-                frames = encoder.feed(piece)
+            for lines in text.lines():
+                declare(lines)
+                frames = encoder.feed(lines)
                 progress.started = progress.started or bool(frames)
                 yield from frames
+            declare(b"")
             yield from encoder.finish()
         except TextError as error:
-            error.locate(source=source.name)
-            raise
+            raise text.located(error) from error.__cause__
         except JellyError as error:
             # Of the errors about quoted triples, only a missing declaration is not a TextError.
             if isinstance(error, StatementError) and not options.rdf_star:
-                raise undeclared(source.name) from error
-            raise type(error)(error.message, source=source.name) from error
+                raise undeclared(text.name) from error
+            raise type(error)(error.message, source=text.name) from error
     progress.statements = encoder.statements
 
 

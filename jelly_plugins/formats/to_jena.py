@@ -14,11 +14,10 @@ from typing import Final
 from ..codec import Limits
 from ..errors import JellyError
 from ..io.sinks import Destination, open_output
-from ..io.sources import Input, without_mark
 from ..jena.codec import LineEncoder, RowEncoder
 from ..jena.names import JenaFormat
 from .names import Format, FormatKind
-from .reading import read_sources
+from .reading import read_sources, text_reader
 from .settings import Conversion, ConversionSettings, FrameCounter, Given
 
 #: More prefixes than a stream declares.
@@ -57,8 +56,8 @@ def rows_of(
     :param limits: those on the rows.
     :param counter: counts what the sources have.
     """
-    if len(given) == 1 and given[0].format.kind is FormatKind.LINES:
-        yield from _rows_of_lines(given[0], target, settings, counter)
+    if len(given) == 1 and given[0].format.kind in (FormatKind.LINES, FormatKind.TEXT):
+        yield from _rows_of_text(given[0], target, settings, limits, counter)
         return
     # Of several sources, some may be Jelly with generalized statements.
     generalized = settings.generalized or len(given) > 1
@@ -75,23 +74,45 @@ def rows_of(
             counter.count(frame)
 
 
-def _rows_of_lines(
-    given: Given, target: JenaFormat, settings: ConversionSettings, counter: FrameCounter
+def _rows_of_text(
+    given: Given,
+    target: JenaFormat,
+    settings: ConversionSettings,
+    limits: Limits,
+    counter: FrameCounter,
 ) -> Iterator[bytes]:
-    """The rows of N-Triples or N-Quads, made without terms in between."""
-    lines = LineEncoder(
-        target,
-        quads=given.format.has_graphs,
-        dialect=settings.dialect,
-        generalized=settings.generalized,
-        limits=settings.limits,
-    )
-    with Input(given.source) as source:
+    """The rows of text, made without terms in between."""
+    with text_reader(given, settings) as text:
+        encoder = LineEncoder(
+            target,
+            quads=given.format.has_graphs,
+            dialect=text.dialect,
+            generalized=settings.generalized,
+            limits=limits,
+        )
+        #: Prefixes that the encoder has declared.
+        declared: list[bytes] = []
+
+        def declare() -> None:
+            if settings.namespaces:
+                for name, iri in text.new_prefixes().items():
+                    declared.append(encoder.rows.add_prefix(name, iri))
+
+        def lines() -> Iterator[bytes]:
+            for chunk in text.lines():
+                declare()
+                yield chunk
+
         try:
-            yield from lines.encode(without_mark(source.pieces()))
+            for rows in encoder.encode(lines()):
+                yield from declared
+                declared.clear()
+                yield rows
+            declare()
+            yield from declared
         except JellyError as error:
-            raise _as_of(source.name, error) from error
-    counter.statements = lines.statements
+            raise _as_of(text.name, text.located(error)) from error.__cause__
+    counter.statements = encoder.statements
 
 
 def _as_of(name: str, error: JellyError) -> JellyError:

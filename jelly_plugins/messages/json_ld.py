@@ -18,19 +18,23 @@ from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, LimitError, TextError
 from ..formats.depth import check_json
-from ..formats.reading import NO_BASE, check_base, pyoxigraph_module
+from ..formats.reading import (
+    NO_BASE,
+    check_base,
+    gathered,
+    parsed,
+    parser_of,
+    pyoxigraph_module,
+)
 from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER
 from .contexts import ContextLoader, dump
 from .formats import Dialect, Syntax
-from .parsing import ParsedLog, ReadSettings, batch_for, gathered, parsed
+from .parsing import ParsedLog, ReadSettings, batch_for
 
 #: An object that cannot have a context in it, whichever way that is written.
 _EMPTY: Final = re.compile(rb"\{[ \t]*+\}")
 _SPACE: Final = b" \t\r\n"
-_NO_BASE: Final = NO_BASE.partition("/")[0].encode()
-#: IRIs in N-Quads; strings are skipped.
-_IRI: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|<([^>]*+)>')
 #: Size of an IRI that may occur often in a document, and of the shortest name for one.
 _LONG_IRI: Final = 1 << 10
 _SHORTEST: Final = 4
@@ -110,10 +114,11 @@ class Documents:
             raise TextError(error.message, line=line) from None
         batch = batch_for(len(data))
         base = self._base or NO_BASE
-        for lines in parsed(data, self._format, base, batch=batch, first_line=line):
-            if self._base is None and _NO_BASE in lines:
-                for iri in _IRI.findall(lines):
-                    check_base(iri.decode())
+
+        parser = parser_of(data, self._format, base)
+        for lines in parsed(parser, batch=batch, first_line=line):
+            if base is NO_BASE:
+                check_base(lines)
             yield lines
 
 

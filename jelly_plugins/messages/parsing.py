@@ -6,18 +6,15 @@ pyoxigraph parses the statements and writes them as N-Quads, without a Python ob
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Final
 
 from ..codec import DEFAULT_LIMITS, Limits
-from ..errors import JellyError
-from ..formats.reading import PARSER_ERRORS, parser_error, pyoxigraph_module
 from .contexts import Contexts
 
 #: Statements that are written at once, at most.
-_BATCH: Final = 1 << 9
+BATCH: Final = 1 << 9
 #: Bytes that they may come to, at most, in units of the longest of their terms.
 _BATCH_BYTES: Final = 1 << 22
 
@@ -61,85 +58,4 @@ def batch_for(size: int) -> int:
     >>> batch_for(1000), batch_for(1_000_000), batch_for(1 << 30)
     (512, 4, 1)
     """
-    return max(1, min(_BATCH, _BATCH_BYTES // (size + 1)))
-
-
-def parsed(
-    data: Any,
-    format_: Any,
-    base: str | None,
-    *,
-    batch: int = _BATCH,
-    first_line: int = 1,
-    ends_batch: Callable[[Any], bool] | None = None,
-) -> Iterator[bytes]:
-    """The statements of a document as lines of N-Quads, in chunks.
-
-    :param data: bytes or a file.
-    :param format_: pyoxigraph's name of its syntax.
-    :param batch: number of statements that may be held at once.
-    :param first_line: of the document, in the log.
-    :param ends_batch: whether to yield the text so far after a statement.
-    :raises JellyError: it is malformed; the text before the error is yielded first.
-    """
-    pyoxigraph = pyoxigraph_module()
-    nquads = pyoxigraph.RdfFormat.N_QUADS
-    failed: list[JellyError] = []
-    statements = _until_error(
-        lambda: pyoxigraph.parse(data, format=format_, base_iri=base), failed, first_line
-    )
-    while found := _batch(statements, batch, ends_batch):
-        yield pyoxigraph.serialize(found, format=nquads)
-        if ends_batch is None and len(found) < batch:
-            break
-    if failed:
-        raise failed[0]
-
-
-def _batch(
-    statements: Iterator[Any], size: int, ends_batch: Callable[[Any], bool] | None
-) -> list[Any]:
-    if ends_batch is None:
-        return list(islice(statements, size))
-    batch = []
-    for statement in islice(statements, size):
-        batch.append(statement)
-        if ends_batch(statement):
-            break
-    return batch
-
-
-def _until_error(parse: Any, failed: list[JellyError], first_line: int) -> Iterator[Any]:
-    """Statements up to an error, which is put into ``failed``."""
-    try:
-        yield from parse()
-    except PARSER_ERRORS as error:
-        failed.append(parser_error(error, first_line=first_line))
-
-
-def gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Chunks joined as they arrive; an empty one means that the next may take a while.
-
-    The text before an error is yielded before it.
-    """
-    waiting: list[bytes] = []
-    size = 0
-    try:
-        for piece in pieces:
-            if piece:
-                waiting.append(piece)
-                size += len(piece)
-            if waiting and (not piece or size >= _GATHERED):
-                yield b"".join(waiting)
-                waiting.clear()
-                size = 0
-    except JellyError:
-        if waiting:
-            yield b"".join(waiting)
-        raise
-    if waiting:
-        yield b"".join(waiting)
-
-
-#: Bytes that are not gathered further.
-_GATHERED: Final = 1 << 16
+    return max(1, min(BATCH, _BATCH_BYTES // (size + 1)))

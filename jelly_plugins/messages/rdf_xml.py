@@ -17,11 +17,11 @@ from ..codec import Limits
 from ..codec.common.limits import over
 from ..codec.text.ntriples import written_label
 from ..errors import JellyError, TextError
-from ..formats.reading import pyoxigraph_module
+from ..formats.reading import gathered, parsed, parser_of, pyoxigraph_module
 from ..formats.xml import EntityGuard, with_line_feeds
 from ..io.sources import Input
 from .boundaries import DELIMITER
-from .parsing import ParsedLog, ReadSettings, batch_for, gathered, parsed
+from .parsing import ParsedLog, ReadSettings, batch_for
 from .xml_writer import NODE_IDS
 
 _QUOTED: Final = rb"\"[^\"]*+\"|'[^']*+'"
@@ -70,7 +70,8 @@ def _pieces(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterato
             guard.look(document)
             size = len(document) + guard.expanded
             batch = batch_for(size)
-            for piece in parsed(document, format_, base, batch=batch, first_line=line):
+            parser = parser_of(document, format_, base)
+            for piece in parsed(parser, batch=batch, first_line=line):
                 yield _with_labels(piece) if b"_:label-" in piece else piece
             lines.append(line)
             yield DELIMITER

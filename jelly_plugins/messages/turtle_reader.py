@@ -11,11 +11,11 @@ from typing import Any, Final
 from uuid import uuid4
 
 from ..errors import JellyError, TextError
-from ..formats.reading import PieceFile, pyoxigraph_module
+from ..formats.reading import PieceFile, parsed, parser_of, pyoxigraph_module
 from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER
 from .formats import LogFormat, Syntax
-from .parsing import ParsedLog, ReadSettings, parsed
+from .parsing import BATCH, ParsedLog, ReadSettings
 from .turtle_splitter import TurtleSplitter
 
 #: Bytes of a namespace or a base that statements are written one by one with.
@@ -35,9 +35,10 @@ def turtle_log(source: Input, syntax: Syntax, settings: ReadSettings) -> ParsedL
 def _pieces(
     source: Input, syntax: Syntax, base: str | None, splitter: TurtleSplitter, marker: bytes
 ) -> Iterator[bytes]:
-    formats = pyoxigraph_module().RdfFormat
+    pyoxigraph = pyoxigraph_module()
+    formats = pyoxigraph.RdfFormat
     format_ = formats.TRIG if syntax.format is LogFormat.TRIG else formats.TURTLE
-    node = pyoxigraph_module().NamedNode(marker[1 : marker.index(b">")].decode())
+    node = pyoxigraph.NamedNode(marker[1 : marker.index(b">")].decode())
     text = PieceFile(splitter.split(without_mark(source.pieces())))
     pieces = 0
 
@@ -51,7 +52,8 @@ def _pieces(
         return (text.is_read and quad.predicate == node) or splitter.namespace > _LONG_NAMESPACE
 
     try:
-        for piece in parsed(text, format_, base, ends_batch=ends_batch):
+        parser = parser_of(text, format_, base)
+        for piece in parsed(parser, batch=BATCH, first_line=1, ends_batch=ends_batch):
             yield piece.replace(marker, DELIMITER)
     except JellyError as error:
         found = error

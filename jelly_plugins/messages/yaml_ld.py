@@ -19,11 +19,11 @@ from typing import Any, Final
 from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, MissingExtraError, TextError
-from ..formats.reading import PieceFile
+from ..formats.reading import PieceFile, gathered
 from ..io.sources import Input
 from .boundaries import DELIMITER
 from .json_ld import Documents
-from .parsing import ParsedLog, ReadSettings, gathered
+from .parsing import ParsedLog, ReadSettings
 
 _NULL: Final = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE: Final = frozenset(("true", "True", "TRUE"))
