@@ -15,14 +15,12 @@ from contextlib import closing
 from itertools import chain, islice
 from typing import Any, Final, cast
 
-from ..backends import get_backend
 from ..codec import (
     DEFAULT_LIMITS,
     AnyFrame,
     BlankNode,
     Frame,
     Iri,
-    Kind,
     Limits,
     Quad,
     Statement,
@@ -31,9 +29,7 @@ from ..codec import (
     delimit,
 )
 from ..codec.common.limits import over
-from ..codec.common.terms import build
 from ..codec.text.ntriples import Dialect, parse_nquads, parse_ntriples
-from ..codec.text.transcoding import LONG_TERM
 from ..errors import JellyError, LimitError, MissingExtraError, SourceError, TextError
 from ..io.sources import PIECE, Closing, Input, Readable, Source, without_mark
 from ..io.streams import BATCH, GENERIC, FrameReader
@@ -46,8 +42,6 @@ from .settings import ConversionSettings, Given
 from .transcode import ScopedFactory
 from .xml import guarded, with_line_feeds, with_root
 
-#: Terms that a reader remembers; a cache that reaches this many starts afresh.
-_CACHE_ENTRIES: Final = 1 << 16
 #: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
 #: an IRI that is nearly as long as the text before them.
 _BATCH: Final = 32
@@ -477,54 +471,6 @@ def check_base(lines: bytes) -> None:
             if iri.startswith(_NO_BASE_SCHEME):
                 reference = iri.removeprefix(NO_BASE).removeprefix(_NO_BASE_SCHEME)
                 raise TextError(f"the IRI <{reference}> is relative{_NEED_BASE}")
-
-
-class TermConverter:
-    """Converts pyoxigraph's terms to a factory's, each distinct one once as far as the cache
-    reaches.
-
-    :param limits: ``nesting`` bounds quoted triples.
-    :param directions: whether language-tagged strings may have a base direction. It becomes part of
-        the language tag, as in ``en--ltr``.
-    """
-
-    def __init__(self, factory: TermFactory[Any], limits: Limits, *, directions: bool) -> None:
-        self._limits = limits
-        self._directions = directions
-        self._describe = get_backend("oxigraph").describe
-        self._cache: dict[Any, Any] = {}
-        self._makers: dict[Kind, Callable[..., Any]] = {
-            Kind.IRI: factory.iri,
-            Kind.BLANK_NODE: factory.blank_node,
-            Kind.LITERAL: factory.literal,
-            Kind.TRIPLE: factory.quoted_triple,
-            Kind.DEFAULT_GRAPH: lambda: factory.default_graph,
-        }
-
-    def terms(self, given: Iterable[Any], depth: int = 0) -> list[Any]:
-        """The terms of a statement, of a quoted triple, or of a solution, which may be None.
-
-        :raises JellyError: the factory rejects one, or quoted triples are nested too deeply.
-        """
-        if depth > self._limits.nesting:
-            raise over(self._limits, "nesting", depth, "the depth of quoted triples")
-        get = self._cache.get
-        return [None if term is None else get(term) or self._made(term, depth) for term in given]
-
-    def _made(self, term: Any, depth: int) -> Any:
-        if self._directions and getattr(term, "direction", None) is not None:
-            kind, parts = Kind.LITERAL, [term.value, f"{term.language}--{term.direction}", None]
-        else:
-            kind, *parts = self._describe(term)
-        size = sum(len(part) for part in parts if isinstance(part, str))
-        if kind is Kind.TRIPLE:
-            parts = self.terms(parts, depth + 1)
-        made = build(self._makers[kind], *parts)
-        if size <= LONG_TERM:
-            if len(self._cache) >= _CACHE_ENTRIES:
-                self._cache.clear()
-            self._cache[term] = made
-        return made
 
 
 class PieceFile(io.RawIOBase):

@@ -17,8 +17,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from ..backends import get_backend
 from ..codec import Describe, Kind, Limits, TermFactory
-from ..codec.common.limits import NESTING_CEILING
+from ..codec.common.limits import NESTING_CEILING, over
+from ..codec.common.terms import build
 from ..codec.text.checking import Checker
 from ..codec.text.lines import NAME_START
 from ..codec.text.ntriples import written_label
@@ -33,7 +35,6 @@ from ..formats.depth import with_bounded_json
 from ..formats.reading import (
     PARSER_ERRORS,
     PieceFile,
-    TermConverter,
     parser_error,
     pyoxigraph_module,
 )
@@ -259,7 +260,7 @@ class TextResults:
     ) -> None:
         self.boolean: bool | None = None
         self.variables: list[str] | None = None
-        self._terms = TermConverter(factory, limits, directions=True).terms
+        self._terms = _Terms(factory, limits).terms
         if format is ResultsFormat.JSON:
             pieces = with_bounded_json(pieces)
         self._found = parse(pieces, format)
@@ -287,3 +288,50 @@ class TextResults:
         except PARSER_ERRORS as error:
             raise parser_error(error) from error
         yield batch
+
+
+class _Terms:
+    """Converts pyoxigraph's terms to a factory's, each distinct one once as far as the cache
+    reaches.
+
+    A base direction becomes part of the language tag, as in ``en--ltr``.
+
+    :param limits: ``nesting`` bounds quoted triples.
+    """
+
+    def __init__(self, factory: TermFactory[Any], limits: Limits) -> None:
+        self._limits = limits
+        self._describe = get_backend("oxigraph").describe
+        self._cache: dict[Any, Any] = {}
+        self._makers: dict[Kind, Callable[..., Any]] = {
+            Kind.IRI: factory.iri,
+            Kind.BLANK_NODE: factory.blank_node,
+            Kind.LITERAL: factory.literal,
+            Kind.TRIPLE: factory.quoted_triple,
+            Kind.DEFAULT_GRAPH: lambda: factory.default_graph,
+        }
+
+    def terms(self, given: Iterable[Any], depth: int = 0) -> list[Any]:
+        """The terms of a statement, of a quoted triple, or of a solution, which may be None.
+
+        :raises JellyError: the factory rejects one, or quoted triples are nested too deeply.
+        """
+        if depth > self._limits.nesting:
+            raise over(self._limits, "nesting", depth, "the depth of quoted triples")
+        get = self._cache.get
+        return [None if term is None else get(term) or self._made(term, depth) for term in given]
+
+    def _made(self, term: Any, depth: int) -> Any:
+        if getattr(term, "direction", None) is not None:
+            kind, parts = Kind.LITERAL, [term.value, f"{term.language}--{term.direction}", None]
+        else:
+            kind, *parts = self._describe(term)
+        size = sum(len(part) for part in parts if isinstance(part, str))
+        if kind is Kind.TRIPLE:
+            parts = self.terms(parts, depth + 1)
+        made = build(self._makers[kind], *parts)
+        if size <= LONG_TERM:
+            if len(self._cache) >= CACHE_ENTRIES:
+                self._cache.clear()
+            self._cache[term] = made
+        return made
