@@ -1,4 +1,4 @@
-"""Packages that import their public names on first access."""
+"""What is imported on first use: public names of packages, and optional libraries."""
 
 from __future__ import annotations
 
@@ -6,6 +6,27 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
+
+
+def library(name: str, user: str, extra: str) -> Any:
+    """A library that an optional part needs, imported when that is used.
+
+    :param user: what needs it.
+    :param extra: of this package, which installs it.
+    :raises MissingExtraError: it is not installed.
+
+    >>> library("no_such_library", "this", "all")
+    Traceback (most recent call last):
+    jelly_plugins.errors.MissingExtraError: this needs a library: pip install 'jelly-plugins[all]'
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        from .errors import MissingExtraError
+
+        raise MissingExtraError(
+            f"{user} needs a library: pip install 'jelly-plugins[{extra}]'"
+        ) from None
 
 
 def attributes(

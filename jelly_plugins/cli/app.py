@@ -111,25 +111,16 @@ app = typer.Typer(
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
-        print(version_text())
-        raise typer.Exit
-
-
 @app.callback(invoke_without_command=True)
 def root(
     ctx: typer.Context,
-    _version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            help="Print the version and the kernel that runs.",
-            callback=_print_version,
-            is_eager=True,
-        ),
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and the kernel that runs.")
     ] = False,
 ) -> None:
+    if version:
+        print(version_text())
+        raise typer.Exit
     help_without_command(ctx)
 
 

@@ -202,6 +202,14 @@ def print_fields(fields: Mapping[str, object]) -> None:
         print(f"{name:<{width}}  {value}")
 
 
+def print_report(as_json: bool, value: Any, fields: Mapping[str, object]) -> None:
+    """Print JSON for programs, or names and values for people."""
+    if as_json:
+        print_json(value)
+    else:
+        print_fields(fields)
+
+
 def note(message: str) -> None:
     """Print a message on stderr that is not an error."""
     print(f"jelly: {message}", file=sys.stderr)

@@ -257,20 +257,6 @@ _NOT_FOR_RESULTS: Final = (
 )
 
 
-#: Options that are settings of the same name.
-_UNCHANGED: Final = (
-    "take_frames",
-    "frame_rows",
-    "frame_bytes",
-    "restart_every",
-    "base",
-    "concatenated",
-    "lossy",
-    "strict",
-    "delimited",
-)
-
-
 def _reject(given: Mapping[str, Any], options: Sequence[str], what: str) -> None:
     """Reject options that are given and do not go with what is converted."""
     for option in options:
@@ -303,7 +289,15 @@ def _settings(given: Mapping[str, Any], limits: Limits = DEFAULT_LIMITS) -> Conv
         blank_nodes=given["blank_nodes"].value,
         notation=Notation.RDF_1_2 if given["rdf_12"] else Notation.RDF_STAR,
         limits=settings.limits_from(given["limit"], limits),
-        **{name: given[name] for name in _UNCHANGED},
+        take_frames=given["take_frames"],
+        frame_rows=given["frame_rows"],
+        frame_bytes=given["frame_bytes"],
+        restart_every=given["restart_every"],
+        base=given["base"],
+        concatenated=given["concatenated"],
+        lossy=given["lossy"],
+        strict=given["strict"],
+        delimited=given["delimited"],
     )
 
 
@@ -382,8 +376,13 @@ def _formats(
 ) -> tuple[list[Format], Format]:
     """The formats of the sources and of the output: those that are given, or that their names have,
     or the only ones that make sense."""
-    from_, to = settings.plain_format(from_name), settings.plain_format(to_name)
-    target = to or format_of(output)
+    for name in (from_name, to_name):
+        if name in set(ResultsFormat):
+            raise WrongUsageError(f"{name} is a format of query results")
+        if name is not None and name not in set(Format):
+            raise WrongUsageError(f"{name} is a syntax of message logs: --messages")
+    from_ = from_name and Format(from_name)
+    target = Format(to_name) if to_name else format_of(output)
     if target is None:
         known = f"known are {', '.join(ENDINGS)}; --to names a format"
         console.refuse_ending(output, f"{known}; jelly patch writes logs of patches")

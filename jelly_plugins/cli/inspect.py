@@ -82,10 +82,9 @@ def _inspect_log(source: str, *, as_json: bool, **arguments: Any) -> None:
     with console.open_sources([source], "inspect") as [opened]:
         report = inspect_messages(opened, **arguments)
     per_message = report.quads_per_message
-    if as_json:
-        console.print_json(asdict(report) | {"quads_per_message": per_message})
-        return
-    console.print_fields(
+    console.print_report(
+        as_json,
+        asdict(report) | {"quads_per_message": per_message},
         {
             "source": report.source,
             "syntax": report.format,
@@ -93,7 +92,7 @@ def _inspect_log(source: str, *, as_json: bool, **arguments: Any) -> None:
             f"the largest of {report.largest:,} quads",
             "quads": f"{report.quads:,}",
             "per message": None if per_message is None else f"{per_message:.1f} quads",
-        }
+        },
     )
 
 

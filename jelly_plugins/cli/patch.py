@@ -212,10 +212,9 @@ def _replaying(log: str, follow: bool) -> Iterator[tuple[Source, Any]]:
 
 
 def _print_replayed(done: Replayed, dry_run: bool, as_json: bool) -> None:
-    if as_json:
-        console.print_json(asdict(done) | {"dry_run": dry_run})
-        return
-    console.print_fields(
+    console.print_report(
+        as_json,
+        asdict(done) | {"dry_run": dry_run},
         {
             "dry run": "nothing was changed" if dry_run else None,
             "patches": f"{done.patches:,}",
@@ -225,7 +224,7 @@ def _print_replayed(done: Replayed, dry_run: bool, as_json: bool) -> None:
             "applied before": _transactions(done.skipped) if done.skipped else None,
             "aborted": _transactions(done.aborted) if done.aborted else None,
             "position": None if done.position is None else _position_text(done.position),
-        }
+        },
     )
 
 

@@ -78,16 +78,6 @@ def log_format(name: str, given: str | None, option: str = "--from") -> LogForma
     return told
 
 
-def plain_format(name: str | None) -> Format | None:
-    """The format of a name, where no message log is meant."""
-    try:
-        return None if name is None else Format(name)
-    except ValueError:
-        if name in set(ResultsFormat):
-            raise WrongUsageError(f"{name} is a format of query results") from None
-        raise WrongUsageError(f"{name} is a syntax of message logs: --messages") from None
-
-
 #: Names of the limits.
 _LIMITS: Final = [field.name for field in fields(Limits)]
 

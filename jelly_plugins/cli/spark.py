@@ -15,7 +15,7 @@ from .console import STANDARD, WrongUsageError
 from .patch import LogTo, log_destination, log_target
 
 if TYPE_CHECKING:
-    from ..spark.sharded import Applied, Commit
+    from ..spark.sharded import Commit
     from ..spark.sharded.storage import Storage
 
 #: Versions that are listed, the newest ones; and logs, those that were applied last.
@@ -180,16 +180,11 @@ def apply(
             )
     finally:
         spark.stop()
-    if as_json:
-        console.print_json(asdict(done))
-    else:
-        _print_applied(done)
-
-
-def _print_applied(done: Applied) -> None:
     replayed = done.replayed
     position = replayed.position
-    console.print_fields(
+    console.print_report(
+        as_json,
+        asdict(done),
         {
             "version": f"{done.version:,}{'' if done.committed else ', as before'}",
             "shards": f"{done.shards:,} changed",
@@ -200,7 +195,7 @@ def _print_applied(done: Applied) -> None:
             "aborted": _transactions(replayed.aborted),
             "held back": f"{done.held_back:,} operations" if done.held_back else None,
             "position": None if position is None else f"patch {position.number:,} {position.patch}",
-        }
+        },
     )
 
 
@@ -465,18 +460,16 @@ def vacuum(
     said = _named(metadata, "--metadata")
     hours = timedelta(hours=grace)
     done = vacuum_(storage, keep=keep, grace=hours, dry_run=dry_run, metadata=said)
-    if as_json:
-        found: dict[str, Any] = asdict(done)
-        console.print_json(found | {"dry_run": dry_run})
-        return
-    console.print_fields(
+    console.print_report(
+        as_json,
+        {**asdict(done), "dry_run": dry_run},
         {
             "dry run": "nothing was removed" if dry_run else None,
             "versions": f"{len(done.versions):,}",
             "stores": f"{len(done.stores):,}",
             "on their way": f"{len(done.staged):,}",
             "freed": console.size_text(done.size),
-        }
+        },
     )
 
 
@@ -530,14 +523,13 @@ def copy(
         version=version,
         history=history,
     )
-    if as_json:
-        console.print_json(asdict(done))
-        return
-    console.print_fields(
+    console.print_report(
+        as_json,
+        asdict(done),
         {
             "version": f"{done.version:,}",
             "versions": f"{done.versions:,}",
             "stores": f"{done.stores:,}",
             "copied": console.size_text(done.size),
-        }
+        },
     )

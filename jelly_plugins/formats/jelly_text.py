@@ -12,20 +12,12 @@ from typing import Final
 
 from ..codec import Limits
 from ..codec.common.limits import over
-from ..errors import LimitError, MissingExtraError, TextError, WireError
+from ..errors import LimitError, TextError, WireError
+from ..lazy import library
 
 _OPENS_FRAME: Final = re.compile(rb"#[ \t]*frame\b", re.IGNORECASE)
 #: Bytes of text that a byte of a frame may take.
 _LONGER: Final = 16
-
-
-def _need_protobuf() -> None:
-    try:
-        import google.protobuf  # noqa: F401
-    except ImportError:
-        raise MissingExtraError(
-            "Jelly's text form needs a library: pip install 'jelly-plugins[cli]'"
-        ) from None
 
 
 def frame_text(data: bytes, index: int) -> bytes:
@@ -39,7 +31,7 @@ def frame_text(data: bytes, index: int) -> bytes:
     >>> print(frame_text(Encoder(StreamOptions(version=1)).flush(), 0).decode().splitlines()[:3])
     ['# frame 0', 'rows {', '  options {']
     """
-    _need_protobuf()
+    library("google.protobuf", "Jelly's text form", "cli")
     from google.protobuf.message import DecodeError
     from google.protobuf.text_format import MessageToString
 
@@ -93,7 +85,7 @@ def _frame(text: bytes, first: int) -> bytes:
 
     :param first: number of its first line.
     """
-    _need_protobuf()
+    library("google.protobuf", "Jelly's text form", "cli")
     from google.protobuf.text_format import Parse, ParseError
 
     from ..proto import rdf_pb2

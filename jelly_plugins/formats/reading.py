@@ -30,11 +30,12 @@ from ..codec import (
 )
 from ..codec.common.limits import over
 from ..codec.text.ntriples import Dialect, parse_nquads, parse_ntriples
-from ..errors import JellyError, LimitError, MissingExtraError, SourceError, TextError
+from ..errors import JellyError, LimitError, SourceError, TextError
 from ..io.sources import PIECE, Closing, Input, Readable, Source, without_mark
 from ..io.streams import BATCH, GENERIC, FrameReader
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader
+from ..lazy import library
 from .depth import TurtleGuard, with_bounded_json
 from .jelly_text import frames_of_text
 from .names import Format, FormatKind
@@ -77,13 +78,7 @@ def pyoxigraph_module() -> Any:
 
     :raises MissingExtraError: it is not installed.
     """
-    try:
-        import pyoxigraph
-    except ImportError:
-        raise MissingExtraError(
-            "this format needs a library: pip install 'jelly-plugins[oxigraph]'"
-        ) from None
-    return pyoxigraph
+    return library("pyoxigraph", "this format", "oxigraph")
 
 
 def rdf_format(name: Format) -> Any:

@@ -15,13 +15,14 @@ from typing import Any, Final
 
 from ..backends import get_backend
 from ..codec import AnyFrame, PhysicalType
-from ..codec.text.ntriples import Notation, StandIns
+from ..codec.text.ntriples import StandIns
 from ..codec.text.transcoding import TextFactory
 from ..errors import JellyError, TermError
 from ..io.sinks import Destination, Writable, open_output
 from ..io.streams import AnyFrameReader, FrameBytes, FrameReader, TextPieces
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaText
+from ..jena.text import LineFactory
 from .names import Format
 from .reading import pyoxigraph_module, rdf_format, read_sources
 from .settings import Conversion, ConversionSettings, FrameCounter, Given
@@ -50,13 +51,11 @@ def jelly_to_lines(
         counter.statements = pieces.statements
         return counter.conversion()
     # Each statement is checked for a named graph.
-    frames: AnyFrameReader = FrameReader(
-        source, factory=_Lines(target, settings.notation), **reading
-    )
+    lines: Any = LineFactory(TextFactory(settings.notation), graphs=target.has_graphs)
+    frames: AnyFrameReader = FrameReader(source, factory=lines, **reading)
     with frames, open_output(dst) as out:
         for frame in counter.counted(frames):
-            lines = " .\n".join(map(" ".join, frame.statements))
-            out.write(f"{lines} .\n".encode() if lines else b"")
+            out.write("".join(frame.statements).encode())
     return counter.conversion()
 
 
@@ -98,29 +97,6 @@ def statements_to_text(
     ):
         _serialize(counter.counted(frame for _, frame in frames), out, target)
     return counter.conversion()
-
-
-class _Lines(TextFactory):
-    """Makes statements of a format, each as the terms of a line."""
-
-    def __init__(self, format: Format, notation: Notation) -> None:  # noqa: A002
-        super().__init__(notation)
-        self._format = format
-
-    def quad(self, terms: tuple[str, str, str, str]) -> tuple[str, ...]:
-        if not terms[3]:
-            return terms[:3]
-        _check_graph(self._format)
-        return terms
-
-
-def _check_graph(format: Format) -> None:  # noqa: A002
-    """Reject a named graph if the format has no graphs.
-
-    :raises TermError: it has none.
-    """
-    if not format.has_graphs:
-        raise TermError(f"a quad in a named graph: {format} has no graphs, nq, trig and jsonld do")
 
 
 #: Labels of blank nodes in RDF/XML.
@@ -174,7 +150,10 @@ class _CheckedFactory:
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
         if terms[3] == self.default_graph:
             return self.triple(terms[:3])
-        _check_graph(self._format)
+        if not self._format.has_graphs:
+            raise TermError(
+                f"a quad in a named graph: {self._format} has no graphs, nq, trig and jsonld do"
+            )
         return self._made.quad(terms)
 
     def check_graph(self, name: Any) -> None:

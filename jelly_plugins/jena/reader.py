@@ -18,10 +18,17 @@ from ..codec.common.positions import GRAPH, POSITIONS, undeclared
 from ..codec.common.terms import RDF_LANG_STRING, XSD_STRING, build
 from ..errors import JellyError, LookupTableError, StatementError, TermError, TruncatedError
 from .names import JenaFormat
+from .protobuf import ProtobufWire
 from .schema import STREAM_ROW
+from .thrift import ThriftWire
 from .values import lexical_form
 from .wire import Incomplete, Wire
-from .wires import WIRES
+
+#: The wire of each encoding.
+WIRES: Final[dict[JenaFormat, Wire]] = {
+    JenaFormat.THRIFT: ThriftWire(),
+    JenaFormat.PROTOBUF: ProtobufWire(),
+}
 
 #: Rows of a batch: the limits of a frame hold for the rows of one.
 BATCH_ROWS: Final = 4096
@@ -352,4 +359,4 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-__all__ = ["BATCH_ROWS", "RowDecoder", "TermReader"]
+__all__ = ["BATCH_ROWS", "WIRES", "RowDecoder", "TermReader"]

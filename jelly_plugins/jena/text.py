@@ -47,7 +47,7 @@ class RowTextDecoder(RowDecoder):
         generalized: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        factory = _Lines(TextFactory(notation, validator), graphs)
+        factory = LineFactory(TextFactory(notation, validator), graphs=graphs)
         super().__init__(factory, format, generalized=generalized, limits=limits)
         self.graphs = graphs
         self.validator = validator
@@ -78,10 +78,13 @@ class RowTextDecoder(RowDecoder):
         return "".join(frame.statements).encode()
 
 
-class _Lines:
-    """A factory of terms as text that makes lines of statements."""
+class LineFactory:
+    """A factory of terms as text that makes lines of statements.
 
-    def __init__(self, factory: TermFactory[Any], graphs: bool) -> None:
+    :param graphs: whether named graphs are accepted; N-Triples has none.
+    """
+
+    def __init__(self, factory: TermFactory[Any], *, graphs: bool) -> None:
         self._factory = factory
         self._graphs = graphs
         self.iri = factory.iri
@@ -103,7 +106,7 @@ class _Lines:
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> str:
         written = self._factory.quad(terms)
         if len(written) == 4 and not self._graphs:
-            raise TermError("a quad is in a named graph, but the output has only triples")
+            raise TermError("a quad in a named graph: nt has no graphs, nq, trig and jsonld do")
         return f"{' '.join(written)} .\n"
 
     def check_graph(self, name: Any) -> None:

@@ -21,11 +21,6 @@ XSD_DECIMAL: Final = _XSD + "decimal"
 XSD_DOUBLE: Final = _XSD + "double"
 
 
-def integer_text(value: int) -> str:
-    """The lexical form of an integer."""
-    return str(value)
-
-
 def double_text(value: float) -> str:
     """The lexical form of a double.
 
@@ -71,7 +66,7 @@ def lexical_form(form: tuple[str, Any], limits: Limits) -> tuple[str, str]:
     """
     name, value = form
     if name == "valInteger":
-        return integer_text(value), XSD_INTEGER
+        return str(value), XSD_INTEGER
     if name == "valDouble":
         return double_text(value), XSD_DOUBLE
     return decimal_text(value["value"], value["scale"], limits), XSD_DECIMAL

@@ -17,9 +17,9 @@ from ..codec.common.positions import GRAPH, POSITIONS, undeclared
 from ..codec.common.terms import terms_of, text_of
 from ..errors import JellyError, OptionsError, StatementError, TermError
 from .names import JenaFormat
+from .reader import WIRES
 from .schema import STREAM_ROW, TERM
 from .wire import Wire, check_row_bytes
-from .wires import WIRES
 
 _CACHE_ENTRIES: Final = 1 << 16
 #: What Apache Jena has in no local name.

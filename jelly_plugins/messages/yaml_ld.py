@@ -18,9 +18,10 @@ from typing import Any, Final
 
 from ..codec import Limits
 from ..codec.common.limits import over
-from ..errors import JellyError, MissingExtraError, TextError
+from ..errors import JellyError, TextError
 from ..formats.reading import PieceFile, gathered
 from ..io.sources import Input
+from ..lazy import library
 from .boundaries import DELIMITER
 from .json_ld import Documents
 from .parsing import ParsedLog, ReadSettings
@@ -57,20 +58,6 @@ _DEPTH: Final = 256
 _VALUES: Final = 1_000_000
 
 
-def yaml_module() -> Any:
-    """The PyYAML library.
-
-    :raises MissingExtraError: it is not installed.
-    """
-    try:
-        import yaml
-    except ImportError:
-        raise MissingExtraError(
-            "YAML-LD needs a library: pip install 'jelly-plugins[messages]'"
-        ) from None
-    return yaml
-
-
 def yaml_ld_log(source: Input, settings: ReadSettings) -> ParsedLog:
     """A log in YAML-LD as one in N-Quads.
 
@@ -78,7 +65,7 @@ def yaml_ld_log(source: Input, settings: ReadSettings) -> ParsedLog:
     """
     lines: deque[int] = deque()
     # Its extra includes all that documents need.
-    yaml = yaml_module()
+    yaml = library("yaml", "YAML-LD", "messages")
     pieces = _pieces(yaml, source, Documents(settings), lines, settings.limits)
     return ParsedLog(source.name, gathered(pieces), lines)
 

@@ -31,11 +31,10 @@ from ..codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError, StatementError, TruncatedError, WireError
 from ..jena.names import JenaFormat
-from ..jena.reader import BATCH_ROWS, TermReader, is_default
+from ..jena.reader import BATCH_ROWS, WIRES, TermReader, is_default
 from ..jena.schema import PATCH_ROW
 from ..jena.streams import batches
 from ..jena.wire import Incomplete, Wire, check_row_bytes
-from ..jena.wires import WIRES
 from ..jena.writer import TermWriter
 from .text.order import OpenPatch, PatchOpening, misplaced
 from .text.writer import PatchTextWriter

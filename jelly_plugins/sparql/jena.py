@@ -14,10 +14,9 @@ from typing import Any, Final
 from ..codec import Describe, Limits, TermFactory
 from ..errors import JellyError, StatementError, TermError, TruncatedError
 from ..jena.names import JenaFormat
-from ..jena.reader import BATCH_ROWS, TermReader
+from ..jena.reader import BATCH_ROWS, WIRES, TermReader
 from ..jena.schema import RESULT, VARIABLES
 from ..jena.wire import Incomplete, Wire, check_row_bytes
-from ..jena.wires import WIRES
 from ..jena.writer import TermWriter
 
 #: A solution: a term for each variable, None where it is unbound.

@@ -9,6 +9,7 @@ References: SPARQL 1.2 Query Results XML Format; Internationalization Tag Set 2.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
@@ -59,7 +60,7 @@ class XmlResults:
         self._limits = limits
         self._factory = factory
         self._checker = Checker("SPARQL", graphs=False, quoted=True)
-        self._cache: dict[Any, Any] = {}
+        self._known = lru_cache(CACHE_ENTRIES)(self._made)
         #: Names of the elements that are open.
         self._open = [""]
         #: Elements that may occur once, and did.
@@ -216,15 +217,8 @@ class XmlResults:
         if local != "literal":
             text = text.strip(_WHITE)
         get = self._attributes.get
-        key = (local, text, get("datatype"), get(_LANGUAGE), get(_DIRECTION))
-        term = self._cache.get(key)
-        if term is None:
-            term = self._made(*key)
-            if len(text) <= LONG_TERM:
-                if len(self._cache) >= CACHE_ENTRIES:
-                    self._cache.clear()
-                self._cache[key] = term
-        return term
+        make = self._known if len(text) <= LONG_TERM else self._made
+        return make(local, text, get("datatype"), get(_LANGUAGE), get(_DIRECTION))
 
     def _made(
         self, local: str, text: str, datatype: str | None, tag: str | None, direction: str | None

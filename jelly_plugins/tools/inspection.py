@@ -14,7 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from .. import codec
-from ..codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
+from ..codec import (
+    DEFAULT_LIMITS,
+    GenericFactory,
+    Limits,
+    LogicalType,
+    PhysicalType,
+    StreamOptions,
+)
 from ..codec.rdf.decoder import opens_with_options
 from ..codec.rdf.options import logical_name
 from ..codec.rdf.rules import Row
@@ -25,36 +32,15 @@ from ..io.streams import AnyFrameReader, FrameReader
 LISTED: Final = 1000
 
 
-class _Unread:
-    """A factory that drops all terms but the IRIs of namespaces."""
+class _Unread(GenericFactory):
+    """A factory that makes no terms: each is a part of its text."""
 
-    default_graph: Final = ""
-
-    @staticmethod
-    def iri(value: str, /) -> str:
-        return value
+    iri: Any = staticmethod(str)
+    blank_node: Any = staticmethod(str)
 
     @staticmethod
-    def blank_node(label: str, /) -> str:
-        return label
-
-    @staticmethod
-    def literal(lex: str, langtag: str | None, datatype: str | None, /) -> str:  # noqa: ARG004
+    def literal(lex: str, *_: str | None) -> Any:
         return lex
-
-    @staticmethod
-    def quoted_triple(*terms: Any) -> Any:
-        return terms
-
-    @staticmethod
-    def triple(terms: tuple[Any, ...], /) -> tuple[Any, ...]:
-        return terms
-
-    quad = triple
-
-    @staticmethod
-    def check_graph(name: Any, /) -> None:
-        """Any name is valid."""
 
 
 @dataclass(slots=True, kw_only=True)

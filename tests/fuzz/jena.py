@@ -14,11 +14,10 @@ from typing import Any, Final
 
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 from jelly_plugins.jena.names import JenaFormat
-from jelly_plugins.jena.reader import RowDecoder
+from jelly_plugins.jena.reader import WIRES, RowDecoder
 from jelly_plugins.jena.schema import STREAM_ROW
 from jelly_plugins.jena.text import LineEncoder, RowTextDecoder
 from jelly_plugins.jena.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
-from jelly_plugins.jena.wires import WIRES
 from jelly_plugins.jena.writer import RowEncoder
 
 from ..shared_data import SHARED

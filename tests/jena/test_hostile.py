@@ -11,9 +11,9 @@ from jelly_plugins import Limits, TruncatedError, WireError
 from jelly_plugins.codec.common.wire import varint
 from jelly_plugins.errors import JellyError, LimitError
 from jelly_plugins.jena import JenaFormat
+from jelly_plugins.jena.reader import WIRES
 from jelly_plugins.jena.schema import TERM
 from jelly_plugins.jena.streams import batches
-from jelly_plugins.jena.wires import WIRES
 
 from .kernels import Kernel
 from .test_rows import O, P, S, literal, name_of, prefix, quad, rows, triple

@@ -25,9 +25,8 @@ from jelly_plugins import Iri, JellyError, LimitError, Limits, OptionsError, Ter
 from jelly_plugins import Triple as GenericTriple
 from jelly_plugins.jena import JenaFormat, write
 from jelly_plugins.jena.oxigraph import dump, load, read_quads
-from jelly_plugins.jena.reader import BATCH_ROWS
+from jelly_plugins.jena.reader import BATCH_ROWS, WIRES
 from jelly_plugins.jena.schema import RESULT, VARIABLES
-from jelly_plugins.jena.wires import WIRES
 from jelly_plugins.oxigraph import BOOKKEEPING, read_solutions, write_solutions
 from jelly_plugins.sparql import read_results
 

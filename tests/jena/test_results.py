@@ -11,8 +11,8 @@ import pytest
 from jelly_plugins import BlankNode, Iri, Limits, Literal, Triple, TruncatedError
 from jelly_plugins.errors import JellyError, LimitError, StatementError, TermError, WireError
 from jelly_plugins.jena import JenaFormat
+from jelly_plugins.jena.reader import WIRES
 from jelly_plugins.jena.schema import RESULT, VARIABLES
-from jelly_plugins.jena.wires import WIRES
 from jelly_plugins.sparql import read_results, write_results
 
 from ..fuzz.streams import damaged

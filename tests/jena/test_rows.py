@@ -19,9 +19,9 @@ from jelly_plugins.errors import (
     TermError,
 )
 from jelly_plugins.jena import JenaFormat
+from jelly_plugins.jena.reader import WIRES
 from jelly_plugins.jena.schema import STREAM_ROW
 from jelly_plugins.jena.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
-from jelly_plugins.jena.wires import WIRES
 
 from .kernels import Kernel, load_kernel
 
