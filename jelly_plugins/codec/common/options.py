@@ -27,6 +27,9 @@ FLAG_FIELDS: Final = {3: "generalized_statements", 4: "rdf_star"}
 #: Options that are true or false.
 FLAGS: Final = tuple(FLAG_FIELDS.values())
 TABLES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
+_TABLE_LIMITS: Final = dict(
+    zip(TABLES, ("name_table", "prefix_table", "datatype_table"), strict=True)
+)
 _STREAM_NAME: Final = "stream_name"
 
 _PRESETS: Final[dict[str, dict[str, Any]]] = {
@@ -114,9 +117,8 @@ class CommonOptions:
                 f"a name table of {self.max_name_table_size} entries is too small, "
                 f"the minimum is {self._least_names}"
             )
-        for name in TABLES:
+        for name, limit in _TABLE_LIMITS.items():
             size = getattr(self, name)
-            limit = name.removeprefix("max_").removesuffix("_size")
             what = f"the {limit.replace('_', ' ')}'s size"
             if size < 0:
                 raise OptionsError(f"{what} is negative")

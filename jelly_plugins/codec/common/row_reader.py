@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from ...errors import JellyError, OptionsError, OrderError, WireError
 from .limits import Limits, over
+from .options import CommonOptions, read_options
 from .wire import BYTES, read_field, read_fields, wrong_type
 
 ROW_NUMBER: Final = 1
@@ -42,9 +43,13 @@ class RowFormat:
         the second and the third are statements.
     :param rules: the tables of what may follow what.
     :param message: what the messages of frames and rows begin with.
+    :param options: the class of its options.
     """
 
-    def __init__(self, rows: Iterable[IntEnum], rules: Any, message: str) -> None:
+    def __init__(
+        self, rows: Iterable[IntEnum], rules: Any, message: str, options: type[CommonOptions]
+    ) -> None:
+        self.options = options
         self.rules = rules
         self.message = message
         #: Row by its tag on the wire.
@@ -193,16 +198,12 @@ class RowReader(ABC, Generic[R, F]):
         return OrderError(f"a row {row.name} {self._format.rules.WHERE[self._state]}")
 
     def _read_options(self, data: bytes, pos: int, end: int) -> None:
-        options = self._parse_options(data, pos, end)
+        options = read_options(self._format.options, data, pos, end, self._limits)
         if self.options is None:
             options.check(self._limits)
             self._begin_stream(options)
         elif options != self.options:
             raise OptionsError("the stream options differ from those at the stream's start")
-
-    @abstractmethod
-    def _parse_options(self, data: bytes, pos: int, end: int) -> Any:
-        """Read options as they are."""
 
     @abstractmethod
     def _begin_stream(self, options: Any) -> None:

@@ -15,7 +15,6 @@ from typing import Any, Final
 from ...errors import JellyError, OptionsError, OrderError, StatementError, TruncatedError
 from ..common import positions
 from ..common.limits import DEFAULT_LIMITS, Limits
-from ..common.options import read_options
 from ..common.row_reader import RowFormat, RowReader
 from ..common.terms import TermFactory
 from ..common.wire import check_empty
@@ -71,7 +70,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
     """
 
     options: PatchOptions | None
-    _format = RowFormat(_ROWS, patch_rules, "RdfPatch")
+    _format = RowFormat(_ROWS, patch_rules, "RdfPatch", PatchOptions)
     _kinds = (OperationKind.ADD, OperationKind.DELETE)
     _operation = Operation._make
 
@@ -196,9 +195,6 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
             at, begin = self._begin
             return OrderError(f"a frame, and its patch, ends {where}", frame=at, row=begin)
         return super()._misplaced(row)
-
-    def _parse_options(self, data: bytes, pos: int, end: int) -> PatchOptions:
-        return read_options(PatchOptions, data, pos, end, self._limits)
 
     def _begin_stream(self, options: PatchOptions) -> None:
         self.options = options

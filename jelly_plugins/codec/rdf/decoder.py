@@ -134,7 +134,7 @@ class Decoder(RowReader[Row, AnyFrame]):
     """
 
     options: StreamOptions | None
-    _format = RowFormat(Row, rules, "RdfStream")
+    _format = RowFormat(Row, rules, "RdfStream", StreamOptions)
 
     def __init__(
         self, factory: TermFactory[Any], *, limits: Limits = DEFAULT_LIMITS, first_frame: int = 0
@@ -198,9 +198,6 @@ class Decoder(RowReader[Row, AnyFrame]):
             raise wrong_type(15, "RdfStreamFrame")
         else:
             super()._read_frame_field(tag, data, pos, end, frame)
-
-    def _parse_options(self, data: bytes, pos: int, end: int) -> StreamOptions:
-        return read_options(StreamOptions, data, pos, end, self._limits)
 
     def _begin_stream(self, options: StreamOptions) -> None:
         self.options = options

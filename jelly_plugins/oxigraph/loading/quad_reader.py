@@ -68,7 +68,6 @@ class QuadReader:
         concatenated: bool,
         on_namespace: Callable[[str, str], object] | None = None,
     ) -> None:
-        check_settings(graph, blank_nodes, quoted_triples)
         self.frame: int | None = None
         self.statements = 0
         self.bytes = 0

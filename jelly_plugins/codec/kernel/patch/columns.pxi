@@ -5,11 +5,10 @@
 # A literal that may have another text in the validator's store gets it from the validator, once,
 # before anything with it is gathered; it is kept as the term's object.
 
-cdef class PatchColumnDecoder(PieceDecoder):
+cdef class PatchColumnDecoder(GatheringDecoder):
     """See :class:`jelly_plugins.codec.patch.columns.PatchColumnDecoder`, which this is the compiled
     form of."""
 
-    cdef Gathered gathered
     cdef Buffer adds
     cdef object factory
     cdef object reference
@@ -24,8 +23,7 @@ cdef class PatchColumnDecoder(PieceDecoder):
     def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, validator=None,
                   limits=DEFAULT_LIMITS, batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
                   batch_bytes=reference_columns.DEFAULT_BATCH_BYTES, strict=False):
-        reference_columns.check_batch(batch_rows, batch_bytes)
-        self._open(notation, limits, 0)
+        self._open_columns(notation, limits, 0, batch_rows, batch_bytes)
         self.factory = reference_patch_columns.text_factory(notation, validator, limits)
         self.reference = reference_patch_decoder.PatchDecoder(
             self.factory, limits=limits, strict=strict
@@ -34,22 +32,10 @@ cdef class PatchColumnDecoder(PieceDecoder):
         self.reader.validated = self.reader.validator_writes = validator is not None
         self.reader.row_fields = PATCH_ROW_FIELDS
         self.reader.next_states = &NEXT_PATCH_STATE[0][0]
-        self.reader.term_bytes = bounded(reference_columns.longest_term(limits))
-        self.gathered.batch_rows = batch_rows
-        self.gathered.batch_bytes = batch_bytes
-        self.gathered.opening = slice_of_bytes(self.marks[0])
-        self.gathered.closing = slice_of_bytes(self.marks[1])
-        self.reader.triple_overhead = len(self.marks[0]) + len(self.marks[1]) + 2
         self.begin = (0, 0)
         self.others = []
-        if not begin_batch(&self.gathered):
-            raise MemoryError
 
     def __dealloc__(self):
-        for column in range(4):
-            release(&self.gathered.data[column])
-            release(&self.gathered.offsets[column])
-        release(&self.gathered.validity)
         release(&self.adds)
 
     @property

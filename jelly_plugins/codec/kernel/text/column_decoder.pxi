@@ -153,17 +153,12 @@ cdef object column_of(Gathered *gathered, int column):
     )
 
 
-cdef class ColumnDecoder(PieceDecoder):
-    """See :class:`jelly_plugins.codec.text.columns.ColumnDecoder`, which this is the compiled form
-    of."""
+cdef class GatheringDecoder(PieceDecoder):
+    """What the decoders to columns have in common: the rows that are gathered."""
 
     cdef Gathered gathered
-    # Frames that rows were gathered of, and how many.
-    cdef list frames
 
-    def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, limits=DEFAULT_LIMITS,
-                  first_frame=0, batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
-                  batch_bytes=reference_columns.DEFAULT_BATCH_BYTES):
+    cdef int _open_columns(self, notation, limits, first_frame, batch_rows, batch_bytes) except -1:
         reference_columns.check_batch(batch_rows, batch_bytes)
         self._open(notation, limits, first_frame)
         self.gathered.batch_rows = batch_rows
@@ -172,15 +167,29 @@ cdef class ColumnDecoder(PieceDecoder):
         self.gathered.closing = slice_of_bytes(self.marks[1])
         self.reader.term_bytes = bounded(reference_columns.longest_term(limits))
         self.reader.triple_overhead = len(self.marks[0]) + len(self.marks[1]) + 2
-        self.frames = []
         if not begin_batch(&self.gathered):
             raise MemoryError
+        return 0
 
     def __dealloc__(self):
         for column in range(4):
             release(&self.gathered.data[column])
             release(&self.gathered.offsets[column])
         release(&self.gathered.validity)
+
+
+cdef class ColumnDecoder(GatheringDecoder):
+    """See :class:`jelly_plugins.codec.text.columns.ColumnDecoder`, which this is the compiled form
+    of."""
+
+    # Frames that rows were gathered of, and how many.
+    cdef list frames
+
+    def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, limits=DEFAULT_LIMITS,
+                  first_frame=0, batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
+                  batch_bytes=reference_columns.DEFAULT_BATCH_BYTES):
+        self._open_columns(notation, limits, first_frame, batch_rows, batch_bytes)
+        self.frames = []
 
     def flush(self):
         """The rows that were gathered, full or not: one batch, or none if there are no rows."""
