@@ -6,7 +6,7 @@ transactions that it records:
 - for each log, ``<urn:jelly-plugins:log:NAME>``, the position that was reached (see
   :class:`~jelly_plugins.patch.replay.position.Position`), as the value of
   ``<urn:jelly-plugins:position:GRAPH>``: the patch's number, the number of transactions,
-  ``closed``, ``recording`` (closed, and the store may have more of the log, see ``lag``),
+  ``closed``, ``recording`` (closed, and the store may have more of the log, see ``deferred``),
   ``complete`` (not closed) or ``partial``, ``loose:`` and ``content:`` with their values if it has
   any, and the patch, with spaces between them. GRAPH is the name of the graph that the log's
   default graph is applied to, in the syntax of N-Triples, and empty for the default graph itself.
@@ -72,7 +72,7 @@ def count(store: Store) -> int:
 
 def noted_positions(store: Store) -> list[Position]:
     """The positions in a store's bookkeeping, which may be older than its data; use
-    ``lag.positions`` for the current position."""
+    ``deferred.positions`` for the current position."""
     return list(_furthest(_quads(store)).values())
 
 
@@ -100,8 +100,8 @@ def recordings(store: Store) -> dict[str, Position]:
     was when its process ended."""
     found: dict[str, Position] = {}
     certain: dict[str, Position] = {}
-    for position, lags in _positions(_quads(store)):
-        known = found if lags else certain
+    for position, is_behind in _positions(_quads(store)):
+        known = found if is_behind else certain
         before = known.get(position.log)
         if position.graph == "" and (before is None or position.reach > before.reach):
             known[position.log] = position

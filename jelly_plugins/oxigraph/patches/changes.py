@@ -28,7 +28,7 @@ from .bookkeeping import (
     positions_in,
     recordings,
 )
-from .lag import LAG, catch_up, check_recorded, is_left, set_position
+from .deferred import MOST_DEFERRED, check_recorded, set_position, write_deferred
 from .transaction import Update
 
 _ADD: Final = OperationKind.ADD
@@ -304,7 +304,7 @@ class StoreTarget:
 
     def positions(self) -> list[Position]:
         """The store's position."""
-        catch_up(self._store)
+        write_deferred(self._store)
         self._recordings = recordings(self._store)
         return positions_in(self._store, self.graph)
 
@@ -329,8 +329,7 @@ class StoreTarget:
             refuse_graph(graph)
         # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._store):
-            catch_up(self._store)
-            if is_left(self._store):
+            if write_deferred(self._store):
                 self._recordings = recordings(self._store)
             behind = self._is_behind(after)
             quad = position_quad(after, recording=behind)
@@ -360,7 +359,7 @@ class StoreTarget:
             return False
         known = None if self.graph else self._recordings.get(position.log)
         check_recorded(self._store, None if known is None else known.log)
-        return known is not None and position.number < known.number + LAG
+        return known is not None and position.number < known.number + MOST_DEFERRED
 
     def end(self, position: Position | None) -> None:
         """Write the store's exact position in a log, which was replayed to its end."""

@@ -15,7 +15,7 @@ from ...patch.replay.position import Replayed
 from ..rows import RowFactory
 from ..terms import DEFAULT_GRAPH, GraphName, check_store
 from .changes import StoreTarget
-from .lag import check_recorded
+from .deferred import check_recorded
 
 
 def replay(
