@@ -52,17 +52,18 @@ def plain_text(
     changed: dict[Quad, Quad] = {}
     for graph, members in _by_graph(quads, graphs).items():
         lines, odd = _plain_lines(members, graph)
-        known = canonical_quads([members[number] for number in odd])
-        others = {
-            number: quad for number, quad in zip(odd, known, strict=True) if quad != members[number]
-        }
-        if others and lines is not None:
-            changed.update((members[number], quad) for number, quad in others.items())
-            members = members.copy()
-            for number, quad in others.items():
-                members[number] = quad
-            new, _ = _plain_lines([*others.values()], graph)
-            lines = new and _exchanged(lines, [odd[number] for number in others], new)
+        if odd and lines is not None:
+            known = canonical_quads([members[number] for number in odd])
+            others = {
+                number: quad
+                for number, quad in zip(odd, known, strict=True)
+                if quad != members[number]
+            }
+            if others:
+                changed.update((members[number], quad) for number, quad in others.items())
+                members = [others.get(number, quad) for number, quad in enumerate(members)]
+                new, _ = _plain_lines([*others.values()], graph)
+                lines = new and _exchanged(lines, [odd[number] for number in others], new)
         if lines is None:
             known = canonical_quads(quads)
             return known, None, {q: k for q, k in zip(quads, known, strict=True) if q != k}

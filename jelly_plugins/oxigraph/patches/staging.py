@@ -138,7 +138,12 @@ class Changes:
         if there and self._graphs:
             self._keep_graphs(quads)
         self._used |= graphs
-        net.update(dict.fromkeys(quads, there))
+        changes = dict.fromkeys(quads, there)
+        if net:
+            net.update(changes)
+        else:
+            # Hashing quads takes longer than all else here.
+            self._net = changes
 
     def _keep_graphs(self, quads: Iterable[Quad]) -> None:
         """Have the graphs of quads exist, whatever comes of the quads."""
