@@ -14,7 +14,7 @@ from ...codec.common.limits import over
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...codec.text.transcoding import LONG_TERM
 from ...errors import ConflictError
-from ...patch.replay.position import MANY, Position
+from ...patch.replay.position import Position
 from ...patch.replay.target import Changes, idle, lock_of, moved, unmatched
 from ...reserved import refuse_graph
 from ..rows import Opaque, Row, check_graph_text, graph_text, has_blank_node, quads_of, row_of
@@ -41,8 +41,8 @@ class NetChanges(Changes):
     """The net effect of operations on statements: the last one on a quad counts.
 
     :param graph: text of the name of the graph used instead of the default graph.
-    :ivar net: whether a row is there in the end; of all rows that were touched. Large ones are used
-        up by :meth:`write`.
+    :ivar net: whether a row is there in the end; of all rows that were touched. :meth:`write` uses
+        them up.
     :ivar namespaces: operations on namespaces, in order.
     :ivar operations: number of operations.
     :ivar unmatched: number of deletions of what an operation before has deleted already.
@@ -177,9 +177,8 @@ class NetChanges(Changes):
             chain((row for row, there in net.items() if not there), deletes),
             chain((row for row, there in net.items() if there), adds),
         )
-        if len(net) > MANY:
-            # The text of the update has them now, and takes enough memory.
-            net.clear()
+        # The text of the update has them now, and takes enough memory.
+        net.clear()
         return update
 
     def check(self, store: Store) -> None:
