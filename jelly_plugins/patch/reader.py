@@ -26,10 +26,15 @@ from ..errors import JellyError, SourceError, TruncatedError
 from ..io.sources import Closing, Followed, Input, Source
 from ..io.streams import GENERIC
 from .formats import DETECTION_BYTES, PatchFormat, detect
-from .model import BEHIND_HEADERS, Patch, group
+from .model import Patch, group
 from .text.reader import PatchTextReader
 from .thrift_rows import PatchRowReader
 
+#: Error message for text whose last patch may be truncated.
+AFTER_HEADERS: Final = (
+    "the log ends after the headers of a patch, which may be truncated: a row Z or a transaction "
+    "would complete it"
+)
 #: Bytes at the start of a source that are kept for the error if it is not a log.
 _OPENING: Final = 1024
 
@@ -145,12 +150,6 @@ class PatchReader(Closing):
             return self._text.inside_patch
         return self._splitter.pending > 0 or self._decoder.inside_patch
 
-    @property
-    def ends_behind_headers(self) -> bool:
-        """Whether the source is text that ends after the headers of a patch, which may be
-        truncated. It is an error, unless the reader is ``resumable``."""
-        return self._text is not None and self._text.ends_behind_headers
-
     def __iter__(self) -> Iterator[Operation]:
         # Not itself: a call for each row would cost more than decoding it.
         return self._rows
@@ -216,8 +215,8 @@ class PatchReader(Closing):
             if self._wait is None:
                 self.ended = True
                 ending = self._text.finish()
-                if self.ends_behind_headers and not self._resumable:
-                    raise TruncatedError(BEHIND_HEADERS)
+                if ending and not self._text.order.has_operations:
+                    raise TruncatedError(AFTER_HEADERS)
                 yield from ending
 
     def _read_jelly(self, pieces: Iterator[bytes]) -> Iterator[Iterable[Operation]]:

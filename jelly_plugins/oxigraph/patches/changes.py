@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Final
 
 from pyoxigraph import Quad, Store
@@ -153,14 +153,17 @@ class NetChanges(Changes):
         named. It has the digests of long terms instead of the terms, which many rows may repeat."""
         digest = hashlib.sha256()
         digest_of = _TermDigests().__getitem__
-        rows = iter(self.net.items())
-        while batch := list(islice(rows, _BATCH)):
-            short = (tuple(map(digest_of, row)) if _has_long(row) else row for row, _ in batch)
-            lines = [
-                f"{'A' if there else 'D'} {' '.join(row)}\n"
-                for row, (_, there) in zip(short, batch, strict=True)
-            ]
-            digest.update("".join(lines).encode())
+        lines: list[str] = []
+        for row, there in self.net.items():
+            subject, predicate, object_, graph = row
+            # Long terms are of a class of their own.
+            if not (type(subject) is type(predicate) is type(object_) is type(graph) is str):
+                subject, predicate, object_, graph = map(digest_of, row)
+            lines.append(f"{'A' if there else 'D'} {subject} {predicate} {object_} {graph}\n")
+            if len(lines) == _BATCH:
+                digest.update("".join(lines).encode())
+                lines.clear()
+        digest.update("".join(lines).encode())
         for kind, (name, iri, graph) in self.namespaces:
             place = "" if graph in (None, self._graph) else graph
             digest.update(f"{kind.code} {name!r} {iri} {place}\n".encode())
@@ -238,17 +241,6 @@ class StrictChanges(NetChanges):
 
 def _is_long(term: str) -> bool:
     return isinstance(term, Opaque) and len(term) > LONG_TERM
-
-
-def _has_long(row: Row) -> bool:
-    subject, predicate, object_, graph = row
-    # Long terms are of a class of their own.
-    return not (
-        type(object_) is str
-        and type(subject) is str
-        and type(predicate) is str
-        and type(graph) is str
-    ) and any(map(_is_long, row))
 
 
 class _TermDigests(dict[str, str]):

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from ...codec.patch.operations import Operation, OperationKind
-from ...codec.patch.rules import NEXT, ROW_OF, PatchState
 from ...codec.text.ntriples import term_text
 from ...errors import ChainError, OrderError
 from ..model import Patch
-from ..text.order import misplaced
+from ..text.order import PatchOrder
 
 _BOUNDS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
 
@@ -27,21 +26,19 @@ def parts_of(operations: Iterable[Operation]) -> Iterator[tuple[bool, list[Opera
         end it. Nothing comes of a transaction that was aborted.
     :raises OrderError: transactions are not in order.
     """
-    state = PatchState.PUNCTUATED
+    order = PatchOrder()
     part: list[Operation] = []
     for operation in operations:
         kind = operation.kind
-        after = NEXT[state].get(ROW_OF[kind])
-        if after is None:
-            raise misplaced(kind, state)
+        inside = order.inside_transaction
+        order.take(kind)
         if kind not in _BOUNDS:
             part.append(operation)
             continue
         if part and kind is not OperationKind.ABORT:
-            yield state is PatchState.PUNCTUATED_TRANSACTION, part
+            yield inside, part
         part = []
-        state = after
-    if state is PatchState.PUNCTUATED_TRANSACTION:
+    if order.inside_transaction:
         raise OrderError("a patch ends inside a transaction")
     if part:
         yield False, part
