@@ -162,22 +162,15 @@ class PatchSerializer:
     def add_transaction(
         self, headers: Sequence[AnyOperation], statements: Iterable[tuple[OperationKind, bytes]]
     ) -> bytes:
-        """Write a patch of one transaction, as :meth:`add` and :meth:`add_lines` do: small ones in
-        half the time, if they are Jelly-Patch and the values of their headers are IRIs.
+        """Write a patch of one transaction, as :meth:`add` and :meth:`add_lines` do.
 
         :param headers: rows of headers.
         :param statements: ADD or DELETE, and whole lines of N-Quads, which may be empty.
         :raises TextError: with the line.
         :raises JellyError: a row cannot be written.
         """
-        statements = [each for each in statements if each[1]]
-        if self._takes_quads and all(type(row.value.value) is Iri for row in headers):
-            self._parser.begin()
-            texts = [(row.value.key, row.value.value.value) for row in headers]
-            frames = self._encoder.add_transaction(texts, statements, self._parser)
-            return b"".join(map(delimit, frames))
         pieces = [self.add([*headers, BEGIN])]
-        pieces += (self.add_lines(kind, lines) for kind, lines in statements)
+        pieces += (self.add_lines(kind, lines) for kind, lines in statements if lines)
         return b"".join([*pieces, self.add([COMMIT, END])])
 
     def finish(self) -> bytes:
