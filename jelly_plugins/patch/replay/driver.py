@@ -229,7 +229,7 @@ class Replay(Generic[C]):
         events = self._transactions.read(chain.from_iterable(batches), has_ended=has_ended)
         try:
             for event in events:
-                self._take(event)
+                self._select(event)
                 if self._selection.is_complete:
                     break
         except Exception as error:
@@ -248,7 +248,7 @@ class Replay(Generic[C]):
         :raises ChainError: the rows so far do not have the store's position.
         """
         for event in self._transactions.release():
-            self._take(event)
+            self._select(event)
         self.commit()
         self._selection.check_found()
 
@@ -262,7 +262,7 @@ class Replay(Generic[C]):
         """Number of operations in a transaction that the rows do not end."""
         return self._transactions.unfinished
 
-    def _take(self, event: Event[C]) -> None:
+    def _select(self, event: Event[C]) -> None:
         if isinstance(event, Transaction):
             entry = self._selection.transaction(event)
         else:
