@@ -114,8 +114,10 @@ class PatchReader(Closing):
         self.ended = False
         #: The source's format; None until something was read, unless it was given.
         self.format = format
-        self._batches = self._read()
-        self._rows = chain.from_iterable(self._batches)
+        #: The rows, as many together as come together: of a Jelly-Patch stream, those of a frame as
+        #: a list. For callers that process them in batches.
+        self.batches = self._read()
+        self._rows = chain.from_iterable(self.batches)
 
     @property
     def name(self) -> str:
@@ -154,18 +156,12 @@ class PatchReader(Closing):
         # Not itself: a call for each row would cost more than decoding it.
         return self._rows
 
-    @property
-    def batches(self) -> Iterator[Iterable[Operation]]:
-        """The rows, as many together as come together: of a Jelly-Patch stream, those of a frame as
-        a list. For callers that process them in batches."""
-        return self._batches
-
     def __next__(self) -> Operation:
         return next(self._rows)
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
-        self._batches.close()
+        self.batches.close()
         self._rows = chain()
         # The exception may refer to this reader, and to a store that closes when unreferenced.
         self._starve = None
@@ -176,7 +172,14 @@ class PatchReader(Closing):
         with self._locating():
             if self._wait is not None and self._input.compression is not None:
                 raise SourceError(f"compressed with {self._input.compression}: cannot be followed")
-            head, pieces = self._peek()
+            # The format is detected from the first bytes.
+            pieces = self._pieces()
+            head = b""
+            for piece in pieces:
+                head += piece
+                if len(head) >= DETECTION_BYTES:
+                    break
+            pieces = chain((head,), pieces)
             self._opening = head[:_OPENING]
             if self.format is None:
                 self.format = detect(head, self.name)
@@ -241,16 +244,6 @@ class PatchReader(Closing):
                 frame=self._decoder.next_frame - 1,
             )
         return self._decoder.finish()
-
-    def _peek(self) -> tuple[bytes, Iterator[bytes]]:
-        """The source's first bytes, and all its chunks."""
-        pieces = self._pieces()
-        head = b""
-        for piece in pieces:
-            head += piece
-            if len(head) >= DETECTION_BYTES:
-                break
-        return head, chain((head,), pieces)
 
     def _pieces(self) -> Iterator[bytes]:
         while True:

@@ -184,9 +184,6 @@ class NetChanges(Changes):
         net.clear()
         return update
 
-    def check(self, store: Store) -> None:
-        """Reject changes beyond the net effect. See :class:`StrictChanges`."""
-
 
 class StrictChanges(NetChanges):
     """Changes each of which must change something.
@@ -227,16 +224,17 @@ class StrictChanges(NetChanges):
         self._idle = self._idle or following._idle
         super().join(following)
 
-    def check(self, store: Store) -> None:
-        """Reject operations that change nothing.
+    def match(self, store: Store, *, blank_nodes: bool) -> int:
+        """Count the deletions of what is not there, which are none.
 
-        :raises ConflictError: there is one.
+        :raises ConflictError: an operation changes nothing.
         """
         if self._idle is not None:
             raise _idle(*self._idle)
         for (row, adds), quad in zip(self._first.items(), quads_of(self._first), strict=True):
             if adds is (quad in store):
                 raise _idle(_ADD if adds else _DELETE, row)
+        return super().match(store, blank_nodes=blank_nodes)
 
 
 def _is_long(term: str) -> bool:
@@ -330,7 +328,6 @@ class StoreTarget:
             missed = 0
             # What it may have already is applied once more, and changes nothing.
             if not behind:
-                changes.check(self._store)
                 missed = changes.match(self._store, blank_nodes=self._check_blank_nodes)
             old: set[Row] = set()
             new: set[Row] = set()

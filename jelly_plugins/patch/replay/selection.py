@@ -261,11 +261,8 @@ class Selection(Generic[C]):
             self._is_beyond = bool(self._sought)
             self.is_complete = not self._is_beyond
         entry = None
-        if rest is not None:
+        if rest is not None or not (patch.repeats or self._sought):
             entry = self._entry(rest, end)
-        elif not (patch.repeats or self._sought or self._reached == self._position(end)):
-            # The store is not there already.
-            entry = self._entry(self._make(), end, transaction=False)
         self._patch = _Patch()
         return entry
 
@@ -323,38 +320,40 @@ class Selection(Generic[C]):
 
     def _resolve(self, first: Transaction[C] | PatchEnd, changes: C) -> None:
         """Find the store's position in the log, by the source's first patch."""
-        known = list(self._positions())
-        heads = {each.patch: each for each in known}
+        logs: dict[str, Position] = {}
+        heads: dict[str, Position] = {}
+        for position in self._positions():
+            logs[position.log] = heads[position.patch] = position
         prev = first.prev
         name = self._log or first.id or self._chained(changes)
-        position = next((each for each in known if each.log == name), None)
-        if position is None and self._log is None:
+        found = logs.get(name)
+        if found is None and self._log is None:
             # The source may begin after the store's position, or with its patch.
-            position = heads.get(prev or "") or heads.get(first.id or "")
-        self._log = name if position is None else position.log
+            found = heads.get(prev or "") or heads.get(first.id or "")
+        self._log = name if found is None else found.log
         self._opening = prev
-        if position is None:
+        if found is None:
             if prev is None or not self._check_prev:
                 return
-            if not known:
+            if not logs:
                 raise ChainError(
                     f"it follows patch {prev}, but nothing was applied before", found=prev
                 )
             # The source may begin in the middle of a log.
             self._sought = heads
-        elif prev != position.patch:
-            self._sought = {position.patch: position}
-        elif self._check_prev and not position.complete:
+        elif prev != found.patch:
+            self._sought = {found.patch: found}
+        elif self._check_prev and not found.complete:
             raise ChainError(
                 f"it follows patch {prev}, but the store has only the first "
-                f"{position.transactions} transactions of that",
-                expected=position.patch,
+                f"{found.transactions} transactions of that",
+                expected=found.patch,
                 found=prev,
             )
         else:
-            self._go_on(position)
+            self._go_on(found)
             # The source does not have what went before.
-            self._ids.update(map(hash, (position.log, position.patch)))
+            self._ids.update(map(hash, (found.log, found.patch)))
 
     # Where the store's position is
 
@@ -485,10 +484,11 @@ class Selection(Generic[C]):
         digest.update(changes.fingerprint())
         return DIGEST + digest.hexdigest()
 
-    def _position(self, end: PatchEnd | None) -> Position:
-        """The position after what was read.
+    def _entry(self, rest: C | None, end: PatchEnd | None) -> Entry[C] | None:
+        """The entry that moves the store to what was read; None if it is there already.
 
-        :param end: the end of the patch, if that was.
+        :param rest: what to apply of a transaction; None if only the patch ends.
+        :param end: the end of the patch, if that was read.
         """
         patch = self._patch
         key = patch.id or self._digest
@@ -499,7 +499,7 @@ class Selection(Generic[C]):
             closed = end.marked
         else:
             closed = patch.met.closed or (end.marked and patch.met.content != "")
-        return Position(
+        reached = Position(
             log=self._log or key,
             patch=key,
             number=self._number,
@@ -510,17 +510,16 @@ class Selection(Generic[C]):
             loose=patch.loose,
             content="" if patch.id is None else patch.content.text(),
         )
-
-    def _entry(self, changes: C, end: PatchEnd | None, *, transaction: bool = True) -> Entry[C]:
-        """The entry that applies a transaction, or moves the position to the end of the patch."""
-        patch = self._patch
-        if transaction:
-            begins = not patch.is_counted
-        else:
+        if rest is None and self._reached == reached:
+            return None
+        self._reached = reached
+        if rest is None:
             begins = not patch.transactions and patch.met is None
+        else:
+            begins = not patch.is_counted
         patch.is_counted = True
-        reached = self._reached = self._position(end)
-        return Entry(changes, reached, transaction, int(begins))
+        changes = self._make() if rest is None else rest
+        return Entry(changes, reached, rest is not None, int(begins))
 
 
 def _note(changes: Changes) -> str:
