@@ -370,7 +370,7 @@ def diff(
     from ..patch import diff as diff_
     from ..patch import write_patches
     from ..patch.difference import has_blank_nodes
-    from ..patch.logs.whole import new_id
+    from ..patch.logs.editing import new_id
 
     if old == new == STANDARD:
         raise WrongUsageError("only one side can be stdin")
@@ -437,7 +437,7 @@ def invert(
     data if each addition added something and each deletion deleted something.
     """
     from ..patch import write_patches
-    from ..patch.logs.whole import invert_log
+    from ..patch.logs.editing import invert_log
 
     target = log_target(output, to)
     dst = log_destination(output, target, force)

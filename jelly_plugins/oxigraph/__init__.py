@@ -46,9 +46,10 @@ from .dumping.text_dump import nquads as nquads
 from .loading.loader import load
 from .loading.quad_reader import read_quads
 from .patches.bookkeeping import BOOKKEEPING, count, namespaces
-from .patches.lag import positions, set_position
-from .patches.record import Changes, Recorder, record
+from .patches.deferred import positions, set_position
+from .patches.record import Recorder, record
 from .patches.replay import replay
+from .patches.staging import Changes
 from .results import encode_solutions, read_solutions, write_solutions
 
 __all__ = [

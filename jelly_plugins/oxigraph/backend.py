@@ -17,10 +17,10 @@ from ..patch.replay.position import Replayed
 from .dumping.dumper import dump
 from .loading.loader import load
 from .patches.bookkeeping import namespaces, positions_in
-from .patches.lag import positions, set_position
+from .patches.deferred import positions, set_position
 from .patches.record import Recorder, record
 from .patches.replay import replay
-from .patches.staging import Transaction
+from .patches.staging import Changes
 from .plain_text import canonical_quads
 from .terms import OxigraphFactory, describe
 
@@ -60,7 +60,7 @@ class OxigraphBackend:
         return record(store, log, **settings)
 
     canonical_quads = staticmethod(canonical_quads)
-    transaction = staticmethod(Transaction)
+    transaction = staticmethod(Changes)
     positions = staticmethod(positions)
     positions_in = staticmethod(positions_in)
     set_position = staticmethod(set_position)

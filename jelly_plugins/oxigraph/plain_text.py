@@ -9,7 +9,7 @@ text is used only if it is plain: lines of three terms that are certainly well-f
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from pyoxigraph import (
@@ -24,19 +24,13 @@ from pyoxigraph import (
 
 from ..codec import plain_lines
 from ..codec.text.plain import IRI, NODE
-from ..reserved import BOOKKEEPING_IRI
 from .canonical import canonical, canonicals
-from .rows import TERMS, Row, graph_text, literal_text, text_of
+from .rows import TERMS
 from .terms import DEFAULT_GRAPH, GraphName
 
 #: N-Triples by the graph that they are in.
 PlainText: TypeAlias = Mapping[GraphName, bytes]
 
-#: Statements from which on it is asked how long they are; those that say it; and the bytes of each
-#: where they are long.
-_MANY: Final = 100
-_SAMPLE: Final = 20
-_WIDE: Final = 500
 _GRAPH: Final = re.compile(b"%b|%b" % (IRI, NODE))
 
 
@@ -58,17 +52,18 @@ def plain_text(
     changed: dict[Quad, Quad] = {}
     for graph, members in _by_graph(quads, graphs).items():
         lines, odd = _plain_lines(members, graph)
-        known = canonical_quads([members[number] for number in odd])
-        others = {
-            number: quad for number, quad in zip(odd, known, strict=True) if quad != members[number]
-        }
-        if others and lines is not None:
-            changed.update((members[number], quad) for number, quad in others.items())
-            members = members.copy()
-            for number, quad in others.items():
-                members[number] = quad
-            new, _ = _plain_lines([*others.values()], graph)
-            lines = new and _exchanged(lines, [odd[number] for number in others], new)
+        if odd and lines is not None:
+            known = canonical_quads([members[number] for number in odd])
+            others = {
+                number: quad
+                for number, quad in zip(odd, known, strict=True)
+                if quad != members[number]
+            }
+            if others:
+                changed.update((members[number], quad) for number, quad in others.items())
+                members = [others.get(number, quad) for number, quad in enumerate(members)]
+                new, _ = _plain_lines([*others.values()], graph)
+                lines = new and _exchanged(lines, [odd[number] for number in others], new)
         if lines is None:
             known = canonical_quads(quads)
             return known, None, {q: k for q, k in zip(quads, known, strict=True) if q != k}
@@ -83,28 +78,13 @@ def _plain_lines(quads: list[Quad], graph: GraphName) -> tuple[bytes | None, Map
     where they begin."""
     # Quads that are in no named graph are written as lines of three terms too.
     default = graph == DEFAULT_GRAPH
-    text = _serialized(quads if default else [quad.triple for quad in quads])
+    statements = quads if default else [quad.triple for quad in quads]
+    text = serialize(statements, format=RdfFormat.N_QUADS) or b""
     found = plain_lines(text)
     named = default or _GRAPH.fullmatch(str(graph).encode())
     if not named or found is None or found[0] != len(quads):
         return None, {}
     return text, found[1]
-
-
-def _serialized(statements: Sequence[Quad] | Sequence[Triple]) -> bytes:
-    """Statements of three terms as N-Triples."""
-    if len(statements) > _MANY:
-        text = serialize(statements[:_SAMPLE], format=RdfFormat.N_QUADS) or b""
-        if len(text) > _WIDE * _SAMPLE:
-            # Oxigraph takes its time over each character of a literal.
-            return "".join(map(_line, statements)).encode()
-    return serialize(statements, format=RdfFormat.N_QUADS) or b""
-
-
-def _line(statement: Quad | Triple) -> str:
-    term = statement.object
-    text = literal_text(term) if isinstance(term, Literal) else str(term)
-    return f"{statement.subject} {statement.predicate} {text} .\n"
 
 
 def _exchanged(text: bytes, starts: list[int], others: bytes) -> bytes:
@@ -126,28 +106,6 @@ def _by_graph(quads: list[Quad], graphs: set[GraphName]) -> Mapping[GraphName, l
     return by_graph
 
 
-def line_of(quad: Quad) -> bytes | None:
-    """The line of N-Quads of an ordinary quad: its text is plain, it has no blank nodes, and its
-    literal is in the form that the store gives it. None for any other quad.
-
-    >>> line_of(Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal("o"), NamedNode("urn:g")))
-    b'<urn:s> <urn:p> "o" <urn:g> .\\n'
-    """
-    line = statement = str(quad)
-    graph = quad.graph_name
-    if graph != DEFAULT_GRAPH:
-        name = str(graph)
-        if isinstance(graph, BlankNode) or not _GRAPH.fullmatch(name.encode()):
-            return None
-        if BOOKKEEPING_IRI in name:
-            return None
-        statement = line.removesuffix(f" {name}")
-    text = f"{statement} .\n".encode()
-    if plain_lines(text) != (1, {}) or b"_:" in text:
-        return None
-    return text if graph == DEFAULT_GRAPH else f"{line} .\n".encode()
-
-
 def lines_of(text: PlainText) -> bytes:
     """Text as N-Quads."""
     parts = []
@@ -162,14 +120,6 @@ def lines_of(text: PlainText) -> bytes:
 def has_blank_nodes(text: PlainText) -> bool:
     """Whether there may be blank nodes in a text."""
     return any(b"_:" in lines or isinstance(graph, BlankNode) for graph, lines in text.items())
-
-
-def data_of(text: PlainText) -> str:
-    """Text without blank nodes as the inside of SPARQL's ``INSERT DATA`` or ``DELETE DATA``."""
-    return "".join(
-        lines.decode() if graph == DEFAULT_GRAPH else f"GRAPH {graph} {{\n{lines.decode()}}}\n"
-        for graph, lines in text.items()
-    )
 
 
 def canonical_quads(quads: Collection[Quad]) -> list[Quad]:
@@ -197,31 +147,6 @@ def _canonical(term: Any) -> Any:
     if isinstance(term, Literal):
         return canonical(term)
     return Triple(*map(_canonical, term)) if isinstance(term, Triple) else term
-
-
-def _of_graph(graph: GraphName, quads: Collection[Quad], text: PlainText) -> list[Quad]:
-    """The quads of a graph, in the order of its lines."""
-    if len(text) == 1:
-        return list(quads)
-    return [quad for quad in quads if quad.graph_name == graph]
-
-
-def rows_of(quads: Collection[Quad], text: PlainText) -> list[Row]:
-    """The rows of quads whose text is plain, and whose literals are as the store has them; in any
-    order."""
-    rows: list[Row] = []
-    for graph, lines in text.items():
-        name = graph_text(graph)
-        members = _of_graph(graph, quads, text)
-        for quad, line in zip(members, lines.decode().split("\n")[:-1], strict=True):
-            # Without the dot; spaces occur only between terms and in a literal.
-            subject, predicate, object_ = line[:-2].split(" ", 2)
-            if subject[0] == "_":
-                subject = text_of(quad.subject)
-            if object_[0] == "_":
-                object_ = text_of(quad.object)
-            rows.append((subject, predicate, object_, name))
-    return rows
 
 
 def check_terms(quads: Iterable[Quad]) -> None:

@@ -177,23 +177,6 @@ def _quoted(lex: str) -> str:
     return f'"{lex}"' if plain else str(Literal(lex))
 
 
-def literal_text(literal: Literal) -> str:
-    """What ``str(literal)`` gives, in less time where that is long.
-
-    >>> literal_text(Literal("x", language="en"))
-    '"x"@en'
-    """
-    if literal.language is None:
-        suffix = str(Literal("", datatype=literal.datatype))
-    else:
-        try:
-            suffix = str(Literal("", language=literal.language, direction=literal.direction))
-        except ValueError:
-            # It was never checked.
-            return str(literal)
-    return _quoted(literal.value) + suffix[2:]
-
-
 @lru_cache(maxsize=1024)
 def _tag(langtag: str) -> str:
     """What a language tag, with a base direction or not, adds to a lexical form.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from .difference import diff
 from .formats import PatchFormat
 from .logs.checking import Problem, Report, check
-from .logs.compaction import compact
-from .logs.undo import invert
+from .logs.editing import compact, invert
 from .model import (
     ABORT,
     BEGIN,

@@ -6,26 +6,36 @@ Namespaces are not compared. Memory holds the old statements and what is new.
 from __future__ import annotations
 
 import ctypes
+import io
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from decimal import Decimal
 from itertools import chain
 from operator import is_
-from typing import Any, Final, TypeAlias, get_args
+from typing import Any, Final, TypeAlias, TypeGuard, cast, get_args
 from typing import Literal as Choice
 
+from ..backends import find_owner
 from ..codec import DEFAULT_GRAPH, BlankNode, Literal, Quad, Triple, describe
 from ..codec.common.canonical_labels import canonical_labels
 from ..codec.common.terms import parts_of
 from ..codec.text.forms import XSD
 from ..errors import TermError
+from ..formats.names import Format, format_of
+from ..formats.reading import read_statements
+from ..formats.settings import ConversionSettings
+from ..io.sources import Source
+from ..io.streams import read
 from .model import BEGIN, COMMIT, ID, PREV, Operation, Patch, add, delete
-from .statements import Statements, is_file, statements_of
 
 #: Labels of blank nodes: canonical for files and kept for all else; or kept; or canonical; or there
 #: must be no blank nodes.
 BlankNodes: TypeAlias = Choice["auto", "keep", "canonicalize", "refuse"]
+
+#: A file in any RDF format, a graph, dataset or store of a backend, or the statements themselves.
+Statements: TypeAlias = Source | Iterable[Any]
 
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)")
 _TIMES: Final = frozenset(
@@ -65,7 +75,7 @@ def diff(
     If either side has quads, the patch has quads, and triples become quads in the default graph.
 
     :param old: a file, a graph, dataset or store, or statements; see
-        :func:`~jelly_plugins.patch.statements.statements_of`.
+        :func:`~jelly_plugins.patch.difference.statements_of`.
     :param new: as ``old``.
     :param id: the patch's ``id``, a term.
     :param prev: the patch's ``prev``, a term.
@@ -133,6 +143,35 @@ def _quads(
         else:
             quads.add(False)
             yield Quad._make((*statement, DEFAULT_GRAPH))
+
+
+def statements_of(source: Statements, *, base: str | None = None) -> Iterator[Any]:
+    """The statements of a source.
+
+    :param source: a path, URL, open binary file or bytes, which are Jelly unless the name ends as
+        that of another format; an object of a backend (an rdflib ``Graph``, a pyoxigraph
+        ``Store``); or an iterable of statements, which come as they are.
+    :param base: IRI that relative ones in a file are resolved against; without it they are
+        rejected.
+    :return: triples or quads; in generic terms unless they were given as they are.
+    :raises JellyError: the source cannot be read.
+    """
+    if is_file(source):
+        form = format_of(source) or Format.JELLY
+        return read_statements(source, form, ConversionSettings(base=base))
+    backend = find_owner(source)
+    if backend is None:
+        return iter(cast(Iterable[Any], source))
+    # Whatever the backend, what it writes is what it holds.
+    data = io.BytesIO()
+    backend.dump(source, data)
+    return read(data.getvalue())
+
+
+def is_file(source: Statements) -> TypeGuard[Source]:
+    """Whether a source is read: a path, URL, open binary file or bytes."""
+    data = isinstance(source, bytes | bytearray | memoryview | str | os.PathLike)
+    return data or hasattr(source, "read")
 
 
 def _statement(given: Any) -> Triple | Quad:

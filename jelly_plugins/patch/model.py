@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any
 
 from ..codec.common.terms import Term, parts_of
 from ..codec.patch.operations import (
@@ -54,12 +54,6 @@ __all__ = [
     "group",
     "header",
 ]
-
-#: Error message for a log whose last patch may be truncated.
-BEHIND_HEADERS: Final = (
-    "the log ends after the headers of a patch, which may be truncated: a row Z or a transaction "
-    "would complete it"
-)
 
 
 class Patch:

@@ -26,10 +26,15 @@ from ..errors import JellyError, SourceError, TruncatedError
 from ..io.sources import Closing, Followed, Input, Source
 from ..io.streams import GENERIC
 from .formats import DETECTION_BYTES, PatchFormat, detect
-from .model import BEHIND_HEADERS, Patch, group
+from .model import Patch, group
 from .text.reader import PatchTextReader
 from .thrift_rows import PatchRowReader
 
+#: Error message for text whose last patch may be truncated.
+AFTER_HEADERS: Final = (
+    "the log ends after the headers of a patch, which may be truncated: a row Z or a transaction "
+    "would complete it"
+)
 #: Bytes at the start of a source that are kept for the error if it is not a log.
 _OPENING: Final = 1024
 
@@ -109,8 +114,10 @@ class PatchReader(Closing):
         self.ended = False
         #: The source's format; None until something was read, unless it was given.
         self.format = format
-        self._batches = self._read()
-        self._rows = chain.from_iterable(self._batches)
+        #: The rows, as many together as come together: of a Jelly-Patch stream, those of a frame as
+        #: a list. For callers that process them in batches.
+        self.batches = self._read()
+        self._rows = chain.from_iterable(self.batches)
 
     @property
     def name(self) -> str:
@@ -145,28 +152,16 @@ class PatchReader(Closing):
             return self._text.inside_patch
         return self._splitter.pending > 0 or self._decoder.inside_patch
 
-    @property
-    def ends_behind_headers(self) -> bool:
-        """Whether the source is text that ends after the headers of a patch, which may be
-        truncated. It is an error, unless the reader is ``resumable``."""
-        return self._text is not None and self._text.ends_behind_headers
-
     def __iter__(self) -> Iterator[Operation]:
         # Not itself: a call for each row would cost more than decoding it.
         return self._rows
-
-    @property
-    def batches(self) -> Iterator[Iterable[Operation]]:
-        """The rows, as many together as come together: of a Jelly-Patch stream, those of a frame as
-        a list. For callers that process them in batches."""
-        return self._batches
 
     def __next__(self) -> Operation:
         return next(self._rows)
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
-        self._batches.close()
+        self.batches.close()
         self._rows = chain()
         # The exception may refer to this reader, and to a store that closes when unreferenced.
         self._starve = None
@@ -177,7 +172,14 @@ class PatchReader(Closing):
         with self._locating():
             if self._wait is not None and self._input.compression is not None:
                 raise SourceError(f"compressed with {self._input.compression}: cannot be followed")
-            head, pieces = self._peek()
+            # The format is detected from the first bytes.
+            pieces = self._pieces()
+            head = b""
+            for piece in pieces:
+                head += piece
+                if len(head) >= DETECTION_BYTES:
+                    break
+            pieces = chain((head,), pieces)
             self._opening = head[:_OPENING]
             if self.format is None:
                 self.format = detect(head, self.name)
@@ -216,8 +218,8 @@ class PatchReader(Closing):
             if self._wait is None:
                 self.ended = True
                 ending = self._text.finish()
-                if self.ends_behind_headers and not self._resumable:
-                    raise TruncatedError(BEHIND_HEADERS)
+                if ending and not self._text.order.has_operations:
+                    raise TruncatedError(AFTER_HEADERS)
                 yield from ending
 
     def _read_jelly(self, pieces: Iterator[bytes]) -> Iterator[Iterable[Operation]]:
@@ -242,16 +244,6 @@ class PatchReader(Closing):
                 frame=self._decoder.next_frame - 1,
             )
         return self._decoder.finish()
-
-    def _peek(self) -> tuple[bytes, Iterator[bytes]]:
-        """The source's first bytes, and all its chunks."""
-        pieces = self._pieces()
-        head = b""
-        for piece in pieces:
-            head += piece
-            if len(head) >= DETECTION_BYTES:
-                break
-        return head, chain((head,), pieces)
 
     def _pieces(self) -> Iterator[bytes]:
         while True:

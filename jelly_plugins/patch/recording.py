@@ -8,30 +8,25 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from functools import partial
 from io import BufferedReader, FileIO
-from os import urandom
 from stat import S_ISREG
 from threading import RLock
 from typing import Any, Final, NamedTuple, Self
+from uuid import uuid4
 
 from ..codec import (
     DEFAULT_LIMITS,
-    BlankNode,
     Describe,
     FrameSplitter,
     GenericFactory,
     Iri,
     Limits,
-    Literal,
     PatchDecoder,
     PatchEncoder,
     PatchOptions,
     PatchStreamType,
-    Triple,
     delimit,
 )
-from ..codec import describe as describe_generic
 from ..codec.common.row_reader import ROW_TAG
 from ..codec.patch.operations import (
     BEGIN,
@@ -39,15 +34,16 @@ from ..codec.patch.operations import (
     END,
     AnyOperation,
     Header,
-    Operation,
     OperationKind,
+    header,
 )
 from ..codec.text.ntriples import term_text
 from ..errors import ChainError, OptionsError, SourceError, TextError, TruncatedError
 from ..io.sinks import compression_of
 from .formats import PatchFormat, format_of
-from .model import CHAIN_KEYS, ID
+from .model import ID, PREV
 from .reader import PatchReader
+from .replay.position import Position
 from .writer import PatchSerializer
 
 try:
@@ -62,15 +58,6 @@ _MARK: Final = re.compile(rb"(?:^|\n)Z[ \t]*\.?\s*\Z")
 _PIECE: Final = 1 << 16
 #: Patches after which the file is looked at: whether it is there still, and as it was left.
 _LOOK_EVERY: Final = 100
-#: The byte of a UUID that has its version, and the one that has its variant, by what they were.
-_VERSION: Final = bytes(0x40 | byte & 0x0F for byte in range(256))
-_VARIANT: Final = bytes(0x80 | byte & 0x3F for byte in range(256))
-#: The URN of a UUID, and where its digits are.
-_URN: Final = b"urn:uuid:00000000-0000-0000-0000-000000000000"
-_DIGITS: Final = [at for at, digit in enumerate(_URN) if digit == ord("0")]
-#: Ids that are made at once.
-_IDS: Final = 64
-_GENERIC: Final = frozenset((Iri, BlankNode, Literal, Triple))
 
 
 class Place(NamedTuple):
@@ -78,8 +65,7 @@ class Place(NamedTuple):
 
     :ivar size: bytes of the log.
     :ivar patches: number of patches.
-    :ivar head: id of the last patch, before: of the one before it, root: of the first; a string is
-        an IRI, all else a term.
+    :ivar head: id of the last patch, a term; before: of the one before it, root: of the first.
     """
 
     size: int = 0
@@ -88,9 +74,28 @@ class Place(NamedTuple):
     before: Any = None
     root: Any = None
 
+    def followed_by(self, patch: Any, size: int) -> Place:
+        """Where the log ends after another patch.
 
-#: As ``Place(…)`` does with all of it, in one step.
-_new_place: Final = partial(tuple.__new__, Place)
+        :param patch: its id.
+        :param size: its bytes.
+        """
+        return Place(self.size + size, self.patches + 1, patch, self.head, self.root or patch)
+
+    def position(self, log: str | None) -> Position:
+        """The position of a store that has the log up to here. There must be a patch.
+
+        :param log: the log's name; by default the id of the first patch.
+        """
+        return Position(
+            log=log or term_text(self.root),
+            patch=term_text(self.head),
+            number=self.patches,
+            transactions=1,
+            complete=True,
+            closed=True,
+        )
+
 
 #: How often the process was forked off another one that had this module: less to ask than
 #: ``os.getpid``, for which each patch would wait.
@@ -137,7 +142,7 @@ class LogWriter:
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.name: Final = os.fspath(path)
-        self._describe = _describing(describe)
+        self._describe = describe
         self._options = options or PatchOptions()
         self._sync = sync
         self._limits = limits
@@ -152,8 +157,6 @@ class LogWriter:
         #: lost.
         self._written = 0
         self._lost = False
-        #: Ids of the next patches.
-        self._ids: list[str] = []
         self._forks = _forks
         #: Where the log ends, as one object, so that an interrupt finds all of it or none changed.
         self.place = Place()
@@ -255,21 +258,6 @@ class LogWriter:
         )
 
     @property
-    def head(self) -> str | None:
-        """Id of the last patch, in the syntax of N-Triples; None if there is none."""
-        return None if self.place.head is None else id_text(self.place.head)
-
-    @property
-    def before(self) -> str | None:
-        """Id of the patch before the last one; None if there is none."""
-        return None if self.place.before is None else id_text(self.place.before)
-
-    @property
-    def root(self) -> str | None:
-        """Id of the first patch; None if there is none."""
-        return None if self.place.root is None else id_text(self.place.root)
-
-    @property
     def patches(self) -> int:
         """Number of patches in the log."""
         return self.place.patches
@@ -280,54 +268,42 @@ class LogWriter:
         :raises JellyError: the log cannot express an operation; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
-        self._append(_say_operations, operations)
+        self._append(lambda rows: self._serializer.add([*rows, BEGIN, *operations, COMMIT, END]))
 
     def append_lines(self, deleted: bytes, added: bytes) -> None:
-        """Write a patch of one transaction, whose statements are lines of N-Quads.
+        """Write a patch of one transaction, whose statements are lines of N-Quads: large ones in
+        half the time of :meth:`append`.
 
         :raises TextError: a text is not valid N-Quads; nothing was written.
         :raises JellyError: the log cannot express a statement; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
-        both = ((OperationKind.DELETE, deleted), (OperationKind.ADD, added))
-        self._append(_say_lines, [each for each in both if each[1]])
+        lines = ((OperationKind.DELETE, deleted), (OperationKind.ADD, added))
+        self._append(lambda rows: self._serializer.add_transaction(rows, lines))
 
-    def append_statement(self, kind: OperationKind, line: bytes) -> None:
-        """Write a patch of one transaction of one statement, as :meth:`append_lines` does.
-
-        :param kind: ADD or DELETE.
-        """
-        self._append(_say_lines, [(kind, line)])
-
-    def _append(self, say: Callable[..., bytes], *what: Any) -> None:
+    def _append(self, encode: Callable[[list[AnyOperation]], bytes]) -> None:
         """Write a patch.
 
-        :param say: gives its bytes, by a serializer, its id and that of the patch before it, as
-            :class:`Place` has them, and what it says.
+        :param encode: gives its bytes, by its headers.
         """
         with self._lock:
-            # Nearly always without a call.
-            if self._forks != _forks or self._file.closed:
-                self.check_open()
+            self.check_open()
             if self._begun:
                 self.cut(self.place)
             if self._lost or self._sync or self._written >= _LOOK_EVERY:
                 self._look()
             self._begun = True
             before = self.place
-            size, patches, head, _, root = before
-            if not self._ids:
-                self._ids = _new_ids()
-            made = self._ids.pop()
+            made = Iri(uuid4().urn)
+            headers = [header(ID, made)]
+            if before.head is not None:
+                headers.append(header(PREV, before.head))
             try:
-                ids = (made,) if head is None else (made, head)
-                data = say(self._serializer, ids, *what)
-                written = self._file.write(data)
-                if written < len(data):
-                    self._write(data[written:])
+                data = encode(headers)
+                self._write(data)
                 if self._sync:
                     os.fsync(self._file.fileno())
-                self.place = _new_place((size + len(data), patches + 1, made, head, root or made))
+                self.place = before.followed_by(made, len(data))
                 self._written += 1
                 self._begun = False
             except BaseException as error:
@@ -462,9 +438,7 @@ class LogWriter:
                 elif kind is OperationKind.END:
                     if ID not in ids:
                         raise ChainError("the log has patches without an id: no patch can follow")
-                    _, patches, head, _, root = self.place
-                    made = ids[ID].value if type(ids[ID]) is Iri else ids[ID]
-                    self.place = Place(0, patches + 1, made, head, root or made)
+                    self.place = self.place.followed_by(ids[ID], 0)
                     ids = {}
                     rows_of_last, rows_of_patch = rows_of_patch, 0
                 else:
@@ -518,52 +492,3 @@ class LogWriter:
             continues=size > 0 and not (text and _MARK.search(self._tail(size))),
             limits=self._limits,
         )
-
-
-def _say_operations(
-    serializer: PatchSerializer, ids: tuple[Any, ...], operations: Iterable[AnyOperation]
-) -> bytes:
-    opening = (
-        Operation(OperationKind.HEADER, Header(key, _term(made)))
-        for key, made in zip(CHAIN_KEYS, ids, strict=False)
-    )
-    return serializer.add([*opening, BEGIN, *operations, COMMIT, END])
-
-
-def _say_lines(
-    serializer: PatchSerializer, ids: tuple[Any, ...], lines: list[tuple[OperationKind, bytes]]
-) -> bytes:
-    return serializer.add_transaction(list(zip(CHAIN_KEYS, ids, strict=False)), lines)
-
-
-def id_text(made: Any) -> str:
-    """An id of a :class:`Place` in the syntax of N-Triples."""
-    return term_text(_term(made))
-
-
-def _term(made: Any) -> Any:
-    return Iri(made) if type(made) is str else made
-
-
-def _new_ids() -> list[str]:
-    """The URNs of some random UUIDs (RFC 9562, section 5.4), as ``uuid4().urn`` in an eighth of the
-    time. For one process: a child that is forked would have the same."""
-    made = bytearray(urandom(16 * _IDS))
-    made[6::16] = made[6::16].translate(_VERSION)
-    made[8::16] = made[8::16].translate(_VARIANT)
-    digits = made.hex().encode()
-    text = bytearray(_URN * _IDS)
-    # One digit of all of them after the other.
-    for number, at in enumerate(_DIGITS):
-        text[at :: len(_URN)] = digits[number::32]
-    urns = text.decode()
-    return [urns[at : at + len(_URN)] for at in range(0, len(urns), len(_URN))]
-
-
-def _describing(describe: Describe) -> Describe:
-    """A function that knows ids, which are generic terms, besides a backend's terms."""
-
-    def known(term: Any) -> tuple[Any, ...]:
-        return describe_generic(term) if type(term) in _GENERIC else describe(term)
-
-    return known

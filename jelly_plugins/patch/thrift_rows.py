@@ -1,7 +1,7 @@
 """Binary RDF Patch (``.trp``): rows of patches in Thrift's compact protocol, back to back.
 
-Beside ``text_reader`` and ``text_writer``, whose rules for where patches begin and end
-these share: what Z is in text is a row ``txn`` of its own kind here.
+The order of rows is that of text, see ``text.order``: what Z is in text is a row ``txn`` of its own
+kind here.
 
 Apache Jena's schema has ``RDF_Patch_Row``; there is no Protocol Buffers variant.
 """
@@ -27,7 +27,6 @@ from ..codec import (
 from ..codec.common.positions import GRAPH, OBJECT
 from ..codec.common.terms import build, parts_of
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, header
-from ..codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError, StatementError, TruncatedError, WireError
 from ..jena.names import JenaFormat
@@ -36,7 +35,7 @@ from ..jena.schema import PATCH_ROW
 from ..jena.streams import batches
 from ..jena.wire import Incomplete, Wire, check_row_bytes
 from ..jena.writer import TermWriter
-from .text.order import OpenPatch, PatchOpening, misplaced
+from .text.order import PatchOrder
 from .text.writer import PatchTextWriter
 
 #: Rows of transactions, by their number: TX, TC, TA, and Z.
@@ -46,7 +45,7 @@ _STATEMENTS: Final = {"dataAdd": OperationKind.ADD, "dataDel": OperationKind.DEL
 _STATEMENT_NAMES: Final = {kind: name for name, kind in _STATEMENTS.items()}
 
 
-class PatchRowReader(OpenPatch):
+class PatchRowReader:
     """Reads the rows of one source; see :class:`~jelly_plugins.patch.text.reader.PatchTextReader`,
     whose interface this has.
 
@@ -74,10 +73,16 @@ class PatchRowReader(OpenPatch):
         self._quads = statement_type is PatchStatementType.QUADS
         self._wire: Wire = WIRES[JenaFormat.THRIFT]
         self._row = 0
-        self._opening = PatchOpening()
+        self.order = PatchOrder()
         self._growing = False
         self._last: list[Any] = [None] * 4
-        self.pending = 0
+        #: Bytes of a last row that was not complete, in a source that grows.
+        self._pending = 0
+
+    @property
+    def inside_patch(self) -> bool:
+        """Whether there was something after the last END: rows, or part of one."""
+        return self.order.inside_patch or self._pending > 0
 
     def rows(self, pieces: Iterable[bytes], *, growing: bool = False) -> Iterator[Operation]:
         """Read rows. END comes where the source has it, and where the headers of the next patch
@@ -95,12 +100,12 @@ class PatchRowReader(OpenPatch):
         :return: END, unless there were no rows after the last one.
         :raises TruncatedError: it ended inside a transaction.
         """
-        if self._inside_transaction:
+        if self.order.inside_transaction:
             raise TruncatedError("the input ends inside a transaction", row=self._row)
-        return self._end()
+        return self.order.finish()
 
     def _end_of_rows(self, rest: bytes) -> None:
-        self.pending = len(rest)
+        self._pending = len(rest)
         if rest and not self._growing:
             raise TruncatedError("the input ends inside a row", row=self._row)
 
@@ -123,14 +128,11 @@ class PatchRowReader(OpenPatch):
         return found, at
 
     def _operations(self, name: str, value: Any) -> list[Operation]:
-        before: list[Operation] = []
         if name == "header":
             key = value["name"]
             row = header(key, self._term(value["value"], OBJECT))
-            if self._opening.header(key):
-                self._state = PatchState.BETWEEN_MARKS
-                before = [END]
-        elif name == "txn":
+            return [END, row] if self.order.header(key) else [row]
+        if name == "txn":
             if not 0 <= value < len(_TRANSACTIONS):
                 raise WireError(f"{value} is not a row of a transaction")
             row = _TRANSACTIONS[value]
@@ -138,14 +140,8 @@ class PatchRowReader(OpenPatch):
             row = Operation(_STATEMENTS[name], self._statement(value))
         else:
             row = self._namespace(name, value)
-        step = ROW_OF.get(row.kind, PatchRow.PUNCTUATION)
-        after = NEXT[self._state].get(step)
-        if after is None:
-            raise misplaced(row.kind, self._state)
-        self._state = after
-        if name != "header":
-            self._opening.row(row.kind)
-        return [*before, row]
+        self.order.take(row.kind)
+        return [row]
 
     def _statement(self, value: dict[str, Any]) -> Any:
         terms = [self._term(value[part], at) for at, part in enumerate("spo")]

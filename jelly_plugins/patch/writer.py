@@ -16,16 +16,20 @@ from ..codec import (
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
     AnyOperation,
+    BlankNode,
+    DefaultGraph,
     Describe,
     Iri,
     Kind,
     Limits,
+    Literal,
     Namespace,
     Operation,
     OperationKind,
     PatchEncoder,
     PatchOptions,
     PatchStatementType,
+    Triple,
     delimit,
     describe,
 )
@@ -33,7 +37,7 @@ from ..codec import describe as describe_generic
 from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.terms import parts_of, terms_of
-from ..codec.patch.operations import BEGIN, COMMIT, END, Header
+from ..codec.patch.operations import BEGIN, COMMIT, END
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import PIECE
 from ..errors import LimitError, StatementError
@@ -50,6 +54,7 @@ BATCH: Final = 1024
 
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
+_GENERIC: Final = frozenset((Iri, BlankNode, Literal, Triple, DefaultGraph))
 
 
 class PatchSerializer:
@@ -86,7 +91,7 @@ class PatchSerializer:
         frame_bytes: int = DEFAULT_FRAME_BYTES,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        known = _with_default_graph(describe)
+        known = _with_generic(describe)
         self._describe = known
         self._parser = LineParser(Dialect.RDF_1_2, False, False, limits, quads=True)
         self._text: PatchTextWriter | None = None
@@ -155,27 +160,17 @@ class PatchSerializer:
         return self.add(Operation(kind, statement) for statement in self._parser.statements(lines))
 
     def add_transaction(
-        self, headers: Sequence[tuple[str, Any]], statements: Iterable[tuple[OperationKind, bytes]]
+        self, headers: Sequence[AnyOperation], statements: Iterable[tuple[OperationKind, bytes]]
     ) -> bytes:
-        """Write a patch of one transaction, as :meth:`add` and :meth:`add_lines` do, in less time.
+        """Write a patch of one transaction, as :meth:`add` and :meth:`add_lines` do.
 
-        :param headers: keys, and IRIs as strings or other terms; the former are faster.
-        :param statements: ADD or DELETE, and whole lines of N-Quads.
+        :param headers: rows of headers.
+        :param statements: ADD or DELETE, and whole lines of N-Quads, which may be empty.
         :raises TextError: with the line.
         :raises JellyError: a row cannot be written.
         """
-        for _, value in headers:
-            if type(value) is not str:
-                break
-        else:
-            if self._takes_quads:
-                self._parser.begin()
-                frames = self._encoder.add_transaction(headers, statements, self._parser)
-                return delimit(frames[0]) if len(frames) == 1 else b"".join(map(delimit, frames))
-        terms = ((key, Iri(value) if type(value) is str else value) for key, value in headers)
-        opening = (Operation(OperationKind.HEADER, Header(*each)) for each in terms)
-        pieces = [self.add([*opening, BEGIN])]
-        pieces += (self.add_lines(kind, lines) for kind, lines in statements)
+        pieces = [self.add([*headers, BEGIN])]
+        pieces += (self.add_lines(kind, lines) for kind, lines in statements if lines)
         return b"".join([*pieces, self.add([COMMIT, END])])
 
     def finish(self) -> bytes:
@@ -217,11 +212,13 @@ class PatchSerializer:
             raise StatementError("a graph is named in a stream of triples")
 
 
-def _with_default_graph(describe: Describe) -> Describe:
-    """A function that knows the codec's own default graph besides a backend's terms."""
+def _with_generic(describe: Describe) -> Describe:
+    """A function that knows generic terms, the default graph among them, besides a backend's."""
+    if describe is describe_generic:
+        return describe
 
     def known(term: Any) -> tuple[Any, ...]:
-        return (Kind.DEFAULT_GRAPH,) if term is DEFAULT_GRAPH else describe(term)
+        return describe_generic(term) if type(term) in _GENERIC else describe(term)
 
     return known
 

@@ -8,8 +8,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins.oxigraph.plain_text import canonical_quads, line_of, lines_of, plain_text
-from jelly_plugins.reserved import BOOKKEEPING_IRI
+from jelly_plugins.oxigraph.plain_text import canonical_quads, lines_of, plain_text
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 SEEDS = [
@@ -49,33 +48,19 @@ def test_a_usual_line_is_one_quad_that_a_store_keeps() -> None:
         except SyntaxError:
             continue
         for quad in quads:
-            line = line_of(quad)
-            if line is None:
+            kept, text, _ = plain_text([quad], {quad.graph_name})
+            if text is None:
                 continue
             usual += 1
-            assert list(ox.parse(line, ox.RdfFormat.N_QUADS)) == [quad]
+            assert list(ox.parse(lines_of(text), ox.RdfFormat.N_QUADS)) == kept
             store = ox.Store()
             store.add(quad)
-            assert list(store) == [quad]
+            assert list(store) == kept
     assert usual > 300
 
 
-def test_other_quads_have_no_line() -> None:
-    name, other = ox.NamedNode("urn:s"), ox.Literal("017", datatype=ox.NamedNode(f"{XSD}integer"))
-    node, reserved = ox.BlankNode("b"), ox.NamedNode(BOOKKEEPING_IRI)
-    for quad in (
-        ox.Quad(node, name, name),
-        ox.Quad(name, name, node),
-        ox.Quad(name, name, name, node),
-        ox.Quad(name, name, other),
-        ox.Quad(name, name, ox.Triple(name, name, name)),
-        ox.Quad(name, name, name, reserved),
-    ):
-        assert line_of(quad) is None
-
-
 @pytest.mark.parametrize("at", range(4))
-def test_no_line_is_given_of_a_term_that_looks_like_two(at: int) -> None:
+def test_no_text_is_given_of_a_term_that_looks_like_two(at: int) -> None:
     """As unchecked IRIs may."""
     escaped = "<urn:a\\u003E\\u0020\\u003Curn:b>"
     terms = [f"<urn:{name}>" for name in "spog"]
@@ -84,7 +69,7 @@ def test_no_line_is_given_of_a_term_that_looks_like_two(at: int) -> None:
             if at < width:
                 line = " ".join([*terms[:at], term, *terms[at + 1 : width]])
                 [quad] = ox.parse(f"{line} .\n", ox.RdfFormat.N_QUADS, lenient=True)
-                assert line_of(quad) is None
+                assert plain_text([quad], {quad.graph_name})[1] is None
 
 
 @pytest.mark.parametrize("seed", range(20))

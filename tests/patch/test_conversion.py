@@ -196,7 +196,6 @@ def test_text_that_ends_in_headers_says_that_it_is_whole() -> None:
         assert text.getvalue() == opening + headers
         with PatchReader(text.getvalue()) as reader:
             assert len(list(reader)) == 3 + 5 * bool(opening)
-            assert not reader.ends_behind_headers
 
 
 @pytest.mark.parametrize("end", [b"H id <urn:2> .\nH prev <urn:1>", b"H id <urn:2> .\n"])

@@ -59,16 +59,16 @@ def test_append_and_go_on(path: Path) -> None:
 
 def test_head_before_and_root(path: Path) -> None:
     with writer(path) as log:
-        assert (log.head, log.before, log.root, log.patches) == (None, None, None, 0)
+        assert log.place[1:] == (0, None, None, None)
         log.append([])
-        first = log.head
-        assert (log.before, log.root) == (None, first)
+        first = log.place.head
+        assert log.place[1:] == (1, first, None, first)
         log.append([])
         log.append([])
-        before, head = log.before, log.head
-        assert len({first, before, head}) == 3
+        _, patches, head, before, root = log.place
+        assert (patches, root, len({first, before, head})) == (3, first, 3)
     with writer(path) as log:
-        assert (log.head, log.before, log.root, log.patches) == (head, before, first, 3)
+        assert log.place[1:] == (3, head, before, first)
 
 
 def test_cut(path: Path) -> None:
@@ -78,7 +78,7 @@ def test_cut(path: Path) -> None:
         log.cut(place)
         assert path.stat().st_size == place.size
         assert contents(path) == []
-        assert (log.head, log.root, log.patches) == (None, None, 0)
+        assert log.place == place
         for number in range(5):
             log.append(rows(number))
             place = log.place

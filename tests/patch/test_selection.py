@@ -12,9 +12,8 @@ import pytest
 
 from jelly_plugins import ChainError
 from jelly_plugins.codec.patch.operations import AnyOperation, add
-from jelly_plugins.patch.replay.commits import Entry
-from jelly_plugins.patch.replay.position import NOTHING, Position, Replayed
-from jelly_plugins.patch.replay.selection import Selection
+from jelly_plugins.patch.replay.position import Position, Replayed
+from jelly_plugins.patch.replay.selection import Content, Entry, Selection
 from jelly_plugins.patch.replay.transactions import PatchEnd, Transaction
 
 from .listed import Listed
@@ -62,7 +61,7 @@ class Log:
 
     @property
     def position(self) -> Position:
-        return self.entries[-1].reached.position()
+        return self.entries[-1].reached
 
 
 def position(*patches: Patch, **settings: Any) -> Position:
@@ -192,5 +191,5 @@ def test_only_positions_in_transactions_that_may_have_grown_need_rows() -> None:
 
 
 def test_content_is_that_of_all_transactions() -> None:
-    expected = NOTHING.plus(Listed(*rows("b"))).plus(Listed(*rows("c")))
+    expected = Content().plus(Listed(*rows("b"))).plus(Listed(*rows("c")))
     assert position(ONE, TWO).content == expected.text()

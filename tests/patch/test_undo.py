@@ -25,7 +25,7 @@ from jelly_plugins.patch import (
     header,
     invert,
 )
-from jelly_plugins.patch.logs.whole import invert_log, join
+from jelly_plugins.patch.logs.editing import invert_log, join
 
 S, P, G, H = Iri("urn:s"), Iri("urn:p"), Iri("urn:g"), Iri("urn:h")
 ONE, TWO, THREE = (Triple(S, P, Literal(str(number))) for number in (1, 2, 3))

@@ -28,7 +28,7 @@ from ...errors import JellyError
 from ...io.sources import Source
 from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_IRI, is_reserved, refuse_graph
-from ..patches.lag import check_recorded
+from ..patches.deferred import check_recorded
 from ..terms import GraphName, check_store
 from .lexical_forms import LexicalForm
 from .nquads_reader import NQuadsReader, rejected, text_of

@@ -6,7 +6,7 @@ transactions that it records:
 - for each log, ``<urn:jelly-plugins:log:NAME>``, the position that was reached (see
   :class:`~jelly_plugins.patch.replay.position.Position`), as the value of
   ``<urn:jelly-plugins:position:GRAPH>``: the patch's number, the number of transactions,
-  ``closed``, ``recording`` (closed, and the store may have more of the log, see ``lag``),
+  ``closed``, ``recording`` (closed, and the store may have more of the log, see ``deferred``),
   ``complete`` (not closed) or ``partial``, ``loose:`` and ``content:`` with their values if it has
   any, and the patch, with spaces between them. GRAPH is the name of the graph that the log's
   default graph is applied to, in the syntax of N-Triples, and empty for the default graph itself.
@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from operator import attrgetter
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -35,6 +36,10 @@ from ..terms import DEFAULT_GRAPH, GraphName
 
 #: The graph that is not data.
 BOOKKEEPING: Final = NamedNode(BOOKKEEPING_IRI)
+#: The pattern of its quads.
+_ALL: Final = (None, None, None, BOOKKEEPING)
+
+_reach: Final = attrgetter("reach")
 
 _LOG: Final = bookkeeping_iri("log:")
 _PREFIX: Final = bookkeeping_iri("prefix:")
@@ -57,23 +62,23 @@ _VALUE: Final = re.compile(
 )
 
 
-def _quads(store: Store) -> Iterator[Quad]:
-    return store.quads_for_pattern(None, None, None, BOOKKEEPING)
-
-
 def count(store: Store) -> int:
     """Number of quads in a store, without those of the bookkeeping.
 
     >>> count(Store())
     0
     """
-    return len(store) - sum(1 for _ in _quads(store))
+    return len(store) - sum(1 for _ in store.quads_for_pattern(*_ALL))
 
 
 def noted_positions(store: Store) -> list[Position]:
     """The positions in a store's bookkeeping, which may be older than its data; use
-    ``lag.positions`` for the current position."""
-    return list(_furthest(_quads(store)).values())
+    ``deferred.positions`` for the current position."""
+    found: dict[tuple[str, str], Position] = {}
+    for position, _ in _positions(store.quads_for_pattern(*_ALL)):
+        place = (position.log, position.graph)
+        found[place] = max(found.get(place, position), position, key=_reach)
+    return list(found.values())
 
 
 def positions_in(store: Store, graph: str) -> list[Position]:
@@ -84,32 +89,19 @@ def positions_in(store: Store, graph: str) -> list[Position]:
     return [position for position in noted_positions(store) if position.graph == graph]
 
 
-def _furthest(quads: Iterable[Quad]) -> dict[tuple[str, str], Position]:
-    """The positions that count, by log and graph."""
-    found: dict[tuple[str, str], Position] = {}
-    for position, _ in _positions(quads):
-        place = (position.log, position.graph)
-        before = found.get(place)
-        if before is None or position.reach > before.reach:
-            found[place] = position
-    return found
-
-
 def recordings(store: Store) -> dict[str, Position]:
     """The positions of a store that may have more of their logs, by log: a recorder is active, or
     was when its process ended."""
     found: dict[str, Position] = {}
     certain: dict[str, Position] = {}
-    for position, lags in _positions(_quads(store)):
-        known = found if lags else certain
-        before = known.get(position.log)
-        if position.graph == "" and (before is None or position.reach > before.reach):
-            known[position.log] = position
-    return {
-        log: position
-        for log, position in found.items()
-        if log not in certain or certain[log].reach < position.reach
-    }
+    for position, is_behind in _positions(store.quads_for_pattern(*_ALL)):
+        if position.graph == "":
+            known = found if is_behind else certain
+            known[position.log] = max(known.get(position.log, position), position, key=_reach)
+    for log in certain.keys() & found.keys():
+        if certain[log].reach >= found[log].reach:
+            del found[log]
+    return found
 
 
 def _positions(quads: Iterable[Quad]) -> Iterator[tuple[Position, bool]]:
@@ -169,7 +161,7 @@ def position_quads(store: Store, log: str, graph: str = "") -> list[Quad]:
 
 def position_of(quads: Iterable[Quad]) -> Position | None:
     """The furthest position in quads of one log and graph; None if there is none."""
-    return next(iter(_furthest(quads).values()), None)
+    return max((position for position, _ in _positions(quads)), key=_reach, default=None)
 
 
 def namespaces(store: Store, graph: GraphName = DEFAULT_GRAPH) -> dict[str, str]:
@@ -184,7 +176,7 @@ def namespaces(store: Store, graph: GraphName = DEFAULT_GRAPH) -> dict[str, str]
     subject = graph_text(graph) or _DEFAULT
     return {
         unquote(predicate.value.removeprefix(_PREFIX)): value.value
-        for owner, predicate, value, _ in _quads(store)
+        for owner, predicate, value, _ in store.quads_for_pattern(*_ALL)
         if str(owner) == subject
         and predicate.value.startswith(_PREFIX)
         and isinstance(value, NamedNode)

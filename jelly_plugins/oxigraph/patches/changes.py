@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Final
 
 from pyoxigraph import Quad, Store
@@ -14,7 +14,7 @@ from ...codec.common.limits import over
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...codec.text.transcoding import LONG_TERM
 from ...errors import ConflictError
-from ...patch.replay.position import MANY, Position
+from ...patch.replay.position import Position
 from ...patch.replay.target import Changes, idle, lock_of, moved, unmatched
 from ...reserved import refuse_graph
 from ..rows import Opaque, Row, check_graph_text, graph_text, has_blank_node, quads_of, row_of
@@ -28,7 +28,7 @@ from .bookkeeping import (
     positions_in,
     recordings,
 )
-from .lag import LAG, catch_up, check_recorded, is_left, set_position
+from .deferred import MOST_DEFERRED, check_recorded, set_position, write_deferred
 from .transaction import Update
 
 _ADD: Final = OperationKind.ADD
@@ -41,8 +41,8 @@ class NetChanges(Changes):
     """The net effect of operations on statements: the last one on a quad counts.
 
     :param graph: text of the name of the graph used instead of the default graph.
-    :ivar net: whether a row is there in the end; of all rows that were touched. Large ones are used
-        up by :meth:`write`.
+    :ivar net: whether a row is there in the end; of all rows that were touched. :meth:`write` uses
+        them up.
     :ivar namespaces: operations on namespaces, in order.
     :ivar operations: number of operations.
     :ivar unmatched: number of deletions of what an operation before has deleted already.
@@ -153,14 +153,17 @@ class NetChanges(Changes):
         named. It has the digests of long terms instead of the terms, which many rows may repeat."""
         digest = hashlib.sha256()
         digest_of = _TermDigests().__getitem__
-        rows = iter(self.net.items())
-        while batch := list(islice(rows, _BATCH)):
-            short = (tuple(map(digest_of, row)) if _has_long(row) else row for row, _ in batch)
-            lines = [
-                f"{'A' if there else 'D'} {' '.join(row)}\n"
-                for row, (_, there) in zip(short, batch, strict=True)
-            ]
-            digest.update("".join(lines).encode())
+        lines: list[str] = []
+        for row, there in self.net.items():
+            subject, predicate, object_, graph = row
+            # Long terms are of a class of their own.
+            if not (type(subject) is type(predicate) is type(object_) is type(graph) is str):
+                subject, predicate, object_, graph = map(digest_of, row)
+            lines.append(f"{'A' if there else 'D'} {subject} {predicate} {object_} {graph}\n")
+            if len(lines) == _BATCH:
+                digest.update("".join(lines).encode())
+                lines.clear()
+        digest.update("".join(lines).encode())
         for kind, (name, iri, graph) in self.namespaces:
             place = "" if graph in (None, self._graph) else graph
             digest.update(f"{kind.code} {name!r} {iri} {place}\n".encode())
@@ -177,13 +180,9 @@ class NetChanges(Changes):
             chain((row for row, there in net.items() if not there), deletes),
             chain((row for row, there in net.items() if there), adds),
         )
-        if len(net) > MANY:
-            # The text of the update has them now, and takes enough memory.
-            net.clear()
+        # The text of the update has them now, and takes enough memory.
+        net.clear()
         return update
-
-    def check(self, store: Store) -> None:
-        """Reject changes beyond the net effect. See :class:`StrictChanges`."""
 
 
 class StrictChanges(NetChanges):
@@ -225,31 +224,21 @@ class StrictChanges(NetChanges):
         self._idle = self._idle or following._idle
         super().join(following)
 
-    def check(self, store: Store) -> None:
-        """Reject operations that change nothing.
+    def match(self, store: Store, *, blank_nodes: bool) -> int:
+        """Count the deletions of what is not there, which are none.
 
-        :raises ConflictError: there is one.
+        :raises ConflictError: an operation changes nothing.
         """
         if self._idle is not None:
             raise _idle(*self._idle)
         for (row, adds), quad in zip(self._first.items(), quads_of(self._first), strict=True):
             if adds is (quad in store):
                 raise _idle(_ADD if adds else _DELETE, row)
+        return super().match(store, blank_nodes=blank_nodes)
 
 
 def _is_long(term: str) -> bool:
     return isinstance(term, Opaque) and len(term) > LONG_TERM
-
-
-def _has_long(row: Row) -> bool:
-    subject, predicate, object_, graph = row
-    # Long terms are of a class of their own.
-    return not (
-        type(object_) is str
-        and type(subject) is str
-        and type(predicate) is str
-        and type(graph) is str
-    ) and any(map(_is_long, row))
 
 
 class _TermDigests(dict[str, str]):
@@ -304,7 +293,7 @@ class StoreTarget:
 
     def positions(self) -> list[Position]:
         """The store's position."""
-        catch_up(self._store)
+        write_deferred(self._store)
         self._recordings = recordings(self._store)
         return positions_in(self._store, self.graph)
 
@@ -329,8 +318,7 @@ class StoreTarget:
             refuse_graph(graph)
         # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._store):
-            catch_up(self._store)
-            if is_left(self._store):
+            if write_deferred(self._store):
                 self._recordings = recordings(self._store)
             behind = self._is_behind(after)
             quad = position_quad(after, recording=behind)
@@ -340,7 +328,6 @@ class StoreTarget:
             missed = 0
             # What it may have already is applied once more, and changes nothing.
             if not behind:
-                changes.check(self._store)
                 missed = changes.match(self._store, blank_nodes=self._check_blank_nodes)
             old: set[Row] = set()
             new: set[Row] = set()
@@ -360,7 +347,7 @@ class StoreTarget:
             return False
         known = None if self.graph else self._recordings.get(position.log)
         check_recorded(self._store, None if known is None else known.log)
-        return known is not None and position.number < known.number + LAG
+        return known is not None and position.number < known.number + MOST_DEFERRED
 
     def end(self, position: Position | None) -> None:
         """Write the store's exact position in a log, which was replayed to its end."""

@@ -9,13 +9,12 @@ from pyoxigraph import Store
 from ...codec import DEFAULT_LIMITS, Limits
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.commits import Progress
-from ...patch.replay.driver import INTERVAL, replay_log
+from ...patch.replay.driver import INTERVAL, Progress, replay_log
 from ...patch.replay.position import Replayed
 from ..rows import RowFactory
 from ..terms import DEFAULT_GRAPH, GraphName, check_store
 from .changes import StoreTarget
-from .lag import check_recorded
+from .deferred import check_recorded
 
 
 def replay(

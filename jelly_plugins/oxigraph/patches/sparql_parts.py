@@ -142,22 +142,6 @@ def prologue_end(text: str) -> int:
     return tokens.end
 
 
-def inserts_data(text: str) -> bool:
-    """Whether a text is one ``INSERT DATA``, if it is an update at all.
-
-    >>> inserts_data("INSERT DATA { }"), inserts_data("INSERT DATA { }; CLEAR ALL")
-    (True, False)
-    """
-    tokens = _Tokens(text)
-    tokens.skip_prologue()
-    if (tokens.take(), tokens.take(), tokens.peek()) != ("INSERT", "DATA", "{"):
-        return False
-    tokens.block()
-    if tokens.peek() == ";":
-        tokens.take()
-    return not tokens
-
-
 def operations_of(text: str) -> Iterator[SparqlOperation]:
     """The operations of an update, in order.
 

@@ -155,12 +155,8 @@ class Update:
         subject_before = ""
         for row in rows:
             subject, predicate, object_, graph = row
-            if (
-                type(subject) is not str
-                or type(object_) is not str
-                or type(graph) is not str
-                or type(predicate) is not str
-            ) and not self._takes(row):
+            is_text = type(subject) is type(predicate) is type(object_) is type(graph) is str
+            if not is_text and not self._takes(row):
                 shape = (*(type(term) is str for term in row), graph == "")
                 opaque[shape].append(row)
                 continue

@@ -16,8 +16,8 @@ which Oxigraph would take for a missing value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, Protocol
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Store, Triple
 
@@ -25,12 +25,14 @@ from ...reserved import BOOKKEEPING_TEXT, private
 from .bookkeeping import BOOKKEEPING
 from .sparql_parts import (
     SparqlOperation,
-    inserts_data,
     operations_of,
     prologue_end,
     with_variables_as,
 )
-from .transaction import Function, Update
+from .transaction import Function
+
+if TYPE_CHECKING:
+    from .staging import Changes
 
 _NOT_THERE: Final = f"<{private('not-there')}>"
 _UNBOUND: Final = NamedNode(private("unbound"))
@@ -42,33 +44,13 @@ _ALL: Final = "?s ?p ?o"
 _ANY_GRAPH: Final = "GRAPH ?g { ?s ?p ?o }"
 
 
-class Changing(Protocol):
-    """A transaction that is being put together."""
-
-    def extend(self, quads: Iterable[Quad]) -> None: ...
-
-    def remove_all(self, quads: Iterable[Quad]) -> None: ...
-
-    def create_graph(self, graph: NamedNode) -> None: ...
-
-    def drop_graph(self, graph: NamedNode | BlankNode) -> None: ...
-
-    def known_graphs(self) -> Iterable[NamedNode | BlankNode]:
-        """The named graphs that there may be, empty ones included."""
-        ...
-
-    def begin_update(self) -> Update:
-        """What has changed so far, as an update."""
-        ...
-
-
 class UpdateDelta:
     """Finds what an update changes in a store, and passes it to a transaction.
 
     :param settings: of ``Store.update``: ``base_iri``, ``prefixes`` and custom functions.
     """
 
-    def __init__(self, store: Store, transaction: Changing, settings: dict[str, Any]) -> None:
+    def __init__(self, store: Store, transaction: Changes, settings: dict[str, Any]) -> None:
         self._store = store
         self._transaction = transaction
         self._functions: dict[NamedNode, Function] = dict(
@@ -82,12 +64,6 @@ class UpdateDelta:
         :raises SyntaxError: the update is none.
         :raises RuntimeError: an operation fails.
         """
-        if inserts_data(text):
-            # What it makes of an empty store is all that it does.
-            store = Store()
-            store.update(text, custom_functions=self._functions, **self._settings)
-            self._transaction.extend(store)
-            return
         self._check(text)
         for operation in operations_of(text):
             if operation.words:

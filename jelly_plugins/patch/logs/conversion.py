@@ -31,7 +31,7 @@ from ..formats import PatchFormat
 from ..model import group
 from ..reader import PatchReader
 from ..writer import LOOK_AHEAD, infer_options, write_rows
-from .whole import join
+from .editing import join
 
 #: What opens a quoted triple, in RDF-star and in RDF 1.2.
 _QUOTED: Final = b"<<"
@@ -83,7 +83,7 @@ def convert(
     """Write a log, or several as one, as Jelly-Patch or as RDF Patch text.
 
     The rows of one log are kept as they are. Several become one log, see
-    :func:`~jelly_plugins.patch.logs.whole.join`; labels of blank nodes are kept, as those of one
+    :func:`~jelly_plugins.patch.logs.editing.join`; labels of blank nodes are kept, as those of one
     log are.
     The Jelly-Patch stream written has the options of those read. Text becomes quads, unless
     ``changes`` say that it is triples. Where it can be read twice, because it is a file or bytes,

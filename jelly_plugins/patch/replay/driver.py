@@ -1,5 +1,6 @@
 """One replay of one log: what a backend's ``replay`` does once it has a target and a factory of
-terms. The log's rows become transactions, some of these are selected, and applied.
+terms. The log's rows become transactions (``transactions``), some of these are selected
+(``selection``), and applied here.
 """
 
 from __future__ import annotations
@@ -7,8 +8,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
-from typing import Any, Final, Generic, TypeGuard, cast
+from typing import Any, Final, Generic, TypeAlias, TypeGuard, cast
 
 from ...codec import DEFAULT_LIMITS, DefaultGraph, Limits, TermFactory
 from ...codec.common.conversion import check_text, convert
@@ -17,9 +19,8 @@ from ...errors import ChainError, JellyError, OptionsError, StatementError
 from ...io.sources import Source, rewinder
 from ..model import ID, Patch
 from ..reader import PatchReader
-from .commits import Commits, Progress
-from .position import Replayed, check_name
-from .selection import Selection
+from .position import DIGEST, Position, Replayed, check_name
+from .selection import Entry, Selection
 from .target import C, Target
 from .transactions import Event, Transaction, Transactions
 
@@ -27,6 +28,143 @@ from .transactions import Event, Transaction, Transactions
 INTERVAL: Final = 0.05
 #: How many transactions are applied together by default.
 _GROUP: Final = 100
+
+
+#: Called with what was done so far, after each transaction.
+Progress: TypeAlias = Callable[[Replayed], object]
+
+#: Operations that are applied together, unless a single transaction has more.
+_TOGETHER: Final = 10_000
+#: Characters that are applied together, unless a single transaction has more.
+_TEXT: Final = 4 << 20
+
+
+class Commits(Generic[C]):
+    """Applies entries to a store: in groups, each of which is one transaction there.
+
+    A transaction of a few statements costs a store much more for being one than for what it
+    changes: in groups, transactions of one statement take a fifth of the time, of ten a half, of
+    a hundred two thirds. So consecutive ones are applied together, with the position that the last
+    of them reaches: the store has all of a group or none of it, and is between two transactions of
+    the log whatever happens. A group that cannot be applied as a whole is applied one by one, so
+    that the store has all transactions before the one at fault.
+
+    :param done: counts what was applied, and has the store's position.
+    :param group: how many entries are applied together at most.
+    :param dry_run: apply nothing.
+    :param progress: called after each transaction, once it was applied.
+    :ivar failed: whether applying or ``progress`` has raised an error, which names the patch.
+        Nothing more may be applied.
+    """
+
+    def __init__(
+        self,
+        target: Target[C],
+        *,
+        done: Replayed,
+        group: int,
+        dry_run: bool,
+        progress: Progress | None,
+    ) -> None:
+        self.failed = False
+        self._target = target
+        self._done = done
+        self._group = 1 if dry_run else group
+        self._dry_run = dry_run
+        self._progress = progress
+        self._waiting: list[Entry[C]] = []
+        self._operations = 0
+        self._characters = 0
+
+    def put(self, entry: Entry[C]) -> None:
+        """Apply an entry, now or together with others.
+
+        :raises JellyError: the store rejects it, or one that came before.
+        """
+        operations = entry.changes.operations
+        together = self._group > 1 and operations <= _TOGETHER
+        characters = entry.changes.characters if together else 0
+        if self._operations + operations > _TOGETHER or self._characters + characters > _TEXT:
+            self.commit()
+        self._waiting.append(entry)
+        self._operations += operations
+        self._characters += characters
+        if (
+            len(self._waiting) >= self._group
+            or self._operations >= _TOGETHER
+            or self._characters >= _TEXT
+        ):
+            self.commit()
+
+    def commit(self) -> None:
+        """Apply all entries that wait.
+
+        :raises JellyError: the store rejects one, or its position has changed meanwhile.
+        """
+        waiting, self._waiting = self._waiting, []
+        self._operations = self._characters = 0
+        try:
+            if len(waiting) > 1:
+                self._apply_together(waiting)
+            else:
+                for entry in waiting:
+                    self._apply(entry.changes, [entry])
+        except BaseException:
+            self.failed = True
+            raise
+
+    def _apply_together(self, entries: list[Entry[C]]) -> None:
+        joined = self._target.changes()
+        for entry in entries:
+            joined.join(entry.changes)
+        before = self._done.position
+        try:
+            self._apply(joined, entries)
+        except Exception as error:
+            if self._done.position is not before:
+                # They are applied; the error came later.
+                raise
+            # One by one, those before the one at fault are applied.
+            for entry in entries:
+                self._apply(entry.changes, [entry])
+            if not isinstance(error, JellyError):
+                # None is at fault, such as where the handler of a signal has raised it.
+                raise
+
+    def _apply(self, changes: C, entries: list[Entry[C]]) -> None:
+        after = entries[-1].reached
+        if not self._dry_run:
+            try:
+                unmatched = self._target.apply(changes, self._done.position, after)
+            except JellyError as error:
+                name = f"number {after.number}" if after.patch.startswith(DIGEST) else after.patch
+                error.message = f"patch {name}: {error.message}"
+                raise
+            except BaseException:
+                # The handler of a signal may raise once all is applied.
+                if self._is_at(after):
+                    self._report(entries, after)
+                raise
+            self._done.unmatched += unmatched
+        self._report(entries, after)
+
+    def _report(self, entries: list[Entry[C]], after: Position) -> None:
+        """Count entries that were applied, and call ``progress`` for each transaction."""
+        done, progress = self._done, self._progress
+        for entry in entries:
+            done.patches += entry.patches
+            if entry.transaction:
+                done.transactions += 1
+                done.operations += entry.changes.operations
+                if progress is not None:
+                    done.position = entry.reached
+                    progress(done)
+        done.position = after
+
+    def _is_at(self, position: Position) -> bool:
+        with suppress(Exception):
+            return position in self._target.positions()
+        return False
 
 
 class Replay(Generic[C]):
@@ -91,7 +229,7 @@ class Replay(Generic[C]):
         events = self._transactions.read(chain.from_iterable(batches), has_ended=has_ended)
         try:
             for event in events:
-                self._take(event)
+                self._select(event)
                 if self._selection.is_complete:
                     break
         except Exception as error:
@@ -110,7 +248,7 @@ class Replay(Generic[C]):
         :raises ChainError: the rows so far do not have the store's position.
         """
         for event in self._transactions.release():
-            self._take(event)
+            self._select(event)
         self.commit()
         self._selection.check_found()
 
@@ -124,7 +262,7 @@ class Replay(Generic[C]):
         """Number of operations in a transaction that the rows do not end."""
         return self._transactions.unfinished
 
-    def _take(self, event: Event[C]) -> None:
+    def _select(self, event: Event[C]) -> None:
         if isinstance(event, Transaction):
             entry = self._selection.transaction(event)
         else:

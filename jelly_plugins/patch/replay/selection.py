@@ -13,17 +13,92 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Generic
+from typing import Final, Generic, NamedTuple
 
 from ...codec.patch.operations import AnyOperation
 from ...errors import ChainError
-from .commits import Entry, Reached
-from .position import DIGEST, NOTHING, Content, Position, Replayed, differ
+from .position import DIGEST, Position, Replayed
 from .target import C, Changes
 from .transactions import PatchEnd, Transaction
 
 #: Positions that an error names, at most.
 _SHOWN: Final = 3
+
+
+#: Hexadecimal digits that are kept of a digest.
+_DIGITS: Final = 32
+
+
+class Content(NamedTuple):
+    """What the transactions of a patch say, those that were read of it.
+
+    :ivar operations: number of operations; None if nothing is known.
+    :ivar digest: of all of them; empty if there are none, and None if it is not known.
+    :ivar form: what of them the digest is made of.
+    """
+
+    operations: int | None = 0
+    digest: bytes | None = b""
+    form: str = ""
+
+    def plus(self, changes: Changes) -> Content:
+        """The content with one more transaction."""
+        if self.operations is None:
+            return self
+        digest = changes.content()
+        if self.digest is None:
+            digest = None
+        elif self.digest and digest is not None:
+            digest = hashlib.sha256(self.digest + digest).digest()
+        return Content(self.operations + changes.operations, digest, changes.form)
+
+    def text(self) -> str:
+        """As positions have it: number of operations, a colon, and, if that is known, the form of
+        the digest, a hyphen and the digest; empty if nothing is known."""
+        if self.operations is None:
+            return ""
+        known = f"{self.form}-{self.digest.hex()[:_DIGITS]}" if self.digest else ""
+        return f"{self.operations}:{known}"
+
+    def known_as(self, text: str) -> Content:
+        """The content, but nothing of it that a text does not know."""
+        if not text:
+            return Content(None, None)
+        if text.partition(":")[2]:
+            return self
+        return Content(self.operations, None, self.form)
+
+
+#: That of an empty patch.
+_EMPTY: Final = Content()
+
+
+def differ(one: str, other: str) -> bool:
+    """Whether two texts are those of contents that are not the same, as far as they are known.
+
+    >>> differ("1:x-ab", "1:x-ab"), differ("1:x-ab", "1:x-cd"), differ("1:x-ab", "2:")
+    (False, True, True)
+    >>> differ("1:x-ab", "1:"), differ("1:x-ab", "1:y-cd"), differ("1:x-ab", "")
+    (False, False, False)
+    """
+    if one == other or not one or not other:
+        return False
+    (operations, _, digest), (others, _, known) = one.partition(":"), other.partition(":")
+    return operations != others or digest.partition("-")[0] == known.partition("-")[0] != ""
+
+
+class Entry(NamedTuple, Generic[C]):
+    """The changes to apply.
+
+    :ivar reached: the position that the store then has.
+    :ivar transaction: whether it is a transaction; otherwise only a patch ends.
+    :ivar patches: how many patches begin with it.
+    """
+
+    changes: C
+    reached: Position
+    transaction: bool
+    patches: int
 
 
 @dataclass(slots=True)
@@ -44,7 +119,7 @@ class _Patch:
     is_entered: bool = False
     repeats: bool = False
     transactions: int = 0
-    content: Content = NOTHING
+    content: Content = _EMPTY
     loose: str = ""
     met: Position | None = None
     is_counted: bool = False
@@ -83,7 +158,7 @@ class Selection(Generic[C]):
         self._until = until
         self.is_complete = False
         #: Where the store is, or will be once all that was selected is applied.
-        self._reached: Reached | Position | None = None
+        self._reached: Position | None = None
         #: The store's positions by key of their patches, while these are looked for.
         self._sought: dict[str, Position] = {}
         #: Whether that goes on after the patch ``until``.
@@ -186,13 +261,8 @@ class Selection(Generic[C]):
             self._is_beyond = bool(self._sought)
             self.is_complete = not self._is_beyond
         entry = None
-        if rest is not None:
+        if rest is not None or not (patch.repeats or self._sought):
             entry = self._entry(rest, end)
-        elif not patch.repeats and not self._sought:
-            at, reached = self._reached, self._position(end)
-            # The store may be there already.
-            if at != (reached.position() if isinstance(at, Position) else reached):
-                entry = self._entry(self._make(), end, transaction=False)
         self._patch = _Patch()
         return entry
 
@@ -250,38 +320,40 @@ class Selection(Generic[C]):
 
     def _resolve(self, first: Transaction[C] | PatchEnd, changes: C) -> None:
         """Find the store's position in the log, by the source's first patch."""
-        known = list(self._positions())
-        heads = {each.patch: each for each in known}
+        logs: dict[str, Position] = {}
+        heads: dict[str, Position] = {}
+        for position in self._positions():
+            logs[position.log] = heads[position.patch] = position
         prev = first.prev
         name = self._log or first.id or self._chained(changes)
-        position = next((each for each in known if each.log == name), None)
-        if position is None and self._log is None:
+        found = logs.get(name)
+        if found is None and self._log is None:
             # The source may begin after the store's position, or with its patch.
-            position = heads.get(prev or "") or heads.get(first.id or "")
-        self._log = name if position is None else position.log
+            found = heads.get(prev or "") or heads.get(first.id or "")
+        self._log = name if found is None else found.log
         self._opening = prev
-        if position is None:
+        if found is None:
             if prev is None or not self._check_prev:
                 return
-            if not known:
+            if not logs:
                 raise ChainError(
                     f"it follows patch {prev}, but nothing was applied before", found=prev
                 )
             # The source may begin in the middle of a log.
             self._sought = heads
-        elif prev != position.patch:
-            self._sought = {position.patch: position}
-        elif self._check_prev and not position.complete:
+        elif prev != found.patch:
+            self._sought = {found.patch: found}
+        elif self._check_prev and not found.complete:
             raise ChainError(
                 f"it follows patch {prev}, but the store has only the first "
-                f"{position.transactions} transactions of that",
-                expected=position.patch,
+                f"{found.transactions} transactions of that",
+                expected=found.patch,
                 found=prev,
             )
         else:
-            self._go_on(position)
+            self._go_on(found)
             # The source does not have what went before.
-            self._ids.update(map(hash, (position.log, position.patch)))
+            self._ids.update(map(hash, (found.log, found.patch)))
 
     # Where the store's position is
 
@@ -298,7 +370,7 @@ class Selection(Generic[C]):
         :raises ChainError: the patch is not the one that was applied.
         """
         patch = self._patch
-        position = self._sought.get(self._key()) or self._grown(rows, digest)
+        position = self._sought.get(patch.id or self._digest) or self._grown(rows, digest)
         if position is None:
             return None
         rest: C | None = None
@@ -407,22 +479,19 @@ class Selection(Generic[C]):
 
     # Keys and positions
 
-    def _key(self) -> str:
-        """The key of the patch, by what was read of it so far."""
-        return self._patch.id or self._digest
-
     def _chained(self, changes: C, before: str | None = None) -> str:
         digest = hashlib.sha256((self._digest if before is None else before).encode())
         digest.update(changes.fingerprint())
         return DIGEST + digest.hexdigest()
 
-    def _position(self, end: PatchEnd | None) -> Reached:
-        """The position after what was read.
+    def _entry(self, rest: C | None, end: PatchEnd | None) -> Entry[C] | None:
+        """The entry that moves the store to what was read; None if it is there already.
 
-        :param end: the end of the patch, if that was.
+        :param rest: what to apply of a transaction; None if only the patch ends.
+        :param end: the end of the patch, if that was read.
         """
         patch = self._patch
-        key = self._key()
+        key = patch.id or self._digest
         # Whether the patch will have no more transactions, see Position.
         if patch.id is None or end is None:
             closed = False
@@ -430,28 +499,27 @@ class Selection(Generic[C]):
             closed = end.marked
         else:
             closed = patch.met.closed or (end.marked and patch.met.content != "")
-        return Reached(
-            self._log or key,
-            key,
-            self._number,
-            patch.transactions,
-            self._graph,
-            patch.loose,
-            None if patch.id is None else patch.content,
-            end is not None,
-            closed,
+        reached = Position(
+            log=self._log or key,
+            patch=key,
+            number=self._number,
+            transactions=patch.transactions,
+            complete=end is not None,
+            closed=closed,
+            graph=self._graph,
+            loose=patch.loose,
+            content="" if patch.id is None else patch.content.text(),
         )
-
-    def _entry(self, changes: C, end: PatchEnd | None, *, transaction: bool = True) -> Entry[C]:
-        """The entry that applies a transaction, or moves the position to the end of the patch."""
-        patch = self._patch
-        if transaction:
-            begins = not patch.is_counted
-        else:
+        if rest is None and self._reached == reached:
+            return None
+        self._reached = reached
+        if rest is None:
             begins = not patch.transactions and patch.met is None
+        else:
+            begins = not patch.is_counted
         patch.is_counted = True
-        reached = self._reached = self._position(end)
-        return Entry(changes, reached, transaction, int(begins))
+        changes = self._make() if rest is None else rest
+        return Entry(changes, reached, rest is not None, int(begins))
 
 
 def _note(changes: Changes) -> str:

@@ -13,11 +13,27 @@ from typing import Final, Protocol, Self, TypeVar
 
 from ...codec.patch.operations import Operation, OperationKind
 from ...errors import ChainError, ConflictError
-from .position import Position, Said
+from .position import Position
 
 
-class Changes(Said, Protocol):
+class Changes(Protocol):
     """The changes of one transaction, gathered."""
+
+    @property
+    def operations(self) -> int:
+        """Number of operations."""
+        ...
+
+    @property
+    def characters(self) -> int:
+        """Number of characters that are held of them, or about as many."""
+        ...
+
+    @property
+    def form(self) -> str:
+        """What the digests are made of, in letters and digits: those of other forms differ for the
+        same changes."""
+        ...
 
     def gather(self, rows: Iterator[Operation], /) -> Operation | None:
         """Take operations up to the first row that changes nothing.
@@ -36,7 +52,8 @@ class Changes(Said, Protocol):
         ...
 
     def content(self) -> bytes | None:
-        """By default the fingerprint."""
+        """A digest of the changes in a patch with an id, now and at any later time; None if it is
+        not known. By default the fingerprint."""
         return self.fingerprint()
 
 
@@ -64,7 +81,7 @@ class Target(Protocol[C]):
         ...
 
 
-#: #: Two objects may share a lock; that only costs waiting. A thread may acquire its lock again:
+#: Two objects may share a lock; that only costs waiting. A thread may acquire its lock again:
 #: code under the lock of one store may need another store's, which may be the same.
 _LOCKS: Final = [RLock() for _ in range(64)]
 

@@ -1,5 +1,5 @@
-"""Where patches begin and end in RDF Patch, text or binary: the one rule that readers and writers
-share.
+"""The order of rows in RDF Patch, text or binary, and where patches begin and end; for readers and
+writers.
 
 Z ends a patch. Many tools write none, and begin the next patch with its headers.
 """
@@ -7,75 +7,67 @@ Z ends a patch. Many tools write none, and begin the next patch with its headers
 from __future__ import annotations
 
 from ...codec.patch.operations import END, Operation, OperationKind
-from ...codec.patch.rules import PatchState
+from ...codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
 from ...errors import OrderError
 from ..model import ID, PREV
 
 
-def misplaced(kind: OperationKind, state: PatchState) -> OrderError:
-    """The error for a row that is not allowed at a source's position."""
-    where = "inside" if state is PatchState.PUNCTUATED_TRANSACTION else "outside"
-    return OrderError(f"a row {kind.code} {where} a transaction")
+class PatchOrder:
+    """Follows rows: which may come next, and which headers open a new patch. A patch has one
+    ``id``, and it has ``id`` and ``prev`` before its operations. Inside a transaction no patch
+    begins.
 
-
-class PatchOpening:
-    """Detects headers that open a new patch: a patch has one ``id``, and it has ``id`` and ``prev``
-    before its operations. Inside a transaction no patch begins.
-
+    :ivar state: after the rows so far.
     :ivar has_operations: whether the patch has rows besides headers, so far.
     """
 
     def __init__(self) -> None:
-        self._has_id = False
+        self.state = PatchState.BETWEEN_MARKS
         self.has_operations = False
-        self._inside_transaction = False
+        self._has_id = False
 
-    def row(self, kind: OperationKind) -> None:
-        """Note a row that is not a header."""
+    @property
+    def inside_patch(self) -> bool:
+        """Whether there were rows after the last END."""
+        return self.state is not PatchState.BETWEEN_MARKS
+
+    @property
+    def inside_transaction(self) -> bool:
+        """Whether a transaction was begun and not ended."""
+        return self.state is PatchState.PUNCTUATED_TRANSACTION
+
+    def take(self, kind: OperationKind) -> None:
+        """Take a row that is not a header.
+
+        :raises OrderError: it is not allowed here.
+        """
+        after = NEXT[self.state].get(ROW_OF.get(kind, PatchRow.PUNCTUATION))
+        if after is None:
+            where = "inside" if self.inside_transaction else "outside"
+            raise OrderError(f"a row {kind.code} {where} a transaction")
+        self.state = after
         self.has_operations = kind is not OperationKind.END
         if kind is OperationKind.END:
             self._has_id = False
-        elif kind is OperationKind.BEGIN:
-            self._inside_transaction = True
-        elif kind is OperationKind.COMMIT or kind is OperationKind.ABORT:
-            self._inside_transaction = False
 
     def header(self, key: str) -> bool:
-        """Take note of a header; return whether it opens a new patch."""
-        opens = not self._inside_transaction and (
+        """Take a header; return whether it opens a new patch, so that the one before it ends."""
+        opens = not self.inside_transaction and (
             (key == ID and self._has_id) or (key in (ID, PREV) and self.has_operations)
         )
         if opens:
             self._has_id = self.has_operations = False
+            self.state = PatchState.BETWEEN_MARKS
         self._has_id = self._has_id or key == ID
+        self.state = NEXT[self.state][PatchRow.HEADER]
         return opens
 
+    def finish(self) -> list[Operation]:
+        """End the source outside of a transaction.
 
-class OpenPatch:
-    """The current patch of a reader: the common part of the readers of text and of binary rows.
-
-    :ivar pending: bytes of a last row that was not complete, in a source that grows.
-    :ivar ends_behind_headers: whether the source has ended after headers.
-    """
-
-    pending: int
-    ends_behind_headers = False
-    _state = PatchState.BETWEEN_MARKS
-    _opening: PatchOpening
-
-    @property
-    def inside_patch(self) -> bool:
-        """Whether there was something after the last END: rows, or part of one."""
-        return self._state is not PatchState.BETWEEN_MARKS or self.pending > 0
-
-    @property
-    def _inside_transaction(self) -> bool:
-        return self._state is PatchState.PUNCTUATED_TRANSACTION
-
-    def _end(self) -> list[Operation]:
-        """END, unless there were no rows after the last one."""
-        if self._state is PatchState.BETWEEN_MARKS:
+        :return: END, unless there were no rows after the last one.
+        """
+        if not self.inside_patch:
             return []
-        self.ends_behind_headers = not self._opening.has_operations
-        self._state = PatchState.BETWEEN_MARKS
+        self.state = PatchState.BETWEEN_MARKS
         return [END]

@@ -20,7 +20,6 @@ from ...codec import DEFAULT_LIMITS, Limits, PatchStatementType, TermFactory
 from ...codec.common import positions
 from ...codec.common.limits import over
 from ...codec.common.terms import build
-from ...codec.patch import rules as patch_rules
 from ...codec.patch.operations import (
     ABORT,
     BEGIN,
@@ -31,7 +30,6 @@ from ...codec.patch.operations import (
     OperationKind,
     header,
 )
-from ...codec.patch.rules import PatchRow, PatchState
 from ...codec.text.lines import (
     BLANK_NODE,
     END_OF_LINE,
@@ -43,8 +41,8 @@ from ...codec.text.lines import (
     Text,
     count_line_ends,
 )
-from ...errors import TruncatedError
-from .order import OpenPatch, PatchOpening, misplaced
+from ...errors import OrderError, TruncatedError
+from .order import PatchOrder
 from .terms import REST_OF_LINE, TermScanner
 
 #: What Apache Jena calls the default graph where it must have a name. Here only namespaces need
@@ -84,7 +82,7 @@ _NAME: Final = re.compile(rf"({LABEL})?:?")
 _IRI: Final = re.compile(IRI)
 
 
-class PatchTextReader(OpenPatch, TermScanner):
+class PatchTextReader(TermScanner):
     """Reads the rows of one text.
 
     :param factory: makes terms and statements.
@@ -93,6 +91,7 @@ class PatchTextReader(OpenPatch, TermScanner):
     :param generalized: whether any kind of term may occur in any position.
     :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line,
         ``lookup_characters`` the namespaces.
+    :ivar order: of the rows that were read.
 
     >>> from jelly_plugins.codec import GenericFactory
     >>> reader = PatchTextReader(GenericFactory())
@@ -111,8 +110,13 @@ class PatchTextReader(OpenPatch, TermScanner):
         super().__init__(factory, generalized, limits)
         self._quads = statement_type is PatchStatementType.QUADS
         self._make = factory.quad if self._quads else factory.triple
-        self._opening = PatchOpening()
+        self.order = PatchOrder()
         self._prefix_characters = 0
+
+    @property
+    def inside_patch(self) -> bool:
+        """Whether there was something after the last END: rows, or part of one."""
+        return self.order.inside_patch or self.pending > 0
 
     def rows(self, text: Text, *, growing: bool = False) -> Iterator[Operation]:
         """Read rows. END comes where the text has Z, and where the headers of the next patch begin;
@@ -136,9 +140,9 @@ class PatchTextReader(OpenPatch, TermScanner):
         :return: END, unless there were no rows after the last one.
         :raises TruncatedError: it ended inside a transaction.
         """
-        if self._inside_transaction:
+        if self.order.inside_transaction:
             raise TruncatedError(f"line {self.line_ends + 1}: the text ends inside a transaction")
-        return self._end()
+        return self.order.finish()
 
     def _rows(self, text: str) -> Iterator[Operation]:
         match = _USUAL_LINE.match
@@ -200,13 +204,11 @@ class PatchTextReader(OpenPatch, TermScanner):
             yield self._row(kind, value, start)
 
     def _row(self, kind: OperationKind, value: Any, start: int) -> Operation:
-        """Take a row's step from state to state."""
-        row = patch_rules.ROW_OF.get(kind, PatchRow.PUNCTUATION)
-        after = patch_rules.NEXT[self._state].get(row)
-        if after is None:
-            self.refuse(misplaced(kind, self._state).message, start)
-        self._state = after
-        self._opening.row(kind)
+        """A row, if it is allowed here."""
+        try:
+            self.order.take(kind)
+        except OrderError as error:
+            self.refuse(error.message, start)
         return _ALONE.get(kind) or Operation(kind, value)
 
     def _header(self) -> Iterator[Operation]:
@@ -221,10 +223,8 @@ class PatchTextReader(OpenPatch, TermScanner):
         if self.text.startswith(".", self.pos) or not REST_OF_LINE.match(self.text, self.pos):
             # rdflib leaves the dot out.
             self._end_row()
-        if self._opening.header(key):
-            self._state = PatchState.BETWEEN_MARKS
+        if self.order.header(key):
             yield END
-        self._state = patch_rules.NEXT[self._state][PatchRow.HEADER]
         yield header(key, value)
 
     def _statement(self, terms: tuple[Any, ...], graph: Any) -> Any:

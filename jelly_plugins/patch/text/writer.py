@@ -17,11 +17,11 @@ from ...codec import DEFAULT_LIMITS, Describe, Iri, Kind, Limits, Literal, descr
 from ...codec.common.limits import over
 from ...codec.common.terms import parts_of
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
-from ...codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
+from ...codec.patch.rules import PatchState
 from ...codec.text.ntriples import Notation, term_text
 from ...codec.text.transcoding import LONG_TERM
 from ...errors import OrderError, StatementError, TermError
-from .order import PatchOpening, misplaced
+from .order import PatchOrder
 from .reader import DEFAULT_GRAPH_IRI
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*+")
@@ -70,8 +70,7 @@ class PatchTextWriter:
         self._strict = strict
         self._marks = notation.value
         self._limits = limits
-        self._state = PatchState.BETWEEN_MARKS
-        self._opening = PatchOpening()
+        self._order = PatchOrder()
         #: Whether Z is to come before the next row.
         self._ended = continues
         self._texts: dict[Any, str] = {}
@@ -81,7 +80,7 @@ class PatchTextWriter:
     @property
     def inside_patch(self) -> bool:
         """Whether there were rows after the last END."""
-        return self._state is not PatchState.BETWEEN_MARKS
+        return self._order.inside_patch
 
     def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
         """Lines in UTF-8, with their line ends.
@@ -90,21 +89,22 @@ class PatchTextWriter:
         :raises TermError: a term that the text cannot express.
         """
         for kind, value in rows:
-            if kind is OperationKind.HEADER:
-                self._open(parts_of(value, (2,), "a header")[0])
-            self._check(kind)
             row = self.row(kind, value)
+            before = self._order.state
+            if kind is OperationKind.HEADER:
+                self._take_header(value[0])
+            else:
+                self._order.take(kind)
             if self._ended:
                 self._ended = False
                 yield self.mark
-            if kind is OperationKind.END:
-                self._repeated = 0
-                self._ended = self._state not in _MARKED
-                if not self._ended:
-                    yield self.mark
-            else:
+            if kind is not OperationKind.END:
                 yield row
-            self._step(kind)
+                continue
+            self._repeated = 0
+            self._ended = before not in _MARKED
+            if not self._ended:
+                yield self.mark
 
     def finish(self) -> None:
         """Mark the end of the input.
@@ -113,19 +113,6 @@ class PatchTextWriter:
         """
         if self.inside_patch:
             raise OrderError("the last patch is not ended")
-
-    def _step(self, kind: OperationKind) -> None:
-        self._state = NEXT[self._state][ROW_OF.get(kind, PatchRow.PUNCTUATION)]
-        if kind is not OperationKind.HEADER:
-            self._opening.row(kind)
-
-    def _check(self, kind: OperationKind) -> None:
-        """Reject a row that is not allowed here.
-
-        :raises OrderError: it may not.
-        """
-        if ROW_OF.get(kind, PatchRow.PUNCTUATION) not in NEXT[self._state]:
-            raise misplaced(kind, self._state)
 
     def row(self, kind: OperationKind, value: Any) -> bytes:
         """A row's line.
@@ -147,13 +134,13 @@ class PatchTextWriter:
             parts = []
         return " ".join([kind.code, *parts, ".\n"]).encode()
 
-    def _open(self, key: str) -> None:
-        """End the patch before a header that opens another.
+    def _take_header(self, key: str) -> None:
+        """Take a header, and end the patch before it if it opens another.
 
         :raises OrderError: the patch has no operations to end, or writing is strict.
         """
-        complete = self._opening.has_operations
-        if not self._opening.header(key):
+        complete = self._order.has_operations
+        if not self._order.header(key):
             return
         if self._strict or not complete:
             raise OrderError(
@@ -161,7 +148,6 @@ class PatchTextWriter:
                 "another patch"
             )
         self._ended = True
-        self._state = PatchState.BETWEEN_MARKS
 
     def _header(self, key: str, value: Any) -> list[str]:
         _check_string(key, "a header's key")

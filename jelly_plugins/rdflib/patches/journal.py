@@ -7,7 +7,7 @@ before it is made, so that an exception in the middle changes nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
@@ -25,7 +25,6 @@ from .stores import (
     is_in,
     name_of,
     namespace_restorer,
-    twin,
     unbind,
 )
 
@@ -174,7 +173,7 @@ class Journal:
 
     def net_changes(
         self, place: Callable[[Any], tuple[Any, ...] | None]
-    ) -> Iterable[tuple[ChangeKind, tuple[Any, ...]]]:
+    ) -> Iterator[tuple[ChangeKind, tuple[Any, ...]]]:
         """The statements that are there and were not (ADD), or were there and are not (REMOVE),
         since :meth:`keep`.
 
@@ -186,39 +185,19 @@ class Journal:
             statements; None leaves them out.
         """
         places: dict[int, tuple[Any, ...] | None] = {}
-        noted = []
-        removed = False
-        for what, triple, context in self.changes:
-            if what not in STATEMENTS:
-                continue
-            # Graphs live as long as they are noted here, and their names are slow to find.
-            behind = places.get(id(context), _UNKNOWN)
-            if behind is _UNKNOWN:
-                behind = places[id(context)] = place(self.name_of(context))
-            if behind is not None:
-                removed = removed or what is ChangeKind.REMOVE
-                noted.append((what, (*triple, *behind), context))
-        if not removed and all(
-            read_form(statement[2]) is statement[2]
-            and twin(self.store, statement[:3], graph) is None
-            for _, statement, graph in noted
-            if type(statement[2]) is Literal
-        ):
-            # Each was missing before it was added.
-            return [(what, statement) for what, statement, _ in noted]
-        return self._net(noted)
-
-    def _net(
-        self, noted: Iterable[tuple[ChangeKind, tuple[Any, ...], Any]]
-    ) -> Iterator[tuple[ChangeKind, tuple[Any, ...]]]:
-        """The net effect of changes.
-
-        :param noted: what each did, its statement, and its graph.
-        """
         before: dict[tuple[Any, ...], bool] = {}
         after: dict[tuple[Any, ...], bool] = {}
         graphs = {}
-        for what, statement, graph in noted:
+        for what, triple, graph in self.changes:
+            if what not in STATEMENTS:
+                continue
+            # Graphs live as long as they are noted here, and their names are slow to find.
+            behind = places.get(id(graph), _UNKNOWN)
+            if behind is _UNKNOWN:
+                behind = places[id(graph)] = place(self.name_of(graph))
+            if behind is None:
+                continue
+            statement = (*triple, *behind)
             before.setdefault(statement, what is ChangeKind.REMOVE)
             after[statement] = what is ChangeKind.ADD
             graphs[statement] = graph

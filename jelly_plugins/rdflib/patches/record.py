@@ -23,6 +23,7 @@ from ...codec.patch.operations import (
     add_namespace,
     delete_namespace,
 )
+from ...codec.text.ntriples import term_text
 from ...errors import OptionsError
 from ...patch.recording import LogWriter
 from ...patch.replay.position import Position, check_name
@@ -248,20 +249,13 @@ class GraphRecorder:
 
     def _move(self) -> None:
         """Set the position of the graph, so that replays skip what was recorded."""
-        writer = self._writer
-        assert writer.head is not None
-        assert writer.root is not None
-        if self._name is None:
-            known = [each.log for each in positions(self._recorded) if each.patch == writer.before]
-            self._name = known[0] if known else writer.root
-        self._reached = Position(
-            log=self._name,
-            patch=writer.head,
-            number=writer.patches,
-            transactions=1,
-            complete=True,
-            closed=True,
-        )
+        place = self._writer.place
+        if self._name is None and place.before is not None:
+            before = term_text(place.before)
+            known = [each.log for each in positions(self._recorded) if each.patch == before]
+            self._name = known[0] if known else None
+        self._reached = place.position(self._name)
+        self._name = self._reached.log
         set_position(self._recorded, self._reached)
 
     def _check_position(self) -> None:

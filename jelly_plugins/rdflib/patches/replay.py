@@ -25,8 +25,7 @@ from ...codec.text.transcoding import LONG_TERM
 from ...errors import JellyError, OptionsError, TermError
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.commits import Progress
-from ...patch.replay.driver import INTERVAL, replay_log
+from ...patch.replay.driver import INTERVAL, Progress, replay_log
 from ...patch.replay.position import Position, Replayed
 from ...patch.replay.target import Changes, idle, lock_of, moved, unmatched
 from ...patch.replay.transactions import CHANGES

@@ -19,7 +19,8 @@ from ...errors import ChainError, JellyError, LimitError, SourceError, Truncated
 from ...io.sources import Source
 from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
-from ...patch.model import BEHIND_HEADERS, ID
+from ...patch.model import ID
+from ...patch.reader import AFTER_HEADERS
 from ...patch.replay.position import DIGEST, Position, Replayed
 from .commits import Batch, Commit, CommitLog, Place, Shard
 from .errors import CheckpointError, CommitConflictError, RootError
@@ -482,40 +483,19 @@ def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) ->
     """Stage logs that are read here, one after the other, in memory that does not grow."""
 
     def stage(attempt: Attempt, layout: Root) -> Staged:
-        truncated: list[str] = []
-        rows = Stager(attempt, layout).stage(_batches(sources, limits, truncated))
-        return Staged(_whole(rows, truncated), checked=True)
+        return Staged(Stager(attempt, layout).stage(_batches(sources, limits)), checked=True)
 
     return stage
 
 
-def _whole(rows: Iterable[AnyOperation], truncated: list[str]) -> Iterator[AnyOperation]:
-    """The rows of a log, unless its last patch may be truncated after its headers.
-
-    :param truncated: once the rows were read, the names of sources that end so.
-    :raises TruncatedError: instead of that patch's end.
-    """
-    last: AnyOperation | None = None
-    for row in rows:
-        if last is not None:
-            yield last
-        last = row
-    if truncated:
-        raise TruncatedError(BEHIND_HEADERS, source=truncated[0])
-    if last is not None:
-        yield last
-
-
-def _batches(
-    sources: Sequence[Source], limits: Limits, truncated: list[str]
-) -> Iterator[OperationColumns]:
+def _batches(sources: Sequence[Source], limits: Limits) -> Iterator[OperationColumns]:
     """The operations of logs, one after the other.
 
     The last one may be truncated: what of it is complete is given, once it is known to be a log.
 
-    :param truncated: gets the name of the last one, if that ends after headers.
     :raises SourceError: one ends inside a patch, and another follows.
-    :raises TruncatedError: the last one ends before it is known to be a log.
+    :raises TruncatedError: the last one ends before it is known to be a log; or, in text, after the
+        headers of a patch.
     """
     for number, source in enumerate(sources):
         with PatchColumnReader(
@@ -529,17 +509,10 @@ def _batches(
             try:
                 yield from batches
             except TruncatedError as error:
-                if number + 1 == len(sources):
-                    # What is too short to be known as a log may be anything.
-                    if not batches.is_known:
-                        raise
-                    return
-                raise SourceError(
-                    f"{error.message}, and another log follows", source=batches.name
-                ) from error
-            if batches.ends_behind_headers:
                 if number + 1 < len(sources):
                     raise SourceError(
-                        f"{BEHIND_HEADERS}; and another log follows", source=batches.name
-                    )
-                truncated.append(batches.name)
+                        f"{error.message}, and another log follows", source=batches.name
+                    ) from error
+                # What is too short to be known as a log may be anything.
+                if not batches.is_known or error.message == AFTER_HEADERS:
+                    raise
