@@ -14,10 +14,9 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from ..errors import SourceError
-from ..formats.convert import as_of, as_rows, convert
+from ..formats.convert import convert
 from ..formats.names import ENDINGS, Format, format_of
-from ..formats.reading import PieceFile, jelly_of_text, pyoxigraph_module
-from ..formats.settings import ConversionSettings, Given
+from ..formats.reading import PieceFile, pyoxigraph_module
 from . import console, settings
 from .console import WrongUsageError
 from .settings import StoreFolder
@@ -84,17 +83,19 @@ def load(
     is reported on stderr, and the exit code is 0.
     """
     refuse_other_folder(store)
-    limits = settings.limits_from(limit)
-    into = graph_name(graph)
-    console.require_files(sources)
-    shared: dict[str, Any] = {
-        "graph": into,
+    from ..oxigraph import load as load_
+
+    loading: dict[str, Any] = {
+        "base": base,
+        "graph": graph_name(graph),
         "blank_nodes": blank_nodes.value,
         "atomic": atomic,
         "quoted_triples": "reify" if reify else "refuse",
-        "limits": limits,
+        "limits": settings.limits_from(limit),
+        "concatenated": concatenated,
+        "strict": strict,
     }
-    of_jelly = {"concatenated": concatenated, "strict": strict}
+    console.require_files(sources)
     with (
         store_to_fill(store) as filling,
         console.open_sources(
@@ -102,11 +103,11 @@ def load(
         ) as opened,
     ):
         for number, (name, source) in enumerate(zip(sources, opened, strict=True), 1):
-            given = Given(source, from_ or format_of(name) or Format.JELLY)
+            form = from_ or format_of(name) or Format.JELLY
             shown = "<stdin>" if name == console.STANDARD else name
             interrupt = None
             try:
-                statements = _load(filling, given, name, base, shared, of_jelly)
+                statements = load_(filling.store, source, format=form, **loading)
             except KeyboardInterrupt as error:
                 interrupt = error
                 statements = getattr(error, "loaded", -1)
@@ -119,34 +120,6 @@ def load(
                 print(f"{shown}: {console.counted(statements, 'statement')}")
             if interrupt is not None and number < len(sources):
                 raise interrupt
-
-
-def _load(
-    filling: Filling,
-    given: Given,
-    name: str,
-    base: str | None,
-    shared: dict[str, Any],
-    of_jelly: dict[str, Any],
-) -> int:
-    """Load a source; see the functions of each kind of format for the settings."""
-    from ..jena.names import JenaFormat
-    from ..jena.oxigraph import load as load_rows
-    from ..oxigraph import load as load_
-
-    source, format_ = given
-    if format_ is Format.JELLY:
-        return load_(filling.store, source, **of_jelly, **shared)
-    if format_.is_jena:
-        return load_rows(filling.store, source, format=JenaFormat(format_), **shared)
-    limits = shared["limits"]
-    if format_ is Format.JELLY_TEXT:
-        frames = jelly_of_text(source, limits)
-        with as_of(name):
-            return load_(filling.store, frames, **of_jelly, **shared)
-    rows = as_rows(given, ConversionSettings(base=base, limits=limits))
-    with as_of(name):
-        return load_rows(filling.store, rows, format=JenaFormat.PROTOBUF, **shared)
 
 
 def dump(

@@ -43,7 +43,7 @@ except ImportError as error:
 from .dumping.dumper import dump
 from .dumping.statements import encode_quads, write_quads
 from .dumping.text_dump import nquads as nquads
-from .loading.loader import load
+from .loading.formats import load
 from .loading.quad_reader import read_quads
 from .patches.bookkeeping import BOOKKEEPING, count, namespaces
 from .patches.deferred import positions, set_position

@@ -15,7 +15,7 @@ from ..io.sources import Source
 from ..patch import Patch
 from ..patch.replay.position import Replayed
 from .dumping.dumper import dump
-from .loading.loader import load
+from .loading.loader import load_jelly
 from .patches.bookkeeping import namespaces, positions_in
 from .patches.deferred import positions, set_position
 from .patches.record import Recorder, record
@@ -45,7 +45,7 @@ class OxigraphBackend:
 
     def load(self, store: Store, src: Source, /, **settings: Any) -> int:
         """See :func:`jelly_plugins.oxigraph.load`."""
-        return load(store, src, **settings)
+        return load_jelly(store, src, **settings)
 
     def dump(self, store: Store, dst: Destination, /, **settings: Any) -> int:
         """See :func:`jelly_plugins.oxigraph.dump`."""

@@ -11,7 +11,6 @@ import pytest
 import rdflib
 from rdflib import Dataset, Graph, Literal, URIRef
 from rdflib.compare import isomorphic
-from rdflib.namespace import XSD
 
 from jelly_plugins import JellyError, TextError, convert
 from jelly_plugins.rdflib import load
@@ -60,7 +59,7 @@ def test_triples(name: str) -> None:
     assert isomorphic(graph, Graph().parse(data=TURTLE, format="turtle"))
     if (theirs := FORMATS[name]) is not None:
         assert isomorphic(graph, Graph().parse(data=data, format=theirs))
-    assert Literal("42", datatype=XSD.integer) in set(graph.objects())
+    assert Literal("42", datatype=rdflib.XSD.integer) in set(graph.objects())
 
 
 @pytest.mark.parametrize("name", ["nquads", "trig", "json-ld", "rt", "rpb", "jelly"])

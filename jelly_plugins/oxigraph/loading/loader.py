@@ -52,7 +52,7 @@ BATCH: Final = 50_000
 PROGRESS_STATEMENTS: Final = 10_000
 
 
-def load(
+def load_jelly(
     store: Store,
     src: Source,
     *,
@@ -68,59 +68,7 @@ def load(
     bookkeeping: bool = False,
     lexical_form: LexicalForm | None = None,
 ) -> int:
-    """Read a Jelly-RDF source into a store, in memory or on disk.
-
-    Empty graphs of a stream of physical type GRAPHS exist in the store afterwards. They
-    are added after all statements; if the process is killed in between, the store has all
-    statements and lacks some empty graphs. (Streams of quads have no empty graphs.)
-
-    A process that is killed during an atomic load of millions of statements may leave files
-    ``bulk-*.sst`` in the store's folder, which Oxigraph does not remove. They are not part of
-    the store and can be deleted while it is closed.
-
-    An interrupt (Ctrl-C) while the store finishes is raised afterwards. If the
-    store then has all statements, the exception has an attribute ``loaded``, the number that would
-    have been returned, and a note that says so.
-
-    :param src: path, URL, open binary file or bytes; compressed or not.
-    :param graph: the graph that a stream of triples goes into, by default the default graph. A
-        stream of quads is rejected with one. Streams of graphs and datasets go into the same
-        graphs, whatever frame a statement is from.
-    :param blank_nodes: ``"fresh"`` makes new nodes for each load, so that no label equals one that
-        the store has from elsewhere. ``"keep"`` keeps labels, so that loading a source again adds
-        nothing; a label that Oxigraph rejects is mapped, see :func:`.labels.kept`. The scope
-        of a label is the whole source. ``"canonicalize"`` gives labels that depend on the
-        statements alone, so that patches of :func:`jelly_plugins.patch.diff` fit; all statements
-        with blank nodes are held in memory, and equal nodes of two sources become one.
-    :param atomic: load all statements or none, even after an error in the last byte or if the
-        process is killed. This takes memory: on disk up to 1.5 GB, in memory up to half of the
-        store's own. With False, the load proceeds in constant memory in atomic batches of 50,000
-        quads, and the batches before an error stay.
-    :param quoted_triples: ``"refuse"`` raises an error for those that are not objects, ``"reify"``
-        reifies them: a blank node replaces the quoted triple, and ``_:node rdf:reifies <<( s p o
-        )>>`` is added in the same graph. A triple that is quoted again has the same node.
-    :param progress: called every 10,000 statements and at the end, with the number of statements
-        and of bytes so far (those of frames, unpacked). With ``atomic``, none of them are in the
-        store before the last call. It may read the store but must not change it. An exception that
-        it raises ends the load, as an error in the source would.
-    :param limits: the limits on untrusted input.
-    :param concatenated: whether options at the start of a frame start a new stream.
-    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
-    :param on_namespace: called with the name and the IRI of each namespace that is declared; the
-        store cannot hold them.
-    :param bookkeeping: whether to load the graph :data:`.BOOKKEEPING` too, which a dump can have:
-        the store then has the positions of the dumped one. Otherwise the graph is rejected.
-    :param lexical_form: rewrites literals that have a datatype other than ``xsd:string``: called
-        with the lexical form and the IRI of the datatype, it returns the form to store.
-    :return: number of statements in the source, repeats included. The store may grow by less,
-        because it holds a statement once, and by more, because of ``"reify"``.
-    :raises JellyError: with source, frame and row: the source is invalid, or has data that
-        the store cannot hold.
-    :raises ChainError: a process that recorded changes to the store has ended without closing its
-        log, see :func:`jelly_plugins.oxigraph.record`.
-    :raises OSError: the store cannot be written.
-    :raises RuntimeError: the store is open for reading only.
-    """
+    """Read a Jelly-RDF source into a store; see :func:`jelly_plugins.oxigraph.load`."""
     check_store(store)
     reading = read_as(blank_nodes)
     check_settings(graph, reading, quoted_triples)
@@ -176,7 +124,7 @@ def add_statements(
     bookkeeping: bool,
     lexical_form: LexicalForm | None = None,
 ) -> int:
-    """Add the statements of a source to a store; see :func:`load` for the parameters.
+    """Add the statements of a source to a store; see :func:`load_jelly` for the parameters.
 
     :param name: the source's.
     :return: number of statements in the source, repeats included.
