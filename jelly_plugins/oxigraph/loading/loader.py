@@ -43,7 +43,7 @@ Progress: TypeAlias = Callable[[int, int], object]
 StatementReader: TypeAlias = NQuadsReader | QuadReader
 
 #: Quads up to which one transaction on disk is cheaper than a bulk load.
-SMALL: Final = 4096
+SMALL: Final = 2048
 
 #: Quads that go in at once when a load is not atomic.
 BATCH: Final = 50_000
