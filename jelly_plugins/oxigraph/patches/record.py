@@ -29,9 +29,8 @@ from ...errors import ChainError, JellyError, TextError
 from ...patch.recording import LogWriter, Place, id_text
 from ...patch.replay.position import Position, check_name
 from ...patch.replay.target import lock_of, moved
-from ..labels import kept
 from ..plain_text import canonical_quads, has_blank_nodes, line_of, lines_of
-from ..terms import check_store, describe_directed
+from ..terms import check_store, describe_directed, kept
 from . import staging
 from .bookkeeping import position_of, position_quad, position_quads, positions_in
 from .lag import LAG, catch_up, catches_up, check_recorded, is_alone, is_left, lags
