@@ -17,7 +17,6 @@ from typing import (
     NamedTuple,
     NoReturn,
     Protocol,
-    Self,
     TypeAlias,
     TypeVar,
     overload,
@@ -266,8 +265,8 @@ class StreamReader(Closing, Generic[_ItemT]):
         self._decoding = self._decode(make, concatenated)
         self._items: Iterator[_ItemT] = self._decoding
 
-    def __iter__(self) -> Self:
-        return self
+    def __iter__(self) -> Iterator[_ItemT]:
+        return self._items
 
     def __next__(self) -> _ItemT:
         return next(self._items)

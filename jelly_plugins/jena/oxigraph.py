@@ -24,7 +24,7 @@ from ..oxigraph.loading.loader import PROGRESS_STATEMENTS, Progress, add_stateme
 from ..oxigraph.loading.nquads_reader import NQuadsReader
 from ..oxigraph.loading.quad_reader import QuadReader, QuotedTriples, check_settings
 from ..oxigraph.loading.reify import ReifyingFactory
-from ..oxigraph.loading.relabelling import LoadedBlankNodes, read_as
+from ..oxigraph.loading.relabelling import LoadedBlankNodes
 from ..oxigraph.patches.bookkeeping import BOOKKEEPING
 from ..oxigraph.terms import (
     DEFAULT_GRAPH,
@@ -156,7 +156,7 @@ def load(
     >>> set(copy) == set(store)
     True
     """
-    reading = read_as(blank_nodes)
+    reading: BlankNodes = "keep" if blank_nodes == "canonicalize" else blank_nodes
     check_settings(graph, reading, quoted_triples)
     # As in oxigraph.load.
     if quoted_triples == "refuse" and (

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import lru_cache
+from hashlib import blake2b
+from secrets import token_bytes
 from typing import Any, Final, TypeAlias, get_args
 
 from pyoxigraph import BaseDirection, BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
@@ -19,11 +21,10 @@ from ..codec import DEFAULT_LIMITS, Kind, Limits
 from ..codec.common.limits import over
 from ..codec.common.positions import GRAPH, POSITIONS, SUBJECT
 from ..codec.common.terms import XSD_STRING
-from ..codec.text.ntriples import read_label
+from ..codec.text.ntriples import read_label, written_label
 from ..codec.text.transcoding import LONG_TERM
 from ..errors import TermError
 from ..reserved import BOOKKEEPING_IRI
-from .labels import Fresh, kept
 
 #: What pyoxigraph takes for the name of a graph.
 GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
@@ -123,6 +124,47 @@ def describe_directed(term: object) -> tuple[Any, ...]:
     return describe(term)
 
 
+# Labels of blank nodes. Both ways to make nodes of them are functions of the label alone (and of a
+# secret, for relabelled nodes), so that reading a stream of any length needs no table of labels.
+
+
+def kept(label: str) -> BlankNode:
+    """The blank node of a label that is kept.
+
+    It has its label in N-Quads, see
+    :func:`~jelly_plugins.codec.text.ntriples.written_label`; Oxigraph takes all of those. Different
+    labels stay different, the same label is always the same node, here and in text, and what comes
+    out of a store has the label that went in (:func:`describe` has ``ntriples.read_label``).
+
+    >>> kept("b0").value, kept("a b").value, kept("").value
+    ('b0', 'label-612062', 'label-')
+    """
+    return BlankNode(written_label(label))
+
+
+class Fresh:
+    """Makes new blank nodes, the same one for the same text.
+
+    Their labels are hashes of 124 bits under a random key: as unlikely to equal others as
+    Oxigraph's own, which are random numbers of that size, and stored in as few bytes.
+
+    :param key: up to 64 bytes; by default a random one. Equal keys give equal nodes.
+
+    >>> fresh = Fresh()
+    >>> fresh("b0") == fresh("b0"), fresh("b0") == fresh("b1"), fresh("b0") == Fresh()("b0")
+    (True, False, False)
+    """
+
+    def __init__(self, key: bytes | None = None) -> None:
+        self._hash = blake2b(digest_size=16, key=token_bytes(32) if key is None else key)
+
+    def __call__(self, text: str) -> BlankNode:
+        digest = self._hash.copy()
+        digest.update(text.encode())
+        # A letter first: RDF/XML has no labels that begin with a digit.
+        return BlankNode("b" + digest.hexdigest()[1:])
+
+
 def may_have_blank_nodes(quad: Quad) -> bool:
     """Whether a term of a quad is a blank node or a quoted triple, which may hold one."""
     return any(isinstance(term, BlankNode | Triple) for term in quad)
@@ -132,7 +174,7 @@ class OxigraphFactory:
     """Makes pyoxigraph's terms for one reading; statements are its ``Triple`` and ``Quad``.
 
     :param blank_nodes: ``"fresh"`` relabels each node of this reading, ``"keep"``
-        keeps the labels as far as Oxigraph takes them, see :func:`.labels.kept`.
+        keeps the labels as far as Oxigraph takes them, see :func:`kept`.
     """
 
     default_graph: Final = DEFAULT_GRAPH

@@ -10,8 +10,7 @@ import pytest
 from jelly_plugins import DEFAULT_GRAPH as GENERIC_DEFAULT_GRAPH
 from jelly_plugins import TermError, read_frames
 from jelly_plugins.codec import GenericFactory, Kind
-from jelly_plugins.oxigraph.labels import Fresh, kept
-from jelly_plugins.oxigraph.terms import OxigraphFactory, describe
+from jelly_plugins.oxigraph.terms import Fresh, OxigraphFactory, describe, kept
 
 from .support import DEFAULT_GRAPH, GENERALIZED, BlankNode, G, Iri, Literal, O, P, Quad, S, Triple
 from .support import jelly as to_jelly

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...errors import TruncatedError, WireError
+from ...errors import LimitError, TruncatedError, WireError
 from .limits import DEFAULT_LIMITS, Limits, over
 from .wire import MAX_VARINT_BYTES, read_varint, varint
 
@@ -77,7 +77,8 @@ class FrameSplitter:
                 return
             self.delimited = is_delimited(bytes(buffer[:DETECTION_BYTES]))
         if not self.delimited:
-            self._check_length(len(buffer))
+            if len(buffer) > self._limits.frame_bytes:
+                raise self._too_long(len(buffer))
             return
         pos = 0
         found = self._next(0)
@@ -134,7 +135,8 @@ class FrameSplitter:
         except WireError as error:
             error.locate(frame=self._frames)
             raise
-        self._check_length(length)
+        if length > self._limits.frame_bytes:
+            raise self._too_long(length)
         start = pos + used
         stop = start + length
         return (start, stop) if stop <= len(self._buffer) else None
@@ -158,7 +160,6 @@ class FrameSplitter:
         """Bytes that are held back because their frame is not complete."""
         return len(self._buffer)
 
-    def _check_length(self, length: int) -> None:
-        if length > self._limits.frame_bytes:
-            error = over(self._limits, "frame_bytes", length, "the length of a frame")
-            raise error.locate(frame=self._frames)
+    def _too_long(self, length: int) -> LimitError:
+        error = over(self._limits, "frame_bytes", length, "the length of a frame")
+        return error.locate(frame=self._frames)

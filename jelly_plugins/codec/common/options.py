@@ -32,10 +32,13 @@ _TABLE_LIMITS: Final = dict(
 )
 _STREAM_NAME: Final = "stream_name"
 
-_PRESETS: Final[dict[str, dict[str, Any]]] = {
-    "big": dict(zip(TABLES, (4000, 150, 32), strict=True)),
-    "small": dict(zip(TABLES, (128, 16, 16), strict=True)),
-}
+
+def presets(big: tuple[int, int, int], small: tuple[int, int, int]) -> dict[str, dict[str, Any]]:
+    """Sizes of the three tables, under the names of the presets."""
+    return {
+        "big": dict(zip(TABLES, big, strict=True)),
+        "small": dict(zip(TABLES, small, strict=True)),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,7 @@ class CommonOptions:
     :cvar _of_format: what errors call the format.
     :cvar _last_version: the highest version of its protocol.
     :cvar _least_names: entries that a name table has at least.
+    :cvar _presets: the sizes of tables by the names of presets.
     """
 
     _message: ClassVar[str]
@@ -58,6 +62,7 @@ class CommonOptions:
     _of_format: ClassVar[str] = ""
     _last_version: ClassVar[int]
     _least_names: ClassVar[int] = MIN_NAME_TABLE
+    _presets: ClassVar = presets((4000, 150, 32), (128, 16, 16))
 
     generalized_statements: bool = False
     rdf_star: bool = False
@@ -85,17 +90,19 @@ class CommonOptions:
 
     @classmethod
     def big(cls, **changes: Any) -> Self:
-        """The usual preset of writers: tables of 4000 names, 150 prefixes, 32 datatypes."""
-        return cls(**(_PRESETS["big"] | changes))
+        """The usual preset of writers: tables of 4000 names, 150 prefixes, 32 datatypes; for query
+        results 8192, 1024, 64."""
+        return cls(**(cls._presets["big"] | changes))
 
     @classmethod
     def small(cls, **changes: Any) -> Self:
-        """Small tables for short streams and small machines: 128, 16, 16."""
-        return cls(**(_PRESETS["small"] | changes))
+        """Small tables for short streams and small machines: 128, 16, 16; for query results 256,
+        64, 32."""
+        return cls(**(cls._presets["small"] | changes))
 
     def changed(self, preset: str | None, changes: Mapping[str, Any]) -> Self:
         """The same options but for a preset's tables, and for those changes that are not None."""
-        sizes = {} if preset is None else _PRESETS[preset]
+        sizes = {} if preset is None else self._presets[preset]
         asked = {name: value for name, value in changes.items() if value is not None}
         return replace(self, **(sizes | asked))
 

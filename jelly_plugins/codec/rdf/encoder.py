@@ -226,7 +226,7 @@ class Encoder(RowWriter):
 
     def _end_full_frame(self) -> None:
         self._close_before_restart()
-        super()._end_full_frame()
+        self._end_frame()
 
     def _close_before_restart(self) -> None:
         """End the graph, if the next frame is a restart point: it starts again there."""

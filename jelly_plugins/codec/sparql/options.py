@@ -6,10 +6,10 @@ Reference: SparqlResultsOptions in sparql.proto.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from ..common.limits import Limits
-from ..common.options import COMMON_FIELDS, CommonOptions
+from ..common.options import COMMON_FIELDS, CommonOptions, presets
 
 VERSION: Final = 1
 
@@ -32,6 +32,7 @@ class ResultsOptions(CommonOptions):
     _of_format = " of Jelly-SPARQL"
     _last_version = VERSION
     _least_names = 128
+    _presets = presets((8192, 1024, 64), (256, 64, 32))
 
     generalized_statements: bool = field(default=False, init=False, repr=False)
     rdf_star: bool = field(default=False, init=False, repr=False)
@@ -40,13 +41,3 @@ class ResultsOptions(CommonOptions):
     max_prefix_table_size: int = 1024
     max_datatype_table_size: int = 64
     version: int = VERSION
-
-    @classmethod
-    def small(cls, **changes: Any) -> ResultsOptions:
-        """Small tables, for short results."""
-        sizes = {
-            "max_name_table_size": 256,
-            "max_prefix_table_size": 64,
-            "max_datatype_table_size": 32,
-        }
-        return cls(**(sizes | changes))

@@ -66,7 +66,7 @@ def load(
         graphs, whatever frame a statement is from.
     :param blank_nodes: ``"fresh"`` makes new nodes for each load, so that no label equals one that
         the store has from elsewhere. ``"keep"`` keeps labels, so that loading a source again adds
-        nothing; a label that Oxigraph rejects is mapped, see :func:`.labels.kept`. The scope
+        nothing; a label that Oxigraph rejects is mapped, see :func:`.terms.kept`. The scope
         of a label is the whole source. ``"canonicalize"`` gives labels that depend on the
         statements alone, so that patches of :func:`jelly_plugins.patch.diff` fit; all statements
         with blank nodes are held in memory, and equal nodes of two sources become one.

@@ -23,6 +23,7 @@ from typing import Any, Final, TypeAlias
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Store
 
+from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError
 from ...io.sources import Source
@@ -33,7 +34,7 @@ from ..terms import GraphName, check_store
 from .lexical_forms import LexicalForm
 from .nquads_reader import NQuadsReader, rejected, text_of
 from .quad_reader import QuadReader, QuotedTriples, check_settings
-from .relabelling import LoadedBlankNodes, read_as, relabelled
+from .relabelling import LoadedBlankNodes, relabelled
 
 #: Called with the number of statements and of bytes of frames so far.
 Progress: TypeAlias = Callable[[int, int], object]
@@ -70,7 +71,7 @@ def load_jelly(
 ) -> int:
     """Read a Jelly-RDF source into a store; see :func:`jelly_plugins.oxigraph.load`."""
     check_store(store)
-    reading = read_as(blank_nodes)
+    reading: BlankNodes = "keep" if blank_nodes == "canonicalize" else blank_nodes
     check_settings(graph, reading, quoted_triples)
     if isinstance(graph, NamedNode) and not bookkeeping:
         refuse_graph(graph.value, what="what is to be loaded")

@@ -156,7 +156,7 @@ def read_quads(
         stream of quads is rejected with one.
     :param blank_nodes: ``"keep"`` keeps labels, as ``pyoxigraph.parse`` does, so that two readings
         of a file give equal quads; a label that Oxigraph rejects is mapped, see
-        :func:`.labels.kept`. ``"fresh"`` makes new nodes for each reading: two sources that use
+        :func:`.terms.kept`. ``"fresh"`` makes new nodes for each reading: two sources that use
         the same labels stay apart.
     :param quoted_triples: ``"refuse"`` raises an error for those that are not objects, ``"reify"``
         reifies them, see

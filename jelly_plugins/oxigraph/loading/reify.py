@@ -14,8 +14,7 @@ from pyoxigraph import BlankNode, NamedNode, Triple
 
 from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, Limits
-from ..labels import Fresh
-from ..terms import GraphName, QuadFactory, make_quad, make_triple
+from ..terms import Fresh, GraphName, QuadFactory, make_quad, make_triple
 
 RDF_REIFIES: Final = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies")
 

@@ -11,18 +11,12 @@ from typing import Any, Literal, TypeAlias
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Triple
 
-from ...backends import BlankNodes
 from ...codec.common.canonical_labels import canonical_labels
 from ..terms import DEFAULT_GRAPH, GraphName, describe_directed, may_have_blank_nodes
 
 #: How blank node labels are handled in a load: new nodes, unchanged labels, or labels that depend
 #: on the statements alone.
 LoadedBlankNodes: TypeAlias = Literal["fresh", "keep", "canonicalize"]
-
-
-def read_as(blank_nodes: LoadedBlankNodes) -> BlankNodes:
-    """The labels while the source is read."""
-    return "keep" if blank_nodes == "canonicalize" else blank_nodes
 
 
 def relabelled(

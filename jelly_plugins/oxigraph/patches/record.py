@@ -29,9 +29,8 @@ from ...errors import ChainError, TextError
 from ...patch.recording import LogWriter, Place
 from ...patch.replay.position import Position, check_name
 from ...patch.replay.target import lock_of, moved
-from ..labels import kept
 from ..plain_text import has_blank_nodes, lines_of
-from ..terms import check_store, describe_directed
+from ..terms import check_store, describe_directed, kept
 from .bookkeeping import position_of, position_quad, position_quads, positions_in
 from .deferred import (
     MOST_DEFERRED,

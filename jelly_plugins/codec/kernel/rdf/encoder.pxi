@@ -894,11 +894,6 @@ class Encoder(reference_encoder.Encoder):
         """Write the statements of lines that the reference's parser had to read."""
         self._add(statements)
 
-    def _take_ended(self):
-        frames = self._ended
-        self._ended = []
-        return frames
-
 
 class TextEncoder(reference_text.TextEncoder):
     __doc__ = reference_text.TextEncoder.__doc__
