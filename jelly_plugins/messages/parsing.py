@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Final
 
 from ..codec import DEFAULT_LIMITS, Limits
-from ..errors import JellyError
+from ..errors import JellyError, TextError
 from ..formats.reading import PARSER_ERRORS, parser_error, pyoxigraph_module
 from .contexts import Contexts
 
@@ -115,6 +115,19 @@ def _until_error(parse: Any, failed: list[JellyError], first_line: int) -> Itera
         yield from parse()
     except PARSER_ERRORS as error:
         failed.append(parser_error(error, first_line=first_line))
+
+
+def document_error(error: JellyError | RecursionError, name: str, line: int) -> JellyError:
+    """The error of a document as one of its log.
+
+    :param name: of the source.
+    :param line: where the document begins, which errors without a line get; 0 before the first.
+    """
+    if isinstance(error, RecursionError):
+        error = TextError("values are nested too deeply", line=line)
+    if isinstance(error, TextError):
+        error.line = error.line or line or None
+    return error.locate(source=name)
 
 
 def gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
