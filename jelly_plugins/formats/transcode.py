@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import count
-from typing import Any, Self
+from typing import Any
 
 from ..codec import (
     DEFAULT_FRAME_BYTES,
@@ -41,57 +41,41 @@ class ScopedFactory(GenericFactory):
         return BlankNode(f"s{self._scope}.{label}")
 
 
-class _Streams:
-    """Several sources, one after the other, as frames in generic terms.
+@contextmanager
+def _streams(
+    sources: Sequence[Source], fresh: bool, reading: dict[str, Any]
+) -> Iterator[tuple[list[StreamOptions], Iterator[tuple[str, AnyFrame]]]]:
+    """The options of each source, of concatenated streams those of the first; and all frames, in
+    generic terms, each with the name of its source.
 
-    A source that can be opened again is, when its turn comes, so that few are open at once.
+    A path is opened again when its turn comes, so that few are open at once.
     """
+    scopes = count()
 
-    def __init__(self, sources: Iterable[Source], fresh: bool, reading: dict[str, Any]) -> None:
-        self._scopes = count()
-        self._fresh = fresh
-        self._reading = reading
-        self._stack = ExitStack()
-        self._sources: list[Source | FrameReader] = []
-        #: Options of each source; where streams are concatenated, of its first one.
-        self.options: list[StreamOptions] = []
-        try:
-            for source in sources:
-                reader = self._stack.enter_context(self._open(source))
-                self.options.append(reader.options)
-                if isinstance(source, str | os.PathLike):
-                    reader.close()
-                    self._sources.append(source)
-                else:
-                    self._sources.append(reader)
-        except BaseException:
-            self._stack.close()
-            raise
+    def factory() -> TermFactory[Any]:
+        return ScopedFactory(next(scopes)) if fresh else GenericFactory()
 
-    def __enter__(self) -> Self:
-        return self
+    def opened(source: Source) -> FrameReader:
+        return FrameReader(source, factory=factory(), next_factory=factory, **reading)
 
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def _factory(self) -> TermFactory[Any]:
-        return ScopedFactory(next(self._scopes)) if self._fresh else GenericFactory()
-
-    def _open(self, source: Source) -> FrameReader:
-        return FrameReader(
-            source,
-            factory=self._factory(),
-            next_factory=self._factory,
-            **self._reading,
-        )
-
-    def frames(self) -> Iterator[tuple[str, AnyFrame]]:
-        """Each frame with the name of its source."""
-        for source in self._sources:
-            reader = source if isinstance(source, FrameReader) else self._open(source)
-            with reader:
+    def frames() -> Iterator[tuple[str, AnyFrame]]:
+        for source in waiting:
+            with source if isinstance(source, FrameReader) else opened(source) as reader:
                 for frame in reader:
                     yield reader.name, frame
+
+    options: list[StreamOptions] = []
+    waiting: list[Source | FrameReader] = []
+    with ExitStack() as stack:
+        for source in sources:
+            reader = stack.enter_context(opened(source))
+            options.append(reader.options)
+            if isinstance(source, str | os.PathLike):
+                reader.close()
+                waiting.append(source)
+            else:
+                waiting.append(reader)
+        yield options, frames()
 
 
 def merged_options(options: Sequence[StreamOptions]) -> StreamOptions:
@@ -153,8 +137,8 @@ def transcode(
     lossy, limits, delimited = settings.lossy, settings.limits, settings.delimited
     several = len(sources) > 1
     fresh = settings.blank_nodes == "fresh" and (several or settings.concatenated)
-    with _Streams(sources, fresh, settings.reading) as streams:
-        merged = (options or settings.changes.applied)(merged_options(streams.options))
+    with _streams(sources, fresh, settings.reading) as (found, streams):
+        merged = (options or settings.changes.applied)(merged_options(found))
         # All frames of a flat stream can be one.
         whole = not delimited and (several or not merged.grouped)
         if (settings.regrouped or whole) and merged.grouped:
@@ -163,7 +147,7 @@ def transcode(
                 "choose a flat logical type"
             )
         counter = FrameCounter()
-        adapted = counter.counted(_adapted(streams.frames(), merged, lossy=lossy))
+        adapted = counter.counted(_adapted(streams, merged, lossy=lossy))
         restarts: dict[str, Any] = {"restart_every": settings.restart_every, "limits": limits}
         if settings.regrouped or whole:
             encoder = Encoder(

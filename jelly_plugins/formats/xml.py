@@ -175,6 +175,15 @@ def with_line_feeds(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield part.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in part else part
 
 
+_OTHER_ENCODING: Final = tuple(
+    expat.errors.codes[message]
+    for message in (
+        expat.errors.XML_ERROR_UNKNOWN_ENCODING,
+        expat.errors.XML_ERROR_INCORRECT_ENCODING,
+    )
+)
+
+
 class _HasRootError(Exception):
     """A document has a root element."""
 
@@ -200,8 +209,16 @@ def with_root(pieces: Iterable[bytes]) -> Iterator[bytes]:
         if looking:
             try:
                 parser.Parse(piece, False)
-            except (_HasRootError, expat.ExpatError, LookupError, ValueError):
-                # What is wrong before the root is for pyoxigraph to report.
+            except _HasRootError:
+                looking = False
+            except expat.ExpatError as error:
+                if error.code not in _OTHER_ENCODING:
+                    raise TextError(
+                        f"malformed XML: {expat.ErrorString(error.code)}", line=error.lineno
+                    ) from None
+                looking = False
+            except (LookupError, ValueError):
+                # An encoding that only pyoxigraph may know.
                 looking = False
     if looking:
         raise TextError("the document has no root element")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
@@ -146,18 +147,16 @@ def _frames_of(file: Any, limits: Limits) -> Iterator[bytes]:
         yield from frames
 
 
-class _refusals:  # noqa: N801 (it is called like a function)
+@contextmanager
+def _refusals(asked: StreamOptions | None) -> Iterator[None]:
     """A stream that cannot be written with the requested options is rejected; with the default
     options it is a server error."""
-
-    def __init__(self, asked: StreamOptions | None) -> None:
-        self._asked = asked
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if self._asked is not None and isinstance(error, OptionsError | StatementError):
-            raise refused(error) from error
+    try:
+        yield
+    except (OptionsError, StatementError) as error:
+        if asked is None:
+            raise
+        raise refused(error) from error
 
 
 Topic: TypeAlias = "Subscribable | str | os.PathLike[str] | Any"

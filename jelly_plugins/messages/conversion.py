@@ -112,7 +112,11 @@ def _convert(
     with Input(src) as opened:
         if source.format is LogFormat.JELLY:
             groups = FrameGroups(opened, limits)
-            if _is_straight(groups.physical_type(), target.format):
+            # The statements of the stream are all statements of lines.
+            if target.format is LogFormat.N_QUADS or (
+                target.format is LogFormat.N_TRIPLES
+                and groups.physical_type() is PhysicalType.TRIPLES
+            ):
                 return _jelly_to_lines(groups, dst, target, notation, limits)
             messages = read_jelly(groups, limits)
         else:
@@ -134,13 +138,6 @@ def _convert(
         )
     keeps = target.format is LogFormat.JELLY
     return _conversion(counter.messages, 0 if keeps else counter.metadata)
-
-
-def _is_straight(source: PhysicalType | None, target: LogFormat) -> bool:
-    """Whether the statements of a Jelly stream are all statements of lines."""
-    return target is LogFormat.N_QUADS or (
-        target is LogFormat.N_TRIPLES and source is PhysicalType.TRIPLES
-    )
 
 
 def _conversion(messages: int, metadata: int) -> LogConversion:

@@ -30,7 +30,7 @@ from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER
 from .contexts import ContextLoader, dump
 from .formats import Dialect, Syntax
-from .parsing import ParsedLog, ReadSettings, batch_for
+from .parsing import ParsedLog, ReadSettings, batch_for, document_error
 
 #: An object that cannot have a context in it, whichever way that is written.
 _EMPTY: Final = re.compile(rb"\{[ \t]*+\}")
@@ -155,61 +155,42 @@ def ndjson_ld_log(source: Input, syntax: Syntax, settings: ReadSettings) -> Pars
     """A log in NDJSON-LD as one in N-Quads."""
     lines: deque[int] = deque()
     # In the early draft each line is a message.
-    reader = _LineReader(
-        Documents(settings),
-        lines,
-        sets_context=syntax.dialect is Dialect.CURRENT,
-        strict=settings.strict,
-    )
-    return ParsedLog(source.name, gathered(reader.pieces(source, settings.limits)), lines)
+    sets_context = syntax.dialect is Dialect.CURRENT
+    pieces = _pieces(source, Documents(settings), lines, settings, sets_context)
+    return ParsedLog(source.name, gathered(pieces), lines)
 
 
-class _LineReader:
-    """Reads one log line by line."""
-
-    def __init__(
-        self, documents: Documents, lines: deque[int], *, sets_context: bool, strict: bool
-    ) -> None:
-        self._documents = documents
-        self._lines = lines
-        self._sets_context = sets_context
-        self._strict = strict
-
-    def pieces(self, source: Input, limits: Limits) -> Iterator[bytes]:
-        number = 0
-        try:
-            for numbered in whole_lines(source, limits):
-                if numbered is None:
-                    yield b""
-                    continue
-                number, line = numbered
-                yield from self._read(line.strip(_SPACE), number)
-        except TextError as error:
-            if error.line is None:
-                error.line = number or None
-            raise error.locate(source=source.name) from None
-        except RecursionError:
-            deep = TextError("values are nested too deeply", line=number)
-            raise deep.locate(source=source.name) from None
-        except JellyError as error:
-            raise error.locate(source=source.name) from None
-
-    def _read(self, data: bytes, number: int) -> Iterator[bytes]:
-        """The statements of a line."""
-        if not data:
-            if self._strict:
-                raise TextError("a blank line")
-            return
-        if not data.startswith(b"{"):
-            raise TextError("a line must be one JSON object")
-        if not _EMPTY.fullmatch(data):
-            if b"@context" not in data and b"\\u" not in data:
-                yield from self._documents.plain(data, number)
-            else:
-                document = load_json(data)
-                if self._sets_context and set(document) == {"@context"}:
-                    self._documents.set_context(document["@context"])
-                    return
-                yield from self._documents.any(document, number)
-        self._lines.append(number)
-        yield DELIMITER
+def _pieces(
+    source: Input,
+    documents: Documents,
+    lines: deque[int],
+    settings: ReadSettings,
+    sets_context: bool,
+) -> Iterator[bytes]:
+    number = 0
+    try:
+        for numbered in whole_lines(source, settings.limits):
+            if numbered is None:
+                yield b""
+                continue
+            number, line = numbered
+            data = line.strip(_SPACE)
+            if not data:
+                if settings.strict:
+                    raise TextError("a blank line")
+                continue
+            if not data.startswith(b"{"):
+                raise TextError("a line must be one JSON object")
+            if not _EMPTY.fullmatch(data):
+                if b"@context" not in data and b"\\u" not in data:
+                    yield from documents.plain(data, number)
+                else:
+                    document = load_json(data)
+                    if sets_context and set(document) == {"@context"}:
+                        documents.set_context(document["@context"])
+                        continue
+                    yield from documents.any(document, number)
+            lines.append(number)
+            yield DELIMITER
+    except (JellyError, RecursionError) as error:
+        raise document_error(error, source.name, number) from None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..codec import DEFAULT_LIMITS, Limits
+from ..errors import JellyError, TextError
 from .contexts import Contexts
 
 #: Statements that are written at once, at most.
@@ -59,3 +60,16 @@ def batch_for(size: int) -> int:
     (512, 4, 1)
     """
     return max(1, min(BATCH, _BATCH_BYTES // (size + 1)))
+
+
+def document_error(error: JellyError | RecursionError, name: str, line: int) -> JellyError:
+    """The error of a document as one of its log.
+
+    :param name: of the source.
+    :param line: where the document begins, which errors without a line get; 0 before the first.
+    """
+    if isinstance(error, RecursionError):
+        error = TextError("values are nested too deeply", line=line)
+    if isinstance(error, TextError):
+        error.line = error.line or line or None
+    return error.locate(source=name)

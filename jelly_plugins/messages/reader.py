@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Any, Self
 
 from ..codec import DEFAULT_LIMITS, Limits
@@ -28,7 +27,11 @@ class MessageReader(Closing):
     def __init__(self, src: Source, syntax: Syntax, settings: ReadSettings) -> None:
         self.syntax = syntax
         self._input = Input(src)
-        self._messages = messages_of(self._input, syntax, settings)
+        limits = settings.limits
+        if syntax.format is LogFormat.JELLY:
+            self._messages = read_jelly(FrameGroups(self._input, limits), limits)
+        else:
+            self._messages = read_lines(line_log(self._input, syntax, settings), limits)
 
     @property
     def name(self) -> str:
@@ -114,14 +117,6 @@ def source_syntax(
         name = told
     syntax = syntax_named(name, dialect)
     return Syntax(syntax.format, syntax.announced or announced, syntax.dialect)
-
-
-def messages_of(source: Input, syntax: Syntax, settings: ReadSettings) -> Iterator[Message]:
-    """The messages of an open source."""
-    limits = settings.limits
-    if syntax.format is LogFormat.JELLY:
-        return read_jelly(FrameGroups(source, limits), limits)
-    return read_lines(line_log(source, syntax, settings), limits)
 
 
 def line_log(source: Input, syntax: Syntax, settings: ReadSettings) -> LineLog:

@@ -24,7 +24,7 @@ from ..io.sources import Input
 from ..lazy import library
 from .boundaries import DELIMITER
 from .json_ld import Documents
-from .parsing import ParsedLog, ReadSettings
+from .parsing import ParsedLog, ReadSettings, document_error
 
 _NULL: Final = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE: Final = frozenset(("true", "True", "TRUE"))
@@ -84,14 +84,8 @@ def _pieces(
                 yield from documents.any(document, line)
             lines.append(line)
             yield DELIMITER
-    except TextError as error:
-        error.line = error.line or line
-        raise error.locate(source=source.name) from None
-    except JellyError as error:
-        raise error.locate(source=source.name) from None
-    except RecursionError:
-        deep = TextError("values are nested too deeply", line=line)
-        raise deep.locate(source=source.name) from None
+    except (JellyError, RecursionError) as error:
+        raise document_error(error, source.name, line) from None
 
 
 def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, Any]]:
