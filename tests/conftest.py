@@ -16,7 +16,12 @@ from hypothesis import HealthCheck, settings
 
 from jelly_plugins.patch.replay import target
 
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "patient",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=int(os.environ.get("JELLY_PLUGINS_EXAMPLES", "40")),
+)
 settings.register_profile("ci", settings.get_profile("patient"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "patient")
 

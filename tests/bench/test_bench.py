@@ -1,9 +1,11 @@
-"""Every job can be run. No time is looked at."""
+"""Every job can be run: one of each group by default, all of them with the slow tests. No time is
+looked at."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyoxigraph import parse
@@ -17,8 +19,18 @@ from .registry import Job, jobs
 # rdflib's own parsers use what rdflib warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
-ON_DATA = [job for job in jobs().values() if job.takes_data]
-ON_THEIR_OWN = [job for job in jobs().values() if not job.takes_data]
+
+def one_of_each_group(found: list[Job]) -> list[Any]:
+    """The jobs as parameters, all but the first of each group marked as slow."""
+    first = {job.group: job for job in reversed(found)}
+    return [
+        pytest.param(job, marks=() if job is first[job.group] else pytest.mark.slow, id=job.name)
+        for job in found
+    ]
+
+
+ON_DATA = one_of_each_group([job for job in jobs().values() if job.takes_data])
+ON_THEIR_OWN = one_of_each_group([job for job in jobs().values() if not job.takes_data])
 
 
 @pytest.fixture(autouse=True)
@@ -33,11 +45,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def name(job: Job) -> str:
-    return job.name
-
-
-@pytest.mark.parametrize("job", ON_DATA, ids=name)
+@pytest.mark.parametrize("job", ON_DATA)
 def test_jobs_on_data(job: Job, small: Path) -> None:
     measured = job.run(from_file(small), 2, time.perf_counter)
     assert measured.count > 0
@@ -46,7 +54,7 @@ def test_jobs_on_data(job: Job, small: Path) -> None:
     assert measured.job in results.rows(measured)
 
 
-@pytest.mark.parametrize("job", ON_THEIR_OWN, ids=name)
+@pytest.mark.parametrize("job", ON_THEIR_OWN)
 def test_jobs_on_their_own(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_jobs, "COUNTS", [50, 100])
     monkeypatch.setattr(grpc_jobs, "STALLED_SECONDS", 0.1)

@@ -193,8 +193,15 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     assert (found.code, "surrogate" in found.err) == (1, True)
 
 
-@pytest.mark.parametrize("name", ["out.jelly", "out.jelly.gz"])
-@pytest.mark.parametrize("end", ["SIGINT", "SIGTERM", "timeout", "server"])
+@pytest.mark.parametrize(
+    ("end", "name"),
+    [
+        ("SIGINT", "out.jelly"),
+        ("SIGTERM", "out.jelly.gz"),
+        ("timeout", "out.jelly.gz"),
+        ("server", "out.jelly"),
+    ],
+)
 def test_what_came_of_a_stream_that_is_interrupted_is_kept(
     end: str, name: str, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ from ..shared_data import ROOT
 from .comparison import native
 from .lending import LENDER
 
-CASES = int(os.environ.get("JELLY_FUZZ_CASES", "500"))
+CASES = int(os.environ.get("JELLY_FUZZ_CASES", "200"))
 SEED = int(os.environ.get("JELLY_FUZZ_SEED", "0"))
 
 

@@ -177,7 +177,7 @@ def test_all_or_nothing_after_a_kill(tmp_path: Path, count: int, after: str) -> 
 # The interrupt may come in a callback of another library, such as hypothesis.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("blank_nodes", ["fresh", "keep", "canonicalize"])
-@pytest.mark.parametrize("count", [3000, 30_000])
+@pytest.mark.parametrize("count", [3000, pytest.param(30_000, marks=pytest.mark.slow)])
 def test_an_interrupt_says_whether_all_was_loaded(
     tmp_path: Path, count: int, blank_nodes: Any, request: pytest.FixtureRequest
 ) -> None:

@@ -26,7 +26,11 @@ def canonical(quads: Iterable[ox.Quad]) -> ox.Dataset:
 
 @pytest.mark.parametrize(
     ("name", "new_store"),
-    [("so", "memory"), ("so", "disk"), ("qudt-vocab", "disk")],
+    [
+        pytest.param("so", "memory", marks=pytest.mark.slow),
+        pytest.param("so", "disk", marks=pytest.mark.slow),
+        ("qudt-vocab", "disk"),
+    ],
     indirect=["new_store"],
 )
 def test_ontologies(new_store: Callable[[], ox.Store], name: str, tmp_path: Path) -> None:

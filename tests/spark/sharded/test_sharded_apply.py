@@ -269,7 +269,7 @@ def test_a_torn_file_is_held_back_at_any_byte(tmp_path: Path) -> None:
     write_patches(patches, file)
     data = file.getvalue()
     states = [replayed([])] + [replayed(patches[: n + 1]) for n in range(3)]
-    for end in range(1, len(data), 149):
+    for end in range(1, len(data), 293):
         root = tmp_path / str(end)
         try:
             apply(root, data[:end])
