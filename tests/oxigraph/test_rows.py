@@ -26,7 +26,7 @@ from jelly_plugins.codec.patch import decoder as reference
 from jelly_plugins.codec.patch.operations import END, add
 from jelly_plugins.codec.text.forms import TEXTS
 from jelly_plugins.errors import TermError
-from jelly_plugins.oxigraph.rows import RowFactory, literal_text
+from jelly_plugins.oxigraph.rows import RowFactory
 from jelly_plugins.patch.writer import infer_options
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -51,23 +51,6 @@ def test_datatypes(datatype: str, lex: str) -> None:
 @given(st.text(), st.sampled_from([None, "en", "EN-us"]))
 def test_texts(lex: str, langtag: str | None) -> None:
     assert RowFactory().literal(lex, langtag, None) == asked(lex, langtag)
-
-
-@given(
-    st.text(),
-    st.sampled_from(
-        [
-            {},
-            {"language": "en-gb"},
-            {"language": "ar", "direction": ox.BaseDirection.RTL},
-            {"datatype": ox.NamedNode("urn:é")},
-            {"datatype": ox.NamedNode(XSD_STRING)},
-        ]
-    ),
-)
-def test_texts_of_literals(lex: str, kind: dict[str, Any]) -> None:
-    literal = ox.Literal(lex, **kind)
-    assert literal_text(literal) == str(literal)
 
 
 def test_directions() -> None:
