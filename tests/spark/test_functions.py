@@ -272,7 +272,7 @@ def test_operations_become_a_transaction() -> None:
     for wrong, message in (
         (("A", S, P, "b"), r"a value: row 1.*object"),
         (("A", S, P, None), r"a value: row 1.*the object is null"),
-        (("X", S, P, S), r"a value: row 1.*'X' is not one of A, D"),
+        (("X", S, P, S), r"a value: row 1.*kind must be one of A, D, .*got 'X'"),
         (("PA", None, None, None), r"a value: row 1.*name"),
         (("PA", None, None, None, None, "ex"), r"a value: row 1.*value"),
         (("TC", None, None, None), "a value: "),
@@ -314,8 +314,8 @@ def test_options_as_an_argument() -> None:
     [
         (from_jelly, {"path": "x"}, "from_jelly has no option 'path'"),
         (to_jelly, {"terms": "split"}, "to_jelly has no option 'terms'"),
-        (to_jelly_patch, {"mode": "X"}, "option mode: 'X' is not one of"),
-        (from_jelly_patch, {"columnNameOfCorruptRecord": "e"}, "goes with mode PERMISSIVE"),
+        (to_jelly_patch, {"mode": "X"}, "option mode must be one of"),
+        (from_jelly_patch, {"columnNameOfCorruptRecord": "e"}, "requires mode PERMISSIVE"),
         (
             from_jelly_patch,
             {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "Subject"},

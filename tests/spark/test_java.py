@@ -100,4 +100,4 @@ runpy.run_module("jelly_plugins.spark", run_name="__main__")
     found = programs.run(demo)
     assert found.returncode == 1
     assert found.stderr.startswith("error: PySpark")
-    assert found.stderr.endswith("pip install 'jelly-plugins[spark]'\n")
+    assert found.stderr.endswith("pip install '.[spark]'\n")

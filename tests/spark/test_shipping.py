@@ -19,7 +19,7 @@ class Lacking:
 sys.meta_path.insert(0, Lacking())
 with open(sys.argv[1], "rb") as file:
     source, reader = pickle.load(file)
-print(source.options, reader.partitions()[0].pieces[0].path)
+print(source.options, reader.partitions()[0].splits[0].path)
 """
 
 

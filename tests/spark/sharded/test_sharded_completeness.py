@@ -14,29 +14,29 @@ import pytest
 import xxhash
 
 from jelly_plugins.errors import JellyError, TruncatedError
-from jelly_plugins.spark.datasource.batches import read_part
+from jelly_plugins.spark.datasource.batches import read_partition
 from jelly_plugins.spark.datasource.operations import OPERATIONS
-from jelly_plugins.spark.datasource.parts import Piece, numbered
 from jelly_plugins.spark.datasource.schema import arrow_schema, patch_schema
 from jelly_plugins.spark.datasource.settings import ReadSettings
+from jelly_plugins.spark.datasource.splits import FileSplit, numbered
 from jelly_plugins.spark.sharded.completeness import Segment, Segments, check_complete
 from jelly_plugins.spark.sharded.errors import IncompleteLogError
 
 from .logs import Writer, log_file
 
 
-def read(*pieces: Piece, **options: str) -> pa.Table:
+def read(*splits: FileSplit, **options: str) -> pa.Table:
     """The rows of files, as the reader gives them."""
     settings = ReadSettings.of(options)
     schema = arrow_schema(patch_schema(settings))
-    batches = read_part(pieces, settings, schema, OPERATIONS.read)
+    batches = read_partition(splits, settings, schema, OPERATIONS.read)
     return pa.Table.from_batches(batches, schema=schema)
 
 
 def together(*names: str, **options: str) -> pa.Table:
     """The rows of files that are read together."""
-    pieces = numbered([[(Piece(name), 0)] for name in names])
-    return read(*(piece for piece, _ in pieces), **options)
+    splits = numbered([[(FileSplit(name), 0)] for name in names])
+    return read(*(split for split, _ in splits), **options)
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_a_file_without_rows_is_told_from_one_that_lacks(tmp_path: Path) -> None
     assert with_headers["kind"].to_pylist().count(None) == 2
     check(with_headers)
     # A growing file may get nothing but headers.
-    grown = read(Piece(names[1], first=0, stop=1), Piece(names[2], number=1))
+    grown = read(FileSplit(names[1], first=0, stop=1), FileSplit(names[2], number=1))
     assert grown["mark"].null_count == len(grown) - 3
 
 
@@ -127,7 +127,7 @@ def test_a_file_that_is_torn_behind_headers_is_an_error(tmp_path: Path, headers:
         with pytest.raises(TruncatedError, match=r"log\.rdfp.* after the headers of a patch"):
             together(str(path))
         # More may come of a file that grows, and Z says that there is none.
-        assert len(read(Piece(str(path), stop=4))) > 0
+        assert len(read(FileSplit(str(path), stop=4))) > 0
         path.write_text(before + headers + "Z .\n")
         check(together(str(path)))
 
@@ -173,8 +173,8 @@ def test_names_that_say_no_order_are_refused(tmp_path: Path) -> None:
 
 def test_a_part_of_a_growing_file_is_for_streams(tmp_path: Path) -> None:
     name = log_file(tmp_path / "0.jellyp", [Writer().patch() for _ in range(3)])
-    first = read(Piece(name, stop=30))
-    second = read(Piece(name, first=30, stop=90))
+    first = read(FileSplit(name, stop=30))
+    second = read(FileSplit(name, first=30, stop=90))
     check(first)
     check(second, continues=True)
     with pytest.raises(IncompleteLogError, match="its first 29 rows are missing"):
@@ -189,8 +189,8 @@ def test_what_is_corrupt_is_not_whole(tmp_path: Path) -> None:
     Path(name).write_bytes(whole + b"A nonsense .\n")
     options = {"mode": "PERMISSIVE", "badRecordsPath": str(tmp_path / "bad")}
     with pytest.raises(IncompleteLogError, match="last row is missing"):
-        check(read(Piece(name), **options))
+        check(read(FileSplit(name), **options))
     Path(name).write_bytes(whole)
     with pytest.raises(IncompleteLogError, match="mode FAILFAST only"):
-        check(read(Piece(name), **options))
+        check(read(FileSplit(name), **options))
     assert issubclass(IncompleteLogError, JellyError)

@@ -242,12 +242,12 @@ def test_spark_reads_changes_and_applies_them(spark: SparkSession, tmp_path: Pat
     assert not apply_patches(spark, read(from_version=3), second).committed
     for wrong, message in (
         ({"from_version": 3, "to_version": 1}, "wrong order"),
-        ({"from_version": "x"}, "is not a whole number"),
+        ({"from_version": "x"}, "must be a whole number"),
         ({"pathGlobFilter": "*"}, "is for files"),
     ):
         with pytest.raises(Exception, match=message):
             read(**wrong).collect()
-    with pytest.raises(Exception, match="goes with root"):
+    with pytest.raises(Exception, match="requires the option root"):
         spark.read.format("jelly-patch").option("from_version", 1).load(str(tmp_path)).collect()
 
 

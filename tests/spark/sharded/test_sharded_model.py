@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jelly_plugins import JellyError
 from jelly_plugins.spark import ShardedStore, apply_patches
-from jelly_plugins.spark.datasource.batches import read_part
+from jelly_plugins.spark.datasource.batches import read_partition
 from jelly_plugins.spark.datasource.operations import OPERATIONS
-from jelly_plugins.spark.datasource.parts import Piece, numbered
 from jelly_plugins.spark.datasource.schema import arrow_schema, patch_schema
 from jelly_plugins.spark.datasource.settings import ReadSettings
+from jelly_plugins.spark.datasource.splits import FileSplit, numbered
 from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch
 from jelly_plugins.spark.sharded.frames import COLUMNS, stage_part, staged_parts
 from jelly_plugins.spark.sharded.layout import Root
@@ -45,8 +45,8 @@ def assert_right(root: AnyRoot, log: Log, applied: bool, how: str) -> None:
 def table(paths: list[Path], about: bool) -> pa.Table:
     settings = ReadSettings.of({"headers": str(about)})
     schema = arrow_schema(patch_schema(settings))
-    pieces = [piece for piece, _ in numbered([[(Piece(str(path)), 0)] for path in paths])]
-    rows = pa.Table.from_batches(read_part(pieces, settings, schema, OPERATIONS.read), schema)
+    splits = [split for split, _ in numbered([[(FileSplit(str(path)), 0)] for path in paths])]
+    rows = pa.Table.from_batches(read_partition(splits, settings, schema, OPERATIONS.read), schema)
     sources = [xxhash.xxh32_intdigest(each.encode()) for each in rows["source"].to_pylist()]
     return rows.set_column(0, "source", pa.array(sources, pa.int64())).select(list(COLUMNS))
 
