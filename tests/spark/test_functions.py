@@ -297,14 +297,14 @@ def test_options_as_an_argument() -> None:
     with pytest.raises(JellyError, match="m1: "):
         run(read, values, maps(None, None), pa.array(["m0", "m1"]))
     for options, message in (
-        (maps({"terms": "split"}, {"terms": "split"}), "SQL has one type"),
+        (maps({"terms": "split"}, {"terms": "split"}), "is not available in SQL"),
         (maps({"modus": ""}, {"modus": ""}), "from_jelly has no option 'modus': did you mean mode"),
-        (maps(lenient, {}), "have to be the same in all rows"),
-        (pa.array(["PERMISSIVE"] * 2), "are a map"),
+        (maps(lenient, {}), "must be the same in all rows"),
+        (pa.array(["PERMISSIVE"] * 2), "must be a map"),
     ):
         with pytest.raises(OptionsError, match=message):
             run(read, values, options)
-    with pytest.raises(OptionsError, match="takes a value, options and a source"):
+    with pytest.raises(OptionsError, match="takes at most a value, options and a source"):
         run(read, values, maps({}, {}), values, values)
     assert next(iter(read([(values[:0], maps())]))).to_pylist() == []
 
@@ -319,7 +319,7 @@ def test_options_as_an_argument() -> None:
         (
             from_jelly_patch,
             {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "Subject"},
-            "two fields have the same name",
+            "there is already a field Subject",
         ),
     ],
 )

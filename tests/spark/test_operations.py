@@ -89,5 +89,5 @@ def test_rows_that_say_nothing_are_refused() -> None:
         schema = pa.schema(
             [(name, pa.string() if name in strings else pa.int64()) for name in columns]
         )
-        with pytest.raises(OptionsError, match=r"lacks its subject|not a kind of row|null for"):
+        with pytest.raises(OptionsError, match=r"needs a subject|kind of a row must be|null for"):
             list(_Reading().columns([batch.cast(schema)]))

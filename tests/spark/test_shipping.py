@@ -34,6 +34,6 @@ def test_what_executors_lack_is_said(tmp_path: Path) -> None:
         lacking = run(ARRIVES, tmp_path / "_sent", module)
         assert lacking.returncode == 1
         last = lacking.stderr.strip().splitlines()[-1]
-        assert last.startswith("ImportError: the Python on an executor on ")
+        assert last.startswith("ImportError: Python ")
         assert f"(No module named '{module}')" in last
         assert "pip install 'jelly-plugins[spark]' there, or ship an environment" in last

@@ -25,7 +25,7 @@ from pyspark.sql.types import StructType
 from ...errors import JellyError, OptionsError
 from ..sharded.commits import Commit, CommitLog
 from ..sharded.errors import CheckpointError, on_executor
-from ..sharded.feed import Step, newest_behind, steps, write_changes
+from ..sharded.feed import Step, newest_after, steps, write_changes
 from ..sharded.layout import open_root
 from ..sharded.storage import Storage, storage_at
 from ..sharded.store import ShardedStore
@@ -99,7 +99,7 @@ class FeedStreamReader(_FeedReader, DataSourceStreamReader, SupportsTriggerAvail
         return CommitLog(self._storage, open_root(self._storage))
 
     def initialOffset(self) -> Offset:  # noqa: N802
-        return _offset(newest_behind(self._log, self._from, 0))
+        return _offset(newest_after(self._log, self._from, 0))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         most = self._settings.most_files
@@ -112,7 +112,7 @@ class FeedStreamReader(_FeedReader, DataSourceStreamReader, SupportsTriggerAvail
         self._check(start)
         most = limit.max_files if isinstance(limit, ReadMaxFiles) else None
         last = self._last or self._log.head()
-        return _offset(newest_behind(self._log, start["version"], most, last))
+        return _offset(newest_after(self._log, start["version"], most, last))
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         for offset in (start, end):

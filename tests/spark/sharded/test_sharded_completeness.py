@@ -77,8 +77,8 @@ def test_files_that_lack_as_a_whole_are_found(files: pa.Table) -> None:
         ("12", "1.jellyp: file 1 of 3 is missing before it"),
         ("2", "2.jellyp: files 1 to 2 of 3 are missing before it"),
         ("02", "2.jellyp: file 2 of 3 is missing before it"),
-        ("01", "1.jellyp: file 3 of 3 is missing behind it"),
-        ("0", "0.jellyp: files 2 to 3 of 3 are missing behind it"),
+        ("01", "1.jellyp: file 3 of 3 is missing after it"),
+        ("0", "0.jellyp: files 2 to 3 of 3 are missing after it"),
         ("", "the DataFrame has no rows"),
     ):
         rows = files.filter(pc.match_substring_regex(files["source"], rf"[{kept}-]\.jellyp$"))
@@ -150,7 +150,7 @@ def test_rows_that_are_missing_doubled_or_moved_are_found(files: pa.Table) -> No
             check(take(files, moved))
         with pytest.raises(IncompleteLogError):
             check(files.slice(other), files.slice(0, other))
-    with pytest.raises(IncompleteLogError, match="sorted by source and order again"):
+    with pytest.raises(IncompleteLogError, match="sort it by source and order again"):
         check(take(files, random_.sample(everything, len(files))))
 
 
@@ -165,7 +165,7 @@ def test_files_in_another_order_or_twice_are_refused(files: pa.Table) -> None:
 def test_names_that_say_no_order_are_refused(tmp_path: Path) -> None:
     names = [log_file(tmp_path / f"{n}.jellyp", [Writer().patch()]) for n in ("01", "1", "2")]
     check(together(*names[1:]))
-    with pytest.raises(IncompleteLogError, match="differ in zeros only"):
+    with pytest.raises(IncompleteLogError, match="differ only in leading zeros"):
         check(together(*names))
     # A stream has its files in the order in which they were written.
     check(together(*names), continues=True)
@@ -191,6 +191,6 @@ def test_what_is_corrupt_is_not_whole(tmp_path: Path) -> None:
     with pytest.raises(IncompleteLogError, match="last row is missing"):
         check(read(FileSplit(name), **options))
     Path(name).write_bytes(whole)
-    with pytest.raises(IncompleteLogError, match="mode FAILFAST only"):
+    with pytest.raises(IncompleteLogError, match="mode FAILFAST to apply them"):
         check(read(FileSplit(name), **options))
     assert issubclass(IncompleteLogError, JellyError)

@@ -180,7 +180,7 @@ def test_stores_in_another_order_are_compared_all_the_same(
 def test_what_cannot_be_compared(place: Any, tmp_path: Path) -> None:
     _fill(place, tmp_path, 2)
     store = ShardedStore(place)
-    with pytest.raises(ValueError, match="wrong order"):
+    with pytest.raises(ValueError, match="must not be after to_version"):
         store.changes(2, 1)
     with pytest.raises(RootError, match="no version 3"):
         store.changes(1, 3)
@@ -214,7 +214,7 @@ def test_what_is_wrong_with_a_root_is_no_option(tmp_path: Path) -> None:
         reader.partitions()
     backwards = options | {"from_version": "1", "to_version": "0"}
     wrong = FeedReader(backwards, ReadSettings(), StructType())
-    with pytest.raises(OptionsError, match="in the wrong order"):
+    with pytest.raises(OptionsError, match="must not be after to_version"):
         wrong.partitions()
 
 
@@ -241,9 +241,9 @@ def test_spark_reads_changes_and_applies_them(spark: SparkSession, tmp_path: Pat
     assert_same(second, set(quads(root, 3)))
     assert not apply_patches(spark, read(from_version=3), second).committed
     for wrong, message in (
-        ({"from_version": 3, "to_version": 1}, "wrong order"),
+        ({"from_version": 3, "to_version": 1}, "must not be after to_version"),
         ({"from_version": "x"}, "must be a whole number"),
-        ({"pathGlobFilter": "*"}, "is for files"),
+        ({"pathGlobFilter": "*"}, "is only for files"),
     ):
         with pytest.raises(Exception, match=message):
             read(**wrong).collect()
@@ -273,5 +273,5 @@ def test_a_stream_follows_a_store(spark: SparkSession, tmp_path: Path) -> None:
     # Another store in its place.
     root.rename(tmp_path / "elsewhere")
     _fill(root, tmp_path, 6)
-    with pytest.raises(JellyError, match="this is another store"):
+    with pytest.raises(JellyError, match="the root now has another store"):
         follow()

@@ -20,7 +20,7 @@ from jelly_plugins.spark.datasource.schema import arrow_schema, patch_schema
 from jelly_plugins.spark.datasource.settings import ReadSettings
 from jelly_plugins.spark.datasource.splits import FileSplit, numbered
 from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch
-from jelly_plugins.spark.sharded.frames import COLUMNS, stage_part, staged_parts
+from jelly_plugins.spark.sharded.frames import COLUMNS, stage_partition, staged_partitions
 from jelly_plugins.spark.sharded.layout import Root
 from jelly_plugins.spark.sharded.storage import AnyRoot, Attempt
 
@@ -88,7 +88,7 @@ def logs_as_rows(
             texts = [
                 text
                 for number, part in enumerate(parts)
-                for batch in stage_part(
+                for batch in stage_partition(
                     staging,
                     layout,
                     number,
@@ -96,7 +96,7 @@ def logs_as_rows(
                 )
                 for text in batch["row"].to_pylist()
             ]
-            return staged_parts(texts, continues=False)
+            return staged_partitions(texts, continues=False)
 
         root = place(folder)
         reason = ""
@@ -106,7 +106,7 @@ def logs_as_rows(
             reason = str(error)
         applied = not reason
         # Partitions were cut anywhere.
-        assert applied or how != "whole" or "lies in several partitions" in reason
+        assert applied or how != "whole" or "is in several partitions" in reason
         counted[f"{how}: {'equal' if applied else 'refused'}"] += 1
         assert_right(root, log, applied, how)
     return counted

@@ -77,7 +77,7 @@ def test_a_failure_in_java_is_told_by_its_reason() -> None:
 def test_a_dataframe_of_something_else_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="columns of the format jelly-patch"):
         apply_patches(spark, spark.range(3), tmp_path / "root")
-    with pytest.raises(ValueError, match="needs an application"):
+    with pytest.raises(ValueError, match="requires application"):
         apply_patches(spark, spark.readStream.format("rate").load(), tmp_path / "root", shards=1)
 
 
@@ -292,7 +292,7 @@ def test_an_executor_that_does_not_see_the_root_is_told(
     root = tmp_path / "root"
     monkeypatch.setattr(local._LocalAttempt, "begin", lambda self: self._folder.mkdir(parents=True))
     for source in (log, spark.read.format("jelly-patch").load(log)):
-        with pytest.raises(JellyError, match="does not see what the driver has written"):
+        with pytest.raises(JellyError, match="does not see the driver's files"):
             apply_patches(spark, source, root, shards=2)
     assert ShardedStore(root).version == 0
 
@@ -304,7 +304,7 @@ def test_an_executor_that_does_not_see_a_store_is_told(spark: SparkSession, tmp_
     frame = ShardedStore(root).select_dataframe(spark, "SELECT * { ?s ?p ?o }")
     assert frame.count()
     root.rename(tmp_path / "elsewhere")
-    with pytest.raises(Exception, match="every executor have under the same path") as caught:
+    with pytest.raises(Exception, match="every executor must be able to access the root") as caught:
         frame.collect()
     assert f"RootError: {root}: shard=" in str(caught.value)
 
@@ -321,7 +321,7 @@ def test_the_feed_of_an_executor_that_does_not_see_the_root(tmp_path: Path) -> N
     reader = FeedReader({"root": str(root)}, settings, patch_schema(settings))
     [part, *_] = reader.partitions()
     root.rename(tmp_path / "elsewhere")
-    with pytest.raises(RootError, match="every executor have under the same path"):
+    with pytest.raises(RootError, match="every executor must be able to access the root"):
         list(reader.read(part))
 
 
