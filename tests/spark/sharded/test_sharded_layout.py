@@ -62,7 +62,7 @@ def test_a_root_keeps_its_layout(tmp_path: Path) -> None:
     assert make_root(root) == make_root(root, 4) == open_root(root)
     with pytest.raises(RootError, match=r"the store has 4 shards .got shards=5."):
         make_log(root, 5)
-    with pytest.raises(RootError, match="shard_by is graph, not subject"):
+    with pytest.raises(RootError, match="shard_by is graph in this store"):
         make_root(root, shard_by="subject")
     assert make_root(tmp_path / "other") == Root(shards=16, shard_by="subject")
 
