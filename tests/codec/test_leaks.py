@@ -41,7 +41,7 @@ INPUTS = 80
 #: How often each of them is refused between two looks at memory, and how many looks there are at
 #: most.
 ROUNDS = 2
-SPANS = 8
+SPANS = 20
 #: Bytes of the smallest object.
 SMALL = 32
 
