@@ -257,7 +257,7 @@ def test_corrupt_patches(tmp_path: Path) -> None:
     assert "line 15" in rows[-1]["_corrupt_record"]
 
 
-def test_files_in_pieces(tmp_path: Path) -> None:
+def test_files_in_splits(tmp_path: Path) -> None:
     """Every piece starts at a restart point, and together they are the file."""
     path = tmp_path / "x.jelly"
     every = 2000
@@ -308,7 +308,7 @@ def test_what_is_written_is_what_was_read(tmp_path: Path) -> None:
         assert read(second) == read(first)
 
 
-def test_rows_that_are_no_statements_are_refused(tmp_path: Path) -> None:
+def test_rows_that_are_not_statements_are_rejected(tmp_path: Path) -> None:
     rows = [{"subject": "<urn:s>", "predicate": "<urn:p>", "object": "<urn:o>"}] * 3
     for change, message in (
         ({"object": None}, "the object is null"),
@@ -525,7 +525,7 @@ def test_additions_and_deletions_become_a_patch(tmp_path: Path) -> None:
         ({"graph": ""}, "row 3: graph: an empty string does not name a graph"),
     ],
 )
-def test_rows_that_are_no_operations_are_refused(
+def test_rows_that_are_not_operations_are_rejected(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     row = {"kind": "A", "subject": "<urn:s>", "predicate": "<urn:p>", "object": "<urn:o>"}

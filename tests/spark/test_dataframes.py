@@ -143,7 +143,7 @@ def test_rows_without_graphs_are_streams_of_triples(spark: SparkSession, tmp_pat
     assert sorted(map(tuple, again.collect()), key=str) == sorted(ROWS, key=str)
 
 
-def test_options_and_folders_that_would_be_passed_over(spark: SparkSession, tmp_path: Path) -> None:
+def test_options_and_folders_that_would_be_skipped(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "day=1").mkdir()
     write(QUADS, tmp_path / "day=1" / "a.jelly")
     reader = spark.read.format("jelly")

@@ -64,7 +64,7 @@ def test_executors_get_files_of_python_from_a_new_session() -> None:
     assert session.sources == [JellyDataSource, JellyPatchDataSource]
 
 
-def test_an_older_session_is_told_once() -> None:
+def test_an_older_session_registers_once() -> None:
     session: Any = Session()
     registration.register(session)
     registration.register(session)

@@ -61,7 +61,7 @@ def test_any_characters(terms: list[Iri | Literal]) -> None:
     assert join_terms(split).equals(texts)
 
 
-def test_what_is_no_term_is_refused() -> None:
+def test_invalid_terms_are_rejected() -> None:
     for term, message in (
         ({"value": "x", "kind": "uri"}, r"kind of a term must be .*got 'uri'"),
         ({"value": "x"}, r"kind of a term must be .*got None"),

@@ -1,4 +1,4 @@
-"""Encode Arrow record batches of statements as one Jelly stream. Does not import Spark."""
+"""Encode Arrow record batches of statements as one Jelly stream. Needs no Spark session."""
 
 from __future__ import annotations
 

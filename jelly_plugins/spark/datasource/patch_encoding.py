@@ -1,4 +1,4 @@
-"""Encode Arrow record batches of additions and deletions as one patch. Does not import Spark.
+"""Encode Arrow record batches of additions and deletions as one patch. Needs no Spark session.
 
 The rows of one writer become one patch with one transaction, in their order. The caller chooses the
 patch's ``id``, so that replaying a log skips patches that were applied before.

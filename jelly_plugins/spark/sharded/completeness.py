@@ -28,7 +28,6 @@ _NO_ROWS: Final = (
     f"unchanged DataFrame shows which); {_AS_READ}"
 )
 #: The order of a row that has none.
-#: Stands for the place of a row that has none.
 _NO_PLACE: Final = -1
 
 _BETWEEN: Final = f"the first or last row of a file is between its other rows; {_AS_READ}"

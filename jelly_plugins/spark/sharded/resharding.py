@@ -76,7 +76,7 @@ def reshard(
     """Change the number of shards of a sharded store, in one new version with the same quads.
 
     Positions in logs, batches of applications and namespaces are kept. Earlier versions do not
-    change. A batch that is applied meanwhile either commits first, or is retried.
+    change. If a batch is applied meanwhile, the writer that commits second fails.
 
     :param root: root of the store, see :class:`.ShardedStore`.
     :param shards: the new number of shards.

@@ -59,7 +59,7 @@ def test_the_shards_have_what_a_single_store_has(
     assert CommitLog(root, open_root(root)).head().namespaces == {"": {"ex": "urn:7"}}
 
 
-def test_small_pieces_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_chunks_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the sizes at which buffers are written and chunks are applied."""
     monkeypatch.setattr(shard, "CHUNK", 200)
     monkeypatch.setattr(staging, "BUFFER", 300)
@@ -97,7 +97,7 @@ def test_the_last_operation_on_a_quad_counts_whatever_form_it_has(tmp_path: Path
     assert [str(each.object) for each in quads(tmp_path / "root")] == ['"x"@en']
 
 
-def test_a_patch_again_right_behind_itself_that_says_something_else(tmp_path: Path) -> None:
+def test_a_patch_again_right_after_itself_that_says_something_else(tmp_path: Path) -> None:
     start = b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:1> . A <urn:s> <urn:p> <urn:2> . TC . Z . "
     apply(tmp_path / "same", start + start)
     for other in (
@@ -140,7 +140,7 @@ def test_a_patch_again_is_known_wherever_batches_end(
     assert (done.replayed.patches, done.replayed.skipped) == (7, 7)
 
 
-def test_loose_operations_at_the_end_of_a_log_that_grows_are_refused(tmp_path: Path) -> None:
+def test_loose_operations_at_the_end_of_a_log_that_grows_are_rejected(tmp_path: Path) -> None:
     root = tmp_path / "root"
     log = b"H id <urn:1> .\nA <urn:s> <urn:p> <urn:1> .\nA <urn:s> <urn:p> <urn:2> .\n"
     assert apply(root, log).replayed.operations == 2
@@ -215,7 +215,7 @@ def test_several_logs_are_one(tmp_path: Path) -> None:
     assert_same(tmp_path / "root", replayed(*logs))
 
 
-def test_a_torn_log_is_held_back_and_continued(tmp_path: Path) -> None:
+def test_a_truncated_log_is_held_back_and_continued(tmp_path: Path) -> None:
     root = tmp_path / "root"
     whole = (
         b"H id <urn:1> . TX . A <urn:a> <urn:p> <urn:o> . TC .\nTX . A <urn:b> <urn:p> <urn:o> .\n"
@@ -239,13 +239,13 @@ def test_operations_held_back_after_patches_that_were_applied_are_counted(
     assert (done.held_back, done.replayed.transactions) == (1, 0)
 
 
-def test_a_torn_log_before_another_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_log_before_another_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="another log follows"):
         apply(tmp_path / "root", b"TX . A <urn:s> <urn:p> <urn:o> .", b"TX . TC .")
     assert quads(tmp_path / "root") == []
 
 
-def test_a_log_that_is_torn_behind_headers_is_refused(tmp_path: Path) -> None:
+def test_a_log_that_is_truncated_after_headers_is_rejected(tmp_path: Path) -> None:
     root = tmp_path / "root"
     apply(root, b"H id <urn:0> . A <urn:s> <urn:p> <urn:o> . Z .")
     torn = b"H id <urn:1> .\nH prev <urn:0> .\n"
@@ -262,7 +262,7 @@ def test_a_log_that_is_torn_behind_headers_is_refused(tmp_path: Path) -> None:
     assert apply(root, torn + b"Z .", more).replayed.patches == 2
 
 
-def test_a_torn_file_is_held_back_at_any_byte(tmp_path: Path) -> None:
+def test_a_truncated_file_is_held_back_at_any_byte(tmp_path: Path) -> None:
     writer = Writer(subjects=3)
     patches = [writer.patch(6) for _ in range(3)]
     file = io.BytesIO()
@@ -304,7 +304,7 @@ def test_what_is_no_log_is_an_error(tmp_path: Path, data: bytes) -> None:
     assert ShardedStore(tmp_path / "root").version == 0
 
 
-def test_a_patch_that_does_not_follow_is_refused_and_nothing_applied(tmp_path: Path) -> None:
+def test_a_patch_that_does_not_follow_is_rejected_and_nothing_applied(tmp_path: Path) -> None:
     root = tmp_path / "root"
     apply(root, log_file(tmp_path / "0.jellyp", [patch(0, [add(quad("s"))])]))
     gap = log_file(
@@ -434,7 +434,7 @@ def test_a_batch_without_ids_is_not_taken_for_what_said_the_same(tmp_path: Path)
     assert not apply(root, added).committed
 
 
-def test_a_batch_that_ends_inside_a_transaction_is_refused(tmp_path: Path) -> None:
+def test_a_batch_that_ends_inside_a_transaction_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(TruncatedError, match="batch 0 of a ends inside"):
         apply(tmp_path / "root", b"TX . A <urn:s> <urn:p> <urn:o> .", application="a", batch=0)
     with pytest.raises(ValueError, match="must be given together"):
@@ -479,7 +479,7 @@ def test_staged_files_that_are_gone_are_not_nothing(tmp_path: Path) -> None:
     assert ShardedStore(tmp_path / "root").version == 0
 
 
-def test_a_lost_checkpoint_is_told(tmp_path: Path) -> None:
+def test_a_lost_checkpoint_is_reported(tmp_path: Path) -> None:
     """A query with another checkpoint numbers other batches alike."""
     root = tmp_path / "root"
     writer = Writer()
@@ -494,7 +494,7 @@ def test_a_lost_checkpoint_is_told(tmp_path: Path) -> None:
     assert_same(root, replayed(*logs))
 
 
-def test_two_programs_with_the_name_of_one_application_are_told(tmp_path: Path) -> None:
+def test_two_programs_with_the_name_of_one_application_are_reported(tmp_path: Path) -> None:
     root = tmp_path / "root"
     logs = [b"H id <urn:%d> . TX . A <urn:x> <urn:p> <urn:%d> . TC . Z ." % (n, n) for n in (1, 2)]
     for batch in range(2):
@@ -509,7 +509,7 @@ def test_two_programs_with_the_name_of_one_application_are_told(tmp_path: Path) 
     assert not apply(root, b"A <urn:x> <urn:p> <urn:3> . Z .", application="a", batch=0).committed
 
 
-def test_a_staged_file_that_is_not_whole_is_refused(tmp_path: Path) -> None:
+def test_a_staged_file_that_is_not_whole_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "0" / "00000"
     writer = staging.StageWriter(tmp_path / "0", 1)
     lines = pa.array(["<urn:s> <urn:p> <urn:o> .\n"])
@@ -605,7 +605,7 @@ def test_settings_can_be_numbers_of_numpy(tmp_path: Path) -> None:
     assert_same(root, replayed(log))
 
 
-def test_a_copy_that_finds_no_room_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_to_a_full_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tmp_path / "root"
     apply(root, b"A <urn:s> <urn:p> <urn:o> . Z .", shards=1)
 
@@ -664,7 +664,7 @@ def test_a_copy_that_cannot_be_opened_is_an_error_of_the_root(
         ({"root": "hdfs://bucket/root"}, "not a local path"),
     ],
 )
-def test_settings_of_a_sink_are_looked_at_at_once(
+def test_settings_of_a_sink_are_checked_at_once(
     tmp_path: Path, setting: dict[str, Any], said: str
 ) -> None:
     settings = {"root": tmp_path / "root", "application": "a"} | setting

@@ -87,7 +87,7 @@ def test_files_that_lack_as_a_whole_are_found(files: pa.Table) -> None:
                 check(rows, continues=continues)
 
 
-def test_a_file_without_rows_is_told_from_one_that_lacks(tmp_path: Path) -> None:
+def test_a_file_without_rows_is_distinguished_from_one_that_lacks(tmp_path: Path) -> None:
     contents = ["", "H id <urn:1> . Z .\n", "TX . A <urn:s> <urn:p> 1 . TC .\n", "H a 1 . Z .", ""]
     names = []
     for number, content in enumerate(contents):
@@ -111,7 +111,7 @@ def test_a_file_without_rows_is_told_from_one_that_lacks(tmp_path: Path) -> None
     assert grown["mark"].null_count == len(grown) - 3
 
 
-def test_a_batch_of_a_stream_without_files_is_told_from_one_that_was_filtered() -> None:
+def test_a_batch_of_a_stream_without_files_is_distinguished_from_one_that_was_filtered() -> None:
     schema = arrow_schema(patch_schema(ReadSettings()))
     rows = pa.Table.from_batches(OPERATIONS.read_none(schema), schema)
     check(rows, continues=True)
@@ -120,7 +120,7 @@ def test_a_batch_of_a_stream_without_files_is_told_from_one_that_was_filtered() 
 
 
 @pytest.mark.parametrize("headers", ["H id <urn:2> .\n", "H id <urn:2> .\nH prev <urn:1> .\n"])
-def test_a_file_that_is_torn_behind_headers_is_an_error(tmp_path: Path, headers: str) -> None:
+def test_a_file_that_is_truncated_after_headers_is_an_error(tmp_path: Path, headers: str) -> None:
     path = tmp_path / "log.rdfp"
     for before in ("", "H id <urn:1> .\nTX .\nTC .\n"):
         path.write_text(before + headers)
@@ -154,7 +154,7 @@ def test_rows_that_are_missing_doubled_or_moved_are_found(files: pa.Table) -> No
         check(take(files, random_.sample(everything, len(files))))
 
 
-def test_files_in_another_order_or_twice_are_refused(files: pa.Table) -> None:
+def test_files_in_another_order_or_twice_are_rejected(files: pa.Table) -> None:
     with pytest.raises(IncompleteLogError, match="or in another DataFrame"):
         check(files, files)
     for limit in (1, 10, len(files) - 1):
@@ -162,7 +162,7 @@ def test_files_in_another_order_or_twice_are_refused(files: pa.Table) -> None:
             check(files.slice(0, limit))
 
 
-def test_names_that_say_no_order_are_refused(tmp_path: Path) -> None:
+def test_names_that_say_no_order_are_rejected(tmp_path: Path) -> None:
     names = [log_file(tmp_path / f"{n}.jellyp", [Writer().patch()]) for n in ("01", "1", "2")]
     check(together(*names[1:]))
     with pytest.raises(IncompleteLogError, match="differ only in leading zeros"):

@@ -171,7 +171,7 @@ def test_batches_with_faults_on_spark(
     assert len(list((tmp_path / "killed").iterdir())) >= 2
 
 
-def test_a_task_that_always_fails_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_task_that_always_fails_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     root = tmp_path / "root"
     log = log_file(tmp_path / "log.jellyp", [Writer().patch()])
 
@@ -327,7 +327,7 @@ def test_a_loser_takes_its_stores_with_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("kind")
-def test_a_commit_that_comes_late_is_refused(tmp_path: Path) -> None:
+def test_a_commit_that_comes_late_is_rejected(tmp_path: Path) -> None:
     """Even if a vacuum has taken the version that it lost against."""
     root = tmp_path / "root"
     late: list[Commit] = []

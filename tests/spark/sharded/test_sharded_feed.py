@@ -124,7 +124,7 @@ def test_namespaces_change_too(place: Any, tmp_path: Path) -> None:
     assert ShardedStore(second).commit.namespaces == ShardedStore(place).commit.namespaces
 
 
-def test_versions_that_are_gone_are_passed_over(place: Any, tmp_path: Path) -> None:
+def test_versions_that_are_gone_are_skipped(place: Any, tmp_path: Path) -> None:
     _fill(place, tmp_path, 4)
     early = tmp_path / "early"
     apply(early, _log(place, 0, 1))

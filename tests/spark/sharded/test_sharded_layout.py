@@ -89,7 +89,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
         ({"shards": None}, r"shards must be a number .*got None"),
     ],
 )
-def test_a_root_of_another_layout_is_refused(
+def test_a_root_of_another_layout_is_rejected(
     tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
     make_root(tmp_path, 4)
@@ -116,7 +116,7 @@ def test_any_bit_of_the_layout_that_is_flipped_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"\xff", b"[" * 100_000, b"null"])
-def test_what_is_no_json_object_is_refused(tmp_path: Path, data: bytes) -> None:
+def test_invalid_json_objects_are_rejected(tmp_path: Path, data: bytes) -> None:
     make_root(tmp_path, 4)
     log = CommitLog(tmp_path, open_root(tmp_path))
     log.publish(log.head().next())
@@ -134,7 +134,7 @@ def test_a_document_of_too_many_values_is_not_made_of_them(tmp_path: Path) -> No
         open_root(tmp_path)
 
 
-def test_bad_arguments_are_told(tmp_path: Path) -> None:
+def test_bad_arguments_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shards must be from 1"):
         make_root(tmp_path, 0)
     with pytest.raises(ValueError, match="shard_by must be one of"):
@@ -162,7 +162,7 @@ def test_versions_follow_each_other(log: CommitLog) -> None:
 
 
 @pytest.mark.usefixtures("kind")
-def test_a_commit_that_is_listed_and_not_there_is_told_from_one_that_was_never_made(
+def test_a_commit_that_is_listed_and_not_there_is_distinguished_from_one_that_was_never_made(
     log: CommitLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = log.head()
@@ -187,7 +187,7 @@ def test_a_commit_that_is_listed_and_not_there_is_told_from_one_that_was_never_m
 
 
 @pytest.mark.usefixtures("kind")
-def test_versions_without_a_root_file_are_told(log: CommitLog) -> None:
+def test_versions_without_a_root_file_are_reported(log: CommitLog) -> None:
     log.publish(log.head().next())
     log.storage.remove(["_root.json"])
     message = "no sharded store here: it has versions, but _root.json was not found"
@@ -196,7 +196,7 @@ def test_versions_without_a_root_file_are_told(log: CommitLog) -> None:
 
 
 @pytest.mark.usefixtures("kind")
-def test_the_second_of_two_writers_is_told(log: CommitLog) -> None:
+def test_the_second_of_two_writers_is_reported(log: CommitLog) -> None:
     one, other = log.head().next(), log.head().next()
     one = log.publish(one)
     with pytest.raises(CommitConflictError, match="version 1 first") as caught:
@@ -273,7 +273,7 @@ NOTHING = {"quads": 0, "checksum": "0" * 32}
         ({"namespaces": []}, "not a commit"),
     ],
 )
-def test_a_damaged_commit_is_refused(
+def test_a_damaged_commit_is_rejected(
     log: CommitLog, change: dict[str, object], message: str
 ) -> None:
     log.publish(log.head().next())
@@ -301,7 +301,7 @@ def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "root", ["http://bucket/x", "ftp://x", "hdfs://host/x", "file://host/x", Path("hdfs://b/x")]
 )
-def test_a_root_that_is_no_local_path_is_refused(
+def test_a_root_that_is_not_a_local_path_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: str
 ) -> None:
     """It would be a folder of that name here."""
@@ -342,7 +342,7 @@ def test_a_root_may_be_a_file_url(tmp_path: Path) -> None:
         assert ShardedStore(url).root == folder
 
 
-def test_a_file_system_without_links_is_told(
+def test_a_file_system_without_links_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -369,7 +369,7 @@ def test_a_file_system_without_links_is_told(
         ("a\0b", "NUL"),
     ],
 )
-def test_a_root_that_is_not_a_path_is_refused(root: str, said: str) -> None:
+def test_a_root_that_is_not_a_path_is_rejected(root: str, said: str) -> None:
     for opening in (open_root, make_root):
         with pytest.raises(RootError, match=said):
             opening(root)

@@ -208,13 +208,13 @@ def test_a_root_may_be_named_by_a_url(server: S3Server, monkeypatch: pytest.Monk
         ("s3://bucket/a/../b", "not the URL of a bucket"),
     ],
 )
-def test_a_url_that_is_no_root_is_refused(root: str, said: str) -> None:
+def test_a_url_that_is_not_a_root_is_rejected(root: str, said: str) -> None:
     with pytest.raises(RootError, match=said) as caught:
         storage_at(root)
     assert "secret" not in str(caught.value)
 
 
-def test_settings_are_looked_at(tmp_path: Path) -> None:
+def test_settings_are_checked(tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="are only for roots in object stores"):
         ShardedStore(tmp_path, storage_options={"region": "x"})
     with pytest.raises(TypeError, match="storage_options must be a dict"):
@@ -231,7 +231,7 @@ def test_settings_are_looked_at(tmp_path: Path) -> None:
         _assert_no_secret(caught.value)
 
 
-def test_what_is_missing_is_told() -> None:
+def test_what_is_missing_is_reported() -> None:
     code = (
         "import sys; sys.modules['obstore'] = None\n"
         "from jelly_plugins.spark import ShardedStore\n"
@@ -252,7 +252,7 @@ def test_folders_do_without(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_layouts_refuse_each_other(folder: FolderOfObjects, logs: list[str]) -> None:
+def test_the_layouts_reject_each_other(folder: FolderOfObjects, logs: list[str]) -> None:
     """A bucket that was copied to a folder, file by file, is no root there."""
     apply(folder, logs[0])
     with pytest.raises(RootError, match="layout 2 is not supported"):
@@ -292,7 +292,7 @@ def test_a_put_that_is_reported_as_failed(
     assert storage.read("x") == b"one"
 
 
-def test_a_put_that_always_fails_is_told(
+def test_a_put_that_always_fails_is_reported(
     bucket: ObjectStorage, server: S3Server, logs: list[str]
 ) -> None:
     apply(bucket, logs[0])
@@ -368,7 +368,7 @@ def test_documents_are_no_longer_than_they_may_be(
     assert len(set(ShardedStore(bucket))) > 0
 
 
-def test_a_server_that_writes_over_what_is_there_is_refused(
+def test_a_server_that_writes_over_what_is_there_is_rejected(
     bucket: ObjectStorage, server: S3Server, logs: list[str]
 ) -> None:
     server.happens(lambda _: "unconditional")
@@ -377,7 +377,7 @@ def test_a_server_that_writes_over_what_is_there_is_refused(
             apply(bucket, logs[0])
 
 
-def test_an_endpoint_that_is_none_is_told(server: S3Server, tmp_path: Path) -> None:
+def test_an_invalid_endpoint_is_reported(server: S3Server, tmp_path: Path) -> None:
     options = server.options(cache_dir=str(tmp_path), endpoint="::")
     with pytest.raises(StorageError, match=r"s3://bucket/x/_root.json: cannot be got: "):
         ShardedStore("s3://bucket/x", storage_options=options)
@@ -576,7 +576,7 @@ def test_staged_operations_that_are_changed_are_applied_nowhere(
             attempt.extents("0")
 
 
-def test_a_list_that_leads_elsewhere_is_refused(folder: FolderOfObjects, logs: list[str]) -> None:
+def test_a_list_that_leads_elsewhere_is_rejected(folder: FolderOfObjects, logs: list[str]) -> None:
     apply(folder, logs[0], shards=1)
     [shard] = ShardedStore(folder).commit.shards or ()
     from jelly_plugins.spark.sharded.documents import checksum_in, seal
@@ -659,7 +659,7 @@ def test_a_cache_that_is_damaged_is_mended(
     assert_same(elsewhere(folder, tmp_path), replayed(*logs[:3]))
 
 
-def test_a_cache_is_bounded_and_nobody_loses_what_is_open(
+def test_a_cache_is_bounded_and_open_files_are_kept(
     folder: FolderOfObjects, logs: list[str], tmp_path: Path
 ) -> None:
     for log in logs:
@@ -1001,7 +1001,7 @@ def test_a_copy_of_one_version_that_was_not_verified_is_verified_by_the_same_cal
         copy_store(local, folder)
 
 
-def test_a_copy_of_what_is_damaged_is_refused(
+def test_a_copy_of_what_is_damaged_is_rejected(
     folder: FolderOfObjects, logs: list[str], tmp_path: Path
 ) -> None:
     local = tmp_path / "local"

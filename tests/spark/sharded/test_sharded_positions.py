@@ -146,7 +146,7 @@ def test_the_logs_of_an_application_stay_known_in_short_commits(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("few")
-def test_a_damaged_archive_is_told(tmp_path: Path) -> None:
+def test_a_damaged_archive_is_reported(tmp_path: Path) -> None:
     root = tmp_path / "root"
     for number in range(8):
         apply(root, _log(number), shards=1)
@@ -194,7 +194,7 @@ def test_a_vacuum_removes_archives_that_no_version_names(tmp_path: Path) -> None
     assert not apply(root, _log(0), shards=1).committed
 
 
-def test_a_commit_that_could_not_be_read_is_refused_before_anything_is_applied(
+def test_a_commit_that_could_not_be_read_is_rejected_before_anything_is_applied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "root"

@@ -113,7 +113,7 @@ def test_the_empty_store_is_resharded(place: Any) -> None:
     assert len(ShardedStore(place)) == 0
 
 
-def test_whoever_is_at_work_loses_or_wins(
+def test_an_active_writer_loses_or_wins(
     place: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was staged for the old shards is never applied to the new ones, nor left out."""

@@ -59,7 +59,7 @@ def test_a_dataframe_is_applied(spark: SparkSession, tmp_path: Path, headers: st
             apply_patches(spark, reader.load(str(folder)), root)
 
 
-def test_a_failure_in_java_is_told_by_its_reason() -> None:
+def test_a_failure_in_java_is_reported_by_its_reason() -> None:
     """Where Spark lost its workers, say; the call's name in py4j helps nobody."""
 
     class FailureError(Py4JJavaError):
@@ -74,7 +74,7 @@ def test_a_failure_in_java_is_told_by_its_reason() -> None:
         raise FailureError
 
 
-def test_a_dataframe_of_something_else_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_dataframe_of_something_else_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="columns of the format jelly-patch"):
         apply_patches(spark, spark.range(3), tmp_path / "root")
     with pytest.raises(ValueError, match="requires application"):
@@ -164,7 +164,7 @@ def test_files_that_grow_in_the_middle_of_a_patch(spark: SparkSession, tmp_path:
     assert (position.patch, position.transactions) == ("<urn:2>", 2)
 
 
-def test_a_large_log_comes_in_pieces(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_large_log_comes_in_batches(spark: SparkSession, tmp_path: Path) -> None:
     """Text, packed, in four shards by graph; a subject in one of them is found again."""
     data = "".join(
         f'A <urn:s{number}> <urn:p> "{number}" <urn:g{number % 7}> .\n' for number in range(5000)
@@ -179,7 +179,7 @@ def test_a_large_log_comes_in_pieces(spark: SparkSession, tmp_path: Path) -> Non
     assert store.verify() == []
 
 
-def test_rows_that_are_not_as_they_were_read_are_refused(
+def test_rows_that_are_not_as_they_were_read_are_rejected(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """Each of these was applied in part, or in another order, and said to be complete."""
@@ -238,7 +238,7 @@ def test_files_without_rows_are_no_loss(spark: SparkSession, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_files_that_a_stream_leaves_out_are_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_that_a_stream_leaves_out_are_reported(spark: SparkSession, tmp_path: Path) -> None:
     """In a batch of their own, and in one with others."""
     writer = Writer(seed=27)
     folder, root = tmp_path / "logs", tmp_path / "root"
@@ -254,7 +254,7 @@ def test_files_that_a_stream_leaves_out_are_told(spark: SparkSession, tmp_path: 
 
 
 @pytest.mark.parametrize("streams", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_a_file_that_is_torn_behind_headers_is_an_error(
+def test_a_file_that_is_truncated_after_headers_is_an_error(
     spark: SparkSession, tmp_path: Path, streams: bool
 ) -> None:
     log, root = tmp_path / "log.rdfp", tmp_path / "root"
@@ -267,7 +267,7 @@ def test_a_file_that_is_torn_behind_headers_is_an_error(
 
 
 @pytest.mark.slow
-def test_a_lost_checkpoint_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_lost_checkpoint_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     """Batches of a new query have the numbers of those that were applied, and other data."""
     writer = Writer(seed=26)
     folder, root = tmp_path / "logs", tmp_path / "root"
@@ -284,7 +284,7 @@ def test_a_lost_checkpoint_is_told(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_executor_that_does_not_see_the_root_is_told(
+def test_an_executor_that_does_not_see_the_root_is_reported(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here the probe is taken away; with another file system see ``test_sharded_cluster``."""
@@ -297,7 +297,9 @@ def test_an_executor_that_does_not_see_the_root_is_told(
     assert ShardedStore(root).version == 0
 
 
-def test_an_executor_that_does_not_see_a_store_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_executor_that_does_not_see_a_store_is_reported(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     """Where it only reads: a query. Of changes, see below."""
     root = tmp_path / "root"
     apply_patches(spark, log_file(tmp_path / "0.jellyp", [Writer().patch()]), root, shards=2)

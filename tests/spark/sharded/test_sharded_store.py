@@ -329,7 +329,7 @@ def test_verify_looks_at_quads_and_counts(root: Path) -> None:
     assert any("cannot be opened" in problem for problem in ShardedStore(root).verify())
 
 
-def test_a_damaged_store_is_told_by_whoever_reads_it(tmp_path: Path) -> None:
+def test_a_damaged_store_is_reported_by_any_reader(tmp_path: Path) -> None:
     lines = [f'A <urn:s{n}> <urn:p> "{n * 7919}" .\n' for n in range(3000)]
     root = tmp_path / "root"
     apply(root, "".join(lines).encode(), shards=1, shard_by="subject")
@@ -434,7 +434,7 @@ def test_patches_go_on_after_a_vacuum(root: Path) -> None:
 
 
 @pytest.mark.usefixtures("kind")
-def test_a_vacuum_of_nothing_is_refused(root: Path) -> None:
+def test_a_vacuum_of_nothing_is_rejected(root: Path) -> None:
     with pytest.raises(ValueError, match="newest version is always kept"):
         vacuum(root, keep=0)
     with pytest.raises(ValueError, match="negative"):
@@ -524,14 +524,14 @@ def test_queries_that_shards_can_answer_are_answered(root: Path, single: Store) 
 
 
 @pytest.mark.parametrize("query", [*REFUSED])
-def test_queries_that_shards_cannot_answer_are_refused(query: str) -> None:
+def test_queries_that_shards_cannot_answer_are_rejected(query: str) -> None:
     for shard_by in ("subject", "graph"):
         with pytest.raises(QueryError, match=REFUSED[query]):
             scope_of(query, shard_by)  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("kind")
-def test_queries_that_join_over_shards_are_refused(root: Path) -> None:
+def test_queries_that_join_over_shards_are_rejected(root: Path) -> None:
     store = ShardedStore(root)
     by_subject = store.layout.shard_by == "subject"
     for query in REFUSED_BY_SUBJECT if by_subject else REFUSED_BY_GRAPH:

@@ -102,7 +102,7 @@ def test_a_version_is_opened_by_the_time_at_which_it_was_the_newest(tmp_path: Pa
         ShardedStore(root, timestamp="2026-01-02T12:00:00Z")
 
 
-def test_what_is_no_time_is_refused(place: Any) -> None:
+def test_invalid_times_are_rejected(place: Any) -> None:
     _add(place, 0)
     for time in ("yesterday", "2026-01-01", "2026-01-01T00:00:00", datetime(2026, 1, 1)):
         with pytest.raises(ValueError, match="timestamp must"):
@@ -173,7 +173,7 @@ def test_the_empty_store_can_be_restored(place: Any) -> None:
     assert _subjects(place) == {"s0"}
 
 
-def test_what_follows_what_was_undone_is_refused_and_not_passed_over(place: Any) -> None:
+def test_what_follows_what_was_undone_is_rejected_and_not_skipped(place: Any) -> None:
     for number in range(3):
         _add(place, number)
     restore(place, 1)
@@ -223,7 +223,7 @@ def test_batches_that_were_undone_have_to_come_again(place: Any) -> None:
     assert ShardedStore(place).commit.undone == {"a": 4, "b": 0, "c": 0}
 
 
-def test_of_batches_that_were_undone_none_is_passed_over(place: Any) -> None:
+def test_no_undone_batch_is_skipped(place: Any) -> None:
     """That the last of them comes again says nothing of those before it."""
 
     def batch(number: int) -> Any:
