@@ -258,7 +258,7 @@ def test_corrupt_patches(tmp_path: Path) -> None:
 
 
 def test_files_in_splits(tmp_path: Path) -> None:
-    """Every piece starts at a restart point, and together they are the file."""
+    """Every split starts at a restart point, and together they are the file."""
     path = tmp_path / "x.jelly"
     every = 2000
     write(TRIPLES * 20, path, frame_rows=100, restart_every=every)
@@ -271,7 +271,7 @@ def test_files_in_splits(tmp_path: Path) -> None:
         assert read(*splits, sourceColumns="true") == whole
         assert len(splits) == min(ceil(size / target), len(splits))
     assert len(splits) > size / every / 2
-    # What is corrupt costs no more than its piece.
+    # Corrupt data affects only its split.
     data = bytearray(path.read_bytes())
     second = splits[1].start
     data[second + 60 : second + 80] = b"\xff" * 20

@@ -115,9 +115,9 @@ def test_writing(spark: SparkSession, tmp_path: Path) -> None:
     one = large.coalesce(1).write.format("jelly").option("restartEvery", "20k")
     one.mode("overwrite").save(str(tmp_path / "large"))
     reader = spark.read.format("jelly").option("maxPartitionBytes", "50k")
-    pieces = reader.load(str(tmp_path / "large"))
-    assert pieces.rdd.getNumPartitions() > 2
-    assert numbers(pieces) == list(range(20_000))
+    splits = reader.load(str(tmp_path / "large"))
+    assert splits.rdd.getNumPartitions() > 2
+    assert numbers(splits) == list(range(20_000))
     # Overwriting replaces all of it.
     frame.coalesce(1).write.format("jelly").mode("overwrite").save(str(path))
     assert len(visible(path)) == 1

@@ -42,7 +42,7 @@ def progress(folder: Path, kind: Format | None = None) -> Progress:
 
 
 def step(made: Progress, start: Offset, most: int | None = None) -> tuple[list[str], Offset]:
-    """The names that come next, and the offset behind them, as it would be kept on disk."""
+    """The names that come next, and the offset after them, as it would be kept on disk."""
     end = json.loads(json.dumps(made.latest(start, most)))
     return [Path(split.path).name for split, _ in made.splits(start, end)], end
 

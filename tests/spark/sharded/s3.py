@@ -79,7 +79,7 @@ class S3Server:
         }
 
     def options(self, **more: str) -> dict[str, str]:
-        """What a client is told; it does not try again unless it is told so."""
+        """A response to a client; the client retries only if it says so."""
         return {
             "endpoint": self.endpoint,
             "allow_http": "true",

@@ -248,18 +248,18 @@ def test_a_truncated_log_before_another_is_rejected(tmp_path: Path) -> None:
 def test_a_log_that_is_truncated_after_headers_is_rejected(tmp_path: Path) -> None:
     root = tmp_path / "root"
     apply(root, b"H id <urn:0> . A <urn:s> <urn:p> <urn:o> . Z .")
-    torn = b"H id <urn:1> .\nH prev <urn:0> .\n"
+    truncated = b"H id <urn:1> .\nH prev <urn:0> .\n"
     more = b"H id <urn:2> . H prev <urn:1> . A <urn:t> <urn:p> <urn:o> . Z ."
     before = ShardedStore(root).commit.positions
     for _ in range(2):
         with pytest.raises(TruncatedError, match=r"patch <urn:1>: .* after the headers"):
-            apply(root, torn)
+            apply(root, truncated)
     with pytest.raises(SourceError, match=r"after the headers .* another log follows"):
-        apply(root, torn, more)
+        apply(root, truncated, more)
     with pytest.raises(ChainError):
         apply(root, more)
     assert ShardedStore(root).commit.positions == before
-    assert apply(root, torn + b"Z .", more).replayed.patches == 2
+    assert apply(root, truncated + b"Z .", more).replayed.patches == 2
 
 
 def test_a_truncated_file_is_held_back_at_any_byte(tmp_path: Path) -> None:

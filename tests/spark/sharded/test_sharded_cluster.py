@@ -365,7 +365,7 @@ for source, application in (
         done = apply_patches(spark, source, root, shards=2, application=application)
         print("committed" if done.committed else "nothing")
     except JellyError as error:
-        print("refused:", *str(error).split())
+        print("rejected:", *str(error).split())
 spark.stop()
 """
 
@@ -395,7 +395,7 @@ def test_a_worker_that_sees_another_file_system(blind: tuple[str, Path], tmp_pat
     found = program("-c", APPLY, master, log, hidden / "root").splitlines()
     assert len(found) == 4
     for line in found:
-        assert line.startswith("refused: ")
+        assert line.startswith("rejected: ")
         assert "does not see the driver's files" in line
         assert str(hidden / "root") in line
     store = ShardedStore(hidden / "root")

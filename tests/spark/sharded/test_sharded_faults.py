@@ -1,4 +1,4 @@
-"""Nothing lost, nothing doubled, the loser told: whatever happens to tasks and drivers."""
+"""Faults of tasks and drivers: no operation is lost or duplicated, and a losing writer fails."""
 
 from __future__ import annotations
 

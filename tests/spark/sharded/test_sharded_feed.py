@@ -70,7 +70,7 @@ def test_a_second_store_follows_version_by_version(place: Any, tmp_path: Path) -
     assert replay(store, _log(place, 0)).patches == 5
     assert {quad for quad in store if quad.graph_name != BOOKKEEPING} == set(quads(place))
     assert not apply(second, _log(place, 0), shards=2).committed
-    # A gap is refused.
+    # A gap is rejected.
     third = tmp_path / "third"
     apply(third, _log(place, 0, 1), shards=1)
     for root in (third, tmp_path / "empty"):
@@ -138,7 +138,7 @@ def test_versions_that_are_gone_are_skipped(place: Any, tmp_path: Path) -> None:
     assert_same(fresh, set(quads(place)))
     apply(late, _log(place, 3))
     assert_same(late, set(quads(place)))
-    # It stands where nobody can tell any more what followed.
+    # Its version was vacuumed, so the changes after it are unknown.
     with pytest.raises(RootError, match="stores of version 1 were removed"):
         _log(place, 1)
     with pytest.raises(ChainError):

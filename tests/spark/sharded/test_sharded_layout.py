@@ -385,7 +385,7 @@ def test_a_file_or_a_name_that_is_too_long_is_no_store(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["_root.json", "_commits/000000000001.json", "list"])
 @pytest.mark.parametrize("what", ["pipe", "folder", "device", "loop"])
 def test_what_is_no_file_is_no_document(tmp_path: Path, name: str, what: str) -> None:
-    """It is not waited for, not read without end, and told as what is damaged."""
+    """A reader does not wait for it, does not read it endlessly, and reports it as damaged."""
     apply(tmp_path / "root", b"TX . A <urn:s> <urn:p> <urn:o> . TC .", shards=1)
     store = ShardedStore(tmp_path / "root").commit.shards[0].store  # type: ignore[index]
     path = tmp_path / "root" / (name if name != "list" else f"{store}/_files.json")

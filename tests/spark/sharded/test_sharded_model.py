@@ -1,4 +1,4 @@
-"""Random logs, whole and mangled, through DataFrames and streams: as the model, or refused."""
+"""Random logs, whole and mangled, through DataFrames and streams: as the model, or rejected."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_logs_as_rows(tmp_path: Path) -> None:
 def test_300_logs_as_rows(tmp_path: Path) -> None:
     counted = logs_as_rows(tmp_path, range(300))
     print(*sorted(counted.items()), sep="\n")
-    assert counted["shuffled: refused"] > 20
+    assert counted["shuffled: rejected"] > 20
 
 
 def logs_as_rows(
@@ -107,7 +107,7 @@ def logs_as_rows(
         applied = not reason
         # Partitions were cut anywhere.
         assert applied or how != "whole" or "is in several partitions" in reason
-        counted[f"{how}: {'equal' if applied else 'refused'}"] += 1
+        counted[f"{how}: {'equal' if applied else 'rejected'}"] += 1
         assert_right(root, log, applied, how)
     return counted
 
@@ -165,8 +165,8 @@ def _logs_through_spark(spark: SparkSession, tmp_path: Path, seeds: range) -> Co
         except JellyError as error:
             applied = False
             if how in ("whole", "stream"):
-                raise AssertionError(f"log {seed}, {how}, is refused") from error
-        counted[f"{how}: {'equal' if applied else 'refused'}"] += 1
+                raise AssertionError(f"log {seed}, {how}, is rejected") from error
+        counted[f"{how}: {'equal' if applied else 'rejected'}"] += 1
         assert_right(root, log, applied, "whole" if how == "stream" else how)
     return counted
 

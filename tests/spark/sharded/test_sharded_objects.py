@@ -227,7 +227,7 @@ def test_settings_are_checked(tmp_path: Path) -> None:
     ):
         storage = ObjectStorage("s3://bucket/x", options)
         with pytest.raises(OptionsError) as caught:
-            assert storage.cache and storage.client  # noqa: PT018 (either may be refused)
+            assert storage.cache and storage.client  # noqa: PT018 (either may raise)
         _assert_no_secret(caught.value)
 
 
@@ -279,7 +279,7 @@ def _always(method: str, fault: str, times: int = 1 << 30, path: str = "") -> Ca
 def test_a_put_that_is_reported_as_failed(
     bucket: ObjectStorage, server: S3Server, fault: str, retries: str
 ) -> None:
-    """It was done, or is done again: never is a writer told wrong."""
+    """The write has succeeded, or is repeated: a writer never gets a wrong result."""
     options = {**bucket._options, "max_retries": retries, "timeout": "1s"}
     storage = ObjectStorage(bucket.name, options)
     make_root(storage, 1)
@@ -326,7 +326,7 @@ def test_what_cannot_be_known_is_said(
 def test_whatever_is_answered_is_no_other_version(
     bucket: ObjectStorage, server: S3Server, logs: list[str], fault: str
 ) -> None:
-    """Each request in its turn: what is read is whole, and what is refused is refused by us."""
+    """Faults in each request: results are complete, and errors are errors of this library."""
     for log in logs[:2]:
         apply(bucket, log)
     whole = {version: set(ShardedStore(bucket, version=version)) for version in (1, 2)}
@@ -411,7 +411,7 @@ def test_of_two_writers_one_wins(bucket: ObjectStorage, server: S3Server) -> Non
 
 
 def _assert_no_secret(error: BaseException | None) -> None:
-    """Nothing that is printed of an error, nor what stands behind it, has the secret."""
+    """Neither an error nor its causes contain the secret."""
     while error is not None:
         assert SECRET not in f"{error} {error!r} {error.args}"
         error = error.__cause__ or error.__context__
@@ -561,7 +561,7 @@ def test_staged_operations_that_are_changed_are_applied_nowhere(
     whole = path.read_bytes()
     extents = attempt.extents("0")
     assert [(shard, extent.size) for shard, extent in extents.items()] == [(0, 7), (1, 12)]
-    # What cannot be got lies behind the end.
+    # The missing bytes are after the end.
     said = f"^{folder.name}/{name}: (damaged|cannot be got): "
     for place in range(extents[0].offset):
         for bit in range(8):
@@ -973,7 +973,7 @@ def test_a_copy_that_failed_is_completed_by_the_same_call(
     assert (done.version, done.versions, done.stores) == (3, 3, whole.stores)
     assert done.size < whole.size
     assert set(ShardedStore(target)) == set(ShardedStore(local))
-    # So a copy follows what it was made of, as long as nobody else writes to it.
+    # So a copy follows its source, as long as no other writer commits to it.
     apply(local, logs[3], shards=2)
     assert copy_store(local, target, history=True).version == 4
     assert copy_store(local, target, history=True).size == 0
@@ -1021,8 +1021,8 @@ def test_the_commands_take_buckets(bucket: ObjectStorage, logs: list[str], tmp_p
     arguments = [each for option in options for each in ("--storage-option", option)]
     root = ("--root", bucket.name)
     assert "shards   2 by subject" in jelly("spark", "status", *root, *arguments).text
-    told = jelly("spark", "verify", *root, *arguments).text
-    assert told.startswith("version 1: 2 shards checked")
+    shown = jelly("spark", "verify", *root, *arguments).text
+    assert shown.startswith("version 1: 2 shards checked")
     assert "versions      0" in jelly("spark", "vacuum", *root, *arguments).text
     local = tmp_path / "local"
     done = jelly("spark", "copy", bucket.name, local, *arguments)

@@ -1,4 +1,4 @@
-"""Queries of many shapes to sharded stores: the answer of one store with everything, or refused."""
+"""Queries of many shapes to sharded stores: answered as by one store with all quads, or rejected."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_a_dataframe_is_applied(spark: SparkSession, tmp_path: Path, headers: st
 
 
 def test_a_failure_in_java_is_reported_by_its_reason() -> None:
-    """Where Spark lost its workers, say; the call's name in py4j helps nobody."""
+    """For example, when Spark has lost its workers; py4j's name of the call is not helpful."""
 
     class FailureError(Py4JJavaError):
         def __init__(self) -> None: ...
@@ -148,7 +148,7 @@ def test_files_that_grow_in_the_middle_of_a_patch(spark: SparkSession, tmp_path:
     folder, root = tmp_path / "logs", tmp_path / "root"
     folder.mkdir()
     file = folder / "log.rdfp"
-    pieces = [
+    chunks = [
         "H id <urn:1> .\nTX .\nA <urn:s1> <urn:p> _:b .\nTC .\n",
         "TX .\nA <urn:s2> <urn:p> _:b .\nTC .\nTX .\nA <urn:no> <urn:p> _:b .\nTA .\n",
         "TX .\nD <urn:s1> <urn:p> _:b .\nTC .\nZ .\nH id <urn:2> .\nH prev <urn:1> .\n",
@@ -156,8 +156,8 @@ def test_files_that_grow_in_the_middle_of_a_patch(spark: SparkSession, tmp_path:
         " <urn:p> _:b .\nTC .\n",
     ]
     frame = spark.readStream.format("jelly-patch").option("growing", "true").load(str(folder))
-    for number in range(len(pieces)):
-        file.write_text("".join(pieces[: number + 1]))
+    for number in range(len(chunks)):
+        file.write_text("".join(chunks[: number + 1]))
         apply_patches(spark, frame, root, shards=2, application="growing")
     assert_same(root, replayed(file.read_bytes()))
     [position] = ShardedStore(root).commit.positions

@@ -410,7 +410,7 @@ def test_a_vacuum_leaves_what_is_young(root: Path) -> None:
 
 @pytest.mark.usefixtures("kind")
 def test_a_vacuum_leaves_what_is_no_store(root: Path, tmp_path: Path) -> None:
-    """What somebody has put beside stores, or linked there."""
+    """Files or links that a user has put beside stores."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").touch()
     (root / "shard=9").symlink_to(tmp_path / "mine")

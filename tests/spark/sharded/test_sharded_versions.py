@@ -342,7 +342,7 @@ def _whole(place: Any) -> list[int]:
 def test_a_vacuum_in_the_middle_of_a_restore(
     place: Any, monkeypatch: pytest.MonkeyPatch, when: str, ends: str
 ) -> None:
-    """All of a vacuum, right before or behind the commit: what can be opened is whole."""
+    """A whole vacuum right before or after the commit: versions that can be opened are complete."""
     for number in range(3):
         _add(place, number)
     publish = CommitLog.publish
