@@ -100,7 +100,7 @@ class _Copying:
         """
         log = CommitLog(self._target, make_root(self._target, layout.shards, layout.shard_by))
         if open_root(self._target).shards != layout.shards:
-            message = f"the target exists, and does not have {layout.shards} shards"
+            message = f"the target exists, but not with {layout.shards} shards: choose another one"
             raise RootError(message, source=self._target.name)
         there = log.versions()
         before: Commit | None = None

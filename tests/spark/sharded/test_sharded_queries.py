@@ -1,4 +1,4 @@
-"""Queries of many shapes to sharded stores: answered as by one store with all quads, or rejected."""
+"""Queries of many shapes to sharded stores: equal to those of one store, or rejected."""
 
 from __future__ import annotations
 
