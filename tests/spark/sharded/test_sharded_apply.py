@@ -316,7 +316,7 @@ def test_a_patch_that_does_not_follow_is_rejected_and_nothing_applied(tmp_path: 
     with pytest.raises(ChainError) as caught:
         apply(root, other)
     assert (caught.value.expected, caught.value.found) == ("<urn:patch:0>", "<urn:patch:6>")
-    # Which store stands there, of those that a program may have.
+    # The current store, of those that a program may have.
     assert caught.value.source == str(root)
     assert ShardedStore(root).version == 1
     assert len(quads(root)) == 1

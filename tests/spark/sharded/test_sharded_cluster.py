@@ -75,7 +75,7 @@ DEPLOY = "org.apache.spark.deploy"
 def standalone(folder: Path, *workers: str) -> Iterator[str]:
     """A standalone cluster: a master, and a worker of one core for each of ``workers``.
 
-    :param workers: commands that end in ``{}``, which stands for the worker itself.
+    :param workers: commands that end in ``{}``, which is replaced by the worker itself.
     :return: the master's URL.
     """
     with socket.socket() as found:
@@ -372,7 +372,7 @@ spark.stop()
 
 @pytest.fixture
 def blind(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """A standalone cluster whose worker has an empty folder in the place of one of the driver's."""
+    """A standalone cluster whose worker has an empty folder instead of one of the driver's."""
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     mount = f"mount -t tmpfs tmpfs '{hidden}'"
@@ -380,7 +380,7 @@ def blind(tmp_path: Path) -> Iterator[tuple[str, Path]]:
         ["unshare", "-m", "sh", "-c", mount], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ):
         pytest.skip("needs to be allowed to give a process file systems of its own: unshare -m")
-    # No process leaves its file systems behind.
+    # File systems are unmounted when their process ends.
     worker = f'unshare -m sh -c "{mount} && {{}}"'
     with standalone(tmp_path, worker) as master:
         yield master, hidden

@@ -1103,7 +1103,7 @@ def test_a_storage_goes_to_other_processes(bucket: ObjectStorage, folder: Folder
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_page_on_buckets(server: S3Server, tmp_path: Path) -> None:
-    """Its Python runs as it stands, in a process whose environment has the credentials."""
+    """Its Python code runs unchanged, in a process whose environment has the credentials."""
     server.make_bucket("data")
     page = (ROOT / "docs" / "buckets.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

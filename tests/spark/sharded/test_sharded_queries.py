@@ -49,7 +49,7 @@ NAMES = [
     "e:s1",
 ]
 
-#: Patterns about one subject, in the place of S. Many are for shards by graph too.
+#: Patterns about one subject, instead of S. Many are for shards by graph too.
 STARS = [
     "S ?p ?o",
     "S e:p ?o ; e:q ?x",

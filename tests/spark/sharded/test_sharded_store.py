@@ -124,18 +124,18 @@ def test_a_dump_has_all_quads(root: Path, single: Store) -> None:
 
 
 class Full(io.BytesIO):
-    """A disk with little room."""
+    """A disk with little space."""
 
     def write(self, data: Any, /) -> int:
         if self.tell() + len(data) > 100:
-            raise OSError(28, "no room is left")
+            raise OSError(28, "no space is left")
         return super().write(data)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_dump_that_cannot_be_written_is_not_the_stores_fault(root: Path, threads: int) -> None:
     before = threading.active_count()
-    with pytest.raises(OSError, match="no room is left"):
+    with pytest.raises(OSError, match="no space is left"):
         ShardedStore(root).dump(Full(), threads=threads)
     assert threading.active_count() == before
 
@@ -468,7 +468,7 @@ GRAPHS = [
 ]
 
 #: For both ways of sharding.
-REFUSED = {
+REJECTED = {
     "SELECT DISTINCT ?s { ?s ?p ?o }": "Distinct needs the solutions of all shards",
     "SELECT * { ?s ?p ?o } ORDER BY ?s": "OrderBy",
     "SELECT * { ?s ?p ?o } LIMIT 1": "Slice",
@@ -486,7 +486,7 @@ REFUSED = {
     "SELECT nonsense": "not well-formed",
 }
 
-REFUSED_BY_SUBJECT = [
+REJECTED_BY_SUBJECT = [
     "SELECT * { ?s <urn:p0> ?b . ?b ?p ?c }",
     "SELECT * { ?s <urn:p0>/<urn:p1> ?b }",
     "SELECT * { ?s <urn:p0> ?a OPTIONAL { ?a <urn:p1> ?b } }",
@@ -500,7 +500,7 @@ REFUSED_BY_SUBJECT = [
     "SELECT * { [] <urn:p0> ?o . [] <urn:p1> ?o }",
 ]
 
-REFUSED_BY_GRAPH = [
+REJECTED_BY_GRAPH = [
     "SELECT * { ?s ?p ?o GRAPH ?g { ?s ?q ?r } }",
     "SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?s ?q ?r } }",
     "SELECT * { GRAPH <urn:g> { ?s ?p ?o } FILTER EXISTS { ?s ?q ?r } }",
@@ -523,10 +523,10 @@ def test_queries_that_shards_can_answer_are_answered(root: Path, single: Store) 
     assert answered >= len(queries) - 2
 
 
-@pytest.mark.parametrize("query", [*REFUSED])
+@pytest.mark.parametrize("query", [*REJECTED])
 def test_queries_that_shards_cannot_answer_are_rejected(query: str) -> None:
     for shard_by in ("subject", "graph"):
-        with pytest.raises(QueryError, match=REFUSED[query]):
+        with pytest.raises(QueryError, match=REJECTED[query]):
             scope_of(query, shard_by)  # type: ignore[arg-type]
 
 
@@ -534,7 +534,7 @@ def test_queries_that_shards_cannot_answer_are_rejected(query: str) -> None:
 def test_queries_that_join_over_shards_are_rejected(root: Path) -> None:
     store = ShardedStore(root)
     by_subject = store.layout.shard_by == "subject"
-    for query in REFUSED_BY_SUBJECT if by_subject else REFUSED_BY_GRAPH:
+    for query in REJECTED_BY_SUBJECT if by_subject else REJECTED_BY_GRAPH:
         with pytest.raises(QueryError):
             list(store.select(query))
         list(store.select(query, unchecked=True))
