@@ -295,7 +295,10 @@ def history(
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Show all versions of a sharded store, the newest first, and what each has applied."""
+    """Show all versions of a sharded store, the newest first.
+
+    Includes what each version has applied.
+    """
     from ..spark import ShardedStore
 
     # Printed one by one: there may be very many.
@@ -386,9 +389,10 @@ def changes(
     force: settings.Force = False,
     storage_option: StorageOptions = None,
 ) -> None:
-    """Write the changes between two versions as a log, with a patch for each version.
+    """Write the changes between two versions as a log.
 
-    Applied to a store that equals the first version, the log makes it equal to the last one.
+    The log has a patch for each version. Applied to a store that equals the first version,
+    the log makes it equal to the last one.
     """
     from ..spark import ShardedStore
     from ..spark.sharded.feed import steps, write_changes
