@@ -1023,7 +1023,7 @@ def test_the_commands_take_buckets(bucket: ObjectStorage, logs: list[str], tmp_p
     assert "shards   2 by subject" in jelly("spark", "status", *root, *arguments).text
     shown = jelly("spark", "verify", *root, *arguments).text
     assert shown.startswith("version 1: 2 shards checked")
-    assert "versions      0" in jelly("spark", "vacuum", *root, *arguments).text
+    assert "versions  0" in jelly("spark", "vacuum", *root, *arguments).text
     local = tmp_path / "local"
     done = jelly("spark", "copy", bucket.name, local, *arguments)
     assert (done.code, "version   1" in done.text) == (0, True)
