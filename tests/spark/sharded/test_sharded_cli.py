@@ -139,10 +139,10 @@ def test_vacuum_says_what_it_removes(tmp_path: Path) -> None:
     arguments = ("spark", "vacuum", "--root", root, "--keep", "1", "--grace-hours", "0")
     planned = json.loads(jelly(*arguments, "--dry-run", "--json").text)
     assert (planned["versions"], len(planned["stores"]), planned["dry_run"]) == ([2, 1], 2, True)
-    assert "stores        2" in jelly(*arguments).text
+    assert "stores    2" in jelly(*arguments).text
     assert json.loads(jelly(*arguments, "--json").text)["stores"] == []
     # By default nothing of today goes.
-    assert "versions      0" in jelly("spark", "vacuum", "--root", root).text
+    assert "versions  0" in jelly("spark", "vacuum", "--root", root).text
 
 
 def test_what_is_no_store_is_one_line_on_stderr(tmp_path: Path) -> None:
