@@ -1,4 +1,4 @@
-"""``jelly spark``: patch logs into sharded stores. Only ``apply`` starts Spark."""
+"""``jelly spark``: apply patch logs to sharded stores. Only ``apply`` starts Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..spark.sharded import Commit
     from ..spark.sharded.storage import Storage
 
-#: Versions that are listed, the newest ones; and logs, those that were applied last.
+#: Number of listed versions, the newest ones; and of logs, those that were applied last.
 _LISTED: Final = 10
 
 
@@ -39,8 +39,8 @@ StorageOptions: TypeAlias = Annotated[
     typer.Option(
         "--storage-option",
         metavar="KEY=VALUE",
-        help="A setting of the bucket, such as endpoint=URL; can be repeated. Credentials are "
-        "better left in the environment.",
+        help="A setting of the bucket, such as endpoint=URL; can be repeated. Pass credentials in "
+        "the environment.",
     ),
 ]
 
@@ -57,7 +57,7 @@ Timestamp: TypeAlias = Annotated[
     typer.Option(
         "--timestamp",
         metavar="TIME",
-        help="Instead of --version: the one that was the newest then, as 2026-11-21T15:45:59Z.",
+        help="Instead of --version: the newest version at a time such as 2026-11-21T15:45:59Z.",
     ),
 ]
 
@@ -66,39 +66,39 @@ Metadata: TypeAlias = Annotated[
     typer.Option(
         "--metadata",
         metavar="KEY=VALUE",
-        help="What the history is to say of the new version, such as user=ann; can be repeated.",
+        help="Description of the new version for the history, such as user=ann; can be repeated.",
     ),
 ]
 
 app = typer.Typer(
-    help="Sharded stores: patch logs applied by Spark. Many Oxigraph stores are one.",
+    help="Sharded stores: many Oxigraph stores that act as one. Spark applies patch logs.",
     rich_markup_mode=None,
 )
 
 
 def _storage(root: str, options: list[str] | None) -> Storage:
-    """The storage of a root."""
+    """Return the storage of a root."""
     from ..spark.sharded.storage import storage_at
 
     return storage_at(root, _named(options) or None)
 
 
 def _named(options: list[str] | None, option: str = "--storage-option") -> dict[str, str]:
-    """Settings by name. Errors do not show their values, which may be secrets."""
+    """Parse settings by name. Errors do not show their values, which may be secrets."""
     given = [each.partition("=") for each in options or ()]
     if not all(name and is_set for name, is_set, _ in given):
-        raise WrongUsageError(f"{option} is KEY=VALUE")
+        raise WrongUsageError(f"{option} must be KEY=VALUE")
     return {name: value for name, _, value in given}
 
 
 def _time(version: int | None, timestamp: str | None) -> str | None:
-    """A time that was asked for in the place of a version."""
+    """Check a time that is given instead of a version."""
     from ..spark.sharded.settings import parse_time
 
     if timestamp is None:
         return None
     if version is not None:
-        raise WrongUsageError("--version and --timestamp exclude each other")
+        raise WrongUsageError("give either --version or --timestamp, not both")
     try:
         parse_time(timestamp)
     except ValueError as error:
@@ -115,54 +115,56 @@ def apply(
         list[str],
         typer.Argument(
             metavar="LOG",
-            help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin. In their order.",
+            help="Jelly-Patch or RDF Patch text, compressed or not, in order; - for stdin.",
         ),
     ],
     root: RootFolder,
     shards: Annotated[
         int | None,
-        typer.Option("--shards", min=1, help="Shards of a new store; 16 by default."),
+        typer.Option("--shards", min=1, help="Number of shards of a new store; 16 by default."),
     ] = None,
     shard_by: Annotated[
         ShardBy | None,
-        typer.Option("--shard-by", help="What decides on the shard; the subject by default."),
+        typer.Option(
+            "--shard-by", help="The term that determines the shard; the subject by default."
+        ),
     ] = None,
     master: Annotated[
-        str, typer.Option("--master", metavar="URL", help="Where Spark runs.")
+        str, typer.Option("--master", metavar="URL", help="Spark's master URL.")
     ] = "local[*]",
     name: Annotated[
         str | None,
-        typer.Option("--name", help="What the store calls the log; by default its first id."),
+        typer.Option("--name", help="Name of the log in the store; by default its first id."),
     ] = None,
     check_prev: Annotated[
         bool,
         typer.Option(
-            "--check-prev/--no-check-prev", help="Whether each patch must follow the one before."
+            "--check-prev/--no-check-prev", help="Check that each patch follows the one before."
         ),
     ] = True,
     existing: Annotated[
         bool,
-        typer.Option("--existing", help="Make no store: if it is not there, that is an error."),
+        typer.Option("--existing", help="Do not create the store; it must exist."),
     ] = False,
     metadata: Metadata = None,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Apply logs to a sharded store, from where it stands in them.
+    """Apply logs to a sharded store, starting at its positions in them.
 
-    All of it becomes one version, or nothing does; the same command again does nothing, or goes on
-    with what was added to the log. The store is made if it is not there, unless --existing.
+    They become one version, atomically. Repeating the command does nothing, or applies what was
+    added to the log. The store is created if it does not exist, unless --existing.
     """
     limits = settings.limits_from(limit)
     if logs.count(STANDARD) > 1:
-        raise WrongUsageError("stdin can be one log only")
+        raise WrongUsageError("stdin can be given only once")
     from ..spark import apply_patches, session
     from ..spark.sharded.commits import make_log
 
     storage = _storage(root, storage_option)
-    said = _named(metadata, "--metadata")
-    # Before Spark takes its seconds.
+    description = _named(metadata, "--metadata")
+    # Before Spark, which takes seconds to start.
     make_log(storage, shards, None if shard_by is None else shard_by.value, create=not existing)
     spark = session(master, config={"spark.log.level": "FATAL"})
     try:
@@ -173,9 +175,9 @@ def apply(
                 storage,
                 name=name,
                 check_prev=check_prev,
-                # It is there now; and what was found is what is used.
+                # make_log has created it.
                 create=False,
-                metadata=said,
+                metadata=description,
                 limits=limits,
             )
     finally:
@@ -186,7 +188,7 @@ def apply(
         as_json,
         asdict(done),
         {
-            "version": f"{done.version:,}{'' if done.committed else ', as before'}",
+            "version": f"{done.version:,}{'' if done.committed else ', unchanged'}",
             "shards": f"{done.shards:,} changed",
             "patches": f"{replayed.patches:,}",
             "transactions": f"{replayed.transactions:,}",
@@ -207,14 +209,14 @@ def _transactions(number: int) -> str | None:
 def status(
     root: RootFolder,
     positions: Annotated[
-        bool, typer.Option("--positions", help="Show the positions in all logs, however many.")
+        bool, typer.Option("--positions", help="Show the positions in all logs.")
     ] = False,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Show the versions of a sharded store, and its positions in logs.
 
-    Of positions, those that have changed last; and how many there are.
+    By default, shows the number of positions and the most recent ones.
     """
     from ..spark import ShardedStore
 
@@ -273,12 +275,12 @@ def _version_fields(commit: Commit) -> dict[str, Any]:
 
 
 def _version_text(commit: Commit) -> str:
-    gone = "" if commit.readable else ", its stores removed"
-    again = "" if commit.restored is None else f", as version {commit.restored:,} was"
-    said = "".join(f", {name}={value}" for name, value in commit.metadata.items())
+    vacuumed = "" if commit.readable else ", vacuumed"
+    restored = "" if commit.restored is None else f", restored from version {commit.restored:,}"
+    description = "".join(f", {name}={value}" for name, value in commit.metadata.items())
     return (
         f"version {commit.version:,} of {commit.timestamp}: {commit.quads:,} quads, "
-        f"{commit.operations:,} operations{again}{gone}{said}"
+        f"{commit.operations:,} operations{restored}{vacuumed}{description}"
     )
 
 
@@ -290,11 +292,11 @@ def history(
 ) -> None:
     """Show all versions of a sharded store, the newest first.
 
-    With each version is what was applied in it.
+    Includes what each version has applied.
     """
     from ..spark import ShardedStore
 
-    # One after the other: there may be very many.
+    # Printed one by one: there may be very many.
     for commit in ShardedStore(_storage(root, storage_option)).history():
         if as_json:
             fields = _version_fields(commit)
@@ -318,19 +320,18 @@ def restore(
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Make a new version that is as an earlier one was.
+    """Commit a new version that equals an earlier one.
 
-    Its quads, positions in logs, and batches are those of the earlier one.
-
-    Logs that are given again are applied from where they stood in that version.
+    It has the quads, positions in logs and batches of the earlier version. Logs that are given
+    again are applied from those positions.
     """
     from ..spark.sharded import restore as restore_
 
     if version is None and timestamp is None:
-        raise WrongUsageError("--version or --timestamp is needed")
+        raise WrongUsageError("give --version or --timestamp")
     time = _time(version, timestamp)
-    said = _named(metadata, "--metadata")
-    done = restore_(_storage(root, storage_option), version, timestamp=time, metadata=said)
+    description = _named(metadata, "--metadata")
+    done = restore_(_storage(root, storage_option), version, timestamp=time, metadata=description)
     if as_json:
         console.print_json(_version_fields(done))
     else:
@@ -340,26 +341,28 @@ def restore(
 @app.command()
 def reshard(
     root: RootArgument,
-    shards: Annotated[
-        int, typer.Argument(metavar="N", min=1, help="How many shards there are to be.")
-    ],
+    shards: Annotated[int, typer.Argument(metavar="N", min=1, help="The new number of shards.")],
     processes: Annotated[
         int | None,
-        typer.Option("--processes", min=1, help="That work at once; by default one per processor."),
+        typer.Option(
+            "--processes", min=1, help="Number of parallel processes; by default one per processor."
+        ),
     ] = None,
     metadata: Metadata = None,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Give a sharded store another number of shards.
+    """Change the number of shards of a sharded store.
 
-    That makes one new version with the same quads.
+    This commits one new version with the same quads.
     """
     from ..spark.sharded import reshard as reshard_
 
     storage = _storage(root, storage_option)
-    said = _named(metadata, "--metadata")
-    done = reshard_(storage, shards, processes=processes or os.cpu_count() or 1, metadata=said)
+    description = _named(metadata, "--metadata")
+    done = reshard_(
+        storage, shards, processes=processes or os.cpu_count() or 1, metadata=description
+    )
     if as_json:
         console.print_json(_version_fields(done))
     else:
@@ -370,7 +373,7 @@ def reshard(
 def changes(
     root: RootArgument,
     from_version: Annotated[
-        int, typer.Option("--from-version", min=0, help="Begin behind this version.")
+        int, typer.Option("--from-version", min=0, help="Start after this version.")
     ],
     to_version: Annotated[
         int | None,
@@ -381,17 +384,16 @@ def changes(
     force: settings.Force = False,
     storage_option: StorageOptions = None,
 ) -> None:
-    """Write what was changed between two versions as a log.
+    """Write the changes between two versions as a log.
 
-    It has a patch for each version.
-
-    Applied to a store that is as the first version was, it makes it as the last one is.
+    The log has a patch for each version. Applied to a store that equals the first version,
+    the log makes it equal to the last one.
     """
     from ..spark import ShardedStore
     from ..spark.sharded.feed import steps, write_changes
 
     if to_version is not None and to_version < from_version:
-        raise WrongUsageError("--to-version is before --from-version")
+        raise WrongUsageError("--to-version must not be before --from-version")
     storage = _storage(root, storage_option)
     target = log_target(output, to)
     dst = log_destination(output, target, force)
@@ -405,14 +407,14 @@ def verify(
     version: Version = None,
     timestamp: Timestamp = None,
     every: Annotated[
-        bool, typer.Option("--all", help="All versions that can be opened; each file once.")
+        bool, typer.Option("--all", help="Verify all versions that can be opened; each file once.")
     ] = False,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Read every byte and every quad of a sharded store's version.
 
-    Exit code 0: all is as it was written; 1: something is wrong, a line for each damaged file.
+    Exit code 0: no problems; 1: prints a line for each problem.
     """
     from ..spark import ShardedStore
 
@@ -426,7 +428,7 @@ def verify(
     else:
         checked = console.counted(store.layout.shards, "shard")
         which = "all versions" if every else f"version {store.version:,}"
-        print(f"{which}: {checked} checked, all as written")
+        print(f"{which}: {checked} checked, no problems")
     if problems:
         raise typer.Exit(1)
 
@@ -435,31 +437,31 @@ def verify(
 def vacuum(
     root: RootFolder,
     keep: Annotated[
-        int, typer.Option("--keep", min=1, help="Versions to keep, the newest ones.")
+        int, typer.Option("--keep", min=1, help="Number of versions to keep, the newest ones.")
     ] = 10,
     grace: Annotated[
         float,
         typer.Option(
             "--grace-hours",
             min=0,
-            help="Leave what was written or current within so many hours: longer than any batch "
-            "takes.",
+            help="Keep everything that was written or current within this time; must be longer "
+            "than any batch takes.",
         ),
     ] = 24,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
+        bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")
     ] = False,
     metadata: Metadata = None,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Remove stores of old versions, and what failed attempts left."""
+    """Remove stores of old versions, and remains of failed attempts."""
     from ..spark.sharded import vacuum as vacuum_
 
     storage = _storage(root, storage_option)
-    said = _named(metadata, "--metadata")
+    description = _named(metadata, "--metadata")
     hours = timedelta(hours=grace)
-    done = vacuum_(storage, keep=keep, grace=hours, dry_run=dry_run, metadata=said)
+    done = vacuum_(storage, keep=keep, grace=hours, dry_run=dry_run, metadata=description)
     console.print_report(
         as_json,
         {**asdict(done), "dry_run": dry_run},
@@ -467,7 +469,7 @@ def vacuum(
             "dry run": "nothing was removed" if dry_run else None,
             "versions": f"{len(done.versions):,}",
             "stores": f"{len(done.stores):,}",
-            "on their way": f"{len(done.staged):,}",
+            "staged": f"{len(done.staged):,}",
             "freed": console.size_text(done.size),
         },
     )
@@ -481,7 +483,7 @@ def copy(
     target: Annotated[
         str,
         typer.Argument(
-            metavar="ROOT2", help="Likewise; there is no store yet, or a part of this copy."
+            metavar="ROOT2", help="Likewise; empty, or with an incomplete copy of this store."
         ),
     ],
     version: Annotated[
@@ -497,20 +499,20 @@ def copy(
         typer.Option(
             "--target-option",
             metavar="KEY=VALUE",
-            help="Likewise of the bucket that is copied to, if both are in buckets.",
+            help="A setting of the target's bucket, if both are in buckets; can be repeated.",
         ),
     ] = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Copy a sharded store to a folder or bucket, and verify it.
+    """Copy a sharded store to a folder or bucket, and verify the copy.
 
-    A version becomes version 1 of the copy, unless --history.
+    Without --history, the copied version becomes version 1.
     """
     from ..spark.sharded import ShardedStore, copy_store
     from ..spark.sharded.storage import is_in_objects, storage_at
 
     if history and (version is not None or timestamp is not None):
-        raise WrongUsageError("--version or --timestamp, and --history, exclude each other")
+        raise WrongUsageError("give --history without --version and --timestamp")
     time = _time(version, timestamp)
     to_bucket = is_in_objects(target) and not is_in_objects(root)
     given, wanted = _named(storage_option), _named(target_option)

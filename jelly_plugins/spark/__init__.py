@@ -1,6 +1,6 @@
 """Spark: Jelly in DataFrames and columns, sharded stores, and sessions on machines without Java.
 
-What needs Spark is imported when it is asked for: a sharded store can be looked at without it.
+Modules that need Spark are imported on first use: reading a sharded store does not need Spark.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .sessions import session
     from .sharded import ShardedStore, apply_patches, batch_sink
 
-#: Modules, by the names that come from them.
+#: The module that defines each public name.
 _MODULES: Final = {
     "ShardedStore": "sharded",
     "apply_patches": "sharded",
@@ -44,5 +44,5 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name != "ShardedStore":
-        from . import _requirement  # noqa: F401  (first: it says what to install)
+        from . import _requirement  # noqa: F401  (first: its error names the extra to install)
     return getattr(import_module(f".{_MODULES[name]}", __name__), name)

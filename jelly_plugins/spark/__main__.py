@@ -1,7 +1,7 @@
-"""Jelly in Spark once, on the small real file that is shipped: ``python -m jelly_plugins.spark``.
+"""Demonstrate Jelly in Spark on the bundled example file: ``python -m jelly_plugins.spark``.
 
-Reads it as a DataFrame, asks it a question in SQL, writes it as several files, and reads those as a
-stream. Needs no Java but that of the extra ``spark``.
+Reads the file as a DataFrame, queries it with SQL, writes it as several files, and reads those as a
+stream. Requires only the extra ``spark``, which includes Java.
 """
 
 from __future__ import annotations

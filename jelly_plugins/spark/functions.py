@@ -1,7 +1,7 @@
-"""Functions on columns of binary values, such as Kafka's: a Jelly stream or patch log in each.
+"""Functions on columns of binary values, such as Kafka's, each a Jelly stream or a patch log.
 
-Modelled on ``pyspark.sql.avro.functions``. The functions run in Arrow, batch by batch: a value goes
-through the codec's column decoder or encoder, and the values of a batch share their arrays.
+Modelled on ``pyspark.sql.avro.functions``. The functions run in Arrow, batch by batch: the codec's
+column decoder or encoder processes each value, and the values of a batch share their arrays.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from .datasource.batches import complete
 from .datasource.encoding import StreamWriter
 from .datasource.operations import NUMBERS, OperationRows
 from .datasource.options import check_names
-from .datasource.parts import Piece
 from .datasource.patch_encoding import KIND, encode_log
 from .datasource.patch_row import PatchRow
 from .datasource.schema import GRAPH, POSITIONS, arrow_schema, operation_fields, statement_schema
 from .datasource.settings import Mode, ReadSettings, WriteSettings, choice
 from .datasource.shipping import Shipped
 from .datasource.sinks import check_columns
+from .datasource.splits import FileSplit
 
 if TYPE_CHECKING:
     from pyspark.sql._typing import ColumnOrName
 
 __all__ = ["from_jelly", "from_jelly_patch", "register_functions", "to_jelly", "to_jelly_patch"]
 
-#: Options that only Python takes: they decide the type of the result.
+#: Options that are available in Python only, because they determine the type of the result.
 _OF_TYPES: Final = ("terms", "columnNameOfCorruptRecord")
 _READ: Final = ("mode", *_OF_TYPES)
 _WRITE: Final = (
     *("mode", "quotedTriples"),
     *("maxNameTableSize", "maxPrefixTableSize", "maxDatatypeTableSize"),
 )
-#: Fields of operations that need not be there.
+#: Optional fields of operations.
 _OPTIONAL: Final = tuple(set(PatchRow._fields) - {KIND, *POSITIONS})
 
-#: Rows, and bytes, after which a batch of results ends.
+#: Maximum rows, and bytes, of a batch of results.
 _ROWS: Final = 1 << 16
 _BYTES: Final = 16 << 20
-#: Bytes that a value may become: a few bytes can say a long term again and again.
+#: Maximum bytes of a decoded value: a few bytes can repeat a long term many times.
 _VALUE_BYTES: Final = 256 << 20
 
 _Found = dict[str, Any]
@@ -69,21 +69,21 @@ def from_jelly(
 ) -> Column:
     """Convert a binary column of Jelly-RDF into arrays of statements.
 
-    Each value is a stream, or one frame of its own. Null becomes null, and a value of no bytes an
-    empty array. The elements are structures with the columns of the data source ``jelly``.
+    Each value is a stream, or a single frame. Null becomes null, and an empty value an empty array.
+    The elements are structures with the columns of the data source ``jelly``.
 
     :param data: the binary column.
-    :param stream_options: options of the streams, if the values lack them.
+    :param stream_options: options of the streams, if the values do not contain them.
     :param options: ``mode``: with ``FAILFAST``, the default, the query fails at a corrupt value;
-        with ``PERMISSIVE``, such a value becomes null. ``columnNameOfCorruptRecord``: with
-        ``PERMISSIVE``, such a value becomes an array of one structure instead, whose field of this
-        name has the error. ``terms``: as of the data source.
+        with ``PERMISSIVE``, a corrupt value becomes null. ``columnNameOfCorruptRecord``: with
+        ``PERMISSIVE``, a corrupt value becomes instead an array of one structure, whose field of
+        this name has the error. ``terms``: as in the data source.
     :param source: a column that names the value in errors, such as its topic, partition and offset.
-    :raises OptionsError: there is no such option, or no such value of one.
+    :raises OptionsError: an option or its value is invalid.
     """
     opening = b""
     if stream_options is not None:
-        # The frame of an empty stream has its options, and nothing else.
+        # The frame of an empty stream contains its options, and nothing else.
         opening = b"".join(Encoder(stream_options).finish())
     return _call(_FromJelly("from_jelly", options or {}, opening), data, source)
 
@@ -94,18 +94,18 @@ def to_jelly(
     *,
     source: ColumnOrName | None = None,
 ) -> Column:
-    """Convert a column of arrays of statements into binary values, a Jelly-RDF stream each.
+    """Convert a column of arrays of statements into binary values, each a Jelly-RDF stream.
 
-    Null becomes null, and an empty array a stream without statements. A stream is of triples if no
-    statement has a graph, otherwise of quads.
+    Null becomes null, and an empty array a stream without statements. A stream has triples if no
+    statement has a graph, otherwise quads.
 
     :param data: the column; its elements are structures with the columns of the data source
         ``jelly``.
     :param options: ``mode``: with ``FAILFAST``, the default, the query fails at a value that cannot
         be written; with ``PERMISSIVE``, it becomes null. ``quotedTriples``, ``maxNameTableSize``,
-        ``maxPrefixTableSize`` and ``maxDatatypeTableSize``: as of the data source.
+        ``maxPrefixTableSize`` and ``maxDatatypeTableSize``: as in the data source.
     :param source: a column that names the value in errors.
-    :raises OptionsError: there is no such option, or no such value of one.
+    :raises OptionsError: an option or its value is invalid.
     """
     return _call(_ToJelly("to_jelly", options or {}), data, source)
 
@@ -119,13 +119,13 @@ def from_jelly_patch(
     """Convert a binary column of Jelly-Patch or RDF Patch text into arrays of operations.
 
     The elements are structures with the columns of the data source ``jelly-patch``, without
-    ``source`` and ``mark``: numbers count within the value. Null becomes null, and a value of no
-    bytes an empty array.
+    ``source`` and ``mark``; numbers count within the value. Null becomes null, and an empty value
+    an empty array.
 
     :param data: the binary column; each value is a log of one or more patches.
-    :param options: as of :func:`from_jelly`, and ``headers``, as of the data source.
+    :param options: as in :func:`from_jelly`, and ``headers``, as in the data source.
     :param source: a column that names the value in errors.
-    :raises OptionsError: there is no such option, or no such value of one.
+    :raises OptionsError: an option or its value is invalid.
     """
     return _call(_FromJellyPatch("from_jelly_patch", options or {}), data, source)
 
@@ -136,20 +136,21 @@ def to_jelly_patch(
     *,
     source: ColumnOrName | None = None,
 ) -> Column:
-    """Convert a column of arrays of operations into binary values, a Jelly-Patch log each.
+    """Convert a column of arrays of operations into binary values, each a Jelly-Patch log.
 
     :param data: the column; its elements are structures with the fields ``kind``, ``subject``,
-        ``predicate`` and ``object``, and any others of those that :func:`from_jelly_patch` gives.
-        Without ``TX``, ``TC`` and ``TA`` the operations of each patch become one transaction.
-    :param options: as of :func:`to_jelly`.
+        ``predicate`` and ``object``, and optionally the other fields that :func:`from_jelly_patch`
+        returns. Without ``TX``, ``TC`` and ``TA``, the operations of each patch become one
+        transaction.
+    :param options: as in :func:`to_jelly`.
     :param source: a column that names the value in errors.
-    :raises OptionsError: there is no such option, or no such value of one.
+    :raises OptionsError: an option or its value is invalid.
     """
     return _call(_ToJellyPatch("to_jelly_patch", options or {}), data, source)
 
 
 def register_functions(spark: SparkSession) -> None:
-    """Make the functions known to SQL; there they take a value, options and its name in errors."""
+    """Register the functions in SQL, where they take a value, options and its name in errors."""
     for function in (
         _FromJelly("from_jelly", None),
         _ToJelly("to_jelly", None),
@@ -165,7 +166,7 @@ def _call(function: _Function, data: ColumnOrName, source: ColumnOrName | None) 
 
 
 def _udf(function: _Function) -> Any:
-    # The annotations are what Spark tells the kind of the function by.
+    # Spark infers the kind of the function from its annotations.
     def call(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         return function(batches)
 
@@ -174,12 +175,12 @@ def _udf(function: _Function) -> Any:
 
 
 class _Function(Shipped):
-    """What tasks call: an iterator of batches of arguments to one of results, which may be cut in
-    other places.
+    """The function that tasks call: converts batches of arguments to batches of results, which may
+    have other sizes.
 
-    :ivar name: of the function.
-    :param options: as the caller gives them; None if they are its second argument, as in SQL.
-    :ivar type: of the result.
+    :ivar name: name of the function.
+    :param options: as the caller gives them; None if they are the second argument, as in SQL.
+    :ivar type: type of the result.
     """
 
     type: DataType
@@ -191,9 +192,9 @@ class _Function(Shipped):
         self._set(options or {})
 
     def _set(self, options: Mapping[str, str]) -> None:
-        """Take options.
+        """Set the options.
 
-        :raises OptionsError: there is no such option, or no such value of one.
+        :raises OptionsError: an option or its value is invalid.
         """
         check_names(options, self._names, self.name)
         given = CaseInsensitiveDict({name: str(value) for name, value in options.items()})
@@ -202,13 +203,13 @@ class _Function(Shipped):
 
     @abstractmethod
     def _take(self, options: Mapping[str, str]) -> None:
-        """Take options that are known, in any case of letters."""
+        """Set options that exist; the mapping is case-insensitive."""
 
     @abstractmethod
     def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
-        """The results of a batch.
+        """Convert a batch.
 
-        :param names: gives the name of a value in errors, by its row.
+        :param names: returns the name of a value in errors, given its row.
         """
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -217,24 +218,30 @@ class _Function(Shipped):
             if self._sql and others:
                 self._set(self._options(others.pop(0)))
             if len(others) > 1:
-                raise OptionsError(f"{self.name} takes a value, options and a source")
+                raise OptionsError(
+                    f"{self.name} takes at most a value, options and a source "
+                    f"(got {len(others) - 1} more)"
+                )
             yield from self._results(values, _names(others[0] if others else None))
 
     def _options(self, column: Any) -> dict[str, str]:
-        """The options that are an argument, of which all rows have the same."""
+        """Return the options in an argument, which must be equal in all rows."""
         if not len(column):
             return {}
         if not pa.types.is_map(column.type):
-            raise OptionsError(f"the options of {self.name} are a map, such as map('mode', …)")
+            raise OptionsError(
+                f"the options of {self.name} must be a map, such as map('mode', 'PERMISSIVE') "
+                f"(got {column.type})"
+            )
         if not column.slice(1).equals(column.slice(0, len(column) - 1)):
-            raise OptionsError(f"the options of {self.name} have to be the same in all rows")
+            raise OptionsError(f"the options of {self.name} must be the same in all rows")
         options = dict(column[0].as_py() or ())
         known = {name.lower() for name in _OF_TYPES}
         for name in options:
             if name.lower() in known:
                 raise OptionsError(
-                    f"option {name}: SQL has one type for the results of {self.name}; "
-                    "call the function of Python"
+                    f"option {name} is not available in SQL, where {self.name} has one result "
+                    "type: call the Python function"
                 )
         return options
 
@@ -251,33 +258,36 @@ def _names(sources: Any) -> Callable[[int], str]:
 
 
 class _Reading(_Function):
-    """Binary values to arrays of structures."""
+    """Converts binary values to arrays of structures."""
 
     def _take(self, options: Mapping[str, str]) -> None:
         column = options.get("columnNameOfCorruptRecord")
         if column is not None and not self._permissive:
-            raise OptionsError("option columnNameOfCorruptRecord goes with mode PERMISSIVE")
+            raise OptionsError("option columnNameOfCorruptRecord requires mode PERMISSIVE")
         self._settings = ReadSettings.of(options)
         self._column = column
         fields = self._fields(self._settings)
         if column is not None:
             if column.lower() in {field.name.lower() for field in fields}:
-                raise OptionsError(f"two fields have the same name: {column}")
+                raise OptionsError(
+                    f"option columnNameOfCorruptRecord: there is already a field {column}; choose "
+                    "another name"
+                )
             fields.append(StructField(column, StringType()))
         self._schema = StructType(fields)
         self.type = ArrayType(self._schema)
 
     @abstractmethod
     def _fields(self, settings: ReadSettings) -> list[StructField]:
-        """The fields of an element."""
+        """Return the fields of an element."""
 
     @abstractmethod
     def _decode(self, value: bytes) -> Iterator[_Found]:
-        """Columns of a value by name."""
+        """Decode a value into columns by name."""
 
     def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
         if str(values.type) not in ("binary", "large_binary", "binary_view", "null"):
-            raise OptionsError(f"{self.name} takes binary values, not {values.type}")
+            raise OptionsError(f"{self.name} takes binary values (got {values.type})")
         part = _Part(self._schema, self.type)
         for row, value in enumerate(values):
             data = value.as_py()
@@ -301,7 +311,7 @@ class _Reading(_Function):
 
 
 def _bounded(tables: Iterable[_Found]) -> list[_Found]:
-    """All columns of a value.
+    """Return all columns of a value.
 
     :raises LimitError: they take more bytes than a value may.
     """
@@ -311,14 +321,14 @@ def _bounded(tables: Iterable[_Found]) -> list[_Found]:
         found.append(table)
         size += sum(column.nbytes for column in table.values())
         if size > _VALUE_BYTES:
-            raise LimitError(f"the statements of a value take more than {_VALUE_BYTES} bytes")
+            raise LimitError(f"the statements of a value must not exceed {_VALUE_BYTES} bytes")
     return found
 
 
 class _Part:
-    """Gathers values for one array.
+    """Collects values for one array.
 
-    :ivar full: whether they are enough for one.
+    :ivar full: whether the array is large enough.
     """
 
     def __init__(self, schema: StructType, type_: DataType) -> None:
@@ -331,7 +341,7 @@ class _Part:
         self.full = False
 
     def add(self, tables: list[_Found] | None) -> None:
-        """Take a value: its columns, or None for null."""
+        """Add a value: its columns, or None for null."""
         rows = self._offsets[-1]
         for table in tables or ():
             columns = table.values()
@@ -344,7 +354,7 @@ class _Part:
         self.full = rows >= _ROWS or self._bytes >= _BYTES or len(self._nulls) >= _ROWS
 
     def array(self) -> Any:
-        """The values."""
+        """Return the array of the values."""
         rows = self._offsets[-1]
         found = {}
         for name in {name for table, _ in self._tables for name in table}:
@@ -353,7 +363,7 @@ class _Part:
                 for table, length in self._tables
             ]
             found[name] = pa.concat_arrays(columns)
-        batch = complete(found, rows, Piece(""), self._schema)
+        batch = complete(found, rows, FileSplit(""), self._schema)
         return pa.ListArray.from_arrays(
             pa.array(self._offsets, pa.int32()),
             batch.to_struct_array(),
@@ -370,7 +380,7 @@ class _FromJelly(_Reading):
     _names = _READ
 
     def __init__(self, name: str, options: Mapping[str, str] | None, opening: bytes = b"") -> None:
-        #: A frame with the streams' options.
+        #: A frame with the options of the streams.
         self._opening = opening
         super().__init__(name, options)
 
@@ -380,7 +390,7 @@ class _FromJelly(_Reading):
     def _decode(self, value: bytes) -> Iterator[_Found]:
         if not value:
             return
-        # The frame with options, which is not the value's, does not count.
+        # The frame with the options is not part of the value, and is not counted.
         decoder = ColumnDecoder(first_frame=-1 if self._opening else 0)
         if self._opening:
             yield from map(_columns, decoder.decode(self._opening))
@@ -410,7 +420,7 @@ class _FromJellyPatch(_Reading):
 
 
 class _Writing(_Function):
-    """Arrays of structures to binary values."""
+    """Converts arrays of structures to binary values."""
 
     type = BinaryType()
     _names = _WRITE
@@ -420,18 +430,18 @@ class _Writing(_Function):
 
     @abstractmethod
     def _check(self, schema: StructType) -> None:
-        """Refuse structures that are not those that the function takes."""
+        """Check that the function takes such structures."""
 
     @abstractmethod
     def _encode(self, rows: Any) -> bytes:
-        """The value of a batch of rows."""
+        """Encode a batch of rows as one value."""
 
     def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
         if pa.types.is_null(values.type):
             yield pa.nulls(len(values), pa.binary())
             return
         if not pa.types.is_list(values.type) or not pa.types.is_struct(values.type.value_type):
-            raise OptionsError(f"{self.name} takes arrays of structures, not {values.type}")
+            raise OptionsError(f"{self.name} takes arrays of structures (got {values.type})")
         self._check(from_arrow_schema(pa.schema(list(values.type.value_type))))
         rows = pa.RecordBatch.from_struct_array(values.values)
         nulls = values.values.is_null() if values.values.null_count else None

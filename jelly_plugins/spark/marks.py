@@ -1,12 +1,13 @@
-"""Marks in the rows of patch files, by which it can be told whether rows are all there.
+"""Marks in the rows of patch files, with which a reader detects missing rows.
 
-The column ``mark`` is null but in the first row of a file and in its last one, or the first and the
-last of what a batch of a stream has of it. There it is a JSON object: ``{"source": …, "number": …,
-"files": …, "before": …, "lenient": …}`` and ``{"rows": …}``, or both in one.
+The column ``mark`` is null except in the first and the last row of a file, or of the part of a file
+that one batch of a stream has. There it is a JSON object: ``{"source": …, "number": …, "files": …,
+"before": …, "lenient": …}`` in the first row, ``{"rows": …}`` in the last row, or both in one
+object.
 
-A file that gives no rows, because it has headers and ends of patches at most, has one row that is
-nothing but its mark: or it could not be told from one that was filtered away. So has a batch of a
-stream that has no files, as Spark makes one where a stream begins. Knows nothing of Spark.
+A file without rows (it has at most headers and ends of patches) has one row with only its mark, to
+distinguish it from a file whose rows were filtered out. So does a batch of a stream without files,
+such as the first batch that Spark creates. Does not import Spark.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from typing import NamedTuple
 
 
 class Begin(NamedTuple):
-    """What the first row of a file says.
+    """The mark of a file's first row.
 
     :ivar source: path of the file.
-    :ivar number: the file's number among those that were read together, from 0.
-    :ivar files: how many were read together; 0 where there was none.
-    :ivar before: rows of it that were given before, by earlier batches of a stream.
-    :ivar lenient: whether what is corrupt may be missing.
+    :ivar number: number of the file among the files that are read together, from 0.
+    :ivar files: number of files that are read together; 0 if there are none.
+    :ivar before: number of its rows that earlier batches of the stream returned.
+    :ivar lenient: whether corrupt data may be missing.
     """
 
     source: str
@@ -33,22 +34,22 @@ class Begin(NamedTuple):
 
 
 def mark(begin: Begin | None, rows: int | None) -> str:
-    """The text of a mark.
+    """Return the text of a mark.
 
-    :param begin: in a first row.
-    :param rows: in a last row: rows of the file up to it.
+    :param begin: for a first row.
+    :param rows: for a last row: number of rows of the file up to and including it.
 
     >>> mark(Begin("a.jellyp", 0, 1), 3)
     '{"source": "a.jellyp", "number": 0, "files": 1, "before": 0, "lenient": false, "rows": 3}'
     """
-    said = {} if begin is None else begin._asdict()
-    return json.dumps(said if rows is None else said | {"rows": rows})
+    fields = {} if begin is None else begin._asdict()
+    return json.dumps(fields if rows is None else fields | {"rows": rows})
 
 
 def read_mark(text: str) -> tuple[Begin | None, int | None]:
-    """What a mark says, see :func:`mark`.
+    """Parse a mark, see :func:`mark`.
 
-    :raises ValueError: it is none.
+    :raises ValueError: the text is not a mark.
     """
     found = json.loads(text)
     rows = found.pop("rows", None)

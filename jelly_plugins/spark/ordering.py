@@ -1,4 +1,4 @@
-"""The order of paths in which a log may lie in several files."""
+"""The order of the files of a log that is split into several files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _DIGITS: Final = re.compile(r"([0-9]+)")
 
 
 def natural(path: str) -> tuple[tuple[str | int, ...], ...]:
-    """What paths are ordered by: folder by folder, numbers in names as numbers.
+    """Return a sort key for a path: folder by folder, with numbers in names compared as numbers.
 
-    Two paths that it cannot tell apart, such as ``1`` and ``01``, are in no order.
+    Paths with equal keys, such as ``1`` and ``01``, have no defined order.
 
     >>> sorted(["a/10.rdfp", "a/2.rdfp", "a-b/1.rdfp"], key=natural)
     ['a/2.rdfp', 'a/10.rdfp', 'a-b/1.rdfp']

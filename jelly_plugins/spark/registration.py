@@ -1,8 +1,8 @@
-"""Makes the formats known to a session that did not find them by itself.
+"""Register the formats in a session that did not discover them.
 
-Spark looks for top-level modules named ``pyspark_*`` when the first data source is asked for;
-``pyspark_jelly`` and ``pyspark_jelly_patch`` are there for that, and an installed package needs no
-more. A session that had looked before the package was installed does.
+Spark looks for top-level modules named ``pyspark_*`` when the first data source is requested. It
+finds ``pyspark_jelly`` and ``pyspark_jelly_patch`` if this package is installed. A session that
+looked for them before the package was installed needs :func:`register`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from pyspark.sql import SparkSession
 from .datasource.sources import JellyDataSource, JellyPatchDataSource
 from .functions import register_functions
 
-#: Sessions that know the formats: Spark logs a warning where one is made known again.
+#: Sessions that have the formats. Spark logs a warning if a format is registered again.
 _REGISTERED: Final[WeakSet[SparkSession]] = WeakSet()
-#: Likewise, the functions.
+#: Sessions that have the functions.
 _WITH_FUNCTIONS: Final[WeakSet[SparkSession]] = WeakSet()
 
 
 def register(spark: SparkSession) -> None:
-    """Make the formats ``jelly`` and ``jelly-patch`` known to a session, and ``from_jelly``,
-    ``to_jelly``, ``from_jelly_patch`` and ``to_jelly_patch`` to its SQL, unless they are.
+    """Register the formats ``jelly`` and ``jelly-patch``, and the SQL functions ``from_jelly``,
+    ``to_jelly``, ``from_jelly_patch`` and ``to_jelly_patch``, in a session.
 
-    In SQL, the functions take a value and, if wanted, a map of options and the value's name in
-    errors: ``from_jelly(value, map('mode', 'PERMISSIVE'), concat_ws('/', topic, offset))``.
+    Does nothing if they are registered. In SQL, the functions take a value, and optionally a map of
+    options and the name of the value in errors:
+    ``from_jelly(value, map('mode', 'PERMISSIVE'), concat_ws('/', topic, offset))``.
     """
     _register_formats(spark)
     if spark not in _WITH_FUNCTIONS:
@@ -44,8 +45,11 @@ def _register_formats(spark: SparkSession) -> None:
 
 
 def register_in_new(spark: SparkSession) -> None:
-    """Make the formats known to a session that was just started, if it will not find them; or if
-    executors get files of Python from it, which what Spark finds by itself does not see there."""
+    """Register the formats in a new session if it does not discover them.
+
+    Also registers them if the session sends Python files to executors: Spark's discovery does not
+    find formats in those files.
+    """
     if find_spec("pyspark_jelly") is None or spark.conf.get("spark.submit.pyFiles", ""):
         _register_formats(spark)
     else:

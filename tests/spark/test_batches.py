@@ -1,4 +1,4 @@
-"""Pieces of files as Arrow batches; corrupt files. No session of Spark."""
+"""Splits of files as Arrow batches; corrupt files. No session of Spark."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from jelly_plugins.errors import (
 )
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.patch import read_patches, write_patches
-from jelly_plugins.spark.datasource.batches import read_part
+from jelly_plugins.spark.datasource.batches import read_partition
 from jelly_plugins.spark.datasource.encoding import StreamWriter
 from jelly_plugins.spark.datasource.files import Files
 from jelly_plugins.spark.datasource.formats import Format
 from jelly_plugins.spark.datasource.operations import OPERATIONS
-from jelly_plugins.spark.datasource.parts import Piece, cut
 from jelly_plugins.spark.datasource.patch_encoding import OperationWriter
 from jelly_plugins.spark.datasource.schema import (
     arrow_schema,
-    asked_schema,
     patch_schema,
+    requested_schema,
     statement_schema,
 )
 from jelly_plugins.spark.datasource.settings import ReadSettings, WriteSettings
 from jelly_plugins.spark.datasource.sinks import split_graphs
+from jelly_plugins.spark.datasource.splits import FileSplit, cut
 from jelly_plugins.spark.datasource.statements import STATEMENTS
 
 TRIPLES = [
@@ -45,12 +45,14 @@ TRIPLES = [
 ]
 
 
-def read(*pieces: Piece | Path, kind: Format = STATEMENTS, **options: str) -> list[dict[str, Any]]:
+def read(
+    *splits: FileSplit | Path, kind: Format = STATEMENTS, **options: str
+) -> list[dict[str, Any]]:
     settings = ReadSettings.of(options)
     made = statement_schema if kind is STATEMENTS else patch_schema
-    schema = arrow_schema(asked_schema(made(settings), settings))
-    given = [Piece(str(each)) if isinstance(each, Path) else each for each in pieces]
-    batches = list(read_part(given, settings, schema, kind.read))
+    schema = arrow_schema(requested_schema(made(settings), settings))
+    given = [FileSplit(str(each)) if isinstance(each, Path) else each for each in splits]
+    batches = list(read_partition(given, settings, schema, kind.read))
     # Spark takes nothing that differs in the least.
     assert all(batch.schema.equals(schema) for batch in batches)
     return pa.Table.from_batches(batches, schema=schema).to_pylist()
@@ -161,8 +163,8 @@ def test_a_section_of_a_growing_file(tmp_path: Path) -> None:
     parts = frames(write_bytes(TRIPLES, frame_rows=200))
     path.write_bytes(b"".join(parts))
     middle = len(b"".join(parts[:4]))
-    first = read(Piece(str(path), stop=middle), sourceColumns="true")
-    rest = read(Piece(str(path), first=middle, stop=path.stat().st_size), sourceColumns="true")
+    first = read(FileSplit(str(path), stop=middle), sourceColumns="true")
+    rest = read(FileSplit(str(path), first=middle, stop=path.stat().st_size), sourceColumns="true")
     assert first + rest == read(path, sourceColumns="true")
     assert {row["frame"] for row in first} == {0, 1, 2, 3}
 
@@ -182,14 +184,14 @@ def test_terms_in_parts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mode": "DROP"}, "option mode: 'DROP' is not one of 'FAILFAST', 'PERMISSIVE'"),
+        ({"mode": "DROP"}, "option mode must be one of 'FAILFAST', 'PERMISSIVE'"),
         ({"terms": "x"}, "option terms"),
-        ({"sourceColumns": "yes"}, "option sourceColumns: 'yes' is neither"),
+        ({"sourceColumns": "yes"}, "option sourceColumns must be 'true' or 'false'"),
         ({"maxPartitionBytes": "many"}, "option maxPartitionBytes"),
         ({"maxPartitionBytes": "0"}, "option maxPartitionBytes"),
         ({"maxFilesPerTrigger": "-1"}, "option maxFilesPerTrigger"),
         ({"storageOptions": "[]"}, "option storageOptions"),
-        ({"badRecordsPath": "x"}, "goes with mode PERMISSIVE"),
+        ({"badRecordsPath": "x"}, "requires mode PERMISSIVE"),
     ],
 )
 def test_options_that_are_none(options: dict[str, str], message: str) -> None:
@@ -255,8 +257,8 @@ def test_corrupt_patches(tmp_path: Path) -> None:
     assert "line 15" in rows[-1]["_corrupt_record"]
 
 
-def test_files_in_pieces(tmp_path: Path) -> None:
-    """Every piece starts at a restart point, and together they are the file."""
+def test_files_in_splits(tmp_path: Path) -> None:
+    """Every split starts at a restart point, and together they are the file."""
     path = tmp_path / "x.jelly"
     every = 2000
     write(TRIPLES * 20, path, frame_rows=100, restart_every=every)
@@ -264,23 +266,23 @@ def test_files_in_pieces(tmp_path: Path) -> None:
     [file] = Files().list([str(path)])
     whole = read(path, sourceColumns="true")
     for target in (size, size // 2, size // 7 + 1, every, 1):
-        pieces = [piece for piece, _ in cut(file, Files(), target)]
+        splits = [split for split, _ in cut(file, Files(), target)]
         assert sum(length for _, length in cut(file, Files(), target)) == size
-        assert read(*pieces, sourceColumns="true") == whole
-        assert len(pieces) == min(ceil(size / target), len(pieces))
-    assert len(pieces) > size / every / 2
-    # What is corrupt costs no more than its piece.
+        assert read(*splits, sourceColumns="true") == whole
+        assert len(splits) == min(ceil(size / target), len(splits))
+    assert len(splits) > size / every / 2
+    # Corrupt data affects only its split.
     data = bytearray(path.read_bytes())
-    second = pieces[1].start
+    second = splits[1].start
     data[second + 60 : second + 80] = b"\xff" * 20
     path.write_bytes(data)
-    rows = read(*pieces, mode="PERMISSIVE", sourceColumns="true")
+    rows = read(*splits, mode="PERMISSIVE", sourceColumns="true")
     [bad] = [row for row in rows if row["_corrupt_record"]]
-    assert len(rows) - 1 >= len(whole) - 2 * len(whole) // len(pieces)
-    assert bad["frame"] == pieces[1].first_frame
+    assert len(rows) - 1 >= len(whole) - 2 * len(whole) // len(splits)
+    assert bad["frame"] == splits[1].first_frame
 
 
-def test_a_file_without_restart_points_is_one_piece(tmp_path: Path) -> None:
+def test_a_file_without_restart_points_is_one_split(tmp_path: Path) -> None:
     for name in ("x.jelly", "x.jelly.gz"):
         write(TRIPLES, tmp_path / name)
         [file] = Files().list([str(tmp_path / name)])
@@ -296,7 +298,7 @@ def test_what_is_written_is_what_was_read(tmp_path: Path) -> None:
     for options in ({}, {"terms": "split"}):
         settings = ReadSettings.of(options)
         schema = arrow_schema(statement_schema(settings))
-        batches = list(read_part([Piece(str(first))], settings, schema, STATEMENTS.read))
+        batches = list(read_partition([FileSplit(str(first))], settings, schema, STATEMENTS.read))
         with second.open("wb") as file:
             writer = StreamWriter(file, schema, WriteSettings.of({"compression": "gzip"}))
             for batch in batches:
@@ -306,7 +308,7 @@ def test_what_is_written_is_what_was_read(tmp_path: Path) -> None:
         assert read(second) == read(first)
 
 
-def test_rows_that_are_no_statements_are_refused(tmp_path: Path) -> None:
+def test_rows_that_are_not_statements_are_rejected(tmp_path: Path) -> None:
     rows = [{"subject": "<urn:s>", "predicate": "<urn:p>", "object": "<urn:o>"}] * 3
     for change, message in (
         ({"object": None}, "the object is null"),
@@ -447,14 +449,14 @@ def test_errors_come_whatever_is_asked_for(corrupt: Path) -> None:
         read(corrupt, **none)
     [bad] = read(corrupt, mode="PERMISSIVE", **none | {"columns": "object,_corrupt_record"})
     assert bad["_corrupt_record"].startswith(f"{corrupt}: frame 3, row 0: ")
-    with pytest.raises(OptionsError, match="needs the column _corrupt_record among"):
+    with pytest.raises(OptionsError, match="needs the column _corrupt_record"):
         read(corrupt, mode="PERMISSIVE", **none)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"columns": "subject,x"}, "there is no column 'x': there are subject, predicate"),
+        ({"columns": "subject,x"}, "'x' is not a column: choose from subject, predicate"),
         ({"columns": "subject,Subject"}, "once"),
         ({"columns": ""}, "at least one column"),
         ({"subject": "urn:s"}, "option subject: 'urn:s' is not a valid term of N-Triples"),
@@ -513,8 +515,8 @@ def test_additions_and_deletions_become_a_patch(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "TX"}, "row 3: kind: 'TX' is neither A nor D"),
-        ({"kind": None}, "row 3: kind: None is neither"),
+        ({"kind": "TX"}, "row 3: kind must be A or D (got 'TX')"),
+        ({"kind": None}, "row 3: kind must be A or D (got None)"),
         ({"subject": None}, "row 3: the subject is null"),
         ({"subject": '"x"'}, "row 3, column 1: subject: "),
         ({"object": "<urn:o> .\n<urn:s> <urn:p> <urn:o>"}, "row 3, column 8: object: "),
@@ -523,7 +525,7 @@ def test_additions_and_deletions_become_a_patch(tmp_path: Path) -> None:
         ({"graph": ""}, "row 3: graph: an empty string does not name a graph"),
     ],
 )
-def test_rows_that_are_no_operations_are_refused(
+def test_rows_that_are_not_operations_are_rejected(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     row = {"kind": "A", "subject": "<urn:s>", "predicate": "<urn:p>", "object": "<urn:o>"}

@@ -85,8 +85,10 @@ def test_numbers_in_names_are_numbers(tmp_path: Path) -> None:
     assert names(tmp_path, *given) == in_order[::-1]
 
 
-def test_folders_named_as_columns_are_not_passed_over(folder: Path) -> None:
-    with pytest.raises(OptionsError, match=r"'day', which would be lost: set partitionColumns"):
+def test_folders_named_as_columns_are_not_skipped(folder: Path) -> None:
+    with pytest.raises(
+        OptionsError, match=r"'day' looks like a column, which would be lost: set partitionColumns"
+    ):
         Files().list([str(folder)], columns=False)
     # The user has said which folder.
     assert len(Files().list([f"{folder}/day=1"], columns=False)) == 1

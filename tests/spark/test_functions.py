@@ -272,7 +272,7 @@ def test_operations_become_a_transaction() -> None:
     for wrong, message in (
         (("A", S, P, "b"), r"a value: row 1.*object"),
         (("A", S, P, None), r"a value: row 1.*the object is null"),
-        (("X", S, P, S), r"a value: row 1.*'X' is not one of A, D"),
+        (("X", S, P, S), r"a value: row 1.*kind must be one of A, D, .*got 'X'"),
         (("PA", None, None, None), r"a value: row 1.*name"),
         (("PA", None, None, None, None, "ex"), r"a value: row 1.*value"),
         (("TC", None, None, None), "a value: "),
@@ -297,14 +297,14 @@ def test_options_as_an_argument() -> None:
     with pytest.raises(JellyError, match="m1: "):
         run(read, values, maps(None, None), pa.array(["m0", "m1"]))
     for options, message in (
-        (maps({"terms": "split"}, {"terms": "split"}), "SQL has one type"),
+        (maps({"terms": "split"}, {"terms": "split"}), "is not available in SQL"),
         (maps({"modus": ""}, {"modus": ""}), "from_jelly has no option 'modus': did you mean mode"),
-        (maps(lenient, {}), "have to be the same in all rows"),
-        (pa.array(["PERMISSIVE"] * 2), "are a map"),
+        (maps(lenient, {}), "must be the same in all rows"),
+        (pa.array(["PERMISSIVE"] * 2), "must be a map"),
     ):
         with pytest.raises(OptionsError, match=message):
             run(read, values, options)
-    with pytest.raises(OptionsError, match="takes a value, options and a source"):
+    with pytest.raises(OptionsError, match="takes at most a value, options and a source"):
         run(read, values, maps({}, {}), values, values)
     assert next(iter(read([(values[:0], maps())]))).to_pylist() == []
 
@@ -314,12 +314,12 @@ def test_options_as_an_argument() -> None:
     [
         (from_jelly, {"path": "x"}, "from_jelly has no option 'path'"),
         (to_jelly, {"terms": "split"}, "to_jelly has no option 'terms'"),
-        (to_jelly_patch, {"mode": "X"}, "option mode: 'X' is not one of"),
-        (from_jelly_patch, {"columnNameOfCorruptRecord": "e"}, "goes with mode PERMISSIVE"),
+        (to_jelly_patch, {"mode": "X"}, "option mode must be one of"),
+        (from_jelly_patch, {"columnNameOfCorruptRecord": "e"}, "requires mode PERMISSIVE"),
         (
             from_jelly_patch,
             {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "Subject"},
-            "two fields have the same name",
+            "there is already a field Subject",
         ),
     ],
 )

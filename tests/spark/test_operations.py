@@ -77,7 +77,7 @@ def test_objects_get_the_form_of_the_store() -> None:
     assert term_text(Literal("x")) in texts
 
 
-def test_rows_that_say_nothing_are_refused() -> None:
+def test_rows_that_say_nothing_are_rejected() -> None:
     row = PatchRow(0, None, None, None, 0, "A", "<urn:s>", None, "<urn:o>")
     nameless = row._replace(predicate="<urn:p>", graph="")
     for odd in (row, row._replace(kind="X"), row._replace(kind=None), nameless):  # type: ignore[arg-type]
@@ -89,5 +89,5 @@ def test_rows_that_say_nothing_are_refused() -> None:
         schema = pa.schema(
             [(name, pa.string() if name in strings else pa.int64()) for name in columns]
         )
-        with pytest.raises(OptionsError, match=r"lacks its subject|not a kind of row|null for"):
+        with pytest.raises(OptionsError, match=r"needs a subject|kind of a row must be|null for"):
             list(_Reading().columns([batch.cast(schema)]))

@@ -54,11 +54,13 @@ def test_the_documentation_has_the_table(writes: bool) -> None:
         ("header", "jelly-patch", False, "did you mean headers?"),
         ("headers", "jelly", False, "jelly has no option 'headers' for reading: "),
         ("compresion", "jelly", True, "did you mean compression?"),
-        ("compression", "jelly", False, "there are terms, columns, "),
-        ("x", "jelly", None, "jelly has no option 'x': there are"),
+        ("compression", "jelly", False, "choose from terms, columns, "),
+        ("x", "jelly", None, "jelly has no option 'x': choose from"),
     ],
 )
-def test_misspelt_options_are_told(name: str, kind: str, writes: bool | None, message: str) -> None:
+def test_misspelt_options_are_reported(
+    name: str, kind: str, writes: bool | None, message: str
+) -> None:
     with pytest.raises(OptionsError) as caught:
         check_options([name], kind, writes=writes)
     assert message in str(caught.value)

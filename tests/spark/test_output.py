@@ -56,7 +56,7 @@ def test_append_and_overwrite(tmp_path: Path) -> None:
     write(other, 0)
     output.publish([name])
     assert visible(tmp_path) == [name]
-    # The other job is at work still.
+    # The other job is still running.
     assert hidden(tmp_path) == ["_SUCCESS", f"_temporary-{other.job}"]
     other.discard()
     assert hidden(tmp_path) == ["_SUCCESS"]

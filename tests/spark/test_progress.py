@@ -42,9 +42,9 @@ def progress(folder: Path, kind: Format | None = None) -> Progress:
 
 
 def step(made: Progress, start: Offset, most: int | None = None) -> tuple[list[str], Offset]:
-    """The names that come next, and the offset behind them, as it would be kept on disk."""
+    """The names that come next, and the offset after them, as it would be kept on disk."""
     end = json.loads(json.dumps(made.latest(start, most)))
-    return [Path(piece.path).name for piece, _ in made.pieces(start, end)], end
+    return [Path(split.path).name for split, _ in made.splits(start, end)], end
 
 
 def test_files_come_once_in_the_order_they_were_written(tmp_path: Path) -> None:
@@ -61,8 +61,8 @@ def test_files_come_once_in_the_order_they_were_written(tmp_path: Path) -> None:
     put(tmp_path, "late", 0)
     put(tmp_path, "a", 9, b"1234567")
     assert step(made, two)[0] == ["late"]
-    # Asked again, what stands between two offsets is the same.
-    assert [piece.path[-1] for piece, _ in progress(tmp_path).pieces(INITIAL, one)] == ["b", "a"]
+    # The splits between two offsets are always the same.
+    assert [split.path[-1] for split, _ in progress(tmp_path).splits(INITIAL, one)] == ["b", "a"]
 
 
 def test_available_now_ends(tmp_path: Path) -> None:
@@ -88,16 +88,16 @@ def test_a_growing_file_gives_what_is_complete(tmp_path: Path) -> None:
         path.write_bytes(data[:size])
         for one in (made, progress(tmp_path, STATEMENTS)):
             end = one.latest(offset)
-            pieces = one.pieces(offset, end)
-        for piece, _ in pieces:
-            assert (piece.first, piece.stop) == (reached, end["files"][str(path)])
+            splits = one.splits(offset, end)
+        for split, _ in splits:
+            assert (split.first, split.stop) == (reached, end["files"][str(path)])
             reached = end["files"][str(path)]
         assert reached <= size
         offset = end
     path.write_bytes(data)
     assert made.latest(offset)["files"] == {str(path): len(data)}
     path.write_bytes(data[:50])
-    with pytest.raises(JellyError, match=r"x\.jelly: the file is shorter than it was"):
+    with pytest.raises(JellyError, match=r"x\.jelly: the file is shorter than before"):
         progress(tmp_path, STATEMENTS).latest(made.latest(offset))
 
 
@@ -137,10 +137,10 @@ def test_growing_patches(tmp_path: Path) -> None:
     one = made.latest(INITIAL)
     path.write_bytes(text * 2)
     two = made.latest(one)
-    [(piece, _)] = made.pieces(one, two)
-    assert (piece.first, piece.stop) == (3, 6)
+    [(split, _)] = made.splits(one, two)
+    assert (split.first, split.stop) == (3, 6)
     # What is compressed is whole.
     (tmp_path / "in" / "x.rdfp.gz").write_bytes(b"1234")
     three = made.latest(two)
-    [(piece, _)] = made.pieces(two, three)
-    assert (piece.first, piece.stop) == (0, None)
+    [(split, _)] = made.splits(two, three)
+    assert (split.first, split.stop) == (0, None)

@@ -1,5 +1,4 @@
-"""Formats are made known to a session that does not find them by itself, and to no other: Spark
-warns of what it is told twice."""
+"""Register formats in sessions that do not discover them, and only once: Spark warns of repeats."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ class Functions:
 
 
 class Session:
-    """Notes what it is told."""
+    """Records its calls."""
 
     def __init__(self, **conf: str) -> None:
         self.sources: list[type] = []
@@ -64,7 +63,7 @@ def test_executors_get_files_of_python_from_a_new_session() -> None:
     assert session.sources == [JellyDataSource, JellyPatchDataSource]
 
 
-def test_an_older_session_is_told_once() -> None:
+def test_an_older_session_registers_once() -> None:
     session: Any = Session()
     registration.register(session)
     registration.register(session)

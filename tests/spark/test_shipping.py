@@ -19,7 +19,7 @@ class Lacking:
 sys.meta_path.insert(0, Lacking())
 with open(sys.argv[1], "rb") as file:
     source, reader = pickle.load(file)
-print(source.options, reader.partitions()[0].pieces[0].path)
+print(source.options, reader.partitions()[0].splits[0].path)
 """
 
 
@@ -34,6 +34,6 @@ def test_what_executors_lack_is_said(tmp_path: Path) -> None:
         lacking = run(ARRIVES, tmp_path / "_sent", module)
         assert lacking.returncode == 1
         last = lacking.stderr.strip().splitlines()[-1]
-        assert last.startswith("ImportError: the Python on an executor on ")
+        assert last.startswith("ImportError: Python ")
         assert f"(No module named '{module}')" in last
         assert "pip install 'jelly-plugins[spark]' there, or ship an environment" in last

@@ -96,7 +96,7 @@ def test_a_batch_that_fails_leaves_nothing_and_comes_again(
     assert batches(out) == ["batch-0", "batch-1", "batch-2"]
 
 
-def test_what_a_sink_of_streams_refuses(spark: SparkSession, source: Path, tmp_path: Path) -> None:
+def test_what_a_sink_of_streams_rejects(spark: SparkSession, source: Path, tmp_path: Path) -> None:
     stream = spark.readStream.format("jelly").load(str(source))
     out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
     for frame, mode, option, message in (

@@ -1,6 +1,6 @@
-"""What a task reads, as Arrow record batches: what the formats have in common.
+"""What one task reads, as Arrow record batches; common to all formats.
 
-Runs in Spark's Python workers, but knows nothing of Spark but the schema of its batches.
+Runs in Spark's Python workers. Uses nothing of Spark except the schema of its batches.
 """
 
 from __future__ import annotations
@@ -15,41 +15,43 @@ import pyarrow as pa
 
 from ...errors import JellyError
 from .files import Files, folder_columns
-from .parts import Piece
 from .settings import ReadSettings
+from .splits import FileSplit
 from .terms import split_terms
 
-#: Gives the batches of a piece of a file, which is open at its start.
-ReadPiece: TypeAlias = Callable[
-    [BinaryIO, Piece, ReadSettings, pa.Schema], Iterator[pa.RecordBatch]
+#: Reads the batches of a split of a file. The file is open at its start.
+ReadSplit: TypeAlias = Callable[
+    [BinaryIO, FileSplit, ReadSettings, pa.Schema], Iterator[pa.RecordBatch]
 ]
-#: Opens a file to be read.
-Opened: TypeAlias = Callable[[str], AbstractContextManager[BinaryIO]]
+#: Opens a file by its path.
+OpenFile: TypeAlias = Callable[[str], AbstractContextManager[BinaryIO]]
 
 
-def read_part(
-    pieces: Iterable[Piece],
+def read_partition(
+    splits: Iterable[FileSplit],
     settings: ReadSettings,
     schema: pa.Schema,
-    read: ReadPiece,
-    opened: Opened | None = None,
+    read: ReadSplit,
+    open_file: OpenFile | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of what one task reads; of a file that is corrupt, those before that come out.
+    """Read the batches of one task.
 
-    :param schema: says which columns there are.
-    :param read: of the format.
-    :param opened: opens a file by its path; by default in the file system.
+    The batches of a corrupt file before the error are returned first.
+
+    :param schema: the requested columns.
+    :param read: reads a split of the format.
+    :param open_file: opens a file by its path; by default in the file system.
     :raises JellyError: a file cannot be opened; or it is corrupt, in mode FAILFAST.
     """
-    opened = opened or Files(settings.storage).open
-    for piece in pieces:
-        with opened(piece.path) as file:
+    open_file = open_file or Files(settings.storage).open
+    for split in splits:
+        with open_file(split.path) as file:
             try:
-                yield from read(file, piece, settings, schema)
+                yield from read(file, split, settings, schema)
             except JellyError as error:
-                error.locate(source=piece.path)
+                error.locate(source=split.path)
                 if settings.bad_records is not None:
-                    _record(error, piece, settings)
+                    _record(error, split, settings)
                 elif settings.corrupt_column is not None:
                     yield _row(error, settings.corrupt_column, schema)
                 else:
@@ -57,14 +59,15 @@ def read_part(
 
 
 def complete(
-    found: Mapping[str, pa.Array], rows: int, piece: Piece, schema: pa.Schema
+    found: Mapping[str, pa.Array], rows: int, split: FileSplit, schema: pa.Schema
 ) -> pa.RecordBatch:
-    """The batch that ``schema`` says, of the columns that were read.
+    """Return a batch with the columns of ``schema``, made of the columns that were read.
 
     :param found: columns by name; terms are text.
+    :param rows: number of rows.
     """
     columns = []
-    folders = folder_columns(piece.path)
+    folders = folder_columns(split.path)
     for field in schema:
         if field.name in found:
             column = found[field.name]
@@ -72,29 +75,29 @@ def complete(
                 column = split_terms(column.cast(pa.string()), field.type)
             columns.append(column if column.type == field.type else column.cast(field.type))
         elif field.name == "source":
-            columns.append(pa.repeat(pa.scalar(piece.path, pa.string()), rows))
-        elif (said := folders.get(field.name)) is not None:
-            columns.append(pa.repeat(pa.scalar(said, pa.string()), rows))
+            columns.append(pa.repeat(pa.scalar(split.path, pa.string()), rows))
+        elif (value := folders.get(field.name)) is not None:
+            columns.append(pa.repeat(pa.scalar(value, pa.string()), rows))
         else:
             columns.append(pa.nulls(rows, field.type))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _row(error: JellyError, column: str, schema: pa.Schema) -> pa.RecordBatch:
-    """The row that stands for what could not be read."""
+    """Return a row that reports an error instead of data."""
     known = {"source": error.source, "frame": error.frame, column: str(error)}
     values = [pa.array([known.get(field.name)], field.type) for field in schema]
     return pa.RecordBatch.from_arrays(values, schema=schema)
 
 
-def _record(error: JellyError, piece: Piece, settings: ReadSettings) -> None:
-    """Write the record of what could not be read: a JSON object in a file of its own.
+def _record(error: JellyError, split: FileSplit, settings: ReadSettings) -> None:
+    """Write an error record: a JSON object in its own file.
 
-    A task that runs again writes the same file again.
+    A task that runs again overwrites the same file.
     """
-    name = hashlib.sha256(f"{piece.path}\n{piece.start}\n{piece.first}".encode()).hexdigest()[:32]
+    name = hashlib.sha256(f"{split.path}\n{split.start}\n{split.first}".encode()).hexdigest()[:32]
     record = {
-        "source": piece.path,
+        "source": split.path,
         "frame": error.frame,
         "row": error.row,
         "error": type(error).__name__,

@@ -1,4 +1,4 @@
-"""Where a growing patch file may be read up to. Knows nothing of Spark."""
+"""The position up to which a growing patch file is complete. Does not import Spark."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ...patch import PatchReader
 
 
 def boundary(src: Source) -> int:
-    """How many rows of a growing file are complete, headers and ends of patches included.
+    """Count the complete rows of a growing file, including headers and ends of patches.
 
-    Patches are given out whole. Where nothing says that a patch has ended (a stream of type FLAT,
-    and text), transactions are, and what stands outside of them.
+    Only complete patches count. If nothing marks the ends of patches (a stream of type FLAT, and
+    text), complete transactions count, and rows outside of transactions.
 
     :raises JellyError: the file is corrupt, or compressed.
 
@@ -38,5 +38,5 @@ def _marks_ends(reader: PatchReader) -> bool:
 
 
 def not_waiting() -> bool:
-    """Whether to wait for more of a file."""
+    """Do not wait for more data of a file."""
     return False

@@ -1,7 +1,7 @@
-"""Conditions on terms that rows have to meet to be read. Knows nothing of Spark.
+"""Conditions on the terms of rows, applied while reading. Does not import Spark.
 
-A condition is a set of texts, as the columns have them, of which a term has to have one; empty text
-stands for the default graph.
+A condition is a set of texts, formatted as in the columns. A term must equal one of them. Empty
+text means the default graph.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from ...codec.common.positions import POSITIONS
 from ...codec.text.ntriples import Dialect, LineParser, term_text
 from ...errors import OptionsError, TextError
 
-#: By the name of the position.
+#: By name of the position.
 Conditions: TypeAlias = Mapping[str, frozenset[str]]
 
 
 def conditions_of(options: Mapping[str, str]) -> Conditions:
-    """The conditions that options with the positions' names ask for.
+    """Return the conditions of the options that are named after positions.
 
-    Each is a term of N-Triples, written in any way.
+    Each value is a term of N-Triples, in any valid spelling.
 
-    :raises OptionsError: with the option that is no term.
+    :raises OptionsError: a value is not a term; names the option.
     """
     given = ((name, options.get(name)) for name in POSITIONS)
     return {

@@ -1,5 +1,5 @@
-"""A piece of a Jelly-RDF file as columns. Knows nothing of Spark, and of Arrow no more than the
-codec does."""
+"""Decode a split of a Jelly-RDF file into columns. Does not import Spark; uses no more of Arrow
+than the codec does."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ...codec import DEFAULT_LIMITS, ColumnDecoder, Columns, FrameSplitter
 from ...errors import JellyError
 from ...io.sources import Input
 from ...io.streams import find_restarts
-from .parts import Piece
+from .splits import FileSplit
 
-_PIECE: Final = 1 << 20
+_CHUNK: Final = 1 << 20
 
 
 class _Section(io.RawIOBase):
@@ -40,53 +40,53 @@ class _Section(io.RawIOBase):
 
 
 def section(file: BinaryIO, name: str, start: int = 0, stop: int | None = None) -> BinaryIO:
-    """Bytes of an open file up to a place, to be read as a file; the file itself stays open.
+    """Return a range of bytes of an open file as a file; the file itself stays open.
 
-    :param name: how errors call it.
-    :param start: where it starts.
-    :param stop: where it ends; None for the file's end.
+    :param name: name of the file in errors.
+    :param start: offset of the first byte.
+    :param stop: offset after the last byte; None for the end of the file.
     """
     return cast(BinaryIO, _Section(file, name, start, stop))
 
 
-def decode(file: BinaryIO, piece: Piece) -> Iterator[Columns]:
-    """The rows of a piece; those of frames before one that is corrupt come out first.
+def decode(file: BinaryIO, split: FileSplit) -> Iterator[Columns]:
+    """Decode the rows of a split. The rows of frames before a corrupt one are returned first.
 
-    :param file: open, at its start.
+    :param file: open at its start.
     :raises JellyError: with source, frame and row.
     """
-    if piece.first > piece.start:
-        piece = _from_last_restart(file, piece)
-    decoder = ColumnDecoder(first_frame=piece.first_frame)
+    if split.first > split.start:
+        split = _from_last_restart(file, split)
+    decoder = ColumnDecoder(first_frame=split.first_frame)
     splitter = FrameSplitter(limits=DEFAULT_LIMITS)
-    if piece.start:
+    if split.start:
         splitter.delimited = True
     try:
-        if piece.first > piece.start:
-            before = section(file, piece.path, piece.start, piece.first)
+        if split.first > split.start:
+            before = section(file, split.path, split.start, split.first)
             for frame in _frames(before, splitter, decoder, last=False):
                 for _ in decoder.decode(frame):
                     pass
             decoder.flush()
-        wanted = section(file, piece.path, max(piece.start, piece.first), piece.stop)
+        wanted = section(file, split.path, max(split.start, split.first), split.stop)
         for frame in _frames(wanted, splitter, decoder, last=True):
             yield from decoder.decode(frame)
         yield from decoder.finish()
     except JellyError as error:
         yield from decoder.flush()
-        error.locate(source=piece.path)
+        error.locate(source=split.path)
         raise
 
 
-def _from_last_restart(file: BinaryIO, piece: Piece) -> Piece:
-    """The piece, read from the last place before ``first`` where reading may begin."""
-    found = piece
-    # A file that is growing may end inside a frame.
+def _from_last_restart(file: BinaryIO, split: FileSplit) -> FileSplit:
+    """Return the split with ``start`` at the last restart point before ``first``."""
+    found = split
+    # A growing file may end inside a frame.
     with suppress(JellyError):
         for offset, frame in find_restarts(file):
-            if offset > piece.first:
+            if offset > split.first:
                 break
-            found = replace(piece, start=offset, first_frame=frame)
+            found = replace(split, start=offset, first_frame=frame)
     file.seek(0)
     return found
 
@@ -94,9 +94,9 @@ def _from_last_restart(file: BinaryIO, piece: Piece) -> Piece:
 def _frames(
     source: BinaryIO, splitter: FrameSplitter, decoder: ColumnDecoder, *, last: bool
 ) -> Iterator[bytes]:
-    """The frames of a section.
+    """Read the frames of a section.
 
-    :param last: whether no section follows.
+    :param last: whether this is the last section.
     """
     try:
         with Input(source) as opened:
@@ -105,15 +105,15 @@ def _frames(
         if last:
             yield from splitter.finish()
     except JellyError as error:
-        # The splitter counts from the piece's start.
+        # The splitter counts frames from the start of the split.
         error.frame = decoder.next_frame
         raise
 
 
 def complete_frames(file: BinaryIO, path: str, before: int) -> int:
-    """Where the last frame of a growing file ends that is complete, in bytes.
+    """Return the end of the last complete frame of a growing file, in bytes.
 
-    :param before: where one ends that was complete before.
+    :param before: end of a frame that was complete before.
     :raises JellyError: a length is malformed, or the file cannot be read.
     """
     splitter = FrameSplitter(limits=DEFAULT_LIMITS)
@@ -121,7 +121,7 @@ def complete_frames(file: BinaryIO, path: str, before: int) -> int:
         splitter.delimited = True
     source = section(file, path, before)
     read = 0
-    while data := source.read(_PIECE):
+    while data := source.read(_CHUNK):
         read += len(data)
         for _ in splitter.feed(data):
             pass

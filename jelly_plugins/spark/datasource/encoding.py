@@ -1,4 +1,4 @@
-"""Arrow record batches of statements to one Jelly stream. Knows nothing of Spark."""
+"""Encode Arrow record batches of statements as one Jelly stream. Needs no Spark session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from .terms import join_terms
 
 
 def stream_options(settings: WriteSettings, graphs: bool) -> StreamOptions:
-    """Options of a flat stream, of quads if there are graphs."""
+    """Return the options of a flat stream.
+
+    :param graphs: whether it is a stream of quads.
+    """
     return StreamOptions(
         physical_type=PhysicalType.QUADS if graphs else PhysicalType.TRIPLES,
         logical_type=LogicalType.FLAT_QUADS if graphs else LogicalType.FLAT_TRIPLES,
@@ -29,11 +32,11 @@ def stream_options(settings: WriteSettings, graphs: bool) -> StreamOptions:
 
 
 class StreamWriter:
-    """Writes one stream into an open file.
+    """Writes one stream to an open file.
 
     :param file: stays open.
-    :param schema: of the batches: subject, predicate, object, and graph where there are graphs.
-    :ivar rows: statements that were written.
+    :param schema: schema of the batches: subject, predicate, object, and graph for quads.
+    :ivar rows: number of statements written.
     """
 
     def __init__(self, file: BinaryIO, schema: pa.Schema, settings: WriteSettings) -> None:
@@ -46,7 +49,8 @@ class StreamWriter:
     def add(self, batch: pa.RecordBatch) -> None:
         """Write the rows of a batch.
 
-        :raises JellyError: with the row, counted from the stream's first, if one is no statement.
+        :raises JellyError: a row is not a valid statement; has the row, counted from the stream's
+            first.
         """
         for frame in self._encoder.add(arrow.columns(_joined(batch))):
             self._out.write(delimit(frame))
@@ -60,12 +64,12 @@ class StreamWriter:
 
 
 def _joined(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with terms as text."""
+    """Return the batch with terms as text."""
     names = [name for name in POSITIONS if name in batch.schema.names]
     columns = [joined(batch.column(name)) for name in names]
     return pa.RecordBatch.from_arrays(columns, names=names)
 
 
 def joined(column: pa.Array) -> pa.Array:
-    """A column of terms as text."""
+    """Return a column of terms as text."""
     return join_terms(column) if pa.types.is_struct(column.type) else column

@@ -1,7 +1,7 @@
-"""The changes of a sharded store as a source of ``jelly-patch``: a log for each version.
+"""The changes of a sharded store as a source of ``jelly-patch``: one log for each version.
 
-A task computes the patch of its version as a file of its own, and reads that as it would any other:
-the rows, and their marks, are those of a folder with one file for each version.
+A task computes the patch of its version, and reads it as if it were a file. The rows and their
+marks are those of a folder with one file for each version.
 """
 
 from __future__ import annotations
@@ -25,56 +25,56 @@ from pyspark.sql.types import StructType
 from ...errors import JellyError, OptionsError
 from ..sharded.commits import Commit, CommitLog
 from ..sharded.errors import CheckpointError, on_executor
-from ..sharded.feed import Step, newest_behind, steps, write_changes
+from ..sharded.feed import Step, newest_after, steps, write_changes
 from ..sharded.layout import open_root
 from ..sharded.storage import Storage, storage_at
 from ..sharded.store import ShardedStore
-from .batches import read_part
+from .batches import read_partition
 from .operations import OPERATIONS
-from .parts import Piece
 from .progress import Offset
-from .reading import Part
+from .reading import FilePartition
 from .schema import arrow_schema
 from .settings import ChangesSettings, ReadSettings
 from .shipping import Shipped
+from .splits import FileSplit
 
 
 class _FeedReader(Shipped):
-    """What both readers have in common.
+    """Common part of both readers.
 
-    :param options: of the format, with ``root``.
+    :param options: options of the format, including ``root``.
     """
 
     def __init__(
         self, options: Mapping[str, str], settings: ReadSettings, schema: StructType
     ) -> None:
-        asked = ChangesSettings.of(options)
-        self._storage: Storage = storage_at(asked.root, asked.storage).everywhere()
-        self._from = asked.first
-        self._to = asked.last
+        changes = ChangesSettings.of(options)
+        self._storage: Storage = storage_at(changes.root, changes.storage).everywhere()
+        self._from = changes.first
+        self._to = changes.last
         self._settings = settings
         self._schema = schema
 
     def _parts(self, wanted: Sequence[Step]) -> Sequence[InputPartition]:
-        """A task for each step; one that says that there is none, otherwise."""
+        """Return a partition for each step; without steps, one empty partition."""
         files = len(wanted)
         return [
-            Part([Piece(_path(self._storage, step), number=at, files=files)])
+            FilePartition([FileSplit(_path(self._storage, step), number=at, files=files)])
             for at, step in enumerate(wanted)
-        ] or [Part(())]
+        ] or [FilePartition(())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """What Spark's task of a partition calls."""
-        assert isinstance(partition, Part)
+        """Read a partition; Spark calls this in a task."""
+        assert isinstance(partition, FilePartition)
         schema = arrow_schema(self._schema)
-        if not partition.pieces:
+        if not partition.splits:
             return OPERATIONS.read_none(schema)
         opened = partial(_log, self._storage)
-        return read_part(partition.pieces, self._settings, schema, OPERATIONS.read, opened)
+        return read_partition(partition.splits, self._settings, schema, OPERATIONS.read, opened)
 
 
 class FeedReader(_FeedReader, DataSourceReader):
-    """Reads what was changed between two versions."""
+    """Reads the changes between two versions."""
 
     def partitions(self) -> Sequence[InputPartition]:
         try:
@@ -86,8 +86,11 @@ class FeedReader(_FeedReader, DataSourceReader):
 
 
 class FeedStreamReader(_FeedReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads what is changed from a version on. Offsets are versions, with the ids of their commits:
-    another store in the same place is not taken for the one that was followed."""
+    """Reads the changes since a version.
+
+    An offset is a version and the id of its commit, which detects that another store has replaced
+    the one that the query followed.
+    """
 
     _last: Commit | None = None
 
@@ -96,7 +99,7 @@ class FeedStreamReader(_FeedReader, DataSourceStreamReader, SupportsTriggerAvail
         return CommitLog(self._storage, open_root(self._storage))
 
     def initialOffset(self) -> Offset:  # noqa: N802
-        return _offset(newest_behind(self._log, self._from, 0))
+        return _offset(newest_after(self._log, self._from, 0))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         most = self._settings.most_files
@@ -109,7 +112,7 @@ class FeedStreamReader(_FeedReader, DataSourceStreamReader, SupportsTriggerAvail
         self._check(start)
         most = limit.max_files if isinstance(limit, ReadMaxFiles) else None
         last = self._last or self._log.head()
-        return _offset(newest_behind(self._log, start["version"], most, last))
+        return _offset(newest_after(self._log, start["version"], most, last))
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         for offset in (start, end):
@@ -117,14 +120,15 @@ class FeedStreamReader(_FeedReader, DataSourceStreamReader, SupportsTriggerAvail
         return self._parts(steps(self._storage, start["version"], end["version"]))
 
     def _check(self, offset: Offset) -> None:
-        """Refuse an offset of another store.
+        """Check that an offset is of this store.
 
-        :raises CheckpointError: it is.
+        :raises CheckpointError: it is of another store.
         """
         version = offset["version"]
         if self._log.read(version).id != offset["commit"]:
             raise CheckpointError(
-                f"version {version} is not the one that was followed so far: this is another store",
+                f"version {version} is not the version that this query has read: the root now has "
+                "another store; start the query with a new checkpoint",
                 source=self._storage.name,
             )
 
@@ -133,18 +137,18 @@ def _offset(commit: Commit) -> Offset:
     return {"version": commit.version, "commit": commit.id}
 
 
-#: What the file of a step is called, in its store.
+#: Name of the file of a step, in its store.
 _FILE: Final = "_changes/{:012d}-{:012d}.jellyp"
 
 
 def _path(storage: Storage, step: Step) -> str:
-    """What the column ``source`` says."""
+    """Return the path of a step's file, the value of the column ``source``."""
     return storage.place(_FILE.format(*step))
 
 
 @contextmanager
 def _log(storage: Storage, path: str) -> Iterator[BinaryIO]:
-    """The patch of a step as a file."""
+    """Open the patch of a step as a file."""
     before, _, after = path[-len(_FILE.format(0, 0)) :].partition("/")[2].partition("-")
     step = Step(int(before), int(after.partition(".")[0]))
     with TemporaryFile() as file, on_executor():

@@ -1,8 +1,8 @@
-"""Which files a path means: a file, a folder with all that is in it, or a pattern; local or not.
+"""The files of a path: a file, a folder with all of its files, or a pattern; local or remote.
 
-Files are in the order of their names, and numbers in those count as such: ``2`` stands before
-``10``. Names that start with ``_`` or ``.`` are nobody's data: there stand marks, and files that
-are being written. Knows nothing of Spark.
+Files are ordered by name, with numbers compared as numbers: ``2`` comes before ``10``. Names that
+start with ``_`` or ``.`` are ignored: they are marker files, and files that are still being
+written. Does not import Spark.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from ..ordering import natural
 
 _HIDDEN: Final = ("_", ".")
 _MAGIC: Final = frozenset("*?[")
-#: What stands in a folder's name for null.
+#: Null in the name of a folder.
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 
-#: Under which of these a file system says when a file was written; seconds or a date.
+#: Keys under which file systems return the time of modification, in seconds or as a date.
 _MODIFIED: Final = ("mtime", "LastModified", "last_modified", "updated", "created")
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file that is there.
+    """An existing file.
 
-    :ivar path: for :func:`open_file`; a URL where the file system is not the local one.
+    :ivar path: for :meth:`Files.open`; a URL unless the file is local.
     :ivar size: in bytes.
-    :ivar modified: seconds since 1970, or 0 where the file system does not say.
+    :ivar modified: seconds since 1970, or 0 if the file system does not provide it.
     """
 
     path: str
@@ -48,42 +48,43 @@ class DataFile:
 
 
 class Files:
-    """Files on any file system that fsspec knows.
+    """Files on any file system that fsspec supports.
 
-    :param storage: settings for the file systems that are no local ones, as fsspec takes them.
+    :param storage: settings of file systems other than the local one, as fsspec takes them.
     """
 
     def __init__(self, storage: Mapping[str, Any] | None = None) -> None:
         self._storage = dict(storage or {})
 
     def system(self, path: str) -> tuple[AbstractFileSystem, str]:
-        """The file system of a path or URL, and what it calls the path.
+        """Return the file system of a path or URL, and the path within it.
 
-        :raises SourceError: there is no such file system, or it cannot be reached.
+        :raises SourceError: the file system does not exist, or cannot be reached.
         """
         storage = {} if _is_local(path) else self._storage
         try:
-            # Listings are not to be remembered: other processes add files.
+            # Other processes add files, so listings are not cached.
             system, name = fsspec.core.url_to_fs(
                 _without_authority(path), use_listings_cache=False, **storage
             )
         except Exception as error:
-            # Each protocol has a library of its own, with exceptions of its own.
+            # Each protocol has its own library, with its own exceptions.
             raise SourceError(str(error) or type(error).__name__, source=path) from error
         return system, name
 
     def list(
         self, paths: Iterable[str], pattern: str | None = None, *, columns: bool = True
     ) -> list[DataFile]:
-        """All files of the given paths, each once: in the order of the paths, and for each path in
-        that of their names.
+        """List all files of the given paths, each once.
 
-        :param paths: files, folders (with all folders in them), or patterns of ``*``, ``?``,
+        Files are in the order of the paths, and for each path in the order of their names.
+
+        :param paths: files, folders (including all subfolders), or patterns with ``*``, ``?``,
             ``[...]`` and ``**``.
-        :param pattern: what the last part of a file's name has to match, inside folders.
-        :param columns: whether folders below the paths may be named as columns are, ``name=value``.
-        :raises SourceError: a path or pattern has nothing.
-        :raises OptionsError: a folder is named as a column is.
+        :param pattern: glob pattern for the names of files inside folders.
+        :param columns: whether folders below the paths may be named like columns, ``name=value``.
+        :raises SourceError: a path or pattern has no files.
+        :raises OptionsError: a folder is named like a column.
         """
         found: dict[str, DataFile] = {}
         for path in paths:
@@ -111,9 +112,9 @@ class Files:
                     ):
                         if not columns and (named := folder_columns(inside)):
                             raise OptionsError(
-                                f"{path}: a folder is named like a column, {next(iter(named))!r}, "
-                                "which would be lost: set partitionColumns to the columns' names, "
-                                "or to none"
+                                f"{path}: the folder name {next(iter(named))!r} looks like a "
+                                "column, which would be lost: set partitionColumns to the names of "
+                                "the columns, or to an empty text"
                             )
                         yield self._file(system, info)
         except JellyError:
@@ -128,9 +129,9 @@ class Files:
 
     @contextmanager
     def open(self, path: str) -> Iterator[BinaryIO]:
-        """A file to be read, at any place of it.
+        """Open a file for reading; it is seekable.
 
-        :raises SourceError: it cannot be opened.
+        :raises SourceError: the file cannot be opened.
         """
         system, name = self.system(path)
         try:
@@ -144,7 +145,7 @@ class Files:
 
 
 def folder_columns(path: str) -> dict[str, str | None]:
-    """What folders say by their names, as Spark's other formats write them.
+    """Return the columns in the names of folders, as Spark's other formats write them.
 
     >>> folder_columns("logs/date=2026-11-21/x=a%2Fb/part-0=1.jelly")
     {'date': '2026-11-21', 'x': 'a/b'}
@@ -162,9 +163,10 @@ def _place(file: DataFile) -> tuple[Any, str]:
 
 
 def given_paths(options: Mapping[str, str]) -> list[str]:
-    """The paths of a ``load()`` or ``save()``: Spark gives one as ``path``, several as JSON.
+    """Return the paths of a ``load()`` or ``save()``: Spark passes one as ``path``, several as
+    JSON.
 
-    :raises SourceError: there is none.
+    :raises SourceError: no path is given.
     """
     several = options.get("paths")
     paths = [str(path) for path in json.loads(several)] if several else []
@@ -180,14 +182,14 @@ def _is_local(path: str) -> bool:
 
 
 def _without_authority(path: str) -> str:
-    """Spark's users also write ``file:/folder``."""
+    """Return ``file:/folder``, a form that Spark's users also write, as a path."""
     if path.startswith("file:/") and not path.startswith("file://"):
         return path.removeprefix("file:")
     return path
 
 
 def _below(name: str, root: str) -> str:
-    """What of a name stands below a folder, or below where a pattern begins."""
+    """Return the part of a name below a folder, or below the fixed part of a pattern."""
     fixed = root.rstrip("/").split("/")
     kept = next((at for at, part in enumerate(fixed) if _MAGIC.intersection(part)), len(fixed))
     return "/".join(name.split("/")[kept:])

@@ -1,4 +1,4 @@
-"""What the formats differ in, for those who read them."""
+"""The differences between the formats, for readers."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from .batches import ReadPiece
+from .batches import ReadSplit
 from .files import DataFile, Files
-from .parts import Piece
+from .splits import FileSplit
 
 
 @dataclass(frozen=True)
 class Format:
     """A format of files.
 
-    :ivar cut: a file in pieces of about so many bytes, with their sizes.
-    :ivar read: the batches of a piece.
-    :ivar boundary: how much of a growing file is complete, given how much was before.
-    :ivar read_none: the batches of a stream's batch that has no files, given their schema.
+    :ivar cut: divides a file into splits of about the given number of bytes, with their sizes.
+    :ivar read: reads the batches of a split.
+    :ivar boundary: returns how much of a growing file is complete, given how much was before.
+    :ivar read_none: returns the batches of a stream's batch without files, given their schema.
     """
 
-    cut: Callable[[DataFile, Files, int], Iterable[tuple[Piece, int]]]
-    read: ReadPiece
+    cut: Callable[[DataFile, Files, int], Iterable[tuple[FileSplit, int]]]
+    read: ReadSplit
     boundary: Callable[[BinaryIO, DataFile, int], int]
     read_none: Callable[[pa.Schema], Iterator[pa.RecordBatch]]

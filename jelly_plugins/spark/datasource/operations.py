@@ -1,4 +1,4 @@
-"""Jelly-Patch and RDF Patch files, a row for each operation, by column."""
+"""Read Jelly-Patch and RDF Patch files by column, with a row for each operation."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from .boundary import boundary, not_waiting
 from .decoding import section
 from .files import DataFile, Files
 from .formats import Format
-from .parts import Piece
 from .patch_row import PatchRow
 from .settings import Mode, ReadSettings
+from .splits import FileSplit
 
 _KINDS: Final = pa.array([OperationKind.DELETE.code, OperationKind.ADD.code])
-#: Rows that say something about their patch, and do nothing.
+#: Rows about their patch, which change nothing.
 ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
 #: Columns of numbers; all others are text.
 NUMBERS: Final = ("patch", "transaction", "order")
 
 
 def read_operations(
-    file: BinaryIO, piece: Piece, settings: ReadSettings, schema: pa.Schema
+    file: BinaryIO, split: FileSplit, settings: ReadSettings, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of a piece of a file."""
-    source = section(file, piece.path)
-    growing = piece.stop is not None
+    """Read the batches of a split of a file."""
+    source = section(file, split.path)
+    growing = split.stop is not None
     with PatchColumnReader(source, wait=not_waiting if growing else None) as batches:
         rows = OperationRows(settings.about)
-        tables = rows.tables(batches, piece.first, piece.stop)
-        for found in _marked(tables, rows, piece, settings.mode is not Mode.FAILFAST):
-            yield complete(found, len(found["mark"]), piece, schema)
+        tables = rows.tables(batches, split.first, split.stop)
+        for found in _marked(tables, rows, split, settings.mode is not Mode.FAILFAST):
+            yield complete(found, len(found["mark"]), split, schema)
 
 
 def _marked(
-    tables: Iterator[dict[str, Any]], rows: OperationRows, piece: Piece, lenient: bool
+    tables: Iterator[dict[str, Any]], rows: OperationRows, split: FileSplit, lenient: bool
 ) -> Iterator[dict[str, Any]]:
-    """Tables with the column ``mark``, see ``marks``."""
+    """Add the column ``mark`` to tables, see ``marks``."""
     held: dict[str, Any] | None = None
     begin: Begin | None = None
     count = 0
     try:
         for found in tables:
             if held is None:
-                begin = Begin(piece.path, piece.number, piece.files, rows.before, lenient)
+                begin = Begin(split.path, split.number, split.files, rows.before, lenient)
                 count = rows.before
             else:
                 yield held | {"mark": _marks(len(held["order"]), begin)}
@@ -61,20 +61,20 @@ def _marked(
             held = found
             count += len(found["order"])
     except JellyError:
-        # What came before is given, but its end is not known.
+        # The rows before the error are returned, but the file's last row is unknown.
         if held is not None:
             yield held | {"mark": _marks(len(held["order"]), begin)}
         raise
     if held is None:
-        # The row of the mark is the file's only one.
-        begin = Begin(piece.path, piece.number, piece.files, rows.before, lenient)
+        # The row with the mark is the only one of the file.
+        begin = Begin(split.path, split.number, split.files, rows.before, lenient)
         yield {"mark": _marks(1, begin, rows.before + 1)}
     else:
         yield held | {"mark": _marks(len(held["order"]), begin, count)}
 
 
 def _marks(rows: int, begin: Begin | None, end: int | None = None) -> Any:
-    """The column ``mark`` of a table."""
+    """Return the column ``mark`` of a table."""
     marks: list[str | None] = [None] * min(rows, 2)
     if rows == 1:
         marks = [mark(begin, end) if begin is not None or end is not None else None]
@@ -86,10 +86,13 @@ def _marks(rows: int, begin: Begin | None, end: int | None = None) -> Any:
 
 
 class OperationRows:
-    """Where a file stands while its rows are read."""
+    """Converts the operations of a file to rows.
+
+    :ivar before: number of rows skipped because they are before the first requested one.
+    :param about: whether headers and ends of patches are rows too.
+    """
 
     def __init__(self, about: bool) -> None:
-        #: Rows that were passed over because they stand before the first that is asked for.
         self.before = 0
         self._about = about
         self._order = 0
@@ -100,7 +103,7 @@ class OperationRows:
     def tables(
         self, batches: Iterable[OperationColumns], first: int = 0, stop: int | None = None
     ) -> Iterator[dict[str, Any]]:
-        """The columns of the rows from ``first`` on, and before ``stop``."""
+        """Return the columns of the rows from ``first`` to before ``stop``."""
         for batch in batches:
             if stop is not None and self._order >= stop:
                 return
@@ -117,14 +120,14 @@ class OperationRows:
     def _table(self, batch: OperationColumns) -> dict[str, Any]:
         rows = batch.statements.rows
         places = [place for place, _ in batch.others]
-        #: What holds from each of the other rows on.
+        #: The state after each of the other rows.
         states = [self._state]
         others: list[PatchRow] = []
         for number, (place, row) in enumerate(batch.others):
-            said = self._take(row, self._order + place + number)
+            other = self._take(row, self._order + place + number)
             states.append(self._state)
-            if said is not None:
-                others.append(said)
+            if other is not None:
+                others.append(other)
         numbers = np.arange(rows)
         passed = np.searchsorted(places, numbers, side="right")
         statements = record_batch(batch.statements)
@@ -144,7 +147,10 @@ class OperationRows:
         return _merged(found, others) if others else found
 
     def _take(self, row: AnyOperation, order: int) -> PatchRow | None:
-        """Take a row that is no operation on a statement; what it says, if it is asked for."""
+        """Process a row that is not an operation on a statement.
+
+        :return: the row, or None if such rows are not requested.
+        """
         kind, value = row
         patch, id_, prev, transaction = self._state
         if kind is OperationKind.BEGIN:
@@ -155,21 +161,21 @@ class OperationRows:
                 id_ = value.value
             elif value.key == "prev" and prev is None:
                 prev = value.value
-        said = PatchRow(patch, id_, prev, transaction, order, kind.code)
+        result = PatchRow(patch, id_, prev, transaction, order, kind.code)
         self._state = (patch, id_, prev, transaction)
         if kind in (OperationKind.COMMIT, OperationKind.ABORT):
             self._state = (patch, id_, prev, None)
         elif kind is OperationKind.END:
             self._state = (patch + 1, None, None, transaction)
         if kind is OperationKind.HEADER:
-            said = said._replace(name=value.key, value=value.value)
+            result = result._replace(name=value.key, value=value.value)
         elif type(value) is Namespace:
-            said = said._replace(name=value.name, value=value.iri, graph=value.graph or None)
-        return said if self._about or kind not in ABOUT else None
+            result = result._replace(name=value.name, value=value.iri, graph=value.graph or None)
+        return result if self._about or kind not in ABOUT else None
 
 
 def _merged(found: dict[str, Any], others: list[PatchRow]) -> dict[str, Any]:
-    """Columns of statements, and other rows, in their order."""
+    """Merge the columns of statements with other rows, by order."""
     columns = dict(zip(PatchRow._fields, zip(*others, strict=True), strict=True))
     merged = {
         name: pa.concat_arrays(
@@ -181,18 +187,18 @@ def _merged(found: dict[str, Any], others: list[PatchRow]) -> dict[str, Any]:
     return {name: column.take(order) for name, column in merged.items()}
 
 
-def _uncut(file: DataFile, files: Files, target: int) -> list[tuple[Piece, int]]:  # noqa: ARG001
-    return [(Piece(file.path), file.size)]
+def _uncut(file: DataFile, files: Files, target: int) -> list[tuple[FileSplit, int]]:  # noqa: ARG001
+    return [(FileSplit(file.path), file.size)]
 
 
 def _boundary(file: BinaryIO, about: DataFile, before: int) -> int:  # noqa: ARG001
-    # Rows are counted from the start: what stands there is referred to.
+    # Rows are counted from the start of the file, because later rows refer to earlier ones.
     return boundary(section(file, about.path))
 
 
 def _none(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     nothing = Begin("", 0, 0)
-    yield complete({"mark": _marks(1, nothing, 1)}, 1, Piece(""), schema)
+    yield complete({"mark": _marks(1, nothing, 1)}, 1, FileSplit(""), schema)
 
 
 OPERATIONS: Final = Format(_uncut, read_operations, _boundary, _none)

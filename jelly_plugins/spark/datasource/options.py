@@ -1,6 +1,6 @@
-"""All options of the formats, by name: what is none of them is refused. Knows nothing of Spark.
+"""All options of the formats, by name. Other names are rejected. Does not import Spark.
 
-docs/spark-options.md is this table, see :func:`table`.
+The tables in docs/spark-options.md are generated from this one, see :func:`table`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ _PATCH: Final = ("jelly-patch",)
 class Option(NamedTuple):
     """An option of a format.
 
-    :ivar formats: that have it.
+    :ivar formats: formats that have the option.
     :ivar writes: whether it is for writing.
-    :ivar default: as the table has it.
+    :ivar default: the default as text for the table.
+    :ivar meaning: the description for the table.
     """
 
     name: str
@@ -32,11 +33,11 @@ class Option(NamedTuple):
     meaning: str
 
 
-#: Options of a sharded store's changes.
+#: Options for the changes of a sharded store.
 ROOT: Final = "root"
 FROM_VERSION: Final = "from_version"
 TO_VERSION: Final = "to_version"
-#: Options that files have, and changes have not.
+#: Options for files that do not apply to changes.
 _OF_FILES: Final = (
     "badRecordsPath",
     "growing",
@@ -47,9 +48,9 @@ _OF_FILES: Final = (
     "paths",
 )
 
-#: What Spark makes of ``load(path)`` and ``save(path)``.
+#: Options that Spark sets for ``load(path)`` and ``save(path)``.
 _PATHS: Final = ("path", "paths")
-#: An option of Spark's own that a stream's sink is told.
+#: An option that Spark passes to the sink of a stream.
 _CHECKPOINT: Final = "checkpointlocation"
 
 OPTIONS: Final = (
@@ -59,15 +60,15 @@ OPTIONS: Final = (
         False,
         "`ntriples`",
         "`ntriples`: terms are text of N-Triples. `split`: structures of value, kind, datatype and "
-        "language. Patches are applied from text.",
+        "language. Applying patches requires text.",
     ),
     Option(
         "columns",
         _BOTH,
         False,
         "all",
-        "Names, with commas between them: columns that are read, and no others. A schema that is "
-        "given does the same.",
+        "Comma-separated names of the columns to read. A schema with these columns has the same "
+        "effect.",
     ),
     *(
         Option(
@@ -75,7 +76,7 @@ OPTIONS: Final = (
             _JELLY,
             False,
             "none",
-            f"A term of N-Triples: rows with another {name} are passed over"
+            f"A term of N-Triples: rows with another {name} are skipped"
             + ("; empty for the default graph." if name == "graph" else "."),
         )
         for name in POSITIONS
@@ -86,91 +87,102 @@ OPTIONS: Final = (
         False,
         "`keep`",
         "`keep`: labels are as in the files, so that equal labels of two files become one node. "
-        "`file`: a node of each file is its own; labels are `f`, a digest of the file's path, and "
+        "`file`: each file has its own nodes; labels are `f`, a digest of the file's path, and "
         "the label.",
     ),
     Option(
-        "sourceColumns", _JELLY, False, "`false`", "Columns `source` and `frame`: file, and frame."
+        "sourceColumns",
+        _JELLY,
+        False,
+        "`false`",
+        "Add the columns `source` and `frame`: file and frame.",
     ),
     Option(
-        "headers", _PATCH, False, "`false`", "Rows for headers (H) and ends of patches (Z), too."
+        "headers",
+        _PATCH,
+        False,
+        "`false`",
+        "Add rows for headers (H) and ends of patches (Z).",
     ),
     Option(
         "mode",
         _BOTH,
         False,
         "`FAILFAST`",
-        "What becomes of a corrupt file. `FAILFAST`: the query fails. `PERMISSIVE`: what came "
-        "before stays. Patches are applied from `FAILFAST` only.",
+        "How to handle a corrupt file. `FAILFAST`: the query fails. `PERMISSIVE`: rows before the "
+        "error are kept. Applying patches requires `FAILFAST`.",
     ),
     Option(
         "columnNameOfCorruptRecord",
         _BOTH,
         False,
         "`_corrupt_record`",
-        "The column that has the error, in mode `PERMISSIVE`.",
+        "The column for the error, in mode `PERMISSIVE`.",
     ),
     Option(
         "badRecordsPath",
         _BOTH,
         False,
         "none",
-        "A folder that gets the errors of mode `PERMISSIVE`, instead of a column.",
+        "A folder for the errors of mode `PERMISSIVE`, instead of a column.",
     ),
     Option(
         "partitionColumns",
         _BOTH,
         False,
         "none",
-        "Names, with commas between them: columns of text from folders such as `date=2026-11-21`, "
-        "null where there is none; other such folders say nothing then. Without the option they "
-        "are an error, rather than left out.",
+        "Comma-separated names: columns of text from folders such as `date=2026-11-21`, null for "
+        "files outside of such folders; other such folders are ignored. Without the option, such "
+        "folders are an error, so that no column is lost.",
     ),
     Option(
         "pathGlobFilter",
         _BOTH,
         False,
         "`*`",
-        "What names of files inside of folders have to match.",
+        "Glob pattern for the names of files inside folders.",
     ),
     Option(
         "maxPartitionBytes",
         _BOTH,
         False,
         "`32m`",
-        "About how much one task reads. Files are cut at restart points; those of patches are not.",
+        "Target size of a partition. Jelly-RDF files are split at restart points; patch files are "
+        "not split.",
     ),
     Option(
-        "maxFilesPerTrigger", _BOTH, False, "all", "Files that a batch of a stream takes, at most."
+        "maxFilesPerTrigger", _BOTH, False, "all", "Maximum number of files in a batch of a stream."
     ),
     Option(
-        "growing", _BOTH, False, "`false`", "Files of a stream may get longer, and are read on."
+        "growing",
+        _BOTH,
+        False,
+        "`false`",
+        "Files of a stream may grow; their new data is read.",
     ),
     Option(
         "storageOptions",
         _BOTH,
         False,
         "`{}`",
-        "Settings of the file system, as fsspec takes them: a JSON object. For writing as well. "
-        "With a `root`, those of its bucket.",
+        "Settings of the file system, as fsspec takes them: a JSON object. Also for writing. With "
+        "`root`, settings of its bucket.",
     ),
     Option(
         ROOT,
         _PATCH,
         False,
         "none",
-        "Of a sharded store, in the place of a path: what is read is what its versions have "
-        "changed, each as one patch.",
+        "Root of a sharded store, instead of a path: reads the changes of its versions, each as "
+        "one patch.",
     ),
-    Option(
-        FROM_VERSION, _PATCH, False, "`0`", "Of that store: changes behind this version are read."
-    ),
+    Option(FROM_VERSION, _PATCH, False, "`0`", "With `root`: read the changes after this version."),
     Option(
         TO_VERSION,
         _PATCH,
         False,
         "the newest",
-        "Of that store: the last version whose changes are read. Streams have no last one.",
+        "With `root`: the last version whose changes are read. Not for streams.",
     ),
     Option("compression", _BOTH, True, "`none`", "`none`, `gzip`, `bz2` or `zstd`."),
     Option(
@@ -178,27 +190,27 @@ OPTIONS: Final = (
         _JELLY,
         True,
         "`2m`",
-        "Bytes after which a file has a restart point, so that several tasks can read it; 0 for "
-        "none. Compressed files have none.",
+        "Bytes between restart points, at which several tasks can read one file; 0 for none. "
+        "Compressed files have none.",
     ),
     Option("streamName", _JELLY, True, "none", "The name in the stream's options."),
-    Option("quotedTriples", _BOTH, True, "`false`", "Whether there may be quoted triples."),
-    Option("maxNameTableSize", _BOTH, True, "`4000`", "Entries of the table of names."),
-    Option("maxPrefixTableSize", _BOTH, True, "`150`", "Entries of the table of prefixes."),
-    Option("maxDatatypeTableSize", _BOTH, True, "`32`", "Entries of the table of datatypes."),
+    Option("quotedTriples", _BOTH, True, "`false`", "Whether quoted triples may occur."),
+    Option("maxNameTableSize", _BOTH, True, "`4000`", "Size of the name lookup, in entries."),
+    Option("maxPrefixTableSize", _BOTH, True, "`150`", "Size of the prefix lookup, in entries."),
+    Option("maxDatatypeTableSize", _BOTH, True, "`32`", "Size of the datatype lookup, in entries."),
 )
 
-#: Options that mean the same for reading and writing.
+#: Options for both reading and writing.
 _EITHER: Final = ("storageOptions",)
 
 
 def check_options(given: Iterable[str], kind: str, *, writes: bool | None = None) -> None:
-    """Refuse options that are none.
+    """Check that options exist.
 
-    :param given: their names; letters may be of any case.
+    :param given: their names, case-insensitive.
     :param kind: name of the format.
-    :param writes: whether they are for writing; None where that is not known.
-    :raises OptionsError: with what may have been meant.
+    :param writes: whether they are for writing; None if that is not known.
+    :raises OptionsError: an option does not exist; suggests a similar name.
     """
     known = {
         each.name.lower(): each.name
@@ -215,10 +227,11 @@ def check_options(given: Iterable[str], kind: str, *, writes: bool | None = None
 
 
 def check_names(given: Iterable[str], names: Iterable[str], function: str) -> None:
-    """Refuse options that a function does not have.
+    """Check that a function has these options.
 
-    :param given: their names; letters may be of any case.
-    :raises OptionsError: with what may have been meant.
+    :param given: their names, case-insensitive.
+    :param names: the options of the function.
+    :raises OptionsError: an option does not exist; suggests a similar name.
     """
     known = {name.lower(): name for name in names}
     for name in given:
@@ -227,35 +240,37 @@ def check_names(given: Iterable[str], names: Iterable[str], function: str) -> No
 
 
 def _meant(name: str, known: Mapping[str, str]) -> str:
-    """What may have been meant by an option that there is not.
+    """Suggest an option for a name that does not exist.
 
-    :param known: the options that there are, by their names in lower case.
+    :param known: existing options by name in lower case.
     """
     close = get_close_matches(name.lower(), known, 1)
-    return f"did you mean {known[close[0]]}?" if close else f"there are {', '.join(known.values())}"
+    if close:
+        return f"did you mean {known[close[0]]}?"
+    return f"choose from {', '.join(known.values())}"
 
 
 def is_of_changes(given: Mapping[str, str], *, streams: bool) -> bool:
-    """Whether options ask for the changes of a sharded store.
+    """Return whether the options request the changes of a sharded store.
 
-    :raises OptionsError: there are options that do not go together.
+    :raises OptionsError: options exclude each other.
     """
     names = {name.lower() for name in given}
     if ROOT not in names:
         for name in (FROM_VERSION, TO_VERSION):
             if name in names:
-                raise OptionsError(f"option {name} goes with root, a sharded store")
+                raise OptionsError(f"option {name} requires the option root, a sharded store")
         return False
     for name in _OF_FILES:
         if name.lower() in names:
-            raise OptionsError(f"option {name} is for files, and root is a sharded store")
+            raise OptionsError(f"option {name} is only for files: remove it, or remove root")
     if streams and TO_VERSION in names:
-        raise OptionsError(f"option {TO_VERSION}: a stream has no last version")
+        raise OptionsError(f"option {TO_VERSION} is not for streams: remove it")
     return True
 
 
 def table(*, writes: bool) -> str:
-    """The options as a table in Markdown."""
+    """Return the options as a Markdown table."""
     lines = ["| option | of | default | |", "|---|---|---|---|"]
     lines += [
         f"| `{each.name}` | {', '.join(f'`{kind}`' for kind in each.formats)} | {each.default} | "

@@ -1,21 +1,21 @@
-"""A folder that gets files from many tasks at once: all of them or none.
+"""A folder that receives the files of many tasks at once, either all or none of them.
 
-Tasks write into a hidden folder beside the data; the driver moves their files when all of them are
-there, and marks the folder with ``_SUCCESS``. What a task leaves that failed, ran twice or came too
-late stays hidden and is thrown away. Knows nothing of Spark.
+Tasks write to a hidden folder beside the data. When all tasks have finished, the driver moves their
+files into the folder and creates ``_SUCCESS``. Files of tasks that failed, ran twice or finished
+too late stay hidden and are removed. Does not import Spark.
 
-Moving several files is not one act. What a reader sees, and when:
+Moving several files is not atomic. Readers see the following:
 
-1. An earlier job's ``_SUCCESS`` goes before the first file moves, and the new one comes after the
-   last. So a folder that has one, before it is listed and still after, is all of one state; one
-   without is not to be relied on. A file is whole from when its name shows.
-2. In between, when appending: what was there, and some of the new files. When overwriting: what is
-   left of the old files, then some of the new ones; never old and new ones together.
-3. An error in between is undone. A driver that is killed leaves the folder as it was just then,
-   without ``_SUCCESS``. Its files have the job's first eight digits in their names, and those that
-   it did not come to are in ``_temporary-<job>``, the old ones in ``replaced`` there. Writing again
-   with ``overwrite`` makes it whole; to go back instead, remove the job's files and move the old
-   ones back.
+1. The ``_SUCCESS`` of an earlier job is removed before the first file moves, and the new one is
+   created after the last. A folder that has ``_SUCCESS`` before and after it is listed is
+   consistent; a folder without it may be incomplete. A visible file is always complete.
+2. Meanwhile, when appending: the existing files and some of the new ones. When overwriting: the
+   remaining old files, then some of the new ones; never old and new files together.
+3. An error meanwhile is rolled back. If the driver is killed, the folder stays as it is, without
+   ``_SUCCESS``. The files of the job have its first eight digits in their names. Files that were
+   not moved yet are in ``_temporary-<job>``, and the old files are in ``replaced`` there. Writing
+   again with ``overwrite`` repairs the folder; to restore the earlier state, remove the files of
+   the job and move the old files back.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ SUCCESS: Final = "_SUCCESS"
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One job that writes.
+    """One write job.
 
-    :ivar folder: path or URL that gets the files.
-    :ivar overwrite: whether they take the place of all that is in it, but for hidden files.
-    :ivar job: makes the job's names different from those of any other.
+    :ivar folder: path or URL of the folder that receives the files.
+    :ivar overwrite: whether the files replace all visible files in the folder.
+    :ivar job: id that makes the names of the job's files unique.
     """
 
     folder: str
@@ -51,10 +51,10 @@ class Output:
 
     @contextmanager
     def new_file(self, task: int, suffix: str) -> Iterator[tuple[str, BinaryIO]]:
-        """Open a file for one attempt of a task; it gets a name of its own.
+        """Open a file with a unique name, for one attempt of a task.
 
         :param task: number of the task.
-        :param suffix: of the name, such as ``.jelly``.
+        :param suffix: suffix of the name, such as ``.jelly``.
         :return: the name, for :meth:`publish`, and the file.
         """
         system, folder = self.open()
@@ -67,9 +67,9 @@ class Output:
             yield name, file
 
     def publish(self, names: Sequence[str]) -> None:
-        """Make the files of these names visible, and throw away what else was written.
+        """Make the named files visible, and remove all other files that were written.
 
-        :raises SourceError: that failed, and the folder is as it was.
+        :raises SourceError: that failed, and the folder is unchanged.
         """
         system, folder = self.open()
         staging = f"{folder}/{self.staging}"
@@ -87,11 +87,11 @@ class Output:
             system.touch(mark)
             undo.pop_all()
             with suppress(Exception):
-                # All is done; what stays here is hidden, and nobody reads it.
+                # The job is complete. Files that remain here are hidden, and no reader opens them.
                 system.rm(staging, recursive=True)
 
     def discard(self) -> None:
-        """Throw away all that was written; the folder is as it was, or there and empty."""
+        """Remove all files of the job; the folder is unchanged, or exists and is empty."""
         system, folder = self.open()
         with named(self.folder):
             if system.exists(f"{folder}/{self.staging}"):
@@ -99,11 +99,11 @@ class Output:
 
     @property
     def staging(self) -> str:
-        """Name of the hidden folder that tasks write into."""
+        """Name of the hidden folder that tasks write to."""
         return f"_temporary-{self.job}"
 
     def open(self) -> tuple[AbstractFileSystem, str]:
-        """The file system of the folder, and what it calls it."""
+        """Return the file system of the folder, and the path within it."""
         system, folder = Files(self.storage).system(self.folder)
         return system, folder.rstrip("/")
 
@@ -120,11 +120,11 @@ def _move(system: AbstractFileSystem, source: str, target: str, undo: ExitStack)
 
 @contextmanager
 def named(folder: str) -> Iterator[None]:
-    """Let what a file system raises be a :class:`SourceError` that names the folder."""
+    """Convert exceptions of a file system to a :class:`SourceError` that names the folder."""
     try:
         yield
     except SourceError:
         raise
     except Exception as error:
-        # Each file system has a library of its own, with exceptions of its own.
+        # Each file system has its own library, with its own exceptions.
         raise SourceError(f"cannot be written: {error}", source=folder) from error

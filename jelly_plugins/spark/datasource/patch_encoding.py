@@ -1,7 +1,7 @@
-"""Arrow record batches of additions and deletions to one patch. Knows nothing of Spark.
+"""Encode Arrow record batches of additions and deletions as one patch. Needs no Spark session.
 
-The rows that a writer is given are one patch with one transaction, in their order, whose ``id`` the
-caller chooses: who replays a log passes over what it has.
+The rows of one writer become one patch with one transaction, in their order. The caller chooses the
+patch's ``id``, so that replaying a log skips patches that were applied before.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from ...patch.writer import PatchSerializer
 from .encoding import joined
 from .settings import WriteSettings
 
-#: The column that says what a row does.
+#: The column with the kind of operation.
 KIND: Final = "kind"
 
 _KINDS: Final = {kind.code: kind for kind in (OperationKind.ADD, OperationKind.DELETE)}
 _ALL_KINDS: Final = {kind.code: kind for kind in OperationKind}
 _OF_TRANSACTIONS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
 _OBJECT: Final = POSITIONS.index("object")
-#: Headers that are columns too.
+#: Headers that are also columns.
 _CHAIN: Final = ("id", "prev")
 
 
 def patch_options(settings: WriteSettings) -> PatchOptions:
-    """Options of a stream of quads."""
+    """Return the options of a stream of quads."""
     return PatchOptions(
         rdf_star=settings.quoted_triples,
         max_name_table_size=settings.name_table,
@@ -57,11 +57,11 @@ def patch_options(settings: WriteSettings) -> PatchOptions:
 
 
 class OperationWriter:
-    """Writes one patch into an open file.
+    """Writes one patch to an open file.
 
     :param file: stays open.
-    :param id: of the patch.
-    :ivar rows: operations that were written.
+    :param id: id of the patch.
+    :ivar rows: number of operations written.
     """
 
     def __init__(self, file: BinaryIO, id: str, settings: WriteSettings) -> None:  # noqa: A002
@@ -74,8 +74,8 @@ class OperationWriter:
     def add(self, batch: pa.RecordBatch) -> None:
         """Write the rows of a batch.
 
-        :raises JellyError: with the row, counted from the patch's first, if one is no addition or
-            deletion of a statement.
+        :raises JellyError: a row is not an addition or deletion of a statement; has the row,
+            counted from the patch's first.
         """
         columns = [_terms(batch, name, self.rows) for name in POSITIONS]
         kinds = _decoded(batch.column(KIND), _kind, self.rows)
@@ -83,7 +83,7 @@ class OperationWriter:
         try:
             self._out.write(self._serializer.add(rows))
         except JellyError as error:
-            # The frame and its row are none of those that were given.
+            # The error's frame and row are those of the output; neither is a row of the batch.
             error.frame = error.row = None
             raise
         self.rows += batch.num_rows
@@ -96,7 +96,7 @@ class OperationWriter:
 
 
 def _terms(batch: pa.RecordBatch, name: str, before: int) -> list[Any]:
-    """The terms of a position."""
+    """Return the terms of a position."""
     if name not in batch.schema.names:
         return [DEFAULT_GRAPH] * batch.num_rows
     parser = _parser()
@@ -109,7 +109,7 @@ def _parser() -> LineParser:
 
 
 def _term(parser: LineParser, name: str, text: str | None) -> Any:
-    """A term of the position with a name."""
+    """Parse a term of the named position."""
     if name == "graph":
         if text is None:
             return DEFAULT_GRAPH
@@ -126,16 +126,16 @@ def _term(parser: LineParser, name: str, text: str | None) -> Any:
 def _kind(code: str | None) -> OperationKind:
     if code not in _KINDS:
         raise StatementError(
-            f"kind: {code!r} is neither A nor D, the only kinds that can be written"
+            f"kind must be A or D (got {code!r}): only additions and deletions can be written"
         )
     return _KINDS[code]
 
 
 def _decoded(column: pa.Array, decode: Any, before: int) -> list[Any]:
-    """What becomes of the texts of a column, each of which is decoded once.
+    """Decode the texts of a column, each distinct text once.
 
-    :param before: rows before its first.
-    :raises JellyError: with the row.
+    :param before: number of rows before the column's first.
+    :raises JellyError: a text is invalid; has the row.
     """
     encoded = pc.dictionary_encode(column, null_encoding="encode")
     texts = encoded.dictionary.to_pylist()
@@ -151,13 +151,12 @@ def _decoded(column: pa.Array, decode: Any, before: int) -> list[Any]:
 
 
 def encode_log(batch: pa.RecordBatch, settings: WriteSettings) -> bytes:
-    """A log of what rows say, of every kind that reading gives: the other side of
-    :class:`~.operations.OperationRows`.
+    """Encode rows of any kind as a log; the inverse of :class:`~.operations.OperationRows`.
 
-    :param batch: has the columns kind, subject, predicate and object, and may have the others of
-        :class:`~.patch_row.PatchRow`. ``order`` and ``transaction`` are not used: the order is that
-        of the rows.
-    :raises JellyError: with the row, if one is not such an operation.
+    :param batch: has the columns kind, subject, predicate and object, and optionally the other
+        columns of :class:`~.patch_row.PatchRow`. ``order`` and ``transaction`` are ignored: the
+        order is that of the rows.
+    :raises JellyError: a row is not a valid operation; has the row.
     """
     serializer = PatchSerializer(options=patch_options(settings))
     columns = {
@@ -165,14 +164,14 @@ def encode_log(batch: pa.RecordBatch, settings: WriteSettings) -> bytes:
         for name, column in zip(batch.schema.names, batch.columns, strict=True)
     }
     rows = list(enumerate(pa.RecordBatch.from_pydict(columns).to_pylist()))
-    # Without numbers of patches, their ids tell them apart.
+    # Without patch numbers, ids distinguish the patches.
     number = "patch" if "patch" in columns else "id"
     written = b""
     for patch in _patches(rows, number):
         try:
             written += serializer.add(list(_patch(patch)))
         except JellyError as error:
-            # The frame is not one that was given.
+            # The error's frame is one of the output.
             error.frame = None
             raise
     return written + serializer.finish()
@@ -181,7 +180,7 @@ def encode_log(batch: pa.RecordBatch, settings: WriteSettings) -> bytes:
 def _patches(
     rows: list[tuple[int, dict[str, Any]]], name: str
 ) -> Iterator[list[tuple[int, dict[str, Any]]]]:
-    """The rows of each patch, which ends before a row with another value of a column."""
+    """Group rows by patch: a new patch starts at a row with another value in a column."""
     patch: list[tuple[int, dict[str, Any]]] = []
     value = None
     for row in rows:
@@ -196,7 +195,10 @@ def _patches(
 
 
 def _patch(rows: list[tuple[int, dict[str, Any]]]) -> Iterator[AnyOperation]:
-    """The operations of one patch, of its numbered rows; one without transactions gets one."""
+    """Return the operations of one patch, from its numbered rows.
+
+    A patch without transactions becomes one transaction.
+    """
     parser = _parser()
     operations = []
     for number, row in rows:
@@ -209,7 +211,9 @@ def _patch(rows: list[tuple[int, dict[str, Any]]]) -> Iterator[AnyOperation]:
     for key in _CHAIN:
         texts = {text for _, row in rows if (text := row.get(key)) is not None}
         if len(texts) > 1:
-            raise StatementError(f"a patch has several values of {key}: {', '.join(sorted(texts))}")
+            raise StatementError(
+                f"all rows of a patch must have the same {key} (got {', '.join(sorted(texts))})"
+            )
         if texts and key not in headers:
             yield header(key, parser.term(texts.pop().encode(), _OBJECT))
     yield from (each for each in operations if each[0] is OperationKind.HEADER)
@@ -224,10 +228,10 @@ def _patch(rows: list[tuple[int, dict[str, Any]]]) -> Iterator[AnyOperation]:
 
 
 def _operation(parser: LineParser, row: dict[str, Any]) -> AnyOperation:
-    """What a row says."""
+    """Convert a row to an operation."""
     code = row[KIND]
     if code not in _ALL_KINDS:
-        raise StatementError(f"kind: {code!r} is not one of {', '.join(_ALL_KINDS)}")
+        raise StatementError(f"kind must be one of {', '.join(_ALL_KINDS)} (got {code!r})")
     kind = _ALL_KINDS[code]
     if code in _KINDS:
         return Operation(kind, Quad(*(_term(parser, name, row.get(name)) for name in POSITIONS)))
@@ -235,9 +239,9 @@ def _operation(parser: LineParser, row: dict[str, Any]) -> AnyOperation:
     if kind in (OperationKind.HEADER, OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE):
         name, text = row.get("name"), row.get("value")
         if name is None:
-            raise StatementError(f"name: a row of kind {code} needs one")
+            raise StatementError(f"name is missing: a row of kind {code} needs one")
         if text is None and kind is not OperationKind.DELETE_NAMESPACE:
-            raise StatementError(f"value: a row of kind {code} needs one")
+            raise StatementError(f"value is missing: a row of kind {code} needs one")
         term = None if text is None else parser.term(text.encode(), _OBJECT)
         if kind is OperationKind.HEADER:
             value = Header(name, term)

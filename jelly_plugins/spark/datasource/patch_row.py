@@ -1,4 +1,4 @@
-"""What a row of a patch file says; apart from what makes rows, for those who need its columns."""
+"""The columns of a row of a patch file; separate, so that importing them is fast."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 
 class PatchRow(NamedTuple):
-    """An operation, and where it stands. Terms are text of N-Triples.
+    """An operation and its position in the file. Terms are text of N-Triples.
 
     :ivar patch: number of its patch in the file, from 0.
-    :ivar id: the patch's header ``id``, as far as it was read.
-    :ivar prev: the patch's header ``prev``, likewise.
-    :ivar transaction: number of its transaction in the file, from 0; None outside of one. TX, TC
-        and TA are of the transaction that they start or end.
+    :ivar id: the patch's header ``id``, if it has been read.
+    :ivar prev: the patch's header ``prev``, if it has been read.
+    :ivar transaction: number of its transaction in the file, from 0; None outside of a transaction.
+        TX, TC and TA belong to the transaction that they start or end.
     :ivar order: number of the row in the file, from 0; headers and ends of patches count.
-    :ivar kind: as RDF Patch text has it: A, D, PA, PD, TX, TC, TA; H and Z on request.
+    :ivar kind: as in RDF Patch text: A, D, PA, PD, TX, TC, TA; H and Z on request.
     :ivar name: of a namespace or header.
     :ivar value: the IRI of a namespace, the term of a header.
     """

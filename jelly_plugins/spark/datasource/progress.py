@@ -1,9 +1,9 @@
-"""How far a stream over a folder has come: which files it has read, and how much of growing ones.
+"""The progress of a stream over a folder: files that were read, and positions in growing files.
 
-An offset is JSON and says all there is to know, so that a query that starts again from its
-checkpoint goes on exactly where it was: ``{"files": {path: position}}``. The position of a file
-that was read as a whole is its size; of a growing one, what was complete of it. Files are taken in
-the order in which they were written, then by name. Knows nothing of Spark.
+An offset is JSON and contains the complete state, ``{"files": {path: position}}``, so that a query
+that restarts from its checkpoint continues exactly where it stopped. The position of a file that is
+read as a whole is its size; the position of a growing file is how much of it was complete. Files
+are read in order of modification time, then of name. Does not import Spark.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...errors import SourceError
 from ...io.sinks import compression_of
 from ..ordering import natural
 from .files import DataFile, Files
-from .parts import Piece
+from .splits import FileSplit
 
 Offset: TypeAlias = dict[str, Any]
 
@@ -23,12 +23,12 @@ INITIAL: Final[Offset] = {"files": {}}
 
 
 class Progress:
-    """What is there to be read, and what of it comes next.
+    """Finds the available data, and selects what comes next.
 
     :param paths: files, folders and patterns, see :meth:`Files.list`; a folder may be empty.
-    :param boundary: for files that grow: given a file and a position that was complete before, how
-        much is complete now. None where every file is whole once it is there.
-    :param columns: whether folders may be named as columns are, see :meth:`Files.list`.
+    :param boundary: for growing files: returns how much of a file is complete, given how much was
+        complete before. None if every file is complete once it exists.
+    :param columns: whether folders may be named like columns, see :meth:`Files.list`.
     """
 
     def __init__(
@@ -45,15 +45,15 @@ class Progress:
         self._pattern = pattern
         self._boundary = boundary
         self._columns = columns
-        #: Sizes at which positions were found: a file that has not grown is not looked at again.
+        #: Size of each file when its position was found; an unchanged file is not read again.
         self._seen: dict[str, tuple[int, int]] = {}
         self._target: dict[str, int] | None = None
 
     def latest(self, start: Offset, most: int | None = None) -> Offset:
-        """The offset behind what comes next.
+        """Return the offset after the next data.
 
-        :param most: files to take, at most; None for all of them.
-        :return: ``start`` itself if there is nothing new.
+        :param most: maximum number of files to take; None for all.
+        :return: ``start`` itself if there is no new data.
         """
         done: Mapping[str, int] = start["files"]
         there = self._target
@@ -67,29 +67,29 @@ class Progress:
         return {"files": {**done, **dict(list(new.items())[:most])}}
 
     def stop_here(self, start: Offset | None = None) -> None:
-        """Let nothing count from here on that was not there now."""
+        """Ignore data that arrives from now on."""
         self._target = self._positions((start or INITIAL)["files"])
 
-    def pieces(self, start: Offset, end: Offset) -> list[tuple[Piece, int]]:
-        """What stands between two offsets, in order, with about how much that is."""
+    def splits(self, start: Offset, end: Offset) -> list[tuple[FileSplit, int]]:
+        """Return the splits between two offsets, in order, with their approximate sizes."""
         done: Mapping[str, int] = start["files"]
         reached: Mapping[str, int] = end["files"]
-        pieces = []
+        splits = []
         for path, position in reached.items():
             before = done.get(path, 0)
             if position > before:
                 grows = self._grows(path)
-                piece = Piece(path, first=before, stop=position) if grows else Piece(path)
-                pieces.append((piece, position))
-        return pieces
+                split = FileSplit(path, first=before, stop=position) if grows else FileSplit(path)
+                splits.append((split, position))
+        return splits
 
     def _grows(self, path: str) -> bool:
-        """Whether more may come of a file; what is compressed is whole."""
+        """Return whether a file may grow; a compressed file does not."""
         return self._boundary is not None and compression_of(path) is None
 
     def _positions(self, done: Mapping[str, int]) -> dict[str, int]:
-        """How much of each file is complete, in the order in which files are taken."""
-        # What has no bytes yet is about to be written.
+        """Return how much of each file is complete, in the order in which files are read."""
+        # A file without bytes is about to be written.
         listed = self._files.list(self._paths, self._pattern, columns=self._columns)
         found = [file for file in listed if file.size]
         found.sort(key=lambda file: (file.modified, natural(file.path), file.path))
@@ -103,5 +103,8 @@ class Progress:
             position = self._boundary(file, before)
             self._seen[file.path] = (file.size, position)
         if position < before:
-            raise SourceError("the file is shorter than it was", source=file.path)
+            raise SourceError(
+                "the file is shorter than before: growing files must only be appended to",
+                source=file.path,
+            )
         return position

@@ -9,27 +9,28 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from .batches import read_part
+from .batches import read_partition
 from .files import Files
 from .formats import Format
-from .parts import Piece, numbered, pack
 from .schema import arrow_schema
 from .settings import ReadSettings
 from .shipping import Shipped
+from .splits import FileSplit, numbered, pack
 
 
 @dataclass
-class Part(InputPartition):
-    """What one task reads."""
+class FilePartition(InputPartition):
+    """The splits that one task reads."""
 
-    pieces: Sequence[Piece]
+    splits: Sequence[FileSplit]
 
 
-class PartReader(Shipped):
-    """Files of a format, and how a task reads its part of them: what all readers have in common.
+class PartitionReader(Shipped):
+    """Files of a format, and how a task reads its splits; common to all readers.
 
     :param paths: files, folders or patterns.
-    :param schema: of what is read.
+    :param schema: schema of the rows.
+    :param kind: the files' format.
     """
 
     def __init__(
@@ -45,17 +46,17 @@ class PartReader(Shipped):
         self._kind = kind
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """What Spark's task of a partition calls."""
-        assert isinstance(partition, Part)
+        """Read a partition; Spark calls this in a task."""
+        assert isinstance(partition, FilePartition)
         schema = arrow_schema(self._schema)
-        return read_part(partition.pieces, self._settings, schema, self._kind.read)
+        return read_partition(partition.splits, self._settings, schema, self._kind.read)
 
 
-class FolderReader(PartReader, DataSourceReader):
-    """Reads the files that are there.
+class FolderReader(PartitionReader, DataSourceReader):
+    """Reads the existing files.
 
-    Has no ``pushFilters``: with PySpark 4.3, a DataFrame that filters were pushed into once keeps
-    them, and any other query over it lacks rows. Conditions are options, therefore.
+    Does not implement ``pushFilters``: in PySpark 4.3, a DataFrame keeps the filters that were
+    pushed into it once, and other queries over it lack rows. Conditions are therefore options.
     """
 
     def partitions(self) -> list[InputPartition]:
@@ -63,7 +64,7 @@ class FolderReader(PartReader, DataSourceReader):
         files = Files(settings.storage)
         columns = settings.partition_columns is not None
         found = files.list(self._paths, settings.pattern, columns=columns)
-        pieces = [self._kind.cut(file, files, settings.partition_bytes) for file in found]
-        parts = pack(numbered(pieces), settings.partition_bytes)
-        # No partition at all would be one that nothing is known of.
-        return [Part(part) for part in parts] or [Part(())]
+        splits = [self._kind.cut(file, files, settings.partition_bytes) for file in found]
+        partitions = pack(numbered(splits), settings.partition_bytes)
+        # Without any partition, Spark would not know the number of partitions.
+        return [FilePartition(each) for each in partitions] or [FilePartition(())]

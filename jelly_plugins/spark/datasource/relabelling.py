@@ -1,4 +1,4 @@
-"""Labels of blank nodes that say which file they are of. Knows nothing of Spark."""
+"""Labels of blank nodes that identify their file. Does not import Spark."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-#: Literals and IRIs, which may have anything in them, and the beginning of a blank node.
+#: Literals and IRIs, which may contain any text, and the start of a blank node.
 _PARTS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>]*>|_:', re.DOTALL)
 
-#: Hexadecimal digits of a file's digest.
+#: Number of hexadecimal digits of a file's digest.
 _DIGITS: Final = 16
 
 
 class Relabelling:
-    """Gives the blank nodes of one file labels that no other file's have.
+    """Gives the blank nodes of one file labels that no other file has.
 
-    :param path: of the file.
+    :param path: path of the file.
 
     >>> relabel = Relabelling("a.jelly")
     >>> relabel.column(pa.array(["_:b", '"_:b"', None])).to_pylist()
@@ -31,7 +31,7 @@ class Relabelling:
         self._opening: Final = f"_:f{digest[:_DIGITS]}"
 
     def column(self, terms: pa.Array) -> pa.Array:
-        """A column of terms as N-Triples has them, with other labels."""
+        """Return a column of terms, as text of N-Triples, with new labels."""
         encoded = terms if pa.types.is_dictionary(terms.type) else terms.dictionary_encode()
         found = encoded.dictionary
         nodes = pc.starts_with(found, "_:")

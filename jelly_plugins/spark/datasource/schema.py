@@ -1,6 +1,6 @@
-"""The columns of the formats, as Spark and Arrow have them.
+"""The columns of the formats, as Spark and Arrow schemas.
 
-Every column can be null: a row of bad input has nothing but its error.
+Every column is nullable: a row for an error has only the error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .settings import ReadSettings, Terms
 POSITIONS: Final = ("subject", "predicate", "object", "graph")
 GRAPH: Final = "graph"
 
-#: What a term is split into.
+#: The fields of a split term.
 TERM: Final = StructType(
     [StructField(name, StringType()) for name in ("value", "kind", "datatype", "language")]
 )
@@ -28,7 +28,7 @@ _NUMBERS: Final = ("patch", "transaction", "order")
 
 
 def statement_schema(settings: ReadSettings) -> StructType:
-    """The columns that the format ``jelly`` is read as."""
+    """Return the columns of the format ``jelly``."""
     fields = [StructField(name, _term(settings)) for name in POSITIONS]
     if settings.source_columns:
         fields += [StructField("source", StringType()), StructField("frame", LongType())]
@@ -36,14 +36,17 @@ def statement_schema(settings: ReadSettings) -> StructType:
 
 
 def patch_schema(settings: ReadSettings) -> StructType:
-    """The columns that the format ``jelly-patch`` is read as. The file is always one of them:
-    patches have numbers only within it. The marks say whether rows are all there, see ``marks``."""
+    """Return the columns of the format ``jelly-patch``.
+
+    They always include ``source``, because patch numbers count within a file. The column ``mark``
+    detects missing rows, see ``marks``.
+    """
     source, mark = (StructField(name, StringType()) for name in ("source", "mark"))
     return _with_others([source, *operation_fields(settings), mark], settings)
 
 
 def operation_fields(settings: ReadSettings) -> list[StructField]:
-    """What a row says of an operation."""
+    """Return the columns of an operation."""
     fields = []
     for name in PatchRow._fields:
         kind: DataType = LongType() if name in _NUMBERS else StringType()
@@ -56,66 +59,71 @@ def _term(settings: ReadSettings) -> DataType:
 
 
 def _with_others(fields: list[StructField], settings: ReadSettings) -> StructType:
-    """The columns of a format, and those that options ask for.
+    """Return the columns of a format with the columns that options add.
 
-    :raises OptionsError: two have the same name.
+    :raises OptionsError: two columns have the same name.
     """
     names = [*(settings.partition_columns or ()), settings.corrupt_column]
     schema = StructType(fields + [StructField(name, StringType()) for name in names if name])
-    # Spark does not tell names apart by the case of their letters.
+    # Spark ignores case in names.
     if len({name.lower() for name in schema.names}) < len(schema.names):
-        raise OptionsError(f"two columns have the same name: {', '.join(schema.names)}")
+        raise OptionsError(
+            f"two columns have the same name: {', '.join(schema.names)}; rename one of them "
+            "(partitionColumns, columnNameOfCorruptRecord)"
+        )
     return schema
 
 
-def asked_schema(ours: StructType, settings: ReadSettings) -> StructType:
-    """The columns that the option ``columns`` asks for, in its order; all without it.
+def requested_schema(available: StructType, settings: ReadSettings) -> StructType:
+    """Return the columns that the option ``columns`` selects, in its order; all without it.
 
-    :raises OptionsError: one is not there, or is named twice.
+    :raises OptionsError: a name is not a column, or is given twice.
     """
     if settings.columns is None:
-        return ours
-    fields = {field.name.lower(): field for field in ours}
+        return available
+    fields = {field.name.lower(): field for field in available}
     for name in settings.columns:
         if name.lower() not in fields:
             raise OptionsError(
-                f"option columns: there is no column {name!r}: there are {', '.join(ours.names)}"
+                f"option columns: {name!r} is not a column: "
+                f"choose from {', '.join(available.names)}"
             )
     schema = StructType([fields[name.lower()] for name in settings.columns])
     if not schema.fields or len(set(schema.names)) < len(schema.names):
-        raise OptionsError("option columns: name at least one column, and each of them once")
+        raise OptionsError("option columns: name at least one column, each once")
     _check_errors(schema, settings)
     return schema
 
 
-def check_schema(given: StructType, ours: StructType, settings: ReadSettings) -> None:
-    """Refuse a schema that a user gives, unless it has some of the columns that there are, as they
-    are; which of them, and in what order, is the user's choice.
+def check_schema(given: StructType, available: StructType, settings: ReadSettings) -> None:
+    """Check a schema that the user gives.
 
-    :param ours: columns that there are.
-    :raises OptionsError: it is another one.
+    It may have any of the columns, in any order, with their types.
+
+    :param available: all columns of the format.
+    :raises OptionsError: it has another column, another type, or a column that is not nullable.
     """
-    there = {field.name: field.dataType.simpleString() for field in ours}
+    there = {field.name: field.dataType.simpleString() for field in available}
     for field in given:
         kind = field.dataType.simpleString()
         if there.get(field.name) != kind or not field.nullable:
             null = "" if field.nullable else " NOT NULL"
             raise OptionsError(
-                f"the schema is fixed by the options: its columns are among {ours.simpleString()}, "
-                f"all nullable, and {field.name}:{kind}{null} is not one of them"
+                f"column {field.name}:{kind}{null} is not available: with these options, the "
+                f"columns are {available.simpleString()}, all nullable"
             )
     _check_errors(given, settings)
 
 
 def _check_errors(schema: StructType, settings: ReadSettings) -> None:
-    """Refuse a schema in which an error would be a row of nulls."""
+    """Check that a schema has a column for errors; without it, errors would be rows of nulls."""
     if settings.corrupt_column is not None and settings.corrupt_column not in schema.names:
         raise OptionsError(
-            f"mode PERMISSIVE needs the column {settings.corrupt_column} among those that are "
-            "asked for, or the option badRecordsPath"
+            f"mode PERMISSIVE needs the column {settings.corrupt_column}: add it to the selected "
+            "columns, or set badRecordsPath"
         )
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """A schema as Spark expects its record batches."""
+    """Return a schema as Spark expects it of its record batches."""
     return to_arrow_schema(schema, timezone="UTC")

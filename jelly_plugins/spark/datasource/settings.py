@@ -1,6 +1,6 @@
-"""The options of the formats, as users give them: text by name, in any case of letters.
+"""The options of the formats, parsed from text. Names are case-insensitive.
 
-Knows nothing of Spark.
+Does not import Spark.
 """
 
 from __future__ import annotations
@@ -20,76 +20,78 @@ from .conditions import Conditions, conditions_of
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 Choice = TypeVar("Choice", bound=Enum)
 
-#: About how much one task reads: a second's work or so.
+#: Target size of a partition; a task takes about a second.
 PARTITION_BYTES: Final = 32 << 20
-#: Bytes after which files can be read from, at little cost in size.
+#: Bytes between restart points; they add little to the size.
 RESTART_EVERY: Final = 2 << 20
-#: What it takes to open a file, in bytes read.
+#: Cost of opening a file, in bytes read.
 OPENING_BYTES: Final = 1 << 20
 
 _SIZE: Final = re.compile(r"(\d+)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 
 
 class Mode(Enum):
-    """What becomes of a file that is corrupt."""
+    """What to do with a corrupt file."""
 
-    #: The query fails, with file and frame.
+    #: The query fails; the error has file and frame.
     FAILFAST = "FAILFAST"
-    #: What was read before stays, and the error becomes a row or a record of bad input.
+    #: Rows before the error are kept; the error becomes a row or an error record.
     PERMISSIVE = "PERMISSIVE"
 
 
 class Terms(Enum):
-    """How terms stand in the columns."""
+    """How columns represent terms."""
 
-    #: As N-Triples has them.
+    #: As text of N-Triples.
     NTRIPLES = "ntriples"
     #: As structures of value, kind, datatype and language.
     SPLIT = "split"
 
 
 class BlankNodes(Enum):
-    """What labels of blank nodes mean in a DataFrame of several files."""
+    """The scope of blank node labels in a DataFrame of several files."""
 
-    #: Equal labels are one node.
+    #: All files: equal labels are one node.
     KEEP = "keep"
-    #: A node of each file is its own.
+    #: The file: each file has its own nodes.
     FILE = "file"
 
 
 def switch(options: Mapping[str, str], name: str, default: bool = False) -> bool:
-    """An option that is true or false."""
+    """Parse a Boolean option."""
     value = options.get(name)
     if value is None:
         return default
     if value.lower() not in ("true", "false"):
-        raise OptionsError(f"option {name}: {value!r} is neither 'true' nor 'false'")
+        raise OptionsError(f"option {name} must be 'true' or 'false' (got {value!r})")
     return value.lower() == "true"
 
 
 def number(options: Mapping[str, str], name: str, default: int, least: int = 1) -> int:
-    """An option that is a whole number."""
+    """Parse an option that is a whole number."""
     value = options.get(name)
     if value is None:
         return default
     if not value.strip().isascii() or not value.strip().isdigit() or int(value) < least:
-        raise OptionsError(f"option {name}: {value!r} is not a whole number of at least {least}")
+        raise OptionsError(
+            f"option {name} must be a whole number of at least {least} (got {value!r})"
+        )
     return int(value)
 
 
 def size(options: Mapping[str, str], name: str, default: int, least: int = 1) -> int:
-    """An option that is a number of bytes: ``1048576``, ``1m``, ``1 MiB``."""
+    """Parse an option that is a number of bytes: ``1048576``, ``1m``, ``1 MiB``."""
     value = options.get(name)
     if value is None:
         return default
     found = _SIZE.fullmatch(value.strip())
     if found is None or int(found[1]) < least:
-        raise OptionsError(f"option {name}: {value!r} is not a valid size, such as '64m'")
+        raise OptionsError(f"option {name} must be a size, such as '64m' (got {value!r})")
     return int(found[1]) * _UNITS[found[2].lower()]
 
 
 def choice(options: Mapping[str, str], name: str, default: Choice) -> Choice:
-    """An option that is one of a few words."""
+    """Parse an option with a fixed set of values."""
     value = options.get(name)
     if value is None:
         return default
@@ -97,11 +99,11 @@ def choice(options: Mapping[str, str], name: str, default: Choice) -> Choice:
         if str(member.value).lower() == value.lower():
             return member
     known = ", ".join(repr(member.value) for member in type(default))
-    raise OptionsError(f"option {name}: {value!r} is not one of {known}")
+    raise OptionsError(f"option {name} must be one of {known} (got {value!r})")
 
 
 def _names(options: Mapping[str, str], name: str) -> tuple[str, ...] | None:
-    """An option that is names, with commas between them."""
+    """Parse an option that is a comma-separated list of names."""
     value = options.get(name)
     if value is None:
         return None
@@ -109,7 +111,7 @@ def _names(options: Mapping[str, str], name: str) -> tuple[str, ...] | None:
 
 
 def storage(options: Mapping[str, str]) -> dict[str, Any]:
-    """The option ``storageOptions``: settings of the file system, as a JSON object."""
+    """Parse the option ``storageOptions``: settings of the file system, as a JSON object."""
     value = options.get("storageOptions")
     if value is None:
         return {}
@@ -118,7 +120,7 @@ def storage(options: Mapping[str, str]) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise OptionsError("option storageOptions is not a JSON object")
+        raise OptionsError("option storageOptions must be a JSON object")
     return found
 
 
@@ -126,17 +128,18 @@ def storage(options: Mapping[str, str]) -> dict[str, Any]:
 class ReadSettings:
     """How files are read.
 
-    :ivar columns: names of those that are asked for; None for all.
-    :ivar conditions: that rows have to meet.
-    :ivar source_columns: whether rows say which file and frame they come from.
-    :ivar corrupt_column: name of the column for errors, where they become rows; None elsewhere.
-    :ivar bad_records: folder for errors, where they become records there; None elsewhere.
-    :ivar pattern: what names of files have to match, inside folders.
-    :ivar partition_bytes: about how much one task reads.
-    :ivar partition_columns: columns that folders' names give; None if there may be none such.
+    :ivar columns: names of the selected columns; None for all.
+    :ivar conditions: conditions on rows.
+    :ivar source_columns: whether rows have their file and frame.
+    :ivar corrupt_column: name of the column for errors, if they become rows; None otherwise.
+    :ivar bad_records: folder for error records, if errors become records; None otherwise.
+    :ivar pattern: glob pattern for the names of files inside folders.
+    :ivar partition_bytes: target size of a partition.
+    :ivar partition_columns: columns from the names of folders; None if such folders are an error.
     :ivar about: whether headers and ends of patches are rows too.
-    :ivar growing: whether files of a stream may get longer.
-    :ivar most_files: files that a batch of a stream takes; None for as many as there are.
+    :ivar growing: whether files of a stream may grow.
+    :ivar most_files: maximum number of files in a batch of a stream; None for no maximum.
+    :ivar storage: settings of the file system, as fsspec takes them.
     """
 
     terms: Terms = Terms.NTRIPLES
@@ -157,14 +160,14 @@ class ReadSettings:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Self:
-        """The settings that options ask for.
+        """Parse options.
 
-        :raises OptionsError: with the option.
+        :raises OptionsError: an option is invalid; names it.
         """
         mode = choice(options, "mode", Mode.FAILFAST)
         bad_records = options.get("badRecordsPath")
         if bad_records is not None and mode is not Mode.PERMISSIVE:
-            raise OptionsError("option badRecordsPath goes with mode PERMISSIVE")
+            raise OptionsError("option badRecordsPath requires mode PERMISSIVE")
         corrupt = None
         if mode is Mode.PERMISSIVE and bad_records is None:
             corrupt = options.get("columnNameOfCorruptRecord", "_corrupt_record")
@@ -189,12 +192,12 @@ class ReadSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesSettings:
-    """Which changes of a sharded store are read.
+    """The requested changes of a sharded store.
 
-    :ivar root: the store's.
-    :ivar first: the version behind which changes are read.
-    :ivar last: the last version whose changes are read; None for the newest.
-    :ivar storage: settings of the root's bucket; None where none are given.
+    :ivar root: root of the store.
+    :ivar first: version after which the changes start.
+    :ivar last: last version of the changes; None for the newest.
+    :ivar storage: settings of the root's bucket; None if none are given.
     """
 
     root: str
@@ -204,9 +207,9 @@ class ChangesSettings:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Self:
-        """The settings that options ask for, of which ``root`` is one.
+        """Parse options, which include ``root``.
 
-        :raises OptionsError: with the option.
+        :raises OptionsError: an option is invalid; names it.
         """
         last = number(options, "to_version", -1, 0)
         return cls(
@@ -218,7 +221,7 @@ class ChangesSettings:
 
 
 class Compression(Enum):
-    """How files are compressed, by the ending of their names."""
+    """Compressions; each value is also the suffix family of file names."""
 
     NONE = "none"
     GZIP = "gzip"
@@ -233,9 +236,9 @@ _SUFFIXES: Final = {each: ending for ending, each in SUFFIXES.items()}
 class WriteSettings:
     """How files are written.
 
-    :ivar compression: as ``sinks.compressed`` has it.
-    :ivar restart_every: bytes after which a file has a restart point, so that several tasks can
-        read it; None for none. A compressed file has no use for them.
+    :ivar compression: name of the compression, see ``sinks.compressed``; None for none.
+    :ivar restart_every: bytes between restart points, at which several tasks can read a file; None
+        for no restart points. Compressed files have none.
     """
 
     compression: str | None = None
@@ -249,9 +252,9 @@ class WriteSettings:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Self:
-        """The settings that options ask for.
+        """Parse options.
 
-        :raises OptionsError: with the option.
+        :raises OptionsError: an option is invalid; names it.
         """
         compression = choice(options, "compression", Compression.NONE)
         packed = compression is not Compression.NONE
@@ -273,5 +276,5 @@ class WriteSettings:
 
     @property
     def suffix(self) -> str:
-        """What a compression adds to a file's name."""
+        """The suffix that the compression adds to file names."""
         return "" if self.compression is None else _SUFFIXES[self.compression]

@@ -1,9 +1,9 @@
-"""What goes to executors, and says there what their Python lacks.
+"""Objects that are sent to executors, with a clear error if this package is missing there.
 
-Where an executor's Python has not this package, or an extra of it, what is sent to it cannot be
-unpacked; and Spark's error says no more than that there is no such module. So it is sent in a
-wrapping that executors can open without this package. Knows nothing of Spark, but that it pickles
-functions of ``__main__`` by what they do, not by their names.
+Spark cannot unpickle an object on an executor whose Python lacks this package or one of its extras;
+its error only names the missing module. A shipped object is therefore wrapped so that executors can
+unpickle the wrapper without this package. Does not import Spark, but relies on how it pickles
+functions of ``__main__``: by value, not by name.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 
 class Shipped:
-    """An object that is sent to executors with all that it holds."""
+    """An object that is sent to executors together with all of its attributes."""
 
     def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
         return _unpack, (pickle.dumps((type(self), self.__dict__)),)
 
 
 def _unpack(data: bytes) -> Any:
-    """Make the object again. Runs where nothing of this module is there."""
+    """Restore an object. Runs where nothing else of this module is available."""
     import pickle
     import socket
     import sys
@@ -30,9 +30,9 @@ def _unpack(data: bytes) -> Any:
         kind, state = pickle.loads(data)
     except ImportError as error:
         raise ImportError(
-            f"the Python on an executor on {socket.gethostname()}, {sys.executable}, lacks what "
-            f"jelly_plugins needs there ({error}): pip install 'jelly-plugins[spark]' there, or "
-            "ship an environment that has it, as docs/spark-clusters.md says"
+            f"Python {sys.executable} of the executor on {socket.gethostname()} lacks what "
+            f"jelly_plugins needs ({error}): pip install 'jelly-plugins[spark]' there, or ship an "
+            "environment that has it, see docs/spark-clusters.md"
         ) from error
     made = kind.__new__(kind)
     made.__dict__.update(state)

@@ -1,8 +1,8 @@
-"""The formats ``jelly`` and ``jelly-patch`` for those who write them: columns and files.
+"""The formats ``jelly`` and ``jelly-patch`` for writers: columns and files.
 
-A stream of Jelly-RDF is one of triples as long as no row has a graph, whatever the columns are:
-readers that want triples take no stream of quads. From the first row with a graph on, a task writes
-another one, of quads.
+A Jelly-RDF stream has triples as long as no row has a graph, even if there is a column for graphs,
+because readers of triples reject a stream of quads. At the first row with a graph, a task starts a
+second stream, of quads.
 """
 
 from __future__ import annotations
@@ -29,19 +29,18 @@ _SPLIT: Final = {"value", "kind", "datatype", "language"}
 def check_columns(
     schema: StructType, besides: tuple[str, ...] = (), optional: tuple[str, ...] = ()
 ) -> None:
-    """Refuse columns that are no statements.
+    """Check that columns represent statements.
 
-    :param besides: columns of text that there are besides terms.
-    :param optional: columns, of whatever type, that there may be as well.
-    :raises OptionsError: one is missing, one too many, or not of terms.
+    :param besides: required columns of text, besides terms.
+    :param optional: optional columns of any type.
+    :raises OptionsError: a column is missing, is not one of these, or has another type.
     """
     names = set(schema.names)
     missing = {*besides, *POSITIONS} - {GRAPH} - names
     other = names - {*besides, *optional, *POSITIONS}
     if missing or other:
         raise OptionsError(
-            f"the columns have to be {', '.join((*besides, *POSITIONS[:3]))} and, if there are "
-            "graphs, graph: "
+            f"the columns must be {', '.join((*besides, *POSITIONS[:3]))} and, for graphs, graph: "
             + ", ".join(
                 [f"{name} is missing" for name in sorted(missing)]
                 + [f"{name} is not one of them" for name in sorted(other)]
@@ -54,8 +53,8 @@ def check_columns(
         if split and each.name not in besides:
             continue
         raise OptionsError(
-            f"column {each.name} is {each.dataType.simpleString()}, neither text nor a structure "
-            "of value, kind, datatype and language"
+            f"column {each.name} must be text or a structure of value, kind, datatype and language "
+            f"(got {each.dataType.simpleString()})"
         )
 
 
@@ -70,7 +69,7 @@ def _check_operations(schema: StructType, settings: WriteSettings) -> None:
 
 
 def split_graphs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches without the column of graphs, up to the first row that has one."""
+    """Remove the column for graphs from batches, up to the first row that has a graph."""
     named = False
     for batch in batches:
         if named or GRAPH not in batch.schema.names:
@@ -99,7 +98,7 @@ def _open_operations(
     schema: pa.Schema,  # noqa: ARG001
     settings: WriteSettings,
 ) -> OperationWriter:
-    # Of every attempt at a task the same, so that a log says what it is wherever it is replayed.
+    # The same id for every attempt at a task, so that replaying the log skips repeated patches.
     return OperationWriter(file, f"urn:uuid:{uuid5(NAMESPACE_OID, name)}", settings)
 
 

@@ -1,9 +1,8 @@
-"""The formats ``jelly`` and ``jelly-patch``, as Spark's Python Data Source API has them.
+"""The formats ``jelly`` and ``jelly-patch`` as data sources of Spark's Python Data Source API.
 
-What Spark asks for by name; the work is done in ``reading``, ``streaming`` and ``writing``.
-Instances go between processes: they hold options and nothing else. For each query Spark starts
-processes that only ask for the columns, or for one of the rest; so what takes time to import is
-imported where it is needed.
+These classes only implement the interface; ``reading``, ``streaming`` and ``writing`` do the work.
+Instances are sent between processes and hold only options. For each query Spark starts processes
+that call a single method; slow imports are therefore inside the methods that need them.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from .. import _requirement  # noqa: F401  (first: it says what to install)
+from .. import _requirement  # noqa: F401  (first: its error names the extra to install)
 from .options import check_options, is_of_changes
-from .schema import asked_schema, check_schema, patch_schema, statement_schema
+from .schema import check_schema, patch_schema, requested_schema, statement_schema
 from .settings import ReadSettings, WriteSettings
 from .shipping import Shipped
 
@@ -32,19 +31,19 @@ if TYPE_CHECKING:
 
 
 class _FolderSource(Shipped, DataSource):
-    """Files of a format; their columns are fixed by the options."""
+    """Files of a format; options determine their columns."""
 
     @abstractmethod
     def _format(self) -> Format:
-        """The files' format."""
+        """Return the files' format."""
 
     @abstractmethod
     def _sink(self) -> Sink:
-        """What writes such files."""
+        """Return the writer of such files."""
 
     @abstractmethod
     def _columns(self, settings: ReadSettings) -> StructType:
-        """The columns that the files are read as."""
+        """Return the columns of the files."""
 
     @property
     def _settings(self) -> ReadSettings:
@@ -53,7 +52,7 @@ class _FolderSource(Shipped, DataSource):
     def schema(self) -> StructType:
         check_options(self.options, self.name())
         settings = self._settings
-        return asked_schema(self._columns(settings), settings)
+        return requested_schema(self._columns(settings), settings)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from .files import given_paths
@@ -70,7 +69,7 @@ class _FolderSource(Shipped, DataSource):
         return FolderStreamReader(given_paths(self.options), settings, schema, self._format())
 
     def _read(self, schema: StructType) -> tuple[ReadSettings, StructType]:
-        """What all readers are made of, but for what they read."""
+        """Check the options and the schema, and return the settings and the schema for a reader."""
         check_options(self.options, self.name(), writes=False)
         check_schema(schema, self.schema(), self._settings)
         return self._settings, schema
@@ -88,7 +87,7 @@ class _FolderSource(Shipped, DataSource):
     def _written(
         self, schema: StructType, overwrite: bool
     ) -> tuple[str, StructType, bool, WriteSettings, Sink]:
-        """What all writers are made of."""
+        """Check the options, and return the arguments of a writer."""
         from .files import given_paths
 
         check_options(self.options, self.name(), writes=True)
@@ -118,8 +117,10 @@ class JellyDataSource(_FolderSource):
 
 
 class JellyPatchDataSource(_FolderSource):
-    """Jelly-Patch and RDF Patch files: ``spark.read.format("jelly-patch").load(path)``; or, with
-    the option ``root``, the changes of a sharded store."""
+    """Jelly-Patch and RDF Patch files: ``spark.read.format("jelly-patch").load(path)``.
+
+    With the option ``root``, the changes of a sharded store.
+    """
 
     def reader(self, schema: StructType) -> DataSourceReader:
         if not is_of_changes(self.options, streams=False):

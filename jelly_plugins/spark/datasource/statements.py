@@ -1,4 +1,4 @@
-"""Jelly-RDF files, a row for each statement."""
+"""Read Jelly-RDF files, with a row for each statement."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .conditions import Conditions
 from .decoding import complete_frames, decode
 from .files import DataFile
 from .formats import Format
-from .parts import Piece, cut
 from .relabelling import Relabelling
 from .settings import BlankNodes, ReadSettings
+from .splits import FileSplit, cut
 
 
 def read_statements(
-    file: BinaryIO, piece: Piece, settings: ReadSettings, schema: pa.Schema
+    file: BinaryIO, split: FileSplit, settings: ReadSettings, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of a piece of a file: of the rows that meet the conditions, and of no columns but
-    those that the schema has."""
-    relabel = Relabelling(piece.path) if settings.blank_nodes is BlankNodes.FILE else None
+    """Read the batches of a split of a file: the rows that meet the conditions, and only the
+    columns of the schema."""
+    relabel = Relabelling(split.path) if settings.blank_nodes is BlankNodes.FILE else None
     conditions = settings.conditions
     names = [name for name in POSITIONS if name in schema.names or name in conditions]
-    for columns in decode(file, piece):
+    for columns in decode(file, split):
         batch = arrow.record_batch(columns, pa.schema([arrow.QUADS.field(name) for name in names]))
         found = dict(zip(names, batch.columns, strict=True))
         rows = columns.rows
@@ -42,13 +42,13 @@ def read_statements(
             found = {name: column.filter(met) for name, column in found.items()}
             rows = pc.sum(met).as_py()
         if rows:
-            yield complete(found, rows, piece, schema)
+            yield complete(found, rows, split, schema)
 
 
 def _meeting(found: Mapping[str, Any], conditions: Conditions) -> pa.Array:
-    """For each row, whether it meets the conditions.
+    """Return a mask of the rows that meet the conditions.
 
-    :param found: columns by name; those that have conditions have to be there.
+    :param found: columns by name; must include all columns with conditions.
     """
     masks = []
     for name, texts in conditions.items():
@@ -62,13 +62,13 @@ def _meeting(found: Mapping[str, Any], conditions: Conditions) -> pa.Array:
 
 
 def _frames(columns: Columns) -> pa.Array:
-    """The number of each row's frame."""
+    """Return the frame number of each row."""
     numbers = [pa.repeat(pa.scalar(frame, pa.int64()), rows) for frame, rows in columns.frames]
     return pa.concat_arrays(numbers)
 
 
 def _boundary(file: BinaryIO, about: DataFile, before: int) -> int:
-    # What is shorter than it was has no place to go on from.
+    # For a file that has become shorter, the caller raises an error.
     return complete_frames(file, about.path, before) if about.size >= before else about.size
 
 

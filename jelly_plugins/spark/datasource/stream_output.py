@@ -1,13 +1,13 @@
-"""A folder that gets the files of a stream's batches: each batch's as a folder of its own, once.
+"""A folder that receives the batches of a stream, each as a folder of its own, exactly once.
 
-A batch's folder is named by its number and the query, which keeps its name over restarts, as it is
-in its checkpoint. So a batch that is given again, because a driver was lost between the batch and
-the note of it, finds itself there, and is passed over.
+A batch's folder is named after the batch number and the query's id, which the checkpoint keeps over
+restarts. If Spark repeats a batch, because the driver was lost after the batch and before Spark
+recorded it, its folder exists already and the batch is skipped.
 
-Files gather in a hidden folder. When all of them are there, on a local file system, it is renamed:
-the batch is there as a whole or not at all. Elsewhere files move one by one; there a batch's folder
-is whole once it has ``_SUCCESS``, as all have, and what is there of one that is not is replaced
-when the batch comes again. Knows nothing of Spark.
+Files are first written to a hidden folder. When all are complete, it is renamed on a local file
+system: the batch appears atomically. On other file systems, files are moved one by one: a batch's
+folder is complete once it has ``_SUCCESS``, which every complete batch has, and an incomplete one
+is replaced when Spark repeats the batch. Does not import Spark.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .output import SUCCESS, Output, named
 
 @dataclass(frozen=True, slots=True)
 class StreamOutput:
-    """The batch of a stream.
+    """One batch of a stream.
 
-    :ivar folder: path or URL that gets the batches' folders.
-    :ivar query: what names the query, for as long as its checkpoint is there.
+    :ivar folder: path or URL of the folder that receives the batches' folders.
+    :ivar query: id of the query, which is the same for as long as its checkpoint exists.
     :ivar batch: number of the batch.
     """
 
@@ -39,12 +39,11 @@ class StreamOutput:
 
     @property
     def output(self) -> Output:
-        """Where tasks write; the same for every attempt at the batch."""
+        """The output of the tasks; the same for every attempt at the batch."""
         return Output(self.folder, storage=self.storage, job=f"{self.query}-{self.batch}")
 
     def publish(self, names: Sequence[str]) -> None:
-        """Make the files of these names visible, unless the batch is there; throw away what else
-        was written.
+        """Make the named files visible, unless the batch exists; remove all other files of it.
 
         :raises SourceError: that failed.
         """
@@ -69,9 +68,10 @@ class StreamOutput:
                         system.mv(f"{staging}/{name}", f"{target}/{name}")
                     system.touch(f"{target}/{SUCCESS}")
             with suppress(Exception):
-                # All is done; what stays here is hidden, and nobody reads it.
+                # The batch is complete. Files that remain here are hidden, and no reader opens
+                # them.
                 system.rm(staging, recursive=True)
 
     def discard(self) -> None:
-        """Throw away what was written for the batch and is not visible."""
+        """Remove the files of the batch that are not visible."""
         self.output.discard()

@@ -1,4 +1,4 @@
-"""The formats as streaming sources: a folder that gets files, or whose files grow."""
+"""The formats as streaming sources: a folder with new files, or with files that grow."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from .files import DataFile, Files
-from .parts import Piece, numbered, pack
 from .progress import INITIAL, Offset, Progress
-from .reading import Part, PartReader
+from .reading import FilePartition, PartitionReader
 from .schema import arrow_schema
+from .splits import FileSplit, numbered, pack
 
 
-class FolderStreamReader(PartReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads what comes into folders."""
+class FolderStreamReader(PartitionReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads new data in folders."""
 
     @cached_property
     def _progress(self) -> Progress:
@@ -54,16 +54,18 @@ class FolderStreamReader(PartReader, DataSourceStreamReader, SupportsTriggerAvai
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         target = self._settings.partition_bytes
         files = Files(self._settings.storage)
-        pieces = [
-            self._kind.cut(DataFile(piece.path, size), files, target)
-            if piece == Piece(piece.path)
-            else [(piece, size)]
-            for piece, size in self._progress.pieces(start, end)
+        splits = [
+            self._kind.cut(DataFile(split.path, size), files, target)
+            if split == FileSplit(split.path)
+            else [(split, size)]
+            for split, size in self._progress.splits(start, end)
         ]
-        return [Part(part) for part in pack(numbered(pieces), target)] or [Part(())]
+        return [FilePartition(each) for each in pack(numbered(splits), target)] or [
+            FilePartition(())
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Part)
-        if partition.pieces:
+        assert isinstance(partition, FilePartition)
+        if partition.splits:
             return super().read(partition)
         return self._kind.read_none(arrow_schema(self._schema))

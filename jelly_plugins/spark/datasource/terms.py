@@ -1,7 +1,7 @@
-"""Columns of terms as N-Triples has them, to structures of their parts and back.
+"""Convert columns of terms between text of N-Triples and structures.
 
-Whole columns at a time, in Arrow; term by term only where characters are escaped. Text that comes
-from elsewhere is not validated here: who encodes it does that.
+Works on whole columns in Arrow; on single terms only if characters are escaped. Does not validate
+text: the encoder does.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _LITERAL: Final = (
 )
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 _SHORT: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
-#: What an IRI does not have as it is.
+#: Characters that must be escaped in an IRI.
 _IRI_SPECIAL: Final = r'[\x00-\x20<>"{}|^`\\]'
 _LEX_SPECIAL: Final = r'[\x00-\x1f"\\\x7f]'
 
 
 def split_terms(column: pa.Array, struct: pa.StructType) -> pa.Array:
-    r"""Take terms apart.
+    r"""Split terms into structures.
 
     :param column: text of N-Triples; null stays null.
     :param struct: its fields are value, kind, datatype and language. Every literal has a datatype;
@@ -92,25 +92,26 @@ def _character(found: re.Match[str]) -> str:
 
 
 def join_terms(column: pa.StructArray) -> pa.Array:
-    """Put terms together again, as N-Triples has them.
+    """Join structures into terms, as text of N-Triples.
 
-    :raises TermError: a kind is none that there is, or a term has no value.
+    :raises TermError: a kind is invalid, or a term has no value.
 
     >>> term = {"value": "urn:s", "kind": "iri", "datatype": None, "language": None}
     >>> join_terms(pa.array([term]))[0].as_py()
     '<urn:s>'
     """
     value, kind, datatype, language = (
-        # Nulls of the structure are to be nulls of its fields.
+        # A null structure gets null fields.
         pc.struct_field(column, name).cast(pa.string())
         for name in ("value", "kind", "datatype", "language")
     )
     known = pc.is_in(kind, value_set=pa.array([IRI, BLANK_NODE, LITERAL, TRIPLE]))
     there = pc.is_valid(column)
     if pc.any(pc.and_(there, pc.invert(known))).as_py():
-        odd = kind.filter(pc.and_(there, pc.invert(known)))[0].as_py()
+        invalid = kind.filter(pc.and_(there, pc.invert(known)))[0].as_py()
         raise TermError(
-            f"{odd!r} is not a kind of term, as are {IRI}, {BLANK_NODE}, {LITERAL} or {TRIPLE}"
+            f"the kind of a term must be {IRI}, {BLANK_NODE}, {LITERAL} or {TRIPLE} "
+            f"(got {invalid!r})"
         )
     if pc.any(pc.and_(there, pc.is_null(value))).as_py():
         raise TermError("a term has no value")
@@ -127,7 +128,7 @@ def join_terms(column: pa.StructArray) -> pa.Array:
         pc.binary_join_element_wise('"', value, '"', suffix, ""),
         value,
     )
-    odd = pc.or_(
+    special = pc.or_(
         pc.and_(is_iri, pc.match_substring_regex(value, _IRI_SPECIAL)),
         pc.and_(
             is_literal,
@@ -137,11 +138,11 @@ def join_terms(column: pa.StructArray) -> pa.Array:
             ),
         ),
     )
-    odd = pc.fill_null(odd, False)
-    if not pc.any(odd).as_py():
+    special = pc.fill_null(special, False)
+    if not pc.any(special).as_py():
         return joined
-    texts = [_text(**each) for each in column.filter(odd).to_pylist()]
-    return pc.replace_with_mask(joined, odd, pa.array(texts, pa.string()))
+    texts = [_text(**each) for each in column.filter(special).to_pylist()]
+    return pc.replace_with_mask(joined, special, pa.array(texts, pa.string()))
 
 
 def _text(value: str, kind: str, datatype: str | None, language: str | None) -> str:

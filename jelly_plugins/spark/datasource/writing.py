@@ -1,7 +1,7 @@
-"""The formats as sinks of batches and of streams: each task writes files of its own.
+"""The formats as sinks of batches and of streams: each task writes its own files.
 
-What has to be known where a job is committed goes there in the tasks' messages: Spark makes a
-writer anew for each step of a stream.
+State that the commit needs is in the tasks' commit messages, because Spark creates a new writer for
+each step of a stream.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .settings import WriteSettings
 from .shipping import Shipped
 from .stream_output import StreamOutput
 
-#: What Spark tells tasks of a stream that they work for.
+#: Properties that Spark sets in the tasks of a stream: ids of the query and the batch.
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 
 
 class BatchWriter(Protocol):
-    """Writes batches into an open file."""
+    """Writes batches to an open file."""
 
     rows: int
 
@@ -39,18 +39,18 @@ class BatchWriter(Protocol):
         """Write the rows of a batch."""
 
     def finish(self) -> None:
-        """End what was written."""
+        """Finish the file."""
 
 
 @dataclass(frozen=True)
 class Sink:
-    """What the formats differ in, for those who write them.
+    """The differences between the formats, for writers.
 
-    :ivar suffix: of files' names, before that of a compression.
-    :ivar check: refuses columns and settings before there is a task.
-    :ivar split: batches, each of the columns that a file of its own has: where they change, another
-        file begins.
-    :ivar open: what writes into an open file, given its job and task, and the columns.
+    :ivar suffix: suffix of file names, before that of the compression.
+    :ivar check: rejects invalid columns and settings, before any task runs.
+    :ivar split: divides batches so that each has the columns of its file: where the columns change,
+        a new file starts.
+    :ivar open: returns a writer for an open file, given a name of job and task, and the columns.
     """
 
     suffix: str
@@ -61,10 +61,12 @@ class Sink:
 
 @dataclass
 class Written(WriterCommitMessage):
-    """What a task has written.
+    """The commit message of a task.
 
-    :ivar names: of its files; none if it had no rows.
-    :ivar query: of a stream; likewise ``batch``.
+    :ivar names: names of its files; empty if it had no rows.
+    :ivar rows: number of rows.
+    :ivar query: id of the query, for a stream.
+    :ivar batch: number of the batch, for a stream.
     """
 
     names: Sequence[str]
@@ -76,7 +78,7 @@ class Written(WriterCommitMessage):
 def write_task(
     batches: Iterator[pa.RecordBatch], output: Output, sink: Sink, settings: WriteSettings
 ) -> tuple[list[str], int]:
-    """Write what a task is given.
+    """Write the rows of a task.
 
     :return: names of its files, and number of rows.
     :raises JellyError: with the file, and the row, counted from the task's first.
@@ -110,7 +112,7 @@ def write_task(
 
 
 class FolderWriter(Shipped, DataSourceArrowWriter):
-    """Writes a DataFrame; Spark makes one, and sends it to every task."""
+    """Writes a DataFrame; Spark creates one, and sends it to every task."""
 
     def __init__(
         self, path: str, schema: StructType, overwrite: bool, settings: WriteSettings, sink: Sink
@@ -132,9 +134,9 @@ class FolderWriter(Shipped, DataSourceArrowWriter):
 
 
 class FolderStreamWriter(Shipped, DataSourceStreamArrowWriter):
-    """Writes the batches of a stream; Spark makes one for each batch, and another to commit it.
+    """Writes the batches of a stream; Spark creates one for each batch, and another to commit it.
 
-    :raises OptionsError: each batch is to take the place of those before.
+    :raises OptionsError: the output mode is not append.
     """
 
     def __init__(
@@ -142,8 +144,8 @@ class FolderStreamWriter(Shipped, DataSourceStreamArrowWriter):
     ) -> None:
         if overwrite:
             raise OptionsError(
-                "a stream is written in output mode append: each batch adds files, and replaces "
-                "none"
+                "a stream of this format supports only output mode append: each batch adds files, "
+                "and replaces none"
             )
         sink.check(schema, settings)
         self._path = path
@@ -155,7 +157,10 @@ class FolderStreamWriter(Shipped, DataSourceStreamArrowWriter):
         assert context is not None
         query, batch = context.getLocalProperty(_QUERY), context.getLocalProperty(_BATCH)
         if not query or not batch:
-            raise OptionsError("Spark does not say which batch of which stream is written")
+            raise OptionsError(
+                "Spark did not set the ids of query and batch in this task; this needs Structured "
+                "Streaming's micro-batch mode"
+            )
         output = self._batch(query, int(batch)).output
         names, rows = write_task(iterator, output, self._sink, self._settings)
         return Written(names, rows, query, int(batch))
@@ -167,7 +172,7 @@ class FolderStreamWriter(Shipped, DataSourceStreamArrowWriter):
             self._batch(*output).publish(names)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
-        # What tasks have left that said nothing is thrown away when the batch comes again.
+        # Files of tasks that sent no message are removed when the batch is repeated.
         written = [message for message in messages if isinstance(message, Written)]
         for output in {(each.query, each.batch) for each in written}:
             self._batch(*output).discard()

@@ -1,9 +1,9 @@
-"""Sharded stores: many Oxigraph stores as one, with patches applied to all of them at once.
+"""Sharded stores: many Oxigraph stores that act as one, with patches applied to all of them.
 
-A root folder has the shards, each an Oxigraph store that is never changed, and a log of commits,
-each of which names a store for every shard. Applying patches makes new stores beside the old ones
-and then, in one step, a commit; see docs/sharded-store.md. Applying runs on Spark
-(:func:`apply_patches`, :func:`batch_sink`), reading does not need it (:class:`ShardedStore`).
+A root contains the shards, each an Oxigraph store that is never modified, and a log of commits,
+each of which names one store for every shard. Applying patches creates new stores beside the old
+ones and then, atomically, a commit; see docs/sharded-store.md. Applying requires Spark
+(:func:`apply_patches`, :func:`batch_sink`); reading does not (:class:`ShardedStore`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ try:
     import xxhash as _xxhash  # noqa: F401
 except ImportError as error:
     raise MissingExtraError(
-        f"sharded stores need a library ({error}): pip install 'jelly-plugins[spark]'"
+        f"sharded stores need a library ({error}): pip install 'jelly-plugins[spark]', or in a "
+        "checkout pip install '.[spark]'"
     ) from error
 
 from .apply import Applied
@@ -69,10 +70,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # These need Spark, the others do not.
+    # Only these need Spark.
     if name not in ("apply_patches", "batch_sink"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .. import _requirement  # noqa: F401  (first: it says what to install)
+    from .. import _requirement  # noqa: F401  (first: its error names the extra to install)
     from . import driver
 
     return getattr(driver, name)

@@ -1,6 +1,6 @@
-"""A batch of patches into a sharded store: staged, resolved, applied shard by shard, committed.
+"""Apply a batch of patches to a sharded store: stage, resolve, apply shard by shard, commit.
 
-What runs the shards' tasks is a function that it is given; Spark is one of those (``tasks``).
+The caller passes the function that runs the shards' tasks; ``tasks`` has the one for Spark.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...patch.columns import PatchColumnReader
 from ...patch.model import ID
 from ...patch.reader import AFTER_HEADERS
 from ...patch.replay.position import DIGEST, Position, Replayed
-from .commits import Batch, Commit, CommitLog, Place, Shard
+from .commits import Batch, Commit, CommitLog, RowPosition, Shard
 from .errors import CheckpointError, CommitConflictError, RootError
 from .layout import Root, ShardBy, check_layout, make_root
 from .resolve import Resolved, Stager, is_anonymous, resolve
@@ -30,47 +30,49 @@ from .restoring import first_undone
 from .settings import metadata_of, text, whole_number
 from .shard import ShardResult, ShardWork
 from .staging import STAGED_TOGETHER, Repeatable
-from .storage import AnyRoot, Attempt, Piece, storage_at
+from .storage import AnyRoot, Attempt, StagedExtent, storage_at
 
 
 class Staged(NamedTuple):
-    """A log that was staged, or is while its rows are read.
+    """A staged log; its rows may still be staged while they are read.
 
     :ivar rows: the log without its statements, see :meth:`.Stager.stage`.
-    :ivar first: where the first row stands in its file, if that is known; likewise ``last``.
-    :ivar checked: whether Oxigraph has seen the terms of the statements.
+    :ivar first: position of the first row in its file; None if unknown.
+    :ivar last: position of the last row in its file; None if unknown.
+    :ivar checked: whether Oxigraph has parsed the terms of the statements.
     """
 
     rows: Iterable[AnyOperation]
-    first: Place | None = None
-    last: Place | None = None
+    first: RowPosition | None = None
+    last: RowPosition | None = None
     checked: bool = False
 
 
-#: How often a batch begins again that another writer was faster than, unless it is told otherwise.
+#: How often a batch is retried after another writer has committed first, by default.
 DEFAULT_RETRIES: Final = 10
 
-#: The longest time before a batch begins again, the first time and ever, in seconds.
+#: Maximum pause before the first retry, and before any retry, in seconds.
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 
 #: Stages a log.
 Staging: TypeAlias = Callable[[Attempt, Root], Staged]
 
-#: Does the work of shards, and gives one result for each.
+#: Does the work of shards, and returns one result for each.
 Runner: TypeAlias = Callable[[Sequence[ShardWork]], Iterable[ShardResult]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """What a call of :func:`apply_patches` has done.
+    """The result of :func:`apply_patches`.
 
-    :ivar version: the version that the store is at now.
-    :ivar committed: whether this call has made it.
-    :ivar shards: number of shards that have changed.
-    :ivar replayed: patches, transactions and operations that were applied, skipped because they had
-        been before, or aborted; and the position that was reached in the log.
-    :ivar held_back: operations of a transaction that the log does not end; they were not applied.
+    :ivar version: the current version of the store.
+    :ivar committed: whether this call created it.
+    :ivar shards: number of changed shards.
+    :ivar replayed: numbers of patches, transactions and operations that were applied, skipped
+        because they had been applied before, or aborted; and the position reached in the log.
+    :ivar held_back: number of operations of an unfinished transaction at the end of the log; they
+        were not applied.
     """
 
     version: int
@@ -99,7 +101,7 @@ class Settings:
         if (self.application is None) is not (self.batch is None):
             raise ValueError("application and batch must be given together")
         if not isinstance(self.create, bool):
-            raise TypeError(f"create is {self.create!r}, not a bool")
+            raise TypeError(f"create must be a bool (got {self.create!r})")
         checked: dict[str, object] = {
             "retries": whole_number("retries", self.retries),
             "shards": check_layout(self.shards, self.shard_by),
@@ -115,14 +117,17 @@ class Settings:
 
 
 def apply_batch(stage: Staging, run: Runner, root: AnyRoot, settings: Settings) -> Applied:
-    """Apply a log, from where the store stands in it, as one version.
+    """Apply a log, starting at the store's position in it, as one version.
 
     :param stage: stages the log.
     :param run: does the work of shards.
-    :raises CommitConflictError: another writer was first, as often as may be; nothing was applied.
-    :raises CheckpointError: the batch comes from another streaming query than those before it, or
-        one of its number was applied, from another log.
-    :raises JellyError: the log cannot be read or applied; nothing was.
+    :param root: root of the store.
+    :param settings: how to apply the log.
+    :raises CommitConflictError: other writers committed first, in all attempts; nothing was
+        applied.
+    :raises CheckpointError: the batch is of another streaming query than earlier batches, or a
+        batch with its number was applied from another log.
+    :raises JellyError: the log cannot be read or applied; nothing was applied.
     """
     storage = storage_at(root)
     at_first = make_root(storage, settings.shards, settings.shard_by, create=settings.create)
@@ -147,7 +152,7 @@ def apply_batch(stage: Staging, run: Runner, root: AnyRoot, settings: Settings) 
             time.sleep(random.uniform(0, longest))
             conflicts += 1
     except OSError as error:
-        # In a bucket's case that is the cache.
+        # For a bucket, the file is in the cache.
         place = storage.name if error.filename is None else str(error.filename)
         message = f"cannot be written: {error.strerror or error}"
         raise RootError(message, source=place) from error
@@ -156,9 +161,9 @@ def apply_batch(stage: Staging, run: Runner, root: AnyRoot, settings: Settings) 
 
 
 class _Batch:
-    """A log that was staged, and is applied to whatever the head is.
+    """A staged log, which is applied to the current head.
 
-    :param layout: how it is staged.
+    :param layout: the layout that it is staged for.
     """
 
     def __init__(
@@ -172,13 +177,13 @@ class _Batch:
         self._staged: Final = staged._replace(rows=Repeatable(staged.rows))
 
     def fits(self, head: Commit) -> bool:
-        """Whether a version has as many shards as what was staged is spread over."""
+        """Return whether a version has the number of shards that the log is staged for."""
         return self._log.layout_of(head) == self._layout
 
     def apply(self, run: Runner) -> Applied:
-        """Apply it to the head, as it is now.
+        """Apply the log to the current head.
 
-        :raises CommitConflictError: another writer was first.
+        :raises CommitConflictError: another writer committed first.
         """
         log, settings = self._log, self._settings
         head = log.head()
@@ -192,14 +197,14 @@ class _Batch:
         resolved = self._resolve(head)
         if resolved.held_back and settings.application is not None:
             raise TruncatedError(
-                f"batch {settings.batch} of {settings.application} ends inside a transaction, and "
-                "what is held back of a batch is not sent again"
+                f"batch {settings.batch} of {settings.application} ends inside a transaction: "
+                "the rest of a batch is not sent again, so each batch must end with a transaction"
             )
         works = self._works(head, resolved)
         try:
             results = _check(log, works, run(works) if works else (), resolved)
         except (JellyError, OSError) as error:
-            # What it began with may have been removed, if it is not the head any more.
+            # If this is no longer the head, a vacuum may have removed the stores of its version.
             if log.head().version != head.version:
                 raise log.conflict(head.version + 1) from error
             raise
@@ -220,7 +225,7 @@ class _Batch:
         )
 
     def _resolve(self, head: Commit) -> Resolved:
-        """What of the log is to be applied to the head: nothing of one that is part of what was."""
+        """Select what to apply to the head: nothing, if the log is part of an applied one."""
         try:
             return self._resolved(head, head)
         except ChainError as error:
@@ -231,7 +236,7 @@ class _Batch:
             return done
 
     def _resolved(self, head: Commit, commit: Commit) -> Resolved:
-        """The log, resolved against a version."""
+        """Resolve the log against a version."""
         rows = self._continued(head)
         return resolve(
             rows,
@@ -243,9 +248,9 @@ class _Batch:
         )
 
     def _done_before(self, head: Commit) -> Resolved | None:
-        """What is to be done if a version before the head was where the log ends: nothing.
+        """Return an empty result if the log ends at the position of a version before the head.
 
-        :return: None if there was no such version.
+        :return: None if there is no such version.
         """
         tried = {head.positions}
         try:
@@ -269,19 +274,19 @@ class _Batch:
                         namespaces=head.namespaces,
                     )
         except JellyError:
-            # A damaged commit, or log, proves nothing.
+            # If a commit or the log is damaged, this cannot be determined.
             return None
         return None
 
     def _check_same_log(self, head: Commit) -> None:
-        """Reject a batch whose number was applied, but from another log.
+        """Check that a batch whose number was applied is of the same log.
 
         :raises CheckpointError: it is of a log with ids of which nothing was applied.
         """
         try:
             found = self._resolve(head).replayed
         except ChainError:
-            # It says what it follows, and the store is not there any more.
+            # The log names a predecessor, and the store is past that position.
             return
         settings, position = self._settings, found.position
         if position is None or not found.transactions or _unnamed(position, settings.log):
@@ -289,30 +294,33 @@ class _Batch:
         if all(each.log != position.log for each in head.positions):
             raise CheckpointError(
                 f"batch {settings.batch} of application {settings.application!r} was applied, but "
-                f"now it is of log {position.log}, of which nothing was: another program has the "
-                "same name, or has begun to number its batches again. Use another application "
-                "name: of a log with ids, what was applied is skipped"
+                f"this batch is of log {position.log}, of which nothing was applied: another "
+                "program uses the same application name, or has restarted its numbering. Use "
+                "another application name; patches with ids that were applied are skipped"
             )
 
     def _continued(self, head: Commit) -> Iterable[AnyOperation]:
-        """The rows of the log. Where a file of an application grows in the middle of a patch, they
-        begin with as many empty transactions as were applied of that patch before: by their number
-        it is known where the store is in it."""
+        """Return the rows of the log.
+
+        If the file of an application continues in the middle of a patch, the rows start with as
+        many empty transactions as were applied of that patch, so that transaction numbers match
+        the store's position.
+        """
         staged = self._staged
         before = head.applications.get(self._settings.application or "")
         if before is None or staged.first is None or not staged.first.continues(before.last):
             return staged.rows
         reached = next((each for each in head.positions if each.log == before.log), None)
-        return staged.rows if reached is None else _behind(reached, iter(staged.rows))
+        return staged.rows if reached is None else _after(reached, iter(staged.rows))
 
     def _works(self, head: Commit, resolved: Resolved) -> list[ShardWork]:
-        """What is to be done, for those shards that the log changes."""
+        """Return the work of the shards that the log changes."""
         assert head.shards is not None
-        staged: dict[int, list[tuple[Piece, tuple[tuple[int, int], ...]]]] = {}
+        staged: dict[int, list[tuple[StagedExtent, tuple[tuple[int, int], ...]]]] = {}
         for part, taken in resolved.taken.items():
             ranges = tuple(taken)
-            for number, piece in self._attempt.pieces(part).items():
-                staged.setdefault(number, []).append((piece, ranges))
+            for number, extent in self._attempt.extents(part).items():
+                staged.setdefault(number, []).append((extent, ranges))
         return [
             ShardWork(
                 storage=self._log.storage,
@@ -331,7 +339,7 @@ class _Batch:
     def _commit(
         self, head: Commit, resolved: Resolved, results: Sequence[ShardResult]
     ) -> Commit | None:
-        """The commit of the batch; None if there is nothing to be said."""
+        """Return the commit of the batch; None if nothing has changed."""
         assert head.shards is not None
         settings = self._settings
         shards = list(head.shards)
@@ -361,15 +369,15 @@ class _Batch:
             undone=undone,
             metadata=settings.metadata,
         )
-        said = ("version", "id", "operations", "restored", "metadata")
-        same = replace(commit, **{name: getattr(head, name) for name in said})
+        always_new = ("version", "id", "operations", "restored", "metadata")
+        same = replace(commit, **{name: getattr(head, name) for name in always_new})
         return None if same == head else commit
 
 
 def _check_undone(log: CommitLog, head: Commit, settings: Settings) -> None:
-    """Refuse a batch that would pass over others that a restore has undone.
+    """Check that a batch does not skip earlier batches that a restore has undone.
 
-    :raises CheckpointError: there are some before it, which were not applied again.
+    :raises CheckpointError: earlier batches were undone and not applied again.
     """
     if settings.application is None or settings.batch is None:
         return
@@ -379,16 +387,16 @@ def _check_undone(log: CommitLog, head: Commit, settings: Settings) -> None:
     if undone is None or settings.batch <= again:
         return
     if settings.batch <= undone:
-        # Numbers may have gaps: which there were, the versions say that were undone.
+        # Batch numbers may have gaps; the undone versions have the numbers that existed.
         first = first_undone(log, settings.application, again)
         if first is None or first >= settings.batch:
             return
         again = first
     raise CheckpointError(
         f"a restore has undone batches {again} to {undone} of application "
-        f"{settings.application!r}, and batch {settings.batch} would pass over them: give "
-        "these again first; or, as a stream does not, give another application name and "
-        "checkpoint: what was applied of a log with ids is passed over, and the rest is not"
+        f"{settings.application!r}, and batch {settings.batch} would skip them: apply them "
+        "again first. A stream does not repeat them: use another application name and "
+        "checkpoint; patches with ids that were applied are then skipped, and the rest is applied"
     )
 
 
@@ -400,24 +408,26 @@ def _is_repeated(head: Commit, settings: Settings) -> bool:
         return False
     if None not in (done.query, settings.query) and done.query != settings.query:
         raise CheckpointError(
-            f"the batches of application {settings.application!r} came from another streaming "
-            f"query so far, up to batch {done.number}: its checkpoint was lost, or another query "
-            "has the same name. Go on with its checkpoint, or use another application name: of a "
-            "log with ids, what was applied is skipped"
+            f"the batches of application {settings.application!r} up to batch {done.number} are of "
+            "another streaming query: its checkpoint was lost, or another query uses the same "
+            "name. Continue with the original checkpoint, or use another application name; "
+            "patches with ids that were applied are skipped"
         )
     return settings.batch <= done.number
 
 
 def _is_doubtful(head: Commit, settings: Settings) -> bool:
-    """Whether a batch whose number was applied may be another program's: no streaming query says
-    that it is the same, but the log's id may say that it is not."""
+    """Return whether a batch whose number was applied may be of another program.
+
+    That is so if no id of a streaming query identifies it, but the log's id may differ.
+    """
     done = head.applications[settings.application or ""]
     if None not in (done.query, settings.query) or done.log is None:
         return False
     return done.log != settings.log and not done.log.startswith(DIGEST)
 
 
-def _behind(reached: Position, rows: Iterator[AnyOperation]) -> Iterator[AnyOperation]:
+def _after(reached: Position, rows: Iterator[AnyOperation]) -> Iterator[AnyOperation]:
     same = False
     for row in rows:
         if row.kind is not OperationKind.HEADER:
@@ -433,19 +443,20 @@ def _behind(reached: Position, rows: Iterator[AnyOperation]) -> Iterator[AnyOper
 def _check(
     log: CommitLog, works: Sequence[ShardWork], found: Iterable[ShardResult], resolved: Resolved
 ) -> list[ShardResult]:
-    """The results, if there is one for each shard and they add up to all operations.
+    """Check that there is one result for each shard, and that they cover all operations.
 
-    :raises RootError: something is missing.
+    :return: the results of the shards that have changed.
+    :raises RootError: a result or an operation is missing.
     """
     results = sorted(found, key=lambda result: result.shard)
     if [result.shard for result in results] != [work.shard for work in works]:
-        message = "the tasks' results are not those of the shards"
+        message = "the results of the tasks do not match the shards"
         raise RootError(message, source=log.storage.name)
     operations = sum(result.operations for result in results)
     if operations != resolved.statements:
         raise RootError(
-            f"the tasks have applied {operations} operations of {resolved.statements}: staged "
-            "files did not reach them; is the root on a path that every executor sees?",
+            f"the tasks have applied {operations} of {resolved.statements} operations: they did "
+            "not read all staged files. The root must be on a path that every executor can read",
             source=log.storage.name,
         )
     return [result for result, work in zip(results, works, strict=True) if result.operations]
@@ -454,12 +465,14 @@ def _check(
 def _positions(
     head: Commit, resolved: Resolved, reached: Position, before: str | None, name: str | None
 ) -> tuple[Position, ...]:
-    """The positions after a batch of an application. Those of logs with ids stay for ever, so that
-    a log that is given again is known. For patches without ids it is the last batch that stands;
-    where logs of such were applied without an application, it stays as it was.
+    """Return the positions after a batch of an application.
 
-    :param before: the log that the last batch has reached a position in.
-    :param name: of the log, if the caller gives one.
+    Positions in logs with ids are kept forever, so that a repeated log is detected. For patches
+    without ids, the number of the last batch is used instead; positions that were reached in such
+    logs without an application are kept.
+
+    :param before: the log in which the last batch has reached a position.
+    :param name: the log's name, if the caller gives one.
     """
     passing = _unnamed(reached, name) and reached.patch.startswith(DIGEST)
     left = before if before and before.startswith(DIGEST) and before != reached.log else None
@@ -475,12 +488,12 @@ def _positions(
 
 
 def _unnamed(position: Position, name: str | None) -> bool:
-    """Whether a log has no id that it begins with."""
+    """Return whether a log does not start with an id."""
     return position.log == name or position.log.startswith(DIGEST)
 
 
 def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) -> Staging:
-    """Stage logs that are read here, one after the other, in memory that does not grow."""
+    """Stage logs that this process reads one after the other, in constant memory."""
 
     def stage(attempt: Attempt, layout: Root) -> Staged:
         return Staged(Stager(attempt, layout).stage(_batches(sources, limits)), checked=True)
@@ -489,13 +502,13 @@ def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) ->
 
 
 def _batches(sources: Sequence[Source], limits: Limits) -> Iterator[OperationColumns]:
-    """The operations of logs, one after the other.
+    """Read the operations of logs, one after the other.
 
-    The last one may be truncated: what of it is complete is given, once it is known to be a log.
+    The last log may be truncated: its complete part is returned, if it is recognised as a log.
 
-    :raises SourceError: one ends inside a patch, and another follows.
-    :raises TruncatedError: the last one ends before it is known to be a log; or, in text, after the
-        headers of a patch.
+    :raises SourceError: a log ends inside a patch, and another log follows.
+    :raises TruncatedError: the last log is too short to be recognised as a log or, in text, ends
+        after the headers of a patch.
     """
     for number, source in enumerate(sources):
         with PatchColumnReader(
@@ -513,6 +526,6 @@ def _batches(sources: Sequence[Source], limits: Limits) -> Iterator[OperationCol
                     raise SourceError(
                         f"{error.message}, and another log follows", source=batches.name
                     ) from error
-                # What is too short to be known as a log may be anything.
+                # Input that is too short to be recognised may not be a log.
                 if not batches.is_known or error.message == AFTER_HEADERS:
                     raise

@@ -1,18 +1,18 @@
-"""What a sharded store does not need any more, found and removed.
+"""Find and remove data that a sharded store no longer needs.
 
 Rules of this file:
-1. The head is never touched, nor anything that a version names which is kept. What versions name is
-   read by their numbers; a list that lacks some of what there is can only save what could go.
-2. Nothing goes that is younger than the grace period; what may be of an active attempt is left for
-   an hour at least. Ages are those since a file was put, by the storage's clock.
-3. First, old versions forget their stores: their commits are replaced by ones that name none, so
-   that what can be opened is whole. Their files stay, see ``commits``.
-4. Then the vacuum makes a version, which changes nothing. So whatever is active loses its race, as
-   against any other writer, and cannot name what is removed: a batch that takes longer than the
-   grace period, or a restore that has read an old version before that has forgotten its stores. If
-   another writer was faster, what its version names is kept.
-5. Last, stores are removed that no version names which is kept. Only the commit of the version that
-   a store was made for can be the first to name it, so that none can any more.
+1. The head, and everything that a kept version names, is never removed. Versions are read by
+   number; a listing that is incomplete can only prevent a removal.
+2. Nothing younger than the grace period is removed. Data that may belong to an active attempt is
+   kept for an hour at least. Ages count from when a file was put, by the storage's clock.
+3. First, old versions forget their stores: their commits are replaced by commits that name no
+   stores, so that every version that can be opened is complete. The files remain, see ``commits``.
+4. Then the vacuum commits a version without changes. A concurrent writer therefore loses the race
+   for that version, and cannot name stores that are removed. This concerns a batch that takes
+   longer than the grace period, or a restore that has read an old version before it forgot its
+   stores. If another writer commits first, the vacuum keeps what that version names.
+5. Last, stores are removed that no kept version names. A store is first named by the commit of the
+   version that it was made for, so no later commit can name it.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from .storage import LIST, STAGING, AnyRoot, Found, Storage
 
 DEFAULT_KEEP: Final = 10
 DEFAULT_GRACE: Final = timedelta(days=1)
-#: What may be of an active attempt is left so long, however short the grace period is.
+#: Minimum age of data that may belong to an active attempt, even with a shorter grace period.
 LEAST_GRACE: Final = timedelta(hours=1)
 
-#: What a vacuum looks at, with what is in it: stores, commits, and what may be left of attempts.
+#: What a vacuum considers, including contents: stores, commits, and remains of attempts.
 _STORE: Final = re.compile(r"shard=[0-9]+/v[0-9]+-[A-Za-z0-9]+")
 _COMMIT: Final = re.compile(r"_commits/([0-9]{12})\.json")
 _PASSING: Final = re.compile(
@@ -47,10 +47,10 @@ _PASSING: Final = re.compile(
 class Vacuumed:
     """What a vacuum has removed.
 
-    :ivar versions: numbers of versions that cannot be opened any more.
+    :ivar versions: numbers of versions that can no longer be opened.
     :ivar stores: folders of stores, relative to the root.
-    :ivar staged: folders and files that were on their way, relative to the root.
-    :ivar size: bytes that were freed, about: a file that stays elsewhere by a hard link frees none.
+    :ivar staged: folders and files of unfinished attempts, relative to the root.
+    :ivar size: approximate number of bytes freed; a file that has other hard links frees none.
     """
 
     versions: list[int]
@@ -70,15 +70,15 @@ def vacuum(
 ) -> Vacuumed:
     """See :meth:`.ShardedStore.vacuum`."""
     if keep < 1:
-        raise ValueError(f"keep is {keep}, not at least 1: the newest version is always kept")
+        raise ValueError(f"keep must be at least 1 (got {keep}): the newest version is always kept")
     if grace < timedelta():
-        raise ValueError("grace cannot be negative")
-    said = metadata_of(metadata)
+        raise ValueError(f"grace must not be negative (got {grace})")
+    metadata = metadata_of(metadata)
     log = open_log(root, storage_options)
     forgotten: list[int] = []
     head = log.head()
     while True:
-        # Whether there are newer ones than were listed.
+        # The listing may have missed newer versions.
         while (newer := log.get(head.version + 1)) is not None:
             head = newer
         plan = _Plan(log, head.version, keep, grace)
@@ -89,9 +89,9 @@ def vacuum(
             log.forget(version)
         try:
             if forgotten or plan.takes_what_is_named:
-                log.publish(log.read(head.version).next(operations=0, metadata=said))
+                log.publish(log.read(head.version).next(operations=0, metadata=metadata))
         except CommitConflictError:
-            # What was not needed may be named by now.
+            # The other writer's version may name what was unused before.
             continue
         log.storage.remove(each.name for found in plan.removed.values() for each in found)
         break
@@ -104,11 +104,11 @@ def vacuum(
 
 
 class _Contents:
-    """What there is in a root, listed once.
+    """The contents of a root, listed once.
 
-    :ivar stores: what is in each store; what is not named as one belongs to another program.
-    :ivar passing: likewise of attempts, of archives, and of temporary files.
-    :ivar commits: when commits were put, by their versions.
+    :ivar stores: the files of each store; folders with other names belong to other programs.
+    :ivar passing: the files of attempts, archives, and temporary files.
+    :ivar commits: time at which each version's commit was put.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -126,16 +126,16 @@ class _Contents:
 
 
 class _Plan:
-    """What a vacuum is to remove.
+    """What a vacuum removes.
 
-    :ivar forgotten: versions that are to be made unreadable, the newest first.
-    :ivar stores: for each store what is to be removed of it.
-    :ivar passing: likewise for what else is left.
+    :ivar forgotten: versions to make unreadable, the newest first.
+    :ivar stores: the files to remove, for each store.
+    :ivar passing: the other files to remove.
     """
 
     def __init__(self, log: CommitLog, newest: int, keep: int, grace: timedelta) -> None:
         storage = log.storage
-        # Listed first: what comes meanwhile is not in it.
+        # Listed first, so that data added later is not considered.
         contents = _Contents(storage)
         now = storage.clock()
         limit = now - grace.total_seconds()
@@ -146,7 +146,7 @@ class _Plan:
             name: found
             for name, found in contents.stores.items()
             if name not in named
-            # One of a version that does not exist may be an active attempt's.
+            # A store of a version that does not exist may belong to an active attempt.
             and _is_older(found, limit if made_for(name) <= newest else at_work)
         }
         needed = storage.needed(named.items()) if unused else set()
@@ -164,21 +164,21 @@ class _Plan:
 
     @property
     def takes_what_is_named(self) -> bool:
-        """Whether a version may have named some of it: stores, and archives of positions."""
+        """Whether a version may have named any of it: stores, and archives of positions."""
         return bool(self.stores) or any(name.startswith(FOLDER) for name in self.passing)
 
     @property
     def removed(self) -> dict[str, list[Found]]:
-        """All that is to be removed."""
+        """All files to remove."""
         return self.stores | self.passing
 
 
 def _versions(
     log: CommitLog, newest: int, put: Mapping[int, float], keep: int, limit: float
 ) -> tuple[list[Commit], list[int]]:
-    """The versions that are kept, and those to forget.
+    """Return the versions to keep, and the versions to forget.
 
-    :param put: when commits were put.
+    :param put: time at which each commit was put.
     """
     kept: list[Commit] = []
     forgotten: list[int] = []
@@ -187,9 +187,9 @@ def _versions(
         commit = log.get(version)
         if commit is None or commit.shards is None:
             continue
-        # One that has the stores of the one after it costs nothing: it stays, and is not counted.
+        # A version with the same stores as the next one takes no space: keep it, without counting.
         same = bool(kept) and commit.shards == kept[-1].shards
-        # A version was current until the one after it was put.
+        # A version was current until the next one was put.
         if not same and counted >= keep and put.get(version + 1, float("inf")) <= limit:
             forgotten.append(version)
         else:
@@ -199,16 +199,16 @@ def _versions(
 
 
 def _is_older(found: list[Found], limit: float) -> bool:
-    """Whether all of some files were put before a time."""
+    """Return whether all files were put before a time."""
     return max(each.changed for each in found) <= limit
 
 
 def unclaimed(log: CommitLog) -> list[str]:
-    """Finished stores of versions that do not exist, relative to the root.
+    """Return the finished stores of versions that do not exist, relative to the root.
 
-    An active attempt has made them, or one that was killed; or the commit was lost that named them.
+    They were made by an active or a killed attempt, or the commit that named them was lost.
     """
-    # In this order: what an attempt commits meanwhile is not among them.
+    # In this order, so that stores that an attempt commits meanwhile are not included.
     stores = _Contents(log.storage).stores
     newest = max(log.versions(), default=0)
     return [

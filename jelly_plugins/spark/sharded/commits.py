@@ -1,12 +1,12 @@
-"""The versions of a sharded store: a log of commits, each of which says what all shards are.
+"""The versions of a sharded store: a log of commits, each of which describes all shards.
 
 Rules of this file:
 1. A version exists if and only if its commit file does. Files are numbered without gaps from 1.
-2. A commit file appears whole, by put-if-absent, and its name is never free again: what loses the
-   race for a number, however late it comes, can tell.
-3. What a commit names is complete and on the disk before the commit is.
+2. A commit file is created atomically, by put-if-absent, and its name is never released: a writer
+   that loses the race for a number always detects it, however late it is.
+3. Everything that a commit names is complete and durable before the commit is written.
 
-Stores themselves are not touched here. No Spark, no Oxigraph.
+Does not modify stores. No Spark, no Oxigraph.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from . import documents
 from .documents import parse_json, seal
 from .errors import CommitConflictError, RootError
 from .layout import COMMITS, FORMAT, MAX_SHARDS, Root, ShardBy, made_for, make_root, open_root
-from .positions import FOLDER, Archive, packed, plain, position_of, unpacked
+from .positions import FOLDER, Archive, packed, position_of, to_fields, unpacked
 from .settings import Time, parse_time, whole_number
 from .storage import LIST, AnyRoot, storage_at
 
-#: How far a writer's clock may be from the storage's, and the head's time be in the future.
+#: Tolerated difference between a writer's clock and the storage's, and of the head's time to now.
 TOLERANCE: Final = timedelta(minutes=1)
 
 _NAME: Final = re.compile(r"([0-9]{12})\.json")
@@ -42,11 +42,11 @@ _STORE: Final = re.compile(r"shard=([0-9]+)/v[0-9]+-[A-Za-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """What one shard is in one version.
+    """One shard in one version.
 
-    :ivar store: folder of its store, relative to the root; None if nothing was ever in it.
-    :ivar quads: number of quads in it.
-    :ivar checksum: of the list of its store's files; None if it has none.
+    :ivar store: folder of its store, relative to the root; None if nothing was ever added.
+    :ivar quads: number of quads.
+    :ivar checksum: checksum of the list of its store's files; None without a store.
     """
 
     store: str | None = None
@@ -55,35 +55,35 @@ class Shard:
 
     @property
     def named(self) -> tuple[str, str] | None:
-        """Its store and checksum."""
+        """The store and its checksum."""
         return None if self.store is None or self.checksum is None else (self.store, self.checksum)
 
 
-class Place(NamedTuple):
-    """Where a row stands in a file of patches: number of its patch, and its own, from 0."""
+class RowPosition(NamedTuple):
+    """The position of a row in a patch file: number of its patch, and of the row, from 0."""
 
     patch: int
     order: int
 
-    def continues(self, before: Place | None) -> bool:
-        """Whether this may be a later row of the same patch."""
+    def continues(self, before: RowPosition | None) -> bool:
+        """Return whether this may be a later row of the same patch."""
         return before is not None and self.patch == before.patch and self.order > before.order
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The last batch of an application that was applied.
+    """The last applied batch of an application.
 
-    :ivar number: its number; none that is lower or equal is applied again.
-    :ivar log: the log that it has reached a position in, None if there was none.
-    :ivar last: where its last row stands; None if it came in no file of rows.
+    :ivar number: number of the batch; batches with this or a lower number are skipped.
+    :ivar log: log in which it reached a position; None if it reached none.
+    :ivar last: position of its last row; None if it was not read from a file of rows.
     :ivar query: id of the streaming query that numbers the batches, which its checkpoint keeps;
-        None if no query does, or if it is not known.
+        None without a query, or if it is unknown.
     """
 
     number: int
     log: str | None = None
-    last: Place | None = None
+    last: RowPosition | None = None
     query: str | None = None
 
 
@@ -91,20 +91,20 @@ class Batch:
 class Commit:
     """One version.
 
-    :ivar version: its number; 0 is the empty store that no commit has made.
-    :ivar id: a random name, by which a writer knows its own commit again.
-    :ivar timestamp: when it was made, UTC, in the format of RFC 3339: later than all before it.
-    :ivar shards: the shards in their order; None once :meth:`CommitLog.forget` took them away.
+    :ivar version: its number; 0 is the empty store before the first commit.
+    :ivar id: random id, with which a writer recognises its own commit.
+    :ivar timestamp: UTC time of the commit in the format of RFC 3339; later than those before it.
+    :ivar shards: the shards in order; None after :meth:`CommitLog.forget`.
     :ivar quads: number of quads in all shards.
-    :ivar positions: where the stores stand in the logs that were applied, all of them.
-    :ivar archives: files that have positions; those that a commit was read with, or follows.
-    :ivar applications: the last batch of each application that was applied.
-    :ivar namespaces: what the patches have bound, IRI by name, by the text of the graph's name.
-    :ivar operations: operations on statements that this commit has applied.
-    :ivar restored: the version whose content this one has, if it was made by a restore.
-    :ivar undone: the last batch of each application that has a batch which was applied, undone by a
-        restore, and not applied again: what has a higher number does not follow.
-    :ivar metadata: what its writer says of it.
+    :ivar positions: the store's positions in all logs that were applied.
+    :ivar archives: files with positions, as read with the commit or inherited from the one before.
+    :ivar applications: the last applied batch of each application.
+    :ivar namespaces: IRI by name that patches have bound, by text of the graph's name.
+    :ivar operations: number of operations on statements that this commit has applied.
+    :ivar restored: the version with the same content, if this commit is a restore.
+    :ivar undone: for each application with applied batches that a restore has undone and that were
+        not applied again, the last of them; batches with higher numbers are rejected.
+    :ivar metadata: the writer's description of the version.
     """
 
     version: int = 0
@@ -127,24 +127,24 @@ class Commit:
         return self.shards is not None
 
     def made(self) -> datetime:
-        """When it was made."""
+        """Return the time of the commit."""
         return datetime.fromisoformat(self.timestamp)
 
     def ahead(self) -> str | None:
-        """What is said of a version whose time is in the future, by the clock here."""
+        """Return a warning if the version's time is in the future, by the local clock."""
         if not self.timestamp or self.made() <= datetime.now(UTC) + TOLERANCE:
             return None
         minutes = int((self.made() - datetime.now(UTC)).total_seconds() // 60)
         return f"its time, {self.timestamp}, is {minutes:,} minutes in the future"
 
     def stores(self) -> dict[str, str]:
-        """The stores that it names, with the checksums of their lists."""
+        """Return the stores that the commit names, with the checksums of their lists of files."""
         return dict(each.named for each in self.shards or () if each.named is not None)
 
     def next(self, **changes: Any) -> Commit:
-        """The commit after this one, with the same content but for ``changes``.
+        """Return a commit for the next version, with the same content except for ``changes``.
 
-        Its time is that of this one, until it is published.
+        It has the time of this commit until it is published.
         """
         new: dict[str, Any] = {
             "version": self.version + 1,
@@ -158,10 +158,10 @@ class Commit:
 class CommitLog:
     """The commits of a root.
 
-    :param root: where it lies.
-    :param layout: how it is laid out.
+    :param root: the root.
+    :param layout: its layout.
 
-    :ivar storage: where the root lies.
+    :ivar storage: the storage of the root.
     """
 
     def __init__(self, root: AnyRoot, layout: Root) -> None:
@@ -169,38 +169,43 @@ class CommitLog:
         self._layout = layout
 
     def layout_of(self, commit: Commit) -> Root:
-        """How the root is laid out in one version, which can be opened: its number of shards."""
+        """Return the layout of a version that can be opened: with its number of shards."""
         assert commit.shards is not None
         return replace(self._layout, shards=len(commit.shards))
 
-    def check_shards(self, commit: Commit, asked: int | None) -> None:
-        """Refuse a number of shards that is not that of a version.
+    def check_shards(self, commit: Commit, shards: int | None) -> None:
+        """Check that a version has a number of shards.
 
-        :raises RootError: it is another one.
+        :raises RootError: it has another number.
         """
         there = self.layout_of(commit).shards
-        if asked not in (None, there):
-            raise RootError(f"there are {there} shards, not {asked}", source=self.storage.name)
+        if shards not in (None, there):
+            raise RootError(
+                f"the store has {there} shards (got shards={shards}): omit shards, or reshard",
+                source=self.storage.name,
+            )
 
     def versions(self) -> list[int]:
-        """The numbers of all versions, without 0, in order.
+        """Return the numbers of all versions except 0, in order.
 
-        :raises RootError: there are some, but they are not listed.
+        :raises RootError: there are versions, but they are not listed.
         """
         names = self.storage.names(COMMITS)
-        # Some lists, put together of pages, have a name twice.
+        # A listing in several pages may repeat a name.
         found = sorted({int(found[1]) for found in map(_NAME.fullmatch, names) if found})
-        # A proxy's page is a list of nothing to some clients, and nobody's quads are none.
+        # Some clients take a proxy's error page for an empty listing, which must not lose data.
         if not found and self.storage.exists(_name(1)):
             raise RootError(
-                f"there is a version 1, but {COMMITS} is listed as empty", source=self.storage.name
+                f"version 1 exists, but {COMMITS} is listed as empty: the storage's listing is "
+                "wrong",
+                source=self.storage.name,
             )
         return found
 
     def gaps(self) -> Iterator[tuple[int, int]]:
-        """The versions before the newest that have no commit file: first and last of each gap.
+        """Return the first and last version of each gap: versions without a commit file.
 
-        No writer leaves any: a file was removed. What other versions are is not changed by that.
+        Writers leave no gaps, so a file was removed. Other versions are not affected.
         """
         expected = 1
         for version in self.versions():
@@ -209,14 +214,14 @@ class CommitLog:
             expected = version + 1
 
     def head(self) -> Commit:
-        """The newest version."""
+        """Return the newest version."""
         versions = self.versions()
         return self.read(versions[-1] if versions else 0)
 
     def get(self, version: int) -> Commit | None:
-        """One version, without the positions that are in archives; None if there is none.
+        """Return a version, without the positions in archives; None if it does not exist.
 
-        Whether there is does not depend on what is listed.
+        Does not depend on listings.
 
         :raises RootError: its file is damaged.
         """
@@ -231,20 +236,20 @@ class CommitLog:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise RootError(f"not a commit: {error!r}", source=place) from error
         if commit.version != version:
-            raise RootError(f"this is the commit of version {commit.version}", source=place)
+            raise RootError(f"damaged: it has the commit of version {commit.version}", source=place)
         return commit
 
     def find(self, version: int | None = None, timestamp: Time | None = None) -> Commit:
-        """A version that can be opened; the newest, unless one is given.
+        """Return a version that can be opened, by default the newest.
 
         :param version: its number.
         :param timestamp: a time at which it was the newest.
-        :raises RootError: there is none, or it cannot be opened any more.
-        :raises TypeError, ValueError: the version is not a whole number, or the time none with a
-            time zone; or both are given.
+        :raises RootError: it does not exist, or can no longer be opened.
+        :raises TypeError, ValueError: the version is not a whole number, or the time is invalid or
+            has no time zone; or both are given.
         """
         if version is not None and timestamp is not None:
-            raise ValueError("a version is given by its number or by a time, not by both")
+            raise ValueError("give either version or timestamp, not both")
         if timestamp is not None:
             commit = self.at(parse_time(timestamp))
         elif version is not None:
@@ -257,14 +262,14 @@ class CommitLog:
         return commit
 
     def history(self) -> Iterator[Commit]:
-        """All versions, the newest first."""
+        """Return all versions, the newest first."""
         for version in reversed(self.versions()):
             yield self.read(version)
 
     def lineage(self) -> Iterator[Commit]:
-        """The versions that the newest has come from, the newest first.
+        """Return the newest version and its ancestors, the newest first.
 
-        What a restore has undone is not among them.
+        Versions that a restore has undone are not included.
 
         :raises RootError: a commit is damaged.
         """
@@ -276,26 +281,24 @@ class CommitLog:
                 below = version - 1 if commit.restored is None else commit.restored
 
     def at(self, timestamp: datetime) -> Commit:
-        """The version that was the newest at a time.
+        """Return the version that was the newest at a time.
 
-        :raises RootError: there was none yet.
+        :raises RootError: there was no version yet.
         """
         versions = self.versions()
         found = bisect_right(versions, timestamp, key=lambda version: self._read(version).made())
         if not found:
-            first = (
-                f"the first was made at {self._read(versions[0]).timestamp}"
-                if versions
-                else ("there is none")
-            )
+            first = "there are no versions"
+            if versions:
+                first = f"the first was made at {self._read(versions[0]).timestamp}"
             message = f"there was no version at {timestamp.isoformat()}: {first}"
             raise RootError(message, source=self.storage.name)
         return self.read(versions[found - 1])
 
     def read(self, version: int) -> Commit:
-        """One version.
+        """Return a version.
 
-        :raises RootError: there is none of this number, or its file is damaged.
+        :raises RootError: it does not exist, or its file is damaged.
         """
         if version == 0:
             return Commit(shards=(Shard(),) * self._layout.shards)
@@ -306,41 +309,41 @@ class CommitLog:
         return replace(commit, positions=positions)
 
     def _read(self, version: int) -> Commit:
-        """One version, without the positions that are in archives."""
+        """Return a version, without the positions in archives."""
         commit = self.get(version)
         if commit is None:
             raise self._absent(version)
         return commit
 
     def _absent(self, version: int) -> RootError:
-        """The error of a version whose commit is not found."""
+        """Return the error for a version without a commit."""
         message = f"there is no version {version}"
-        # Where the others cannot be listed, nothing more is known.
+        # If versions cannot be listed, no more is known.
         with suppress(RootError):
             versions = self.versions()
             if version in versions:
                 message = (
-                    f"version {version} is listed, but {_name(version)} is said not to be there: "
-                    "it was removed just now, or one of the two answers is wrong"
+                    f"version {version} is listed, but {_name(version)} was not found: it was "
+                    "removed just now, or one of the storage's answers is wrong"
                 )
             elif versions and version < versions[-1]:
-                message += f": its commit is lost, as there is a version {versions[-1]}"
+                message += f": its commit was lost, as version {versions[-1]} exists"
         return RootError(message, source=self.storage.name)
 
     def publish(self, commit: Commit) -> Commit:
-        """Make a commit the head, with the time that it is now.
+        """Make a commit the head, with the current time.
 
-        Clocks of writers may be wrong: where the one here differs from the storage's, which all of
-        them have in common, that counts. In any case versions have times in their order.
+        Writers' clocks may be wrong: if the local clock differs from the storage's, which all
+        writers share, the storage's is used. Times of versions always increase.
 
         :return: the commit.
-        :raises CommitConflictError: there is one of its number already.
-        :raises RootError: a store that it names is not there.
+        :raises CommitConflictError: a commit with its number exists.
+        :raises RootError: a store that it names does not exist.
         :raises LimitError: it is too long to be read again.
         """
-        here = datetime.now(UTC)
-        there = datetime.fromtimestamp(self.storage.clock(), UTC)
-        made = here if abs(here - there) < TOLERANCE else there
+        local = datetime.now(UTC)
+        shared = datetime.fromtimestamp(self.storage.clock(), UTC)
+        made = local if abs(local - shared) < TOLERANCE else shared
         if commit.timestamp:
             made = max(made, commit.made() + timedelta(milliseconds=1))
         commit = replace(commit, timestamp=made.isoformat(timespec="milliseconds"))
@@ -348,15 +351,15 @@ class CommitLog:
         return commit
 
     def put(self, commit: Commit) -> None:
-        """Put a commit as it is, see :meth:`publish`."""
+        """Put a commit without changing its time, see :meth:`publish`."""
         data, archives = self._written(commit)
         name = _name(commit.version)
-        # Those of earlier versions are kept by what named them first.
+        # Stores of earlier versions are protected by the commits that first named them.
         new = [store for store in commit.stores() if made_for(store) == commit.version]
-        gone = self.storage.missing(f"{store}/{LIST}" for store in new)
-        # Of what has lost the race, anything may be gone.
-        if gone is not None and not self.storage.exists(name):
-            raise RootError(f"{gone} is not there any more", source=self.storage.name)
+        missing = self.storage.missing(f"{store}/{LIST}" for store in new)
+        # If this writer has lost the race, its stores may have been removed.
+        if missing is not None and not self.storage.exists(name):
+            raise RootError(f"{missing} no longer exists", source=self.storage.name)
         for archive, content in archives.items():
             self.storage.put_if_absent(archive, content)
         if not self.storage.put_if_absent(name, data):
@@ -364,36 +367,37 @@ class CommitLog:
             raise self.conflict(commit.version)
 
     def conflict(self, version: int) -> CommitConflictError:
-        """The error of a writer whose version another one has made."""
+        """Return the error for a writer whose version another writer has made."""
         return CommitConflictError(
             f"another writer has committed version {version} first; nothing of this batch was "
-            "applied, and the same call may be made again",
+            "applied: call again to retry",
             version=version,
             source=self.storage.name,
         )
 
     def _written(self, commit: Commit) -> tuple[bytes, dict[str, bytes]]:
-        """The bytes of a commit, and those of files that it names and that are not there yet."""
-        lively = frozenset(
+        """Return the bytes of a commit, and of new files that it names."""
+        changing = frozenset(
             each.log for each in commit.applications.values() if each.log is not None
         )
-        inline, archives, new = packed(self.storage, commit.positions, commit.archives, lively)
+        inline, archives, new = packed(self.storage, commit.positions, commit.archives, changing)
         data = _bytes(replace(commit, positions=inline, archives=archives))
         for each in (data, *new.values()):
             excess = documents.excess_of(each)
             if excess is not None:
                 raise LimitError(
-                    f"the commit of version {commit.version} would be {excess}, which cannot be "
-                    "read: it has too many or too long names of logs, applications and namespaces",
+                    f"the commit of version {commit.version} would be {excess}, which is more than "
+                    "a reader accepts: it has too many or too long names of logs, applications and "
+                    "namespaces",
                     source=self.storage.name,
                 )
         return data, {f"{FOLDER}/{name}": each for name, each in new.items()}
 
     def forget(self, version: int) -> None:
-        """Take the names of its stores out of a commit, so that they may be removed.
+        """Remove the names of its stores, and of archives of positions, from a commit.
 
-        Those of archives of positions too. The file stays: as long as its name is taken, no late
-        writer can make this version again.
+        The stores may then be removed. The commit file remains: while its name is taken, no late
+        writer can create this version again.
         """
         commit = self._read(version)
         if commit.shards is not None:
@@ -402,10 +406,10 @@ class CommitLog:
 
 
 def open_log(root: AnyRoot, options: Mapping[str, Any] | None = None) -> CommitLog:
-    """The commits of a root that is there.
+    """Open the commits of an existing root.
 
     :param options: settings and credentials of a bucket.
-    :raises RootError: there is none.
+    :raises RootError: it does not exist.
     """
     storage = storage_at(root, options)
     return CommitLog(storage, open_root(storage))
@@ -418,7 +422,7 @@ def make_log(
     *,
     create: bool = True,
 ) -> CommitLog:
-    """The commits of a root, which is made if it is not there, see :func:`.make_root`.
+    """Open the commits of a root, and create the root if it does not exist; see :func:`.make_root`.
 
     :raises RootError: the newest version has another number of shards.
     """
@@ -433,19 +437,19 @@ def _name(version: int) -> str:
 
 
 def _bytes(commit: Commit) -> bytes:
-    positions = [plain(each) for each in commit.positions]
+    positions = [to_fields(each) for each in commit.positions]
     return seal(
         {"format": FORMAT} | asdict(replace(commit, positions=())) | {"positions": positions}
     )
 
 
 def _commit(found: dict[str, Any]) -> Commit:
-    """A commit from JSON.
+    """Parse a commit.
 
-    :raises KeyError, TypeError, ValueError, AttributeError: it is none.
+    :raises KeyError, TypeError, ValueError, AttributeError: it is not a commit.
     """
     if found["format"] != FORMAT or "checksum" not in found:
-        raise ValueError(f"format {found['format']!r}, or without its checksum")
+        raise ValueError(f"format {found['format']!r} is unknown, or the checksum is missing")
     shards, restored = found["shards"], found["restored"]
     made = datetime.fromisoformat(found["timestamp"])
     if made.utcoffset() is None:
@@ -468,7 +472,7 @@ def _commit(found: dict[str, Any]) -> Commit:
     if commit.shards == () or len(commit.shards or ()) > MAX_SHARDS:
         raise ValueError(f"{len(shards)} shards")
     if commit.restored is not None and commit.restored >= commit.version:
-        raise ValueError(f"version {commit.restored} is restored")
+        raise ValueError(f"it restores version {commit.restored}, which is not an earlier one")
     return commit
 
 
@@ -476,10 +480,10 @@ def _shard(number: int, found: dict[str, Any]) -> Shard:
     store, checksum = found["store"], found["checksum"]
     if store is None:
         return Shard(quads=_natural(found["quads"]))
-    # Nothing outside of the root, nor another shard's, is to be opened because a file says so.
+    # A damaged file must not open a path outside of the root, or another shard's store.
     match = _STORE.fullmatch(store)
     if match is None or int(match[1]) != number:
-        raise ValueError(f"the store of shard {number} is {store!r}")
+        raise ValueError(f"{store!r} is not a store of shard {number}")
     return Shard(store, _natural(found["quads"]), _text(checksum))
 
 
@@ -488,7 +492,7 @@ def _batch(found: dict[str, Any]) -> Batch:
     return Batch(
         _natural(found["number"]),
         None if log is None else _text(log),
-        None if last is None else Place(*map(_natural, last)),
+        None if last is None else RowPosition(*map(_natural, last)),
         None if query is None else _text(query),
     )
 
@@ -496,7 +500,7 @@ def _batch(found: dict[str, Any]) -> Batch:
 def _archive(found: dict[str, Any]) -> Archive:
     file = _text(found["file"])
     if _ARCHIVE.fullmatch(file) is None:
-        raise ValueError(f"an archive is {file!r}")
+        raise ValueError(f"{file!r} is not the name of an archive")
     return Archive(file, _natural(found["positions"]), _text(found["checksum"]))
 
 

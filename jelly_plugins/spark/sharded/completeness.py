@@ -1,10 +1,9 @@
-"""Whether rows are whole logs, in the order in which they were read.
+"""Check that rows are whole logs, in the order in which they were read.
 
-The first row that the reader gives of a file is marked, and so is the last one, with the number of
-rows up to it; the first one has the number of the file as well, and how many were read together
-(see ``marks``). Rows that were shuffled, filtered, cut off or doubled have marks missing
-or in the wrong place, a number that is not theirs, or an order that does not grow. Knows nothing of
-Spark.
+The reader marks the first and the last row of each file (see ``marks``). The mark of the first row
+has the number of the file, and of files that were read together; the mark of the last row has the
+number of rows up to it. If rows were shuffled, filtered, truncated or duplicated, a mark is missing
+or in the wrong row, a number is wrong, or the order does not increase. Does not import Spark.
 """
 
 from __future__ import annotations
@@ -21,28 +20,28 @@ from ..ordering import natural
 from .errors import IncompleteLogError
 
 _AS_READ: Final = (
-    "a DataFrame of patches has to be applied as it was read: not filtered, cut or shuffled, "
-    "unless it is sorted by source and order again"
+    "apply a DataFrame of patches as it was read: do not filter, truncate or shuffle it, or sort "
+    "it by source and order again"
 )
 _NO_ROWS: Final = (
-    "the DataFrame has no rows: they were filtered away, or there was no file, which isEmpty() "
-    f"tells of a DataFrame as it was read; {_AS_READ}"
+    "the DataFrame has no rows: they were filtered out, or there was no file (isEmpty() on the "
+    f"unchanged DataFrame shows which); {_AS_READ}"
 )
-#: Stands for the place of a row that has none.
+#: The order of a row that has none.
 _NO_PLACE: Final = -1
 
-_BETWEEN: Final = f"a file begins or ends between others of its rows; {_AS_READ}"
+_BETWEEN: Final = f"the first or last row of a file is between its other rows; {_AS_READ}"
 
 
 class Segment(NamedTuple):
-    """Rows of one file that stand together.
+    """Consecutive rows of one file.
 
-    :ivar file: stands for the file's name.
-    :ivar begin: what the mark of its first row says; None if the file began before.
+    :ivar file: a number for the file's name.
+    :ivar begin: the mark of its first row; None if the file starts in an earlier segment.
     :ivar size: number of rows.
-    :ivar first: place of the first row in the file; likewise ``last``.
-    :ivar rows: what the mark of its last row says: rows of the file up to it; None if the file goes
-        on.
+    :ivar first: order of the first row.
+    :ivar last: order of the last row.
+    :ivar rows: the mark of its last row: rows of the file up to it; None if the file continues.
     """
 
     file: int
@@ -54,7 +53,7 @@ class Segment(NamedTuple):
 
     @classmethod
     def of(cls, plain: list[Any]) -> Segment:
-        """The segment from JSON."""
+        """Restore a segment from JSON."""
         file, begin, *rest = plain
         return cls(file, None if begin is None else Begin(*begin), *rest)
 
@@ -66,18 +65,19 @@ class Segments:
         self._all: list[Segment] = []
 
     def add(self, files: pa.Array, orders: pa.Array, marks: pa.Array) -> None:
-        """Take the rows of a batch.
+        """Add the rows of a batch.
 
-        :param files: numbers, one for each file.
-        :param orders: places in the files; null for a row that is nothing but a mark.
-        :raises IncompleteLogError: they are not whole, or not in order.
+        :param files: a number for each row's file.
+        :param orders: orders of the rows in the files; null for a row that has only a mark.
+        :param marks: the column ``mark``.
+        :raises IncompleteLogError: rows are missing, or not in order.
         """
         if not len(files):
             return
         files, orders = files.to_numpy(), pc.fill_null(orders, _NO_PLACE).to_numpy()
         differs = files[1:] != files[:-1]
         if not bool(np.all(differs | (orders[1:] > orders[:-1]))):
-            raise IncompleteLogError(f"rows of a file are not in its order; {_AS_READ}")
+            raise IncompleteLogError(f"the rows of a file are not in order; {_AS_READ}")
         starts = [0, *(np.flatnonzero(differs) + 1).tolist()]
         marked = np.flatnonzero(marks.is_valid().to_numpy(zero_copy_only=False)).tolist()
         found = {row: read_mark(marks[row].as_py()) for row in marked}
@@ -101,7 +101,7 @@ class Segments:
             self._all[-1] = joined
             return
         if self._all:
-            # Where a partition begins or ends, its neighbours are not known yet.
+            # The neighbours of the first and the last segment of a partition are unknown here.
             _check_end(self._all[-1])
             _check_begin(new)
         self._all.append(new)
@@ -111,17 +111,17 @@ class Segments:
 
 
 def _joined(before: Segment, after: Segment) -> Segment | None:
-    """Two segments as one, if the second goes on where the first does not end."""
+    """Join two segments if the second continues the first; return None otherwise."""
     if before.file != after.file or before.rows is not None or after.begin is not None:
         return None
     if after.first <= before.last:
-        raise IncompleteLogError(f"rows of a file are not in its order; {_AS_READ}")
+        raise IncompleteLogError(f"the rows of a file are not in order; {_AS_READ}")
     return before._replace(size=before.size + after.size, last=after.last, rows=after.rows)
 
 
 def _check_begin(segment: Segment) -> None:
     if segment.begin is None:
-        raise IncompleteLogError(f"a file lacks its first row; {_AS_READ}")
+        raise IncompleteLogError(f"the first row of a file is missing; {_AS_READ}")
 
 
 def _check_end(segment: Segment) -> None:
@@ -131,11 +131,11 @@ def _check_end(segment: Segment) -> None:
 
 
 def check_complete(segments: Iterable[Segment], *, continues: bool) -> None:
-    """Refuse rows that are not whole files in the order in which they were read.
+    """Check that rows are whole files in the order in which they were read.
 
     :param segments: of all partitions, in order.
-    :param continues: whether files may begin where an earlier batch has ended.
-    :raises IncompleteLogError: they are not, or there are none at all.
+    :param continues: whether files may start where an earlier batch ended.
+    :raises IncompleteLogError: they are not, or there are no rows.
     """
     files: list[Segment] = []
     for segment in segments:
@@ -153,25 +153,25 @@ def check_complete(segments: Iterable[Segment], *, continues: bool) -> None:
         _check_end(each)
         if each.rows != begin.before + each.size:
             raise IncompleteLogError(
-                f"{each.size} of its {(each.rows or 0) - begin.before} rows are there; {_AS_READ}",
+                f"it has {each.size} of {(each.rows or 0) - begin.before} rows; {_AS_READ}",
                 source=begin.source,
             )
         if begin.before and not continues:
             raise IncompleteLogError(
-                f"its first {begin.before} rows are missing: they came with an earlier batch of a "
+                f"its first {begin.before} rows are missing: they were in an earlier batch of a "
                 "stream",
                 source=begin.source,
             )
         if begin.lenient:
             raise IncompleteLogError(
-                "it was read in mode PERMISSIVE, which leaves out what is corrupt: patches are "
-                "applied in mode FAILFAST only",
+                "it was read in mode PERMISSIVE, which skips corrupt data: read patches in mode "
+                "FAILFAST to apply them",
                 source=begin.source,
             )
         before = files[number - 1].begin if number else None
         if before is not None and (before.files != begin.files or begin.number <= before.number):
             raise IncompleteLogError(
-                "it stands behind a file that was read after it, or in another DataFrame: give all "
+                "it comes after a file that was read later, or in another DataFrame: pass all "
                 "files to one load(), or apply them one after the other",
                 source=begin.source,
             )
@@ -182,8 +182,8 @@ def check_complete(segments: Iterable[Segment], *, continues: bool) -> None:
             )
         if not continues and natural(begin.source) == names:
             raise IncompleteLogError(
-                "its name does not say whether it comes before or after the previous file: they "
-                "differ in zeros only",
+                "its name does not determine whether it comes before or after the previous file: "
+                "they differ only in leading zeros; rename one of them",
                 source=begin.source,
             )
         names = natural(begin.source)
@@ -191,13 +191,13 @@ def check_complete(segments: Iterable[Segment], *, continues: bool) -> None:
     assert last is not None
     if len(files) < last.files:
         raise IncompleteLogError(
-            f"{_missing(len(files), last.files - 1, last.files)} behind it; {_AS_READ}",
+            f"{_missing(len(files), last.files - 1, last.files)} after it; {_AS_READ}",
             source=last.source,
         )
 
 
 def _missing(first: int, last: int, files: int) -> str:
-    """What is said of files that lack, by their numbers from 0."""
+    """Return the message for missing files, by their numbers from 0."""
     if first == last:
         return f"file {first + 1} of {files} is missing"
     return f"files {first + 1} to {last + 1} of {files} are missing"

@@ -1,7 +1,7 @@
-"""Sharded stores from one place to another: folders and buckets, a version or all of them.
+"""Copy sharded stores between folders and buckets, one version or all of them.
 
-Files are copied as they are, and compared with the checksums that they were written with. What
-versions share in the one place they share in the other.
+Files are copied unchanged, and verified with their checksums. Files that versions share in the
+source are shared in the target.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .store import ShardedStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied:
-    """What was copied.
+    """The result of a copy.
 
-    :ivar version: the newest version of the copy; 0 if there was none to copy.
-    :ivar versions: how many it has.
+    :ivar version: the newest version of the copy; 0 if the source has none.
+    :ivar versions: its number of versions.
     :ivar stores: number of stores of shards.
-    :ivar size: bytes of their files, those that are shared counted once; without those that an
+    :ivar size: bytes of their files, with shared files counted once, and without files that an
         earlier call has copied.
     """
 
@@ -45,33 +45,33 @@ def copy_store(
     source_options: Mapping[str, Any] | None = None,
     target_options: Mapping[str, Any] | None = None,
 ) -> Copied:
-    """Copy a sharded store to a place where there is none, and verify the copy.
+    """Copy a sharded store to a root that does not exist yet, and verify the copy.
 
-    A copy that failed is completed by the same call: what of it is there already stays. So a later
-    copy of the whole history brings the versions that were made since.
+    If a copy fails, the same call completes it: files that were copied are kept. Therefore, copying
+    the whole history again adds the versions that were made since.
 
-    Its positions in logs, and the batches that were applied, go with it: what was applied to the
-    one is passed over by the other.
+    The store's positions in logs, and its applied batches, are copied too: what was applied to the
+    source is skipped by the copy.
 
-    :param target: a folder or the URL of one in a bucket, without a version of a store that is not
-        this one's.
+    :param source: root of the store.
+    :param target: a folder, or the URL of one in a bucket, which has no versions of another store.
     :param version: the version to copy, by default the newest; it becomes version 1.
-    :param history: copy all versions instead, with their numbers; of those that were vacuumed, that
-        they have been.
-    :param source_options: settings and credentials of a bucket that is copied from, see
-        docs/sharded-store.md; likewise ``target_options``.
-    :raises RootError: there is no store, or no such version, to copy; or there is another one
-        already in the target; or something is damaged.
-    :raises TypeError, ValueError: ``version`` is no whole number, or ``history`` is asked for too.
+    :param history: copy all versions instead, with their numbers; vacuumed versions stay vacuumed.
+    :param source_options: settings and credentials of the source's bucket, see
+        docs/sharded-store.md.
+    :param target_options: settings and credentials of the target's bucket.
+    :raises RootError: the store or the version does not exist; or the target has another store; or
+        a file is damaged.
+    :raises TypeError, ValueError: ``version`` is not a whole number, or ``history`` is given too.
     """
     if history and version is not None:
-        raise ValueError("copy either one version or the whole history")
+        raise ValueError("give either version or history, not both")
     copying = _Copying(storage_at(source, source_options), storage_at(target, target_options))
     return copying.history() if history else copying.version(version)
 
 
 class _Copying:
-    """A copy that is being made."""
+    """A running copy."""
 
     def __init__(self, source: Storage, target: Storage) -> None:
         layout = open_root(source)
@@ -79,7 +79,7 @@ class _Copying:
         self._target = target
         self._from = CommitLog(source, layout)
         self._layout = layout
-        #: What stores have become, by their names.
+        #: Copies of stores, by the names of the originals.
         self._made: dict[str, Shard] = {}
         self._size = 0
 
@@ -93,14 +93,14 @@ class _Copying:
         return self._all(self._layout, self._from.versions(), self._from.read)
 
     def _all(self, layout: Root, versions: Sequence[int], read: Callable[[int], Commit]) -> Copied:
-        """Copy versions, but for those that are there, and verify the copy.
+        """Copy versions that the target does not have, and verify the copy.
 
         :param versions: their numbers.
-        :param read: gives one of them, with the number that its copy has.
+        :param read: returns a version of the source, with the number that its copy has.
         """
         log = CommitLog(self._target, make_root(self._target, layout.shards, layout.shard_by))
         if open_root(self._target).shards != layout.shards:
-            message = f"there is a root here already, and it does not have {layout.shards} shards"
+            message = f"the target exists, but not with {layout.shards} shards: choose another one"
             raise RootError(message, source=self._target.name)
         there = log.versions()
         before: Commit | None = None
@@ -112,7 +112,7 @@ class _Copying:
             before = self._copy(log, read(version), before)
         problems = ShardedStore(self._target).verify()
         if problems:
-            message = f"the copy did not pass verification: {problems[0]}"
+            message = f"the copy failed verification: {problems[0]}"
             raise RootError(message, source=self._target.name)
         return Copied(
             version=max(versions, default=0),
@@ -122,14 +122,14 @@ class _Copying:
         )
 
     def _taken(self) -> RootError:
-        message = "there is a sharded store here already, with other versions than those to copy"
+        message = "the target has a sharded store with other versions: choose an empty target"
         return RootError(message, source=self._target.name)
 
     def _known(self, commit: Commit, copy: Commit) -> Commit:
-        """Remember what an earlier call has copied.
+        """Record the stores that an earlier call has copied.
 
-        :param copy: the version of the target that has the commit's number.
-        :raises RootError: it is no copy of it.
+        :param copy: the target's version with the commit's number.
+        :raises RootError: it is not a copy of the commit.
         """
         if copy.id != commit.id:
             raise self._taken()
@@ -141,8 +141,8 @@ class _Copying:
     def _copy(self, log: CommitLog, commit: Commit, before: Commit | None) -> Commit:
         """Copy one version.
 
-        :param log: of the copy.
-        :param before: the copy of the one before.
+        :param log: commits of the copy.
+        :param before: the copy of the previous version.
         """
         shards = commit.shards
         if shards is not None:
@@ -167,7 +167,7 @@ class _Copying:
         return self._made[shard.store]
 
     def _store(self, store: tuple[str, str], name: str, base: tuple[str, str] | None) -> str:
-        """Copy a store; give the checksum of the list of its files."""
+        """Copy a store, and return the checksum of the list of its files."""
         wanted = self._source.files(*store)
         there = {} if base is None else _contents(self._target.files(*base))
         with self._source.open(*store) as opened, self._target.make(name, base) as making:
@@ -192,5 +192,5 @@ class _Copying:
 
 
 def _contents(files: Mapping[str, File]) -> dict[str, tuple[int, str]]:
-    """Size and checksum of files, wherever they are."""
+    """Return the size and checksum of files, independent of their location."""
     return {name: (file.size, file.checksum) for name, file in files.items()}

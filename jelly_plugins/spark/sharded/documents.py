@@ -1,6 +1,6 @@
-"""Documents of a root, which are JSON objects: as bytes that can tell whether they are damaged.
+"""Documents of a root: JSON objects whose bytes reveal damage.
 
-Says nothing about where they lie (``storage``), nor what is in them.
+Does not depend on where they are stored (``storage``), nor on their contents.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import xxhash
 
 from .errors import RootError
 
-#: Bytes of a document that are believed to be one.
+#: Maximum bytes of a document.
 MAX_JSON: Final = 64 << 20
-#: Values in it that are believed, as the commas tell: each takes some hundred bytes of memory.
+#: Maximum values in it, estimated by commas: each takes some hundred bytes of memory.
 MAX_VALUES: Final = 4 << 20
 
-#: The end of a sealed JSON object, and bytes that it does not reach beyond.
+#: The end of a sealed JSON object, and the maximum number of bytes that it takes.
 _SEAL: Final = re.compile(rb',\n "checksum": "[0-9a-f]{32}"\n}\n\Z')
 _SEAL_BYTES: Final = 64
 
 
 def parse_json(data: bytes, source: str) -> dict[str, Any]:
-    """A JSON object from the bytes of a file.
+    """Parse a file as a JSON object.
 
-    :param source: what errors call the file.
-    :raises RootError: it is none, or another one than it was sealed as.
+    :param source: name of the file in errors.
+    :raises RootError: it is not a JSON object, or its checksum does not match.
     """
     excess = excess_of(data)
     if excess is not None:
@@ -46,7 +46,7 @@ def parse_json(data: bytes, source: str) -> dict[str, Any]:
 
 
 def excess_of(data: bytes) -> str | None:
-    """Why a document is not read, if it has more than one is believed to have."""
+    """Return why a document is rejected, if it exceeds a limit."""
     if len(data) > MAX_JSON:
         return f"longer than {MAX_JSON} bytes"
     if data.count(b",") > MAX_VALUES:
@@ -55,24 +55,24 @@ def excess_of(data: bytes) -> str | None:
 
 
 def to_json(value: dict[str, Any]) -> bytes:
-    """A JSON object as the bytes of a file."""
+    """Format a JSON object as bytes."""
     return json.dumps(value, ensure_ascii=False, indent=1).encode() + b"\n"
 
 
 def seal(value: dict[str, Any]) -> bytes:
-    """A JSON object as the bytes of a file that can tell whether they are damaged.
+    """Format a JSON object as bytes with a checksum, which reveals damage.
 
-    The last field is ``checksum``, of all bytes before the comma that it follows.
+    The last field is ``checksum``, of all bytes before the preceding comma.
     """
     body = to_json(value).removesuffix(b"\n}\n")
     return body + f',\n "checksum": "{checksum_of(body)}"\n}}\n'.encode()
 
 
 def checksum_in(sealed: bytes) -> str:
-    """The checksum at the end of what was sealed."""
+    """Return the checksum at the end of a sealed document."""
     return sealed[-36:-4].decode()
 
 
 def checksum_of(data: bytes) -> str:
-    """XXH3 in 128 bits, in hexadecimal: against accidents, not against forgery."""
+    """Return XXH3 in 128 bits, in hexadecimal; detects accidents, not forgery."""
     return xxhash.xxh3_128_hexdigest(data)

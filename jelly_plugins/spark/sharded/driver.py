@@ -1,4 +1,4 @@
-"""Patch logs into sharded stores with Spark: in one call, or batch by batch of a stream."""
+"""Apply patch logs to sharded stores with Spark: in one call, or batch by batch of a stream."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .settings import text
 from .storage import AnyRoot, Storage, storage_at
 from .tasks import on_spark
 
-#: What patches can be read from: logs in their order, or a DataFrame of the format ``jelly-patch``.
+#: Sources of patches: logs in order, or a DataFrame of the format ``jelly-patch``.
 Patches: TypeAlias = Source | Sequence[Source] | DataFrame
 
 #: The number of a stream's first batch.
 _FIRST: Final = 0
 
-#: What Spark says of a streaming query in the threads that run it.
+#: Property with the id of a streaming query, which Spark sets in the threads that run it.
 _QUERY: Final = "sql.streaming.queryId"
 
 
@@ -51,60 +51,64 @@ def apply_patches(
     storage_options: Mapping[str, Any] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Applied:
-    """Apply a log of patches to a sharded store, from where the store stands in it.
+    """Apply a log of patches to a sharded store, starting at the store's position in the log.
 
-    All of it becomes one new version of the store, or nothing does. Transactions that are aborted
-    (TA) leave nothing, and one that the log does not end is held back: it is applied once the log
-    is given again and has its end. The store's position in the log is part of the version, so that
-    applying the same log again does nothing, and a longer one continues.
+    The log becomes one new version of the store, atomically. Aborted transactions (TA) have no
+    effect. An unfinished transaction at the end of the log is held back, and applied when a later
+    call gives the log with the rest of the transaction. The store's position in the log is part of
+    the version: applying the same log again does nothing, and applying a longer one continues.
 
-    Logs are read by the driver, which spreads their operations over files in the root; each shard
-    has one Spark task, which works on a copy of its own. A DataFrame is read, and spread, by
-    Spark's tasks. Nothing of it takes memory that grows with the log, but for some hundred bytes
-    for each transaction of a DataFrame.
+    The driver reads logs and distributes their operations over files in the root. Each changed
+    shard has one Spark task, which works on its own copy of the shard. Spark's tasks read and
+    distribute a DataFrame. Memory does not grow with the log, except for some hundred bytes for
+    each transaction of a DataFrame.
 
-    A streaming DataFrame is read as far as there is something now, in batches, each of which
-    becomes a version; another call continues from there. (See :func:`batch_sink` for a query that
-    goes on.)
+    A streaming DataFrame is read up to its current end, in batches, each of which becomes a
+    version; another call continues from there. (See :func:`batch_sink` for a query that keeps
+    running.)
 
-    :param src: a log, or several in their order: paths, URLs, open binary files or bytes,
-        Jelly-Patch or RDF Patch text, compressed or not; or what
-        ``spark.read.format("jelly-patch")`` or ``spark.readStream`` give, as it is.
-    :param root: a folder that the driver and every executor see under this path, or its ``file:``
-        URL, on a file system with hard links and whole renames; or the URL of a folder in a bucket:
-        ``s3://``, ``gs://``, ``az://``. Made if it is not there, but for the bucket.
-    :param shards: number of shards of a new store, by default 16; of an existing one if given.
+    :param spark: the Spark session.
+    :param src: a log, or several in order: paths, URLs, open binary files or bytes, with
+        Jelly-Patch or RDF Patch text, compressed or not; or an unchanged DataFrame of
+        ``spark.read.format("jelly-patch")`` or ``spark.readStream``.
+    :param root: a folder that the driver and every executor can access under this path, or its
+        ``file:`` URL, on a file system with hard links and atomic renames; or the URL of a folder
+        in a bucket: ``s3://``, ``gs://``, ``az://``. Created if it does not exist; the bucket must
+        exist.
+    :param shards: number of shards of a new store, by default 16. For an existing store, its number
+        of shards must be equal.
     :param shard_by: ``"subject"`` keeps the statements of a subject together, ``"graph"`` those of
         a named graph. By default subject.
-    :param application: name of whoever numbers batches; needed for a streaming DataFrame, and makes
-        a ``batch`` happen once.
-    :param batch: number of the batch; one that is not above the application's last is passed over.
-    :param name: what the store calls the log, see :func:`jelly_plugins.oxigraph.replay`.
-    :param check_prev: whether a patch that names the one before it must come after that one.
-    :param retries: how often to begin again, with what was staged, if another writer has made a
-        version meanwhile.
-    :param create: whether the root is made if it is not there. Where it has been made already, say
-        no: of a mount that is away nothing but an empty folder is left.
-    :param checkpoint: where Spark keeps the checkpoint of a streaming DataFrame, as it calls the
-        place; by default in the root, if that is a folder. The same one in each call.
-    :param metadata: what is to be said of the new version, such as ``{"user": …, "reason": …}``:
-        its history shows it. Alone, it makes no version.
-    :param storage_options: settings and credentials of a bucket, see docs/sharded-store.md; what
-        they lack, the environment says. Tasks are sent them; nothing else has them.
-    :param limits: what is believed of logs; data sources have options of their own.
-    :raises CommitConflictError: another writer was faster as often as that. Nothing was applied,
-        and the call may be made again.
-    :raises ChainError: a patch does not follow the one before it, or the log not what was applied;
-        nothing was.
-    :raises CheckpointError: the application's batches came from another streaming query so far:
-        its checkpoint was lost, and it numbers other data alike; or a batch of this number was
-        applied, and this one is of another log with ids.
-    :raises IncompleteLogError: rows or files of a DataFrame are missing, doubled or in another
-        order than that in which they were read; or it has no rows, see docs/spark-options.md.
-    :raises RootError: the root has another layout or is none, or is not the same folder for the
-        executors; or it is not there, with ``create=False``.
-    :raises StorageError: an object store is not reached, or refuses.
-    :raises JellyError: the log cannot be read, or says what Oxigraph cannot hold; nothing was
+    :param application: name of the program that numbers batches. Required for a streaming
+        DataFrame; with ``batch``, each batch is applied exactly once.
+    :param batch: number of the batch; a batch that is not above the application's last is skipped.
+    :param name: name of the log in the store, see :func:`jelly_plugins.oxigraph.replay`.
+    :param check_prev: whether to check that each patch follows the one that its ``prev`` names.
+    :param retries: how often to retry with the staged log, if another writer commits a version
+        meanwhile.
+    :param create: whether to create the root if it does not exist. Pass False for an existing root:
+        an unmounted file system looks like an empty folder.
+    :param checkpoint: location of the checkpoint of a streaming DataFrame, as Spark names it; by
+        default in the root, if that is a folder. Pass the same one in each call.
+    :param metadata: a description of the new version, such as ``{"user": …, "reason": …}``, for the
+        history. Metadata alone does not create a version.
+    :param storage_options: settings and credentials of a bucket, see docs/sharded-store.md; missing
+        ones come from the environment. They are sent to tasks, and stored nowhere.
+    :param limits: limits for logs; data sources have their own options.
+    :return: the new version, and numbers of what was applied.
+    :raises CommitConflictError: another writer committed first in all attempts. Nothing was
+        applied; the call can be repeated.
+    :raises ChainError: a patch does not follow the one before it, or the log does not follow what
+        was applied; nothing was applied.
+    :raises CheckpointError: earlier batches of the application are of another streaming query: its
+        checkpoint was lost, so that numbers are used again for other data; or a batch with this
+        number was applied from another log with ids.
+    :raises IncompleteLogError: rows or files of a DataFrame are missing, duplicated or reordered;
+        or it has no rows, see docs/spark-options.md.
+    :raises RootError: the root has another layout, is not a root, or is not the same folder on the
+        executors; or it does not exist, with ``create=False``.
+    :raises StorageError: an object store cannot be reached, or rejects a request.
+    :raises JellyError: the log cannot be read, or has data that Oxigraph cannot store; nothing was
         applied.
     """
     streams = isinstance(src, DataFrame) and src.isStreaming
@@ -112,7 +116,7 @@ def apply_patches(
         checkpoint = text("checkpoint", checkpoint)
     if streams and (batch is not None or application is None):
         raise ValueError(
-            "a streaming DataFrame needs an application, and numbers its batches itself"
+            "a streaming DataFrame requires application, and numbers its batches itself: omit batch"
         )
     settings = Settings(
         shards=shards,
@@ -147,7 +151,8 @@ def batch_sink(
     metadata: Mapping[str, str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Callable[[DataFrame, int], None]:
-    """What ``DataStreamWriter.foreachBatch`` takes to apply patches, each batch exactly once::
+    """Return a function for ``DataStreamWriter.foreachBatch`` that applies each batch exactly
+    once::
 
         (
             spark.readStream.format("jelly-patch").load("logs/")
@@ -156,17 +161,18 @@ def batch_sink(
             .start()
         )
 
-    :param application: name of the query: another one for each checkpoint.
-    :param on_applied: told what each batch has done.
+    :param application: name of the query; use another one for each checkpoint.
+    :param on_applied: called with the result of each batch.
 
-    See :func:`apply_patches` for the others. A batch has to end with the end of a transaction: a
-    file with an end for each patch that it begins is read as such.
+    See :func:`apply_patches` for the other parameters. A batch must end with the end of a
+    transaction; batches of files whose patches all end do.
 
-    :raises RootError: no root can be there. What is in it is looked at with each batch.
-    :raises TypeError, ValueError: a setting is of another type, or out of range.
+    :raises RootError: the root's path or URL is not valid. Its contents are checked with each
+        batch.
+    :raises TypeError, ValueError: a setting has an invalid type, or is out of range.
     """
     if on_applied is not None and not callable(on_applied):
-        raise TypeError(f"on_applied is {on_applied!r}, which is not callable")
+        raise TypeError(f"on_applied must be callable (got {on_applied!r})")
     settings = Settings(
         shards=shards,
         shard_by=shard_by,
@@ -203,9 +209,9 @@ def _apply(spark: SparkSession, stage: Staging, storage: Storage, settings: Sett
 
 
 def _query(spark: SparkSession) -> str | None:
-    """The streaming query whose batch is at work in this thread, if it is known.
+    """Return the id of the streaming query that runs a batch in this thread; None if unknown.
 
-    Its id is kept in its checkpoint: another one means another checkpoint.
+    The query's checkpoint keeps the id, so another id means another checkpoint.
     """
     try:
         found = spark.sparkContext.getLocalProperty(_QUERY)
@@ -218,25 +224,25 @@ def _query(spark: SparkSession) -> str | None:
 def _drain(
     frame: DataFrame, storage: Storage, settings: Settings, checkpoint: str | None
 ) -> Applied:
-    """Apply all that a stream has now."""
+    """Apply all data that a stream has now."""
     application = settings.application or ""
     log = make_log(storage, settings.shards, settings.shard_by, create=settings.create)
     own = storage.checkpoint(application) if checkpoint is None else None
-    # Spark takes a name as it is, escaped or not.
+    # Spark takes the name literally, whether escaped or not.
     place = checkpoint if own is None else f"file://{own}"
     if place is None:
         raise OptionsError(
-            "a root in an object store cannot hold the checkpoint of a stream: give checkpoint=, "
+            "a root in an object store cannot contain the checkpoint of a stream: pass checkpoint, "
             "a folder that Spark can write to",
             source=storage.name,
         )
     before = log.head()
     if own is not None and application not in {*before.applications, *before.undone}:
-        # A stream that was killed before its first batch has left what Spark cannot go on from.
+        # Spark cannot continue from the checkpoint of a stream that was killed in its first batch.
         shutil.rmtree(own, ignore_errors=True)
     applied: list[Applied] = []
     errors: list[JellyError] = []
-    # It is there now.
+    # make_log has created the root.
     sink = _sink(storage, replace(settings, create=False), applied.append)
 
     def guarded(batch: DataFrame, number: int) -> None:
@@ -257,8 +263,8 @@ def _drain(
         message = f"the streaming query failed: {error}"
         if application not in log.head().applications:
             message += (
-                f"; nothing was applied by application {application!r}: if a query was killed "
-                f"before its first batch, remove its checkpoint, {place}"
+                f"; application {application!r} has applied nothing: if a query was killed before "
+                f"its first batch, remove its checkpoint, {place}"
             )
         raise JellyError(message) from error
     finally:
@@ -270,10 +276,10 @@ def _drain(
 def _together(
     applied: Iterable[Applied], log: CommitLog, before: Commit, application: str
 ) -> Applied:
-    """What several batches have done.
+    """Combine the results of several batches.
 
-    Whether they have, the commits say: with Spark Connect, batches are applied in the server, and
-    what each of them has done is not known here.
+    The commits determine whether a batch was applied: with Spark Connect, batches are applied on
+    the server, and their results are not available here.
     """
     head = log.head()
     total = Replayed()

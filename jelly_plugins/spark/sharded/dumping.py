@@ -1,9 +1,8 @@
-"""Several stores as one Jelly-RDF stream, each by way of the text that it writes itself.
+"""Dump several stores as one Jelly-RDF stream, each through the text that Oxigraph writes.
 
-Each store is a part of the stream that begins at a restart point, so that it says nothing of what
-stands before it, and can be made while others are. Parts that are made ahead wait in temporary
-files; so memory does not grow, and the stream is the same whatever the number of threads is. No
-Spark.
+Each store becomes a section of the stream that begins at a restart point. A section is therefore
+independent of earlier ones, and several are written in parallel, to temporary files. Memory does
+not grow, and the stream does not depend on the number of threads. No Spark.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ from ...codec import Limits, StreamOptions, TextEncoder
 from ...io.sinks import Destination, Writable, open_output
 from ...oxigraph.dumping.text_dump import TextWriting
 
-#: Threads, at most, unless the caller says more. Each is joined by one in which a store writes.
+#: Default maximum of threads. Each starts another one, in which a store writes its text.
 MOST_THREADS: Final = 8
 
-#: A statement for a frame of its own, which is left out: what follows is a restart point.
+#: A statement for a first frame, which is discarded: the next frame is then a restart point.
 _BEFORE: Final = b"<urn:s> <urn:p> <urn:o> .\n"
 
-#: Makes errors of the library of what a store raises, given its number.
+#: Converts exceptions of a store to errors of this library, given the store's number.
 Reading = Callable[[int], AbstractContextManager[None]]
 
 
 def default_threads() -> int:
-    """As many as there are processors for this process, within reason."""
+    """Return the number of processors available to this process, up to a maximum."""
     return min(
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, MOST_THREADS
     )
@@ -52,9 +51,13 @@ def dump_stores(
 ) -> int:
     """Write stores, one after the other.
 
-    :param numbers: of the stores, in order.
-    :param store: opens one; called in this thread.
-    :param threads: stores that are read at once; at least 1.
+    :param numbers: numbers of the stores, in order.
+    :param store: opens a store; called in this thread.
+    :param reading: converts exceptions of a store.
+    :param dst: where to write.
+    :param options: options of the stream.
+    :param limits: limits of the encoder.
+    :param threads: number of stores to read in parallel; at least 1.
     :return: number of statements.
     """
 
@@ -72,7 +75,7 @@ def dump_stores(
                 TextWriting(opened, encoder, None, None).write(watched)
         except Exception:
             if watched.failure is not None:
-                # It is no fault of the store.
+                # The output failed, not the store.
                 raise watched.failure from None
             raise
         return encoder.statements - before
@@ -95,12 +98,12 @@ def _made_ahead(
     store: Callable[[int], Store],
     threads: int,
 ) -> Generator[tuple[int, IO[bytes]], None, None]:
-    """Parts with their counts, in order; there are never more of them than twice the threads."""
+    """Yield sections with their counts, in order; at most two per thread exist at once."""
 
     stop = Event()
 
     def make(number: int, opened: Store) -> tuple[int, IO[bytes]]:
-        file = TemporaryFile()  # noqa: SIM115  (whoever takes the part closes it)
+        file = TemporaryFile()  # noqa: SIM115  (the caller closes it)
         try:
             count = part(number, opened, _Stopping(file, stop))
             file.seek(0)
@@ -119,7 +122,7 @@ def _made_ahead(
             while waiting:
                 yield waiting.pop(0).result()
         finally:
-            # Nobody waits for what nobody takes.
+            # After an error, or if the caller stops, no section is needed.
             stop.set()
             pool.shutdown(cancel_futures=True)
             for each in waiting:
@@ -128,7 +131,7 @@ def _made_ahead(
 
 
 class _Stopping:
-    """An output that takes nothing any more once all is given up."""
+    """An output that raises once the dump is cancelled."""
 
     def __init__(self, out: Writable, stop: Event) -> None:
         self._out = out
@@ -141,7 +144,7 @@ class _Stopping:
 
 
 class _Watched:
-    """An output that remembers why it could not be written."""
+    """An output that records why it could not be written."""
 
     def __init__(self, out: Writable) -> None:
         self._out = out

@@ -1,4 +1,4 @@
-"""What goes wrong with sharded stores, as :class:`~jelly_plugins.JellyError` like all else."""
+"""Errors of sharded stores; all are a :class:`~jelly_plugins.JellyError`."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ...errors import JellyError
 
 
 class RootError(JellyError):
-    """A folder that is no root of a sharded store, is a damaged one, or one of another layout."""
+    """The root of a sharded store is missing, damaged, or has another layout."""
 
 
 class StorageError(RootError):
-    """An object store that is not reached, refuses, or cannot do what it is asked.
+    """An object store cannot be reached, rejects a request, or lacks a feature.
 
-    What it says of the reason has no credentials in it.
+    The message contains no credentials.
     """
 
 
 class CommitConflictError(JellyError):
-    """Another writer has committed first. Nothing was changed; the same call may be made again.
+    """Another writer has committed first. Nothing was changed; the call can be repeated.
 
-    :ivar version: the version that the other writer has made.
+    :ivar version: the version that the other writer has committed.
     """
 
     def __init__(self, message: str, *, version: int, source: str | None = None) -> None:
@@ -36,14 +36,14 @@ class CheckpointError(JellyError):
 
 
 class IncompleteLogError(JellyError):
-    """The rows of a DataFrame are not those of whole logs, in the order in which they were read."""
+    """The rows of a DataFrame are not whole logs, in the order in which they were read."""
 
 
 def without_secrets(url: str) -> str:
-    """A URL as errors show it: without a user, a password, a query and a fragment.
+    """Return a URL for errors, without user, password, query and fragment.
 
-    Any of these may have characters that should have been escaped. What may be part of one is left
-    out: all before the last @, and all after the first ? and #.
+    Any of these may contain characters that should have been escaped, so everything before the
+    last @, and everything after the first ? and #, is left out.
 
     >>> without_secrets("s3://user:sec/ret@bucket/x?key=y"), without_secrets("s3://user:sec?ret@b")
     ('s3://bucket/x', 's3://(hidden)')
@@ -57,22 +57,22 @@ def without_secrets(url: str) -> str:
 
 @contextmanager
 def on_executor() -> Iterator[None]:
-    """Let errors of a root say what an executor may lack: a file system that the driver has."""
+    """Add a hint to errors of a root on an executor: it may lack a file system of the driver."""
     try:
         yield
     except RootError as error:
         error.message += (
-            f" (on the executor {socket.gethostname()}: the root has to be on a file system that "
-            "the driver and every executor have under the same path)"
+            f" (on executor {socket.gethostname()}: the driver and every executor must be able to "
+            "access the root under the same path)"
         )
         raise
 
 
 @contextmanager
 def unreadable(what: str, source: str) -> Iterator[None]:
-    """Make an error of the library of what Oxigraph raises where a store is damaged.
+    """Convert exceptions that Oxigraph raises for a damaged store to a :class:`RootError`.
 
-    :param what: cannot be done.
+    :param what: what failed.
     :param source: the root.
     """
     try:
@@ -85,7 +85,7 @@ def unreadable(what: str, source: str) -> Iterator[None]:
 
 @contextmanager
 def of_shard(version: int, shard: int) -> Iterator[None]:
-    """Let errors say which shard of which version they are about."""
+    """Add the version and the shard to the message of errors."""
     try:
         yield
     except JellyError as error:

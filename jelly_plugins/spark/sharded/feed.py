@@ -1,17 +1,17 @@
-"""The changes of a sharded store as patches: one for each version, with what it has changed.
+"""The changes of a sharded store as patches, one for each version.
 
-A patch is one transaction. Its ``id`` is made of the id of its version's commit, which no other
-version of any store has, and its ``prev`` is the id of the patch of the version before. What begins
-at the empty store begins with a patch that changes nothing, or some first version could be applied
-to what is not empty. So whoever applies the patches knows by their own rules which of them were
-applied, and that none is missing.
+A patch is one transaction. Its ``id`` is derived from the id of its version's commit, which is
+globally unique, and its ``prev`` is the id of the patch of the version before. A feed that starts
+at the empty store starts with a patch without changes; otherwise a first version could be applied
+to a store that is not empty. A follower therefore detects which patches were applied and whether
+one is missing, with the ordinary rules of patches.
 
-They are computed by comparing versions, so they can be had of any two versions that can be opened,
-in memory that does not grow. Two stores of Oxigraph give their quads in the same order, which
-depends on the quads alone. So two shards are read side by side; where they differ, one quad is
-looked for in the other store, which says on which side it is too many. Only speed depends on that
-order: whatever is said to differ was looked for. A shard that has the same store in both versions
-is not opened. No Spark.
+Patches are computed by comparing versions. They are available between any two versions that can be
+opened, and need constant memory. Two Oxigraph stores return quads in the same order, which depends
+on the quads only. Two shards are therefore read in parallel; where they differ, a lookup in the
+other store shows which side has an additional quad. Only the speed depends on that order: every
+reported difference was looked up. A shard that has the same store in both versions is not opened.
+No Spark.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from .storage import Storage
 if TYPE_CHECKING:
     from .store import ShardedStore
 
-#: The header that says which version a patch leads to.
+#: The header with the version that a patch leads to.
 VERSION: Final = "version"
 _INTEGER: Final = "http://www.w3.org/2001/XMLSchema#integer"
 
@@ -59,9 +59,10 @@ Difference: TypeAlias = tuple[bool, Quad]
 
 
 class Step(NamedTuple):
-    """From one version to the next one that can be opened.
+    """The step from one version to the next one that can be opened.
 
-    :ivar before: number of the version that it leads from; likewise ``after``, to which it leads.
+    :ivar before: number of the version before.
+    :ivar after: number of the version after.
     """
 
     before: int
@@ -69,7 +70,7 @@ class Step(NamedTuple):
 
 
 def patch_id(commit: Commit) -> str:
-    """The IRI that the patch of a version has as its ``id``.
+    """Return the IRI that is the ``id`` of a version's patch.
 
     >>> patch_id(Commit(shards=(), id="0c9f5b1e2d3a4f60918273645566778b"))
     'urn:uuid:0c9f5b1e-2d3a-4f60-9182-73645566778b'
@@ -77,12 +78,12 @@ def patch_id(commit: Commit) -> str:
     try:
         return UUID(commit.id).urn
     except ValueError:
-        # Of another program.
+        # The commit was written by another program.
         return uuid5(NAMESPACE_OID, commit.id).urn
 
 
 def steps(storage: Storage, from_version: int, to_version: int | None = None) -> list[Step]:
-    """The steps between two versions; those that cannot be opened any more are passed over.
+    """Return the steps between two versions; versions that can no longer be opened are skipped.
 
     :param to_version: by default the newest.
     :raises RootError: one of the two cannot be opened.
@@ -92,7 +93,7 @@ def steps(storage: Storage, from_version: int, to_version: int | None = None) ->
     first = log.find(from_version).version
     last = log.find(to_version).version
     if last < first:
-        raise ValueError(f"from version {first} to version {last}: these are in the wrong order")
+        raise ValueError(f"from_version {first} must not be after to_version {last}")
     inner = [version for version in log.versions() if first < version < last]
     known = [version for version in inner if log.read(version).readable]
     ends = [last] if last > first else []
@@ -102,10 +103,10 @@ def steps(storage: Storage, from_version: int, to_version: int | None = None) ->
 def changes(
     storage: Storage, wanted: Iterable[Step], at: Callable[[int], ShardedStore]
 ) -> Iterator[Patch]:
-    """The patches of steps. They stream: each is to be read before the next is asked for.
+    """Return the patches of steps. They stream: read each one before requesting the next.
 
     :param at: opens a version.
-    :raises RootError: a version cannot be opened any more, or read.
+    :raises RootError: a version can no longer be opened, or cannot be read.
     """
     for step in wanted:
         old = at(step.before)
@@ -118,7 +119,7 @@ def changes(
 
 
 def _beginning(storage: Storage) -> str:
-    """What stands for the empty version of a store: made of the id of the version behind it."""
+    """Return the id for the empty version of a store, derived from the id of version 1."""
     first = open_log(storage).read(1)
     return uuid5(NAMESPACE_OID, f"before {first.id}").urn
 
@@ -138,7 +139,7 @@ def _operations(old: ShardedStore, new: ShardedStore) -> Iterator[Operation]:
 
 
 def _is_resharded(old: Commit, new: Commit) -> bool:
-    """Whether a version has the quads of the one right before it, in another number of shards."""
+    """Return whether a version has the same quads as the previous one in other shards."""
     assert old.shards is not None
     assert new.shards is not None
     return (
@@ -151,7 +152,7 @@ def _is_resharded(old: Commit, new: Commit) -> bool:
 def _namespaces(
     old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Operation]:
-    """What was bound, and what is not any more."""
+    """Return the operations for namespaces that were bound or unbound."""
     for graph in sorted({*old, *new}):
         before, after = old.get(graph, {}), new.get(graph, {})
         where = _term(graph) if graph else DEFAULT_GRAPH
@@ -183,27 +184,27 @@ def write_changes(
     """Write the patches of steps as a log.
 
     :param at: opens a version.
-    :raises RootError: a version cannot be opened any more, or read.
+    :raises RootError: a version can no longer be opened, or cannot be read.
     """
-    # There may be quoted triples anywhere.
+    # Any statement may have quoted triples.
     options = PatchOptions(rdf_star=True) if format is PatchFormat.JELLY_PATCH else None
     write_patches(changes(storage, wanted, at), dst, format=format, options=options)
 
 
-def newest_behind(
+def newest_after(
     log: CommitLog, version: int, most: int | None = None, last: Commit | None = None
 ) -> Commit:
-    """The version that a follower comes to, which is at a version now.
+    """Return the version to which a follower advances from a version.
 
-    :param most: versions to take at once, at most.
-    :param last: take none behind this one.
-    :raises RootError: the version at which it is cannot be opened any more, or is none.
+    :param most: maximum number of versions to advance; None for no maximum.
+    :param last: do not advance past this version; by default the newest.
+    :raises RootError: the follower's version does not exist, or can no longer be opened.
     """
     found = log.find(version)
     end = log.head().version if last is None else last.version
     wanted = [each for each in log.versions() if version < each <= end]
     if most is None:
-        # The last ones can be opened for sure.
+        # The newest version can always be opened.
         wanted = wanted[-1:]
     readable = (commit for commit in map(log.read, wanted) if commit.readable)
     for commit in islice(readable, most):
@@ -211,11 +212,11 @@ def newest_behind(
     return found
 
 
-# What versions differ in
+# Differences between versions
 
 
 def differences(old: ShardedStore, new: ShardedStore) -> Iterator[Difference]:
-    """The quads that one version has and the other has not, each once.
+    """Return the quads that are in only one of two versions, each once.
 
     :raises RootError: a store cannot be read.
     """
@@ -232,7 +233,7 @@ def differences(old: ShardedStore, new: ShardedStore) -> Iterator[Difference]:
 
 
 def _side_by_side(number: int, old: ShardedStore, new: ShardedStore) -> Iterator[Difference]:
-    """What one shard differs in."""
+    """Return the differences of one shard."""
     olds, news = old.quads_of_shard(number), new.quads_of_shard(number)
     before, after = next(olds, None), next(news, None)
     while before is not None and after is not None:
@@ -245,7 +246,7 @@ def _side_by_side(number: int, old: ShardedStore, new: ShardedStore) -> Iterator
             yield True, after
             after = next(news, None)
         else:
-            # Another order, after all.
+            # The orders differ: compare by lookups only.
             break
     yield from _looked_for(
         chain([before] if before is not None else [], olds),
@@ -258,6 +259,6 @@ def _side_by_side(number: int, old: ShardedStore, new: ShardedStore) -> Iterator
 def _looked_for(
     olds: Iterator[Quad], old: ShardedStore, news: Iterator[Quad], new: ShardedStore
 ) -> Iterator[Difference]:
-    """What quads of one side the other side has not, whatever their order is."""
+    """Return the quads that only one side has, by lookups, in any order."""
     yield from ((False, quad) for quad in olds if quad not in new)
     yield from ((True, quad) for quad in news if quad not in old)

@@ -1,7 +1,7 @@
-"""Operations that come as a DataFrame of the format ``jelly-patch``: staged where they are read.
+"""Stage the operations of a DataFrame of the format ``jelly-patch`` in the tasks that read it.
 
-Each partition is staged by the task that reads it, so that the files of a log are decoded side by
-side and no operation passes through the driver. What does is the log without its statements.
+Each partition is staged by its task, so that the files of a log are decoded in parallel and no
+operation passes through the driver. The driver receives the log without its statements.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ...oxigraph.canonical import KEPT_TERM, KNOWN_DATATYPE
 from ...oxigraph.rows import RowFactory
 from ...patch.model import ID, PREV
 from .apply import Staged, Staging
-from .commits import Place
+from .commits import RowPosition
 from .completeness import Segment, Segments, check_complete
 from .errors import IncompleteLogError
 from .layout import Root
@@ -39,13 +39,13 @@ from .resolve import Run, Stager
 from .storage import Attempt
 from .tasks import failures_as_errors
 
-#: What is read of the format's columns; in the place of the source, a number for it.
+#: The columns that are read; the source is replaced by a number.
 COLUMNS: Final = (
     *("source", "patch", "id", "prev", "order", "kind"),
     *("subject", "predicate", "object", "graph", "name", "value", "mark"),
 )
 
-#: Those that are numbers; all others are text.
+#: Columns of numbers; all others are text.
 _NUMBERS: Final = ("source", "patch", "order")
 
 _KINDS: Final = {kind.code: kind for kind in OperationKind}
@@ -54,41 +54,41 @@ _HEADER: Final = OperationKind.HEADER.code
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
 
-_TORN: Final = "a log ends inside a transaction, and another follows"
+_UNFINISHED: Final = "a log ends inside a transaction, and another follows"
 
 _SPLIT: Final = (
-    "a transaction of a patch without an id lies in several partitions, and cannot be recognised "
-    "again; coalesce(1) puts them together"
+    "a transaction of a patch without an id is in several partitions, so that it cannot be "
+    "recognised when it is repeated: use coalesce(1), or give the patch an id"
 )
 
-#: What is read of a row that is no statement, or may begin another patch.
-_TOLD: Final = ("source", "patch", "id", "prev", "kind", "graph", "name", "value")
+#: Columns of rows that are not statements, or that may start another patch.
+_ROW_COLUMNS: Final = ("source", "patch", "id", "prev", "kind", "graph", "name", "value")
 
-#: What stands in the place of a kind in the row behind those of a part.
-_END_OF_PART: Final = -1
-_END_OF_PART_JSON: Final = f"[{_END_OF_PART},"
-#: Likewise, in the row of a part that is refused: running its task again would not help.
-_REFUSED: Final = -2
-_REFUSED_JSON: Final = f"[{_REFUSED},"
+#: The kind of an additional row after the rows of a partition.
+_END_OF_PARTITION: Final = -1
+_END_OF_PARTITION_JSON: Final = f"[{_END_OF_PARTITION},"
+#: The kind of a row for an error: the task does not fail, since retrying it would not help.
+_REJECTED: Final = -2
+_REJECTED_JSON: Final = f"[{_REJECTED},"
 
-#: Rows of a log that go to the driver together.
+#: Rows of a log in a batch that is sent to the driver.
 _ROWS: Final = 1000
 
 
 def stage_frame(frame: DataFrame, *, continues: bool = False) -> Staging:
     """Stage the operations of a DataFrame.
 
-    :param frame: as ``spark.read.format("jelly-patch")`` gives it: its partitions are in the order
-        of the log, and so are the rows of each of them.
-    :param continues: whether it may begin in the middle of a file, as batches of a stream do.
-    :raises OptionsError: it has not the columns of the format, or has terms in parts.
+    :param frame: a DataFrame of ``spark.read.format("jelly-patch")``: its partitions, and their
+        rows, are in the order of the log.
+    :param continues: whether it may start in the middle of a file, as batches of a stream do.
+    :raises OptionsError: it lacks columns of the format, or its terms are split.
     """
     types = dict(frame.dtypes)
     missing = [name for name in COLUMNS if name not in types]
     if missing or types["subject"] != "string":
         raise OptionsError(
-            "a DataFrame of patches has the columns of the format jelly-patch, with terms as text"
-            + (f"; {', '.join(missing)} is missing" if missing else "")
+            "a DataFrame of patches must have the columns of the format jelly-patch, with terms as "
+            "text" + (f"; {', '.join(missing)} is missing" if missing else "")
         )
 
     def stage(attempt: Attempt, layout: Root) -> Staged:
@@ -96,7 +96,7 @@ def stage_frame(frame: DataFrame, *, continues: bool = False) -> Staging:
             attempt.check()
             context = TaskContext.get()
             assert context is not None
-            return stage_part(attempt, layout, context.partitionId(), batches)
+            return stage_partition(attempt, layout, context.partitionId(), batches)
 
         columns_ = [
             (xxhash64(name) if name == "source" else frame[name])
@@ -106,50 +106,53 @@ def stage_frame(frame: DataFrame, *, continues: bool = False) -> Staging:
         ]
         with failures_as_errors("reading the patches"):
             found = frame.select(*columns_).mapInArrow(task, "row string").collect()
-        return staged_parts((row.row for row in found), continues=continues)
+        return staged_partitions((row.row for row in found), continues=continues)
 
     return stage
 
 
-def stage_part(
+def stage_partition(
     attempt: Attempt, layout: Root, partition: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Stage the operations of one partition: what a task does.
+    """Stage the operations of one partition; runs in a task.
 
-    :param batches: have :data:`COLUMNS`.
-    :return: what :func:`staged_parts` is to be told, in the one column of the batches.
+    :param batches: with the columns :data:`COLUMNS`.
+    :return: the input of :func:`staged_partitions`, as batches of one column.
     """
-    # A second attempt of the task must not write into the files of the first.
+    # A second attempt of the task must not write to the files of the first.
     name = f"{partition:06d}-{uuid4().hex}"
     reading = _Reading()
     rows = Stager(attempt, layout, name).stage(reading.columns(batches))
     try:
         yield from _batches(map(_to_json, rows))
     except IncompleteLogError as error:
-        yield from _batches([json.dumps([_REFUSED, error.message, error.source])])
+        yield from _batches([json.dumps([_REJECTED, error.message, error.source])])
         return
     if reading:
-        yield from _batches([json.dumps([_END_OF_PART, reading.end()])])
+        yield from _batches([json.dumps([_END_OF_PARTITION, reading.end()])])
 
 
-def staged_parts(texts: Iterable[str], *, continues: bool) -> Staged:
-    """The log that tasks have staged: what the driver does.
+def staged_partitions(texts: Iterable[str], *, continues: bool) -> Staged:
+    """Combine the log that tasks have staged; runs in the driver.
 
-    :param texts: what they gave, of all partitions in order.
-    :raises IncompleteLogError: rows are missing, doubled, or not in order.
+    :param texts: the rows of the tasks, of all partitions in order.
+    :param continues: whether the log may start in the middle of a file.
+    :raises IncompleteLogError: rows are missing, duplicated, or not in order.
     """
-    parts = _parts(texts)
-    segments = (Segment.of(each) for part in parts for each in part.end["segments"])
+    partitions = _partitions(texts)
+    segments = (Segment.of(each) for one in partitions for each in one.end["segments"])
     check_complete(segments, continues=continues)
     return Staged(
-        rows=_stitched(parts), first=_place(parts, "first"), last=_place(reversed(parts), "last")
+        rows=_stitched(partitions),
+        first=_position(partitions, "first"),
+        last=_position(reversed(partitions), "last"),
     )
 
 
-class _Part(NamedTuple):
-    """What a task has given.
+class _Partition(NamedTuple):
+    """The result of a task.
 
-    :ivar texts: the rows of its part of the log, without statements.
+    :ivar texts: the rows of its partition of the log, without statements.
     :ivar end: see :meth:`_Reading.end`.
     """
 
@@ -157,42 +160,42 @@ class _Part(NamedTuple):
     end: dict[str, Any]
 
 
-def _parts(texts: Iterable[str]) -> list[_Part]:
-    """What tasks have given, for each that had rows.
+def _partitions(texts: Iterable[str]) -> list[_Partition]:
+    """Return the results of tasks that had rows.
 
-    :raises IncompleteLogError: one has refused its rows.
+    :raises IncompleteLogError: a task has rejected its rows.
     """
-    parts = []
-    held: list[str] = []
+    partitions = []
+    rows: list[str] = []
     for text in texts:
-        if text.startswith(_REFUSED_JSON):
+        if text.startswith(_REJECTED_JSON):
             _, message, source = json.loads(text)
             raise IncompleteLogError(message, source=source)
-        if text.startswith(_END_OF_PART_JSON):
-            parts.append(_Part(held, json.loads(text)[1]))
-            held = []
+        if text.startswith(_END_OF_PARTITION_JSON):
+            partitions.append(_Partition(rows, json.loads(text)[1]))
+            rows = []
         else:
-            held.append(text)
-    return parts
+            rows.append(text)
+    return partitions
 
 
-def _place(parts: Iterable[_Part], edge: str) -> Place | None:
-    """Where the first part begins, or the last one ends, that has more than headers."""
-    found = next((part.end[edge] for part in parts if part.end[edge] is not None), None)
-    return None if found is None else Place(*found)
+def _position(partitions: Iterable[_Partition], edge: str) -> RowPosition | None:
+    """Return the start or end of the first given partition that has more than headers."""
+    found = next((each.end[edge] for each in partitions if each.end[edge] is not None), None)
+    return None if found is None else RowPosition(*found)
 
 
-def _stitched(parts: Iterable[_Part]) -> Iterator[AnyOperation]:
-    """The rows of a log, out of its parts: with one END for each patch, wherever it was cut.
+def _stitched(partitions: Iterable[_Partition]) -> Iterator[AnyOperation]:
+    """Join the rows of partitions to a log, with one END for each patch.
 
     :raises SourceError: a log ends inside a transaction, and another follows.
-    :raises IncompleteLogError: a patch without an id is cut inside a transaction.
+    :raises IncompleteLogError: a patch without an id is divided inside a transaction.
     """
     inside = named = False
     ended = True
-    #: The part that the transaction has statements in.
+    #: The partition that has the statements of the transaction.
     within: str | None = None
-    for row in _joined(parts):
+    for row in _joined(partitions):
         kind, value = row
         if type(value) is Run:
             if within not in (None, value.part) and not named:
@@ -202,7 +205,7 @@ def _stitched(parts: Iterable[_Part]) -> Iterator[AnyOperation]:
             within = None
             if kind is OperationKind.END:
                 if inside:
-                    raise SourceError(_TORN)
+                    raise SourceError(_UNFINISHED)
                 named = False
             elif kind is OperationKind.HEADER:
                 named = named or value.key == ID
@@ -214,17 +217,17 @@ def _stitched(parts: Iterable[_Part]) -> Iterator[AnyOperation]:
         yield Operation(OperationKind.END)
 
 
-def _joined(parts: Iterable[_Part]) -> Iterator[AnyOperation]:
-    #: The patch that the part before has not ended.
+def _joined(partitions: Iterable[_Partition]) -> Iterator[AnyOperation]:
+    #: The patch that continues after the previous partition.
     open_: Any = None
-    for texts, end in parts:
+    for texts, end in partitions:
         if end["begins"] is None:
-            # There are headers only.
+            # The partition has headers only.
             continue
         rows = iter(texts)
         if open_ is not None:
             if open_ == end["begins"]:
-                # The headers of its patch were given by the part before.
+                # The previous partition has the headers of the patch.
                 rows = islice(rows, sum(text is not None for text in open_[2:]), None)
             else:
                 yield Operation(OperationKind.END)
@@ -233,23 +236,23 @@ def _joined(parts: Iterable[_Part]) -> Iterator[AnyOperation]:
 
 
 def _batches(rows: Iterable[str]) -> Iterator[pa.RecordBatch]:
-    held: list[str] = []
+    batch: list[str] = []
     for row in rows:
-        held.append(row)
-        if len(held) == _ROWS:
-            yield pa.RecordBatch.from_pydict({"row": held})
-            held = []
-    if held:
-        yield pa.RecordBatch.from_pydict({"row": held})
+        batch.append(row)
+        if len(batch) == _ROWS:
+            yield pa.RecordBatch.from_pydict({"row": batch})
+            batch = []
+    if batch:
+        yield pa.RecordBatch.from_pydict({"row": batch})
 
 
 # From the columns to operations
 
 
 class _Patch(NamedTuple):
-    """What all rows of a patch have, more or less.
+    """The columns that are equal in all rows of a patch; id and prev from its headers on.
 
-    :ivar source: stands for the name of its file.
+    :ivar source: a number for the name of its file.
     """
 
     source: int
@@ -259,14 +262,15 @@ class _Patch(NamedTuple):
 
 
 class _Reading:
-    """Reads the rows of a partition, in which files may follow each other.
+    """Reads the rows of a partition, which may have several files.
 
-    :ivar first: where its first row stands, None if there is none; likewise ``last``.
+    :ivar first: position of its first row; None without rows.
+    :ivar last: position of its last row; None without rows.
     """
 
     def __init__(self) -> None:
-        self.first: Place | None = None
-        self.last: Place | None = None
+        self.first: RowPosition | None = None
+        self.last: RowPosition | None = None
         self._segments = Segments()
         self._begins: _Patch | None = None
         self._patch: _Patch | None = None
@@ -275,8 +279,11 @@ class _Reading:
         return any(True for _ in self._segments)
 
     def end(self) -> dict[str, Any]:
-        """What the driver has to know of it, as JSON can say it: where it begins and ends, in which
-        patches (the last one only if that goes on), and what shows whether it is all there."""
+        """Return what the driver needs to know of the partition, as JSON.
+
+        That is where it starts and ends, the patches there (the last one only if it continues), and
+        the segments that reveal missing rows.
+        """
         return {
             "first": self.first,
             "last": self.last,
@@ -286,19 +293,21 @@ class _Reading:
         }
 
     def columns(self, batches: Iterable[pa.RecordBatch]) -> Iterator[OperationColumns]:
-        """The operations, with headers and the END of each patch but the last.
+        """Return the operations, with headers, and an END after each patch except the last.
 
-        :raises IncompleteLogError: the rows are not whole, or not in order.
+        :raises IncompleteLogError: rows are missing, or not in order.
         """
         for batch in batches:
             kinds, orders, marks = (batch[name] for name in ("kind", "order", "mark"))
             is_row = pc.and_(orders.is_valid(), batch["patch"].is_valid())
-            # That of a file without rows.
+            # The only row of a file without rows.
             is_mark = pc.and_(marks.is_valid(), pc.and_(orders.is_null(), kinds.is_null()))
             if not pc.all(pc.or_(is_row, is_mark), min_count=0).as_py():
-                raise IncompleteLogError("a row stands for what could not be read")
+                raise IncompleteLogError(
+                    "a row reports a corrupt file: read patches in mode FAILFAST to apply them"
+                )
             self._segments.add(batch["source"], orders, marks)
-            # The columns have what matters of a header in the rows that follow.
+            # The columns of later rows have the relevant headers.
             is_header = pc.fill_null(pc.equal(kinds, _HEADER), False)
             rows = batch.filter(pc.and_not(is_row, is_header))
             if rows.num_rows:
@@ -312,23 +321,23 @@ class _Reading:
         # Statements before each row.
         before = np.cumsum(is_change) - is_change
         others: list[tuple[int, AnyOperation]] = []
-        told = np.flatnonzero(~is_change | _differs(batch))
-        named = batch.select(_TOLD).take(pa.array(told))
+        other_rows = np.flatnonzero(~is_change | _differs(batch))
+        named = batch.select(_ROW_COLUMNS).take(pa.array(other_rows))
         values = [column.to_pylist() for column in named.columns]
         for place, (source, number, id_, prev, code, graph, name, value) in zip(
-            before[told].tolist(), zip(*values, strict=True), strict=True
+            before[other_rows].tolist(), zip(*values, strict=True), strict=True
         ):
-            said = self._row(_Patch(source, number, id_, prev), code, graph, name, value)
-            others += ((place, each) for each in said)
+            operations = self._row(_Patch(source, number, id_, prev), code, graph, name, value)
+            others += ((place, each) for each in operations)
         first, self.last = (
-            Place(batch["patch"][row].as_py(), batch["order"][row].as_py())
+            RowPosition(batch["patch"][row].as_py(), batch["order"][row].as_py())
             for row in (0, batch.num_rows - 1)
         )
         self.first = self.first or first
         statements = batch.filter(changes)
         terms = [statements[name] for name in QUADS.names]
         if any(column.null_count for column in terms[:3]):
-            raise OptionsError("a statement lacks its subject, predicate or object")
+            raise OptionsError("a statement needs a subject, a predicate and an object")
         if pc.any(pc.equal(terms[3], "")).as_py():
             raise OptionsError(EMPTY_GRAPH)
         terms[2] = _canonical(terms[2])
@@ -346,10 +355,12 @@ class _Reading:
         name: str | None,
         value: str | None,
     ) -> Iterator[AnyOperation]:
-        """What a row says, but for its statement; and what lies between it and the one before."""
+        """Return the operations of a row, except a statement, and those between it and the last."""
         kind = _KINDS.get(code)
         if kind is None:
-            raise OptionsError(f"{code!r} is not a kind of row")
+            raise OptionsError(
+                f"the kind of a row must be one of {', '.join(_KINDS)} (got {code!r})"
+            )
         if self._patch != patch:
             if self._patch is not None:
                 yield Operation(OperationKind.END)
@@ -368,7 +379,7 @@ class _Reading:
 
 
 def _differs(batch: pa.RecordBatch) -> Any:
-    """Whether each row may be of another patch than the one before it; the first one may."""
+    """Return for each row whether it may start another patch; the first one may."""
     sources, patches = (batch[name].to_numpy() for name in ("source", "patch"))
     differs = np.ones(batch.num_rows, bool)
     differs[1:] = (patches[1:] != patches[:-1]) | (sources[1:] != sources[:-1])
@@ -380,23 +391,23 @@ def _differs(batch: pa.RecordBatch) -> Any:
 
 
 def _canonical(objects: pa.Array) -> pa.Array:
-    """Objects in the form that Oxigraph gives them.
+    """Return objects in Oxigraph's form.
 
-    :raises JellyError: one is no term, or Oxigraph refuses it.
+    :raises JellyError: a text is not a term, or Oxigraph rejects it.
     """
-    plain = pc.match_substring_regex(objects, KEPT_TERM)
-    # Whether what has one form is valid is seen where it is stored.
+    unchanged = pc.match_substring_regex(objects, KEPT_TERM)
+    # Terms with a single form are validated when they are stored.
     foreign = pc.and_(
         pc.match_substring_regex(objects, r'(?s)^".*>$'),
         pc.invert(pc.match_substring_regex(objects, KNOWN_DATATYPE)),
     )
-    odd = pc.invert(pc.or_(plain, foreign))
-    texts = [_looked_up(text) for text in objects.filter(odd).to_pylist()]
-    return pc.replace_with_mask(objects, odd, pa.array(texts, pa.string())) if texts else objects
+    others = pc.invert(pc.or_(unchanged, foreign))
+    texts = [_canonical_term(text) for text in objects.filter(others).to_pylist()]
+    return pc.replace_with_mask(objects, others, pa.array(texts, pa.string())) if texts else objects
 
 
 @lru_cache(maxsize=1 << 14)
-def _looked_up(text: str) -> str:
+def _canonical_term(text: str) -> str:
     [statement] = parse_ntriples(f"<urn:s> <urn:p> {text} .")
     return str(convert(statement.object, _ROWS_OF_TEXT))
 

@@ -1,10 +1,10 @@
-"""Positions in very many logs: a commit has those that changed lately, and names files of others.
+"""Positions in a large number of logs: a commit has the recent ones, and names files with others.
 
-A position is never forgotten: a log that is given again is known however long ago it was applied.
-But a commit stays short. Once it has too many positions of its own, they go into a file beside the
-commits, an archive, that it and all commits after it name; archives are never changed, and when
-they are many, they are written together as one. What a commit says itself counts before what its
-archives say, and a later archive before one that it names earlier.
+Positions are never removed, so a repeated log is detected however long ago it was applied. To keep
+commits short, positions are moved from a commit with too many of them to a file beside the commits,
+an archive, which this and all later commits name. Archives are never modified; when there are many,
+they are merged. Positions in the commit override those in its archives, and later archives override
+earlier ones.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .documents import checksum_in, parse_json, seal
 from .errors import RootError
 from .storage import Storage
 
-#: The archives, in the root.
+#: The folder of archives, in the root.
 FOLDER: Final = "_positions"
 
-#: Positions that a commit has itself.
+#: Maximum number of positions in a commit.
 INLINE: Final = 1000
-#: Archives that are written together as one, unless they have as many positions as one may have.
+#: Number of archives to merge, excluding archives with the maximum number of positions.
 TOGETHER: Final = 16
 FULL: Final = 20_000
 
@@ -38,8 +38,8 @@ class Archive:
     """A file of positions.
 
     :ivar file: its name in :data:`FOLDER`.
-    :ivar positions: how many it has.
-    :ivar checksum: with which it is sealed.
+    :ivar positions: number of positions.
+    :ivar checksum: its checksum.
     """
 
     file: str
@@ -50,13 +50,13 @@ class Archive:
 def unpacked(
     storage: Storage, inline: Iterable[Position], archives: tuple[Archive, ...]
 ) -> tuple[Position, ...]:
-    """All positions of a commit, one for each log.
+    """Return all positions of a commit, one for each log.
 
-    :raises RootError: an archive is not there, or damaged.
+    :raises RootError: an archive is missing or damaged.
     """
     found = dict(_archived(storage, archives))
     for each in inline:
-        # Those that have changed last stand last.
+        # The most recently changed positions come last.
         found.pop(each.log, None)
         found[each.log] = each
     return tuple(found.values())
@@ -66,43 +66,43 @@ def packed(
     storage: Storage,
     positions: Iterable[Position],
     archives: tuple[Archive, ...],
-    lively: frozenset[str],
+    changing: frozenset[str],
 ) -> tuple[tuple[Position, ...], tuple[Archive, ...], Mapping[str, bytes]]:
-    """Positions as a commit is to have them.
+    """Divide positions between a commit and archives.
 
-    :param archives: those that the commit before has named.
-    :param lively: logs that are not worth an archive, because their positions change all the time.
-    :return: those that the commit has itself; the archives that it names, in their order; and the
-        content of those that are not there yet, by the names of their files.
+    :param archives: archives of the commit before.
+    :param changing: logs whose positions change too often to be archived.
+    :return: the positions in the commit; the archives that it names, in order; and the contents of
+        new archives, by file name.
     """
     known = _archived(storage, archives)
     wanted = {each.log: each for each in positions}
     if known.keys() - wanted.keys():
-        # Something is to be no more: an archive cannot say that.
+        # A position was removed, which an archive cannot express.
         archives, known = (), {}
     inline = {log: each for log, each in wanted.items() if known.get(log) != each}
-    if len(inline) <= INLINE + len(lively):
+    if len(inline) <= INLINE + len(changing):
         return tuple(inline.values()), archives, {}
     small = [each for each in archives if each.positions < FULL]
     merged = dict(_archived(storage, tuple(small))) if len(small) >= TOGETHER else {}
     if merged:
         archives = tuple(each for each in archives if each not in small)
     merged.update(inline)
-    # As they are now: so it does not matter which archives the new ones come after.
-    content = [wanted[log] for log in merged if log not in lively]
+    # With current values, so that the order of the archives does not matter.
+    content = [wanted[log] for log in merged if log not in changing]
     made, new = [], {}
     for start in range(0, len(content), FULL):
         part = content[start : start + FULL]
-        data = seal({"positions": [plain(each) for each in part]})
+        data = seal({"positions": [to_fields(each) for each in part]})
         name = f"{uuid4().hex}.json"
         made.append(Archive(name, len(part), checksum_in(data)))
         new[name] = data
-    kept = tuple(wanted[log] for log in merged if log in lively)
+    kept = tuple(wanted[log] for log in merged if log in changing)
     return kept, (*archives, *made), new
 
 
-def plain(position: Position) -> dict[str, Any]:
-    """A position for JSON. There may be a million: what most of them do not have is left out."""
+def to_fields(position: Position) -> dict[str, Any]:
+    """Return a position for JSON, without default values, because there may be a million."""
     found = asdict(position)
     for name in ("loose", "closed", "content"):
         if not found[name]:
@@ -111,9 +111,9 @@ def plain(position: Position) -> dict[str, Any]:
 
 
 def position_of(found: dict[str, Any]) -> Position:
-    """A position from JSON.
+    """Restore a position from JSON.
 
-    :raises KeyError, TypeError, ValueError: it is none.
+    :raises KeyError, TypeError, ValueError: it is not a position.
     """
     position = Position(**found)
     numbers = (position.number, position.transactions)
@@ -127,7 +127,7 @@ def position_of(found: dict[str, Any]) -> Position:
 def check_archives(storage: Storage, archives: Iterable[Archive]) -> None:
     """Read archives again.
 
-    :raises RootError: one is not there, or damaged.
+    :raises RootError: an archive is missing or damaged.
     """
     for archive in archives:
         _read(storage, archive)
@@ -135,7 +135,7 @@ def check_archives(storage: Storage, archives: Iterable[Archive]) -> None:
 
 @lru_cache(maxsize=2)
 def _archived(storage: Storage, archives: tuple[Archive, ...]) -> Mapping[str, Position]:
-    """What archives say, the later ones before the earlier ones."""
+    """Return the positions in archives; later archives override earlier ones."""
     found: dict[str, Position] = {}
     for archive in archives:
         found.update((each.log, each) for each in _remembered(storage, archive))
@@ -144,7 +144,7 @@ def _archived(storage: Storage, archives: tuple[Archive, ...]) -> Mapping[str, P
 
 @lru_cache(maxsize=256)
 def _remembered(storage: Storage, archive: Archive) -> tuple[Position, ...]:
-    """What an archive has, which never changes."""
+    """Return the positions in an archive, which never change."""
     return _read(storage, archive)
 
 

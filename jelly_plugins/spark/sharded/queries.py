@@ -1,23 +1,22 @@
-"""Which queries can each shard answer alone, so that the union of the answers is the answer?
+"""Check which queries each shard can answer independently, so that the answers can be united.
 
-What a shard has together is what has the same key: the subject, or the graph. So a query will do
-if whatever it joins has one key, by name: the same variable, or the same term. That is looked for
-in the query's algebra. What is not known to be right here is refused.
+A shard has all quads with the same key, the subject or the graph. A query is therefore supported if
+everything that it joins provably has one key: the same variable, or the same term. The query's
+algebra is analysed; a query that is not known to be supported is rejected.
 
 Rules, for a part of a query and the key that all of its solutions have:
 1. Triple patterns that are joined need the same key.
 2. OPTIONAL, MINUS and EXISTS need, on the right, the key of the left, or no pattern at all.
 3. The sides of a UNION may have different keys; what it is joined with must have none.
-4. A part without patterns (VALUES, BIND) has no key: it gives the same in each shard, so that it
-   must be joined with one that has.
-5. Whatever looks at several solutions at once (DISTINCT, ORDER BY, LIMIT, aggregates, subqueries)
-   would look at those of one shard.
-6. A graph's name without a pattern in that graph (GRAPH ?g {}) would be looked for in each shard,
-   which has some of the graphs.
+4. A part without patterns (VALUES, BIND) has no key: it has the same solutions in each shard, so it
+   must be joined with a part that has a key.
+5. Operations on several solutions (DISTINCT, ORDER BY, LIMIT, aggregates, subqueries) would only
+   apply to the solutions of one shard.
+6. A graph's name without a pattern in that graph (GRAPH ?g {}) would be evaluated in each shard,
+   which has only some of the graphs.
 
-The structure of a query is read by rdflib's parser, but the shards answer it with Oxigraph: so what
-the two could read in different ways is refused, and what an IRI is, with its prefix, its base and
-its escapes, is asked of Oxigraph.
+rdflib parses the structure of a query, but Oxigraph evaluates it. Queries that the two could parse
+differently are rejected, and Oxigraph resolves IRIs (prefixes, base, escapes).
 """
 
 from __future__ import annotations
@@ -35,15 +34,15 @@ from .layout import ShardBy
 
 
 class QueryError(JellyError):
-    """A query that is not well-formed, or that shards cannot answer alone."""
+    """The query is not well-formed, or shards cannot answer it independently."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is to be asked a query.
+    """The shards to query.
 
     :ivar variables: names of the query's variables, in order.
-    :ivar keys: the keys whose shards are to be asked, in the syntax of N-Triples; None for all.
+    :ivar keys: the keys whose shards to query, in the syntax of N-Triples; None for all.
     """
 
     variables: tuple[str, ...]
@@ -51,24 +50,24 @@ class Scope:
 
     @classmethod
     def all(cls, query: str) -> Scope:
-        """All shards.
+        """Return a scope of all shards.
 
-        :raises QueryError: it is no SELECT query, or asks other stores (SERVICE).
+        :raises QueryError: the query is not a SELECT query, or queries other stores (SERVICE).
         """
-        # Before Oxigraph sees it, which would ask them: once for each shard.
+        # Checked before Oxigraph evaluates it, which would query them once for each shard.
         if any(found[0].upper() == "SERVICE" for found in _TOKEN.finditer(query)):
             raise QueryError(
-                "SERVICE asks other stores: query them separately, and join the results"
+                "SERVICE is not supported: query other stores separately, and join the results"
             )
         try:
             found: Any = Store().query(query)
         except (SyntaxError, ValueError) as error:
             raise QueryError(f"the query is not well-formed: {error}") from error
         except (OSError, RuntimeError) as error:
-            raise QueryError(f"the query cannot be asked: {error}") from error
+            raise QueryError(f"the query cannot be evaluated: {error}") from error
         variables = getattr(found, "variables", None)
         if variables is None:
-            raise QueryError("only SELECT queries can be asked of shards")
+            raise QueryError("only SELECT queries are supported for shards")
         return cls(tuple(variable.value for variable in variables))
 
 
@@ -76,11 +75,11 @@ class Scope:
 _NONE: Final = None
 _SEVERAL: Final = object()
 
-#: An escape of SPARQL in IRIs and strings; rdflib replaces it before it reads a query.
+#: An escape of SPARQL in IRIs and strings; rdflib replaces it before it parses a query.
 _ESCAPED: Final = re.compile(r"\\[uU]")
 
-#: Parts of a query in which, or as which, a keyword may stand: comments, strings, IRIs, variables,
-#: names with a prefix, and words.
+#: Tokens that may contain a keyword, or are one: comments, strings, IRIs, variables, prefixed
+#: names, and words.
 _TOKEN: Final = re.compile(
     r"""(?sx)
     \#[^\r\n]*
@@ -93,21 +92,21 @@ _TOKEN: Final = re.compile(
     """
 )
 
-#: Parts that do nothing to the key of what they are made of.
+#: Operators that keep the key of their operand.
 _TRANSPARENT: Final = frozenset(("Project", "Filter", "Extend"))
 
 
 def scope_of(query: str, shard_by: ShardBy) -> Scope:
-    """The shards that can answer a query alone.
+    """Return the shards that can answer a query independently.
 
-    :raises QueryError: they cannot, for the reason that it gives.
+    :raises QueryError: they cannot; the message has the reason.
 
     >>> scope_of("SELECT * { ?s <urn:p> ?o ; <urn:q> ?x }", "subject").keys is None
     True
     >>> sorted(scope_of("SELECT * { <urn:s> <urn:p> ?o }", "subject").keys)
     ['<urn:s>']
     """
-    # Before Oxigraph sees it, which would ask what SERVICE names.
+    # Checked before Oxigraph evaluates it, which would query the endpoint of SERVICE.
     analysis = _Analysis(shard_by)
     algebra = _algebra(query)
     try:
@@ -115,7 +114,7 @@ def scope_of(query: str, shard_by: ShardBy) -> Scope:
     except JellyError:
         raise
     except Exception as error:
-        # What rdflib makes of a query is documented nowhere in full.
+        # rdflib's algebra is not fully documented.
         raise QueryError(f"the query cannot be checked: {error!r}") from error
     if key is _NONE:
         raise QueryError("the query has no triple pattern, so every shard would answer it")
@@ -129,36 +128,38 @@ def _algebra(query: str) -> Any:
         from rdflib.plugins.sparql.parser import parseQuery
     except ImportError:
         raise MissingExtraError(
-            "checking queries needs a library: pip install 'jelly-plugins[spark]'"
+            "checking queries needs rdflib: pip install 'jelly-plugins[spark]', or in a checkout "
+            "pip install '.[spark]'"
         ) from None
     if _ESCAPED.search(query):
-        raise QueryError("the query cannot be checked: write \\u and \\U as the character itself")
+        raise QueryError("escapes are not supported: write \\u and \\U as the character itself")
     try:
-        # A comment ends with a carriage return too, which rdflib does not know.
+        # A carriage return also ends a comment, which rdflib does not support.
         prologue, body = parseQuery(query.replace("\r", "\n"))
         iris = _iris(prologue, body)
         body = traverse(body, visitPre=lambda node: iris.get(_iri_text(node)))
         algebra: Any = translateQuery([[], body]).algebra  # type: ignore[arg-type]
     except Exception as error:
-        # Whatever rdflib cannot read, it says so in errors of many kinds.
+        # rdflib raises exceptions of many types for queries that it cannot parse.
         raise QueryError(f"the query is not well-formed: {error}") from error
     if algebra.name != "SelectQuery":
-        raise QueryError("only SELECT queries can be asked of shards")
+        raise QueryError("only SELECT queries are supported for shards")
     if algebra.datasetClause:
-        raise QueryError("the query names its dataset (FROM)")
+        raise QueryError("FROM is not supported: remove it from the query")
     return algebra.p
 
 
 def _iris(prologue: Iterable[Any], body: Any) -> dict[str | None, Any]:
-    """The IRIs of a query as Oxigraph reads them, by the text that they have in the query.
+    """Return the IRIs of a query as Oxigraph resolves them, by their text in the query.
 
-    :param prologue: BASE and PREFIX; likewise ``body`` as rdflib has parsed it.
-    :raises SyntaxError: Oxigraph cannot read one.
+    :param prologue: BASE and PREFIX, as rdflib has parsed them.
+    :param body: the rest of the query, as rdflib has parsed it.
+    :raises SyntaxError: Oxigraph cannot parse an IRI.
     """
     from rdflib import URIRef
     from rdflib.plugins.sparql.algebra import traverse
 
-    # In their order, and once each.
+    # In order, without duplicates.
     texts: dict[str, None] = {}
 
     def note(node: Any) -> None:
@@ -173,13 +174,13 @@ def _iris(prologue: Iterable[Any], body: Any) -> dict[str | None, Any]:
         f"BASE <{each.iri}>" if each.name == "Base" else f"PREFIX {each.prefix or ''}: <{each.iri}>"
         for each in prologue
     )
-    asked = " ".join(f"({text} AS ?v{place})" for place, text in enumerate(texts))
-    found: Any = Store().query(f"{known} SELECT {asked} {{}}")
+    columns = " ".join(f"({text} AS ?v{place})" for place, text in enumerate(texts))
+    found: Any = Store().query(f"{known} SELECT {columns} {{}}")
     return {text: URIRef(iri.value) for text, iri in zip(texts, next(found), strict=True)}
 
 
 def _iri_text(node: Any) -> str | None:
-    """The text of an IRI, with a prefix or without; None for any other part of a query."""
+    """Return the text of an IRI, with or without a prefix; None for any other part of a query."""
     from rdflib import URIRef
 
     if isinstance(node, URIRef):
@@ -190,9 +191,9 @@ def _iri_text(node: Any) -> str | None:
 
 
 class _Analysis:
-    """Looks for the keys of the parts of a query.
+    """Determines the keys of the parts of a query.
 
-    :ivar constants: the keys that are terms; None once there is one that is a variable.
+    :ivar constants: the keys that are terms; None once a key is a variable.
     """
 
     def __init__(self, shard_by: ShardBy) -> None:
@@ -200,10 +201,10 @@ class _Analysis:
         self.constants: set[str] | None = set()
 
     def key(self, part: Any, graph: Any = "") -> Any:
-        """The key of a part.
+        """Return the key of a part.
 
-        :param graph: the graph that it is about; the default graph is the empty string.
-        :raises QueryError: shards cannot answer it alone.
+        :param graph: the graph of the part; the empty string for the default graph.
+        :raises QueryError: shards cannot answer the part independently.
         """
         name = part.name
         if name == "BGP":
@@ -214,37 +215,37 @@ class _Analysis:
             return found
         if name == "Graph":
             if graph != "":
-                raise QueryError("a GRAPH inside another one cannot be checked")
+                raise QueryError("nested GRAPH is not supported")
             found = self.key(part.p, part.term)
             if found is _NONE:
-                raise QueryError("GRAPH has no triple pattern of its own in it")
+                raise QueryError("GRAPH must contain a triple pattern")
             return found
         if name in ("Join", "LeftJoin", "Minus"):
             left, right = self.key(part.p1, graph), self.key(part.p2, graph)
             self._check_expression(part.get("expr"), left, graph)
             if left is _NONE and name != "Join" and right is not _NONE:
-                raise QueryError("what is OPTIONAL or MINUS needs a triple pattern before it")
+                raise QueryError("OPTIONAL and MINUS need a triple pattern before them")
             return self._same(left, right)
         if name == "Union":
             left, right = self.key(part.p1, graph), self.key(part.p2, graph)
             if left is _NONE or right is _NONE:
-                raise QueryError("a side of a UNION has no triple pattern")
+                raise QueryError("each side of a UNION must have a triple pattern")
             return left if _equal(left, right) else _SEVERAL
         if name == "ToMultiSet" and _is_values(part.p):
             return _NONE
-        raise QueryError(f"{name} needs more than one shard can see: apply it to the result")
+        raise QueryError(f"{name} needs the solutions of all shards: apply it to the result")
 
     def _patterns(self, triples: Iterable[Any], graph: Any) -> Any:
         found: Any = _NONE
         for subject, predicate, _ in triples:
             if not self._by_graph and not _is_term(predicate):
-                raise QueryError("a property path leaves its subject, and so its shard")
+                raise QueryError("property paths are only supported with shards by graph")
             key = graph if self._by_graph else subject
             found = self._same(found, self._noted(key))
         return found
 
     def _noted(self, key: Any) -> Any:
-        """A key, taken down if it is a term."""
+        """Record a key if it is a term, and return it."""
         constant = key if key == "" and type(key) is str else _constant(key)
         if constant is None:
             self.constants = None
@@ -259,11 +260,12 @@ class _Analysis:
             return left
         what = "graph" if self._by_graph else "subject"
         raise QueryError(
-            f"the query joins what does not have the same {what}, and may be in different shards"
+            f"the query joins patterns that do not have the same {what}, so their quads may be in "
+            "different shards"
         )
 
     def _check_expression(self, expression: Any, key: Any, graph: Any) -> None:
-        """Look at the patterns in an expression, and for what has one value in a whole query."""
+        """Check an expression for patterns, and for functions with one value per query."""
         if isinstance(expression, list | tuple):
             for each in expression:
                 self._check_expression(each, key, graph)
@@ -280,7 +282,7 @@ class _Analysis:
 
 
 def _pattern(found: Any) -> Any:
-    """The algebra of a pattern in an expression, which rdflib may not have translated."""
+    """Return the algebra of a pattern in an expression, which rdflib may not have translated."""
     from rdflib.plugins.sparql.algebra import translateGroupGraphPattern, translatePath, traverse
 
     if not hasattr(found, "part"):
@@ -289,7 +291,7 @@ def _pattern(found: Any) -> Any:
 
 
 def _is_values(table: Any) -> bool:
-    """Whether solutions are listed in the query; without any, rdflib has an empty list."""
+    """Return whether a table lists solutions (VALUES); rdflib has a list if it is empty."""
     return isinstance(table, list) or table.name == "values"
 
 
@@ -304,14 +306,14 @@ def _is_term(predicate: Any) -> bool:
 
 
 def _constant(key: Any) -> str | None:
-    """The text of a key that is an IRI; None for a variable, or a blank node, which is one."""
+    """Return the text of a key that is an IRI; None for a variable or a blank node."""
     from rdflib import URIRef
 
     return f"<{key}>" if isinstance(key, URIRef) else None
 
 
 def as_text(names: Iterable[str], solution: Iterable[Any]) -> dict[str, str | None]:
-    """A solution by the names of variables, with its terms in the syntax of N-Triples."""
+    """Return a solution as terms in the syntax of N-Triples, by names of variables."""
     return {
         name: None if term is None else text_of(term)
         for name, term in zip(names, solution, strict=True)

@@ -1,10 +1,10 @@
-"""Another number of shards, as one new version: what each shard has goes to those it belongs to.
+"""Change the number of shards in one new version, by moving quads to their new shards.
 
-A quad's shard is its hash modulo their number. So what goes to a new shard comes from such old ones
-only that leave the same remainder by the greatest common divisor of both numbers. A task takes some
-of the new shards of one such class, reads the old ones of it once, and writes a store for each.
-Nothing of that can be seen before the commit: a task may fail, or run twice, and what it leaves is
-for a vacuum.
+A quad's shard is its hash modulo the number of shards. The quads of a new shard therefore come only
+from old shards with the same remainder modulo the greatest common divisor of both numbers. A task
+takes some new shards of one such class, reads the old shards of the class once, and writes a store
+for each new one. Nothing is visible before the commit: a task may fail or run twice, and a vacuum
+removes what it leaves.
 """
 
 from __future__ import annotations
@@ -33,25 +33,27 @@ from .storage import AnyRoot, Attempt, MakingStore, Storage, storage_at
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Stores that a task writes, at most, while it reads the old ones once.
+#: Maximum number of stores that a task writes while it reads the old ones once.
 TOGETHER: Final = 8
-#: Quads that a task holds.
-HELD: Final = 1 << 17
-#: Keys whose shard is remembered.
+#: Number of quads that a task buffers.
+BUFFERED: Final = 1 << 17
+#: Number of keys whose shard is cached.
 _REMEMBERED: Final = 1 << 14
 
-#: What a task has made: number of the shard, its store, number of quads, and checksum.
+#: The result for one shard: its number, its store, number of quads, and checksum.
 Made: TypeAlias = tuple[int, str, int, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What one task is to do.
+    """The work of one task.
 
-    :ivar layout: how the new version is laid out.
-    :ivar version: its number.
+    :ivar storage: storage of the root.
+    :ivar attempt: the attempt.
+    :ivar layout: layout of the new version.
+    :ivar version: number of the new version.
     :ivar sources: the old shards' stores, with the checksums of the lists of their files.
-    :ivar targets: the new shards' numbers.
+    :ivar targets: numbers of the new shards.
     """
 
     storage: Storage
@@ -71,27 +73,29 @@ def reshard(
     metadata: Mapping[str, str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Commit:
-    """Give a sharded store another number of shards, as one new version with the same quads.
+    """Change the number of shards of a sharded store, in one new version with the same quads.
 
-    Positions in logs, batches of applications and namespaces stay. Earlier versions stay as they
-    are. A batch that is at work meanwhile loses against the new version, or wins against it.
+    Positions in logs, batches of applications and namespaces are kept. Earlier versions do not
+    change. If a batch is applied meanwhile, the writer that commits second fails.
 
-    :param root: as for :class:`.ShardedStore`; likewise ``storage_options``.
-    :param shards: how many there are to be.
-    :param spark: runs the tasks; as many as both numbers have in common, or more. Without it they
-        run here.
-    :param processes: processes in which tasks run without Spark. With more than one, what the
-        program does when it is imported must be under ``if __name__ == "__main__"``.
-    :param metadata: what is to be said of the new version, see :func:`.apply_patches`.
-    :return: the newest version; the one there is, if it has as many shards.
-    :raises CommitConflictError: another writer has made a version meanwhile. Nothing was changed.
-    :raises RootError: there is no sharded store, or it is damaged.
-    :raises TypeError, ValueError: a number is none, or out of range.
+    :param root: root of the store, see :class:`.ShardedStore`.
+    :param shards: the new number of shards.
+    :param spark: runs the tasks; the greatest common divisor of both numbers, or more. Without it,
+        they run on this machine.
+    :param processes: number of processes for tasks without Spark. With more than one, the main
+        module must guard its code with ``if __name__ == "__main__"``.
+    :param metadata: a description of the new version, see :func:`.apply_patches`.
+    :param storage_options: settings and credentials of a bucket, see :class:`.ShardedStore`.
+    :return: the new version; the newest one, if it has as many shards.
+    :raises CommitConflictError: another writer has committed a version meanwhile. Nothing was
+        changed.
+    :raises RootError: the store does not exist, or is damaged.
+    :raises TypeError, ValueError: a number is invalid or out of range.
     """
     wanted = whole_number("shards", shards, 1)
     check_layout(wanted, None)
     processes = whole_number("processes", processes, 1)
-    said = metadata_of(metadata)
+    metadata = metadata_of(metadata)
     storage = storage_at(root, storage_options)
     if spark is not None:
         storage = storage.everywhere()
@@ -113,14 +117,14 @@ def reshard(
     for number, store, quads, checksum in made:
         new[number] = Shard(store, quads, checksum)
     try:
-        return log.publish(head.next(shards=tuple(new), operations=0, metadata=said))
+        return log.publish(head.next(shards=tuple(new), operations=0, metadata=metadata))
     except CommitConflictError:
         storage.discard(store for _, store, _, _ in made)
         raise
 
 
 def _works(log: CommitLog, head: Commit, layout: Root, attempt: Attempt) -> Iterator[Work]:
-    """The tasks. Classes without quads have none."""
+    """Return the work of tasks. Classes without quads have none."""
     assert head.shards is not None
     classes = gcd(len(head.shards), layout.shards)
     for remainder in range(classes):
@@ -139,10 +143,10 @@ def _works(log: CommitLog, head: Commit, layout: Root, attempt: Attempt) -> Iter
 
 
 def _made(log: CommitLog, head: Commit, works: Sequence[Work], run: _Runner) -> list[Made]:
-    """What tasks have made, if nothing is missing.
+    """Run tasks, and check that no quad is missing.
 
     :raises CommitConflictError: they have failed because there is another version now.
-    :raises RootError: something is missing.
+    :raises RootError: quads are missing.
     """
     try:
         made = [each for result in run(works) for each in result] if works else []
@@ -154,14 +158,14 @@ def _made(log: CommitLog, head: Commit, works: Sequence[Work], run: _Runner) -> 
     if moved != head.quads:
         log.storage.discard(store for _, store, _, _ in made)
         message = (
-            f"{moved} quads of {head.quads} are in the shards they belong to: verify says more"
+            f"{moved} of {head.quads} quads are in the right shards: verify the store for details"
         )
         raise RootError(message, source=log.storage.name)
     return made
 
 
 def move(work: Work) -> list[Made]:
-    """What a task does: write the stores of some new shards.
+    """Write the stores of some new shards; runs in a task.
 
     :raises RootError: a store cannot be read or written.
     """
@@ -178,9 +182,9 @@ def move(work: Work) -> list[Made]:
 
 
 class _Target:
-    """The store of a new shard, made once there is a quad for it.
+    """The store of a new shard, which is created with the first quad.
 
-    :param stack: closes it.
+    :param stack: closes the store.
     """
 
     def __init__(self, work: Work, number: int, stack: ExitStack) -> None:
@@ -191,11 +195,11 @@ class _Target:
         self._making: MakingStore | None = None
         self._store: Store | None = None
         self._written = 0
-        #: Quads that are to be written.
+        #: Quads to write.
         self.waiting: list[Quad] = []
 
     def write(self) -> None:
-        """Write what is waiting."""
+        """Write the waiting quads."""
         if self._store is None:
             self._making = self._stack.enter_context(self._storage.make(self._name, None))
             self._store = Store(str(self._making.folder))
@@ -204,24 +208,24 @@ class _Target:
         self.waiting = []
 
     def finish(self) -> Made | None:
-        """Make all that was written last; None if there is nothing."""
+        """Write the remaining quads; return None if the shard has no quads."""
         if self.waiting:
             self.write()
         if self._store is None or self._making is None:
             return None
         self._store.flush()
-        # Closed: until then Oxigraph may write.
+        # Close the store: until then, Oxigraph may write.
         self._store = None
         return self._number, self._name, self._written, self._making.finish()
 
 
 class _Moving:
-    """Quads on their way to the stores of new shards."""
+    """Moves quads to the stores of new shards."""
 
     def __init__(self, layout: Root, targets: Mapping[int, _Target]) -> None:
         self._by_graph: Final = layout.shard_by == "graph"
         self._targets: Final = targets
-        self._held = 0
+        self._buffered = 0
 
         @lru_cache(_REMEMBERED)
         def target(term: Any) -> _Target | None:
@@ -230,20 +234,20 @@ class _Moving:
         self._target: Final = target
 
     def move(self, source: Store) -> None:
-        """Move those quads of a store that belong here."""
+        """Move the quads of a store that belong to the targets."""
         by_graph, find = self._by_graph, self._target
         for quad in source:
             target = find(quad.graph_name if by_graph else quad.subject)
             if target is not None:
                 target.waiting.append(quad)
-                self._held += 1
-                if self._held == HELD:
+                self._buffered += 1
+                if self._buffered == BUFFERED:
                     self._write()
 
     def _write(self) -> None:
-        """Make room: of the shard that has most."""
+        """Write the quads of the shard with the most waiting quads."""
         fullest = max(self._targets.values(), key=lambda target: len(target.waiting))
-        self._held -= len(fullest.waiting)
+        self._buffered -= len(fullest.waiting)
         fullest.write()
 
 
@@ -262,15 +266,15 @@ def _runner(spark: SparkSession | None, processes: int) -> _Runner:
 
         return on_spark
 
-    def here(works: Sequence[Work]) -> Iterable[Sequence[Made]]:
+    def in_processes(works: Sequence[Work]) -> Iterable[Sequence[Made]]:
         if processes == 1 or len(works) == 1:
             return map(move, works)
-        # What opens stores and talks to buckets has threads, which a fork would lose.
+        # The libraries for stores and buckets use threads, which a fork would lose.
         workers = min(processes, len(works))
         with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
             try:
                 return list(pool.map(move, works))
             except BrokenProcessPool as error:
-                raise JellyError(f"a process that moves quads has ended: {error}") from error
+                raise JellyError(f"a process that moves quads has exited: {error}") from error
 
-    return here
+    return in_processes

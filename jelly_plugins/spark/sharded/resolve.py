@@ -1,9 +1,9 @@
-"""From a log of patches to staged operations: what counts, and where the store stands afterwards.
+"""Resolve a log of patches to staged operations: which of them apply, and the resulting positions.
 
-Which transactions count is decided by :class:`~jelly_plugins.patch.replay.driver.Replay`, as for a
-single store. What it is given is the log without its statements: those are staged as they come by,
-and :class:`Run` stands in their place. So a log can be staged in one place, or in many at a time,
-and resolved in another; and no transaction has to be held in memory.
+:class:`~jelly_plugins.patch.replay.driver.Replay` decides which transactions apply, as for a single
+store. It receives the log without its statements, which are staged as they are read and replaced by
+:class:`Run` rows. A log can therefore be staged in one or many places, and resolved in another, and
+no transaction is held in memory.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from .storage import Attempt
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
 
-#: Keys whose shard is remembered.
+#: Number of keys whose shard is cached.
 _REMEMBERED: Final = 1 << 16
 
 
 class Run(NamedTuple):
-    """Operations on statements that were staged, all of one transaction.
+    """Consecutive staged operations on statements of one transaction.
 
-    :ivar part: the part of the log that they are in: the name of its folder.
+    :ivar part: name of the folder of the part of the log that has them.
     :ivar transaction: the number that they are staged under.
-    :ivar operations: how many they are.
-    :ivar digest: of the operations, in a patch without an id; otherwise empty.
-    :ivar content: what the same operations have, as far as they are staged under one number.
+    :ivar operations: number of operations.
+    :ivar digest: digest of the operations, in a patch without an id; otherwise empty.
+    :ivar content: a fast digest of the operations, for those that are staged under one number.
     """
 
     part: str
@@ -57,8 +57,8 @@ class Run(NamedTuple):
 class Stager:
     """Stages the operations of a log, or of a part of one.
 
-    :param attempt: where to; parts share it.
-    :param root: says how they are spread over shards.
+    :param attempt: receives the operations; parts share it.
+    :param root: the layout, which determines the shards.
     :param part: name of the part.
     """
 
@@ -70,21 +70,21 @@ class Stager:
         self._part: Final = part
         self._known: dict[str, int] = {}
         self._graphs: set[str] = set()
-        #: The transaction that is being read: its number, its operations, and their digest if its
-        #: patch has no id.
+        #: The current transaction: its number, number of operations, and their digest if its patch
+        #: has no id.
         self._transaction = 0
         self._count = 0
         self._digest: Any = None
-        #: Of their lines, and of their kinds: the ends of batches leave no trace in either.
+        #: Digests of lines and of kinds; neither depends on the boundaries of batches.
         self._content = (xxhash.xxh3_128(), xxhash.xxh3_64())
         self._named = False
 
     def stage(self, batches: Iterable[OperationColumns]) -> Iterator[AnyOperation]:
-        """Stage statements, and give all other rows as they are.
+        """Stage statements, and return all other rows unchanged.
 
-        :param batches: their terms are in the form that Oxigraph gives them. They may end in the
-            middle of anything.
-        :return: a :class:`Run` stands for the statements between two rows that are no changes.
+        :param batches: their terms are in Oxigraph's form. A batch may end anywhere.
+        :return: the rows, with a :class:`Run` for the statements between two rows that are not
+            changes.
         """
         for batch in batches:
             yield from self._stage(batch)
@@ -94,14 +94,14 @@ class Stager:
         self._attempt.finish(self._part)
 
     def _stage(self, batch: OperationColumns) -> list[AnyOperation]:
-        """Stage a batch; give its other rows."""
+        """Stage a batch, and return its other rows."""
         statements = record_batch(batch.statements)
         rows = statements.num_rows
         first = self._transaction
         lines = _lines(statements)
         digested = _Digested(statements, lines, batch.adds)
         found: list[AnyOperation] = []
-        #: Where transactions begin in the batch.
+        #: Rows of the batch at which transactions start.
         begins: list[int] = []
         before = 0
         for place, row in batch.others:
@@ -126,7 +126,7 @@ class Stager:
         return found
 
     def _take(self, digested: _Digested, start: int, stop: int) -> None:
-        """Count statements of a batch to the transaction."""
+        """Add statements of a batch to the current transaction."""
         if start == stop:
             return
         self._count += stop - start
@@ -146,7 +146,7 @@ class Stager:
         return Operation(_ADD, run)
 
     def _spread(self, statements: pa.RecordBatch) -> Any:
-        """The shard of each statement."""
+        """Return the shard of each statement."""
         graphs = statements["graph"].dictionary_encode()
         for graph in graphs.dictionary.to_pylist():
             if graph not in self._graphs:
@@ -163,21 +163,21 @@ class Stager:
         return np.array(shards, np.int32)[keys.indices.to_numpy()]
 
     def _find(self, key: str) -> int:
-        """The shard of a key, which is remembered."""
+        """Return the shard of a key, and cache it."""
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
         shard = self._known[key] = shard_of(key, self._shards)
         return shard
 
     def _check_graph(self, graph: str) -> None:
-        """Refuse a graph that is no data, and remember one that is."""
+        """Reject a reserved graph, and cache an accepted one."""
         refuse_graph(graph)
         if len(self._graphs) < _REMEMBERED:
             self._graphs.add(graph)
 
 
 class _Digested:
-    """Statements as they are digested: those of a patch without an id are what it is known by.
+    """Digests of statements, which identify a patch without an id.
 
     :param lines: the statements as N-Quads.
     """
@@ -192,12 +192,12 @@ class _Digested:
         self._places: Any = None
 
     def hash(self, lines: xxhash.xxh3_128, kinds: xxhash.xxh3_64, start: int, stop: int) -> None:
-        """Have some of them hashed: fast, and safe against mistakes only."""
+        """Update hashes with some statements; fast, but only safe against accidents."""
         lines.update(self._lines[self._ends[start] : self._ends[stop]])
         kinds.update(self._adds[start:stop])
 
     def text(self, start: int, stop: int) -> memoryview:
-        """The text of some of them, made if it is asked for."""
+        """Return the text of some statements, created on first use."""
         if self._text is None:
             subject, predicate, object_, graph = self._statements.columns
             kinds = pa.array([_DELETE.code, _ADD.code]).take(pa.array(self._adds_bytes()))
@@ -213,17 +213,17 @@ class _Digested:
 
 
 def _lines(statements: pa.RecordBatch) -> pa.Array:
-    """Statements as N-Quads."""
-    # What is null is left out.
+    """Return statements as N-Quads."""
+    # Null is skipped.
     return pc.binary_join_element_wise(*statements.columns, ".\n", " ", null_handling="skip")
 
 
 class _Changes:
     """The changes of one transaction, see ``patch.replay.target.Changes``."""
 
-    #: Made of staged lines.
+    #: Digests are of staged lines.
     form: Final = "lines1"
-    #: They lie elsewhere.
+    #: The text is staged, not in memory.
     characters: Final = 0
 
     def __init__(self) -> None:
@@ -233,7 +233,7 @@ class _Changes:
         self.namespaces: list[AnyOperation] = []
 
     def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
-        """Take runs and operations on namespaces up to the first row that is neither."""
+        """Add runs and operations on namespaces up to the first other row, which is returned."""
         for row in rows:
             value = row.value
             if type(value) is Run:
@@ -248,26 +248,25 @@ class _Changes:
         return None
 
     def join(self, following: _Changes) -> None:
-        """Take the changes of the transaction that follows."""
+        """Add the changes of the next transaction."""
         self.runs += following.runs
         self.namespaces += following.namespaces
         self.operations += following.operations
         self.statements += following.statements
 
     def fingerprint(self) -> bytes:
-        """A digest of the changes."""
+        """Return a digest of the changes."""
         return self._digest(run.digest for run in self.runs)
 
     def content(self) -> bytes | None:
-        """A digest of the changes, without a look at what was staged."""
+        """Return a digest of the changes without reading staged operations."""
         if len(self.runs) > 1:
-            # What lies in several partitions may have been cut elsewhere before.
+            # Other partitions may have divided the same operations differently.
             return None
         return self._digest(run.content.encode() for run in self.runs)
 
     def _digest(self, runs: Iterable[bytes]) -> bytes:
-        """A digest of runs and namespaces, in which it makes no difference how the default graph is
-        named."""
+        """Return a digest of runs and namespaces, independent of the default graph's spelling."""
         digest = hashlib.sha256()
         for run in runs:
             digest.update(run)
@@ -277,7 +276,7 @@ class _Changes:
 
 
 def is_anonymous(position: Position) -> bool:
-    """Whether nothing but digests says which log it is in, and where."""
+    """Return whether a position identifies its log and patch by digests only."""
     return position.log.startswith(DIGEST) and position.patch.startswith(DIGEST)
 
 
@@ -296,17 +295,17 @@ class _Target:
         self.statements = 0
 
     def positions(self) -> Iterable[Position]:
-        """Where the head stands."""
+        """Return the positions of the head."""
         known: Iterable[Position] = self.head.positions
         if self._numbered:
-            # What says the same as an earlier patch without an id is not that patch.
+            # A patch without an id that equals an earlier one is a new patch.
             known = [each for each in known if not is_anonymous(each)]
         if self._continued:
             known = [replace(each, loose="", content="") for each in known]
         return known
 
     def apply(self, changes: _Changes, before: Position | None, after: Position) -> int:
-        """Take the changes of a transaction; deletions that match nothing are not counted."""
+        """Apply the changes of a transaction; deletions without a match are not counted."""
         for run in changes.runs:
             self.taken.setdefault(run.part, Ranges()).add(run.transaction)
         self.statements += changes.statements
@@ -325,14 +324,14 @@ class _Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """What is to be done of a log that was staged.
+    """What to apply of a staged log.
 
-    :ivar replayed: counts, and the position that is reached.
-    :ivar held_back: operations of a transaction that the log does not end.
-    :ivar taken: for each part, in the log's order, the transactions that count.
-    :ivar statements: operations on statements in them.
-    :ivar positions: where the store will stand.
-    :ivar namespaces: that will be bound.
+    :ivar replayed: numbers of patches and operations, and the position reached.
+    :ivar held_back: number of operations of an unfinished transaction at the end.
+    :ivar taken: the transactions to apply, for each part, in the log's order.
+    :ivar statements: number of operations on statements in them.
+    :ivar positions: the new positions of the store.
+    :ivar namespaces: the new namespaces.
     """
 
     replayed: Replayed
@@ -352,17 +351,17 @@ def resolve(
     continued: bool = False,
     numbered: bool = False,
 ) -> Resolved:
-    """Decide which of the transactions that were staged count.
+    """Decide which staged transactions to apply.
 
-    A log may end in the middle of a patch: the transactions that are complete count, and the rest
-    is held back, to be applied when the log is given again and has more.
+    A log may end in the middle of a patch: complete transactions apply, and the rest is held back
+    until a later call gives the log with more rows.
 
-    :param rows: of the log, from :meth:`Stager.stage`.
-    :param head: what they are applied to.
-    :param log: the log's name, see :func:`jelly_plugins.oxigraph.replay`; likewise ``check_prev``.
-    :param continued: whether the rows go on behind what was applied, which does not
-        come again.
-    :param numbered: whether they are a batch of an application, which its number tells from others.
+    :param rows: rows of the log, from :meth:`Stager.stage`.
+    :param head: the version to apply them to.
+    :param log: name of the log, see :func:`jelly_plugins.oxigraph.replay`.
+    :param check_prev: whether to check ``prev``, see :func:`jelly_plugins.oxigraph.replay`.
+    :param continued: whether the rows continue after the applied ones, which are not repeated.
+    :param numbered: whether they are a batch of an application, which its number identifies.
     :raises JellyError: the log cannot be read, or does not follow what was applied.
     """
     target = _Target(head, continued, numbered)

@@ -1,4 +1,4 @@
-"""An earlier version made the newest again, with its quads and with what it says was applied."""
+"""Restore an earlier version: commit its quads and its positions as a new version."""
 
 from __future__ import annotations
 
@@ -18,33 +18,37 @@ def restore(
     metadata: Mapping[str, str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Commit:
-    """Make a new version of a sharded store that is as an earlier one was. Nothing is copied.
+    """Commit a new version of a sharded store that equals an earlier one. Nothing is copied.
 
-    Its positions in logs, its namespaces and the batches of applications come back with its quads:
-    the store is as if nothing had been applied since, so that a log that is given again is applied
-    from where the version stood in it. A log of which only what follows the newest version is given
-    is refused, as after any gap: by its ``prev``.
+    The version's positions in logs, its namespaces and its applied batches are restored with its
+    quads, as if nothing had been applied since. If a log is given again, it is applied from the
+    position of that version. If only the continuation after the newest version is given, it is
+    rejected because of its ``prev``, like any gap.
 
-    An application whose batches were undone has to give them again, beginning with the first one
-    that was; a batch behind the undone ones is refused before it (:class:`.CheckpointError`). A
-    stream does not give batches again, so it needs another application name and checkpoint: what
-    the restored version has of logs with ids is passed over then.
+    An application whose batches were undone must repeat them, starting with the first; a later
+    batch is rejected (:class:`.CheckpointError`). A stream does not repeat batches, so it needs
+    another application name and checkpoint; patches with ids that the restored version has are then
+    skipped.
 
-    The versions in between stay, and can be restored in their turn.
+    The versions in between remain, and can be restored too.
 
-    :param root: as for :class:`.ShardedStore`; likewise ``storage_options``.
-    :param version: the version to restore; or ``timestamp``, a time at which it was the newest.
-    :param metadata: what is to be said of the new version, see :func:`.apply_patches`.
-    :return: the newest version: that which was made, or the one there is, if it is to be restored.
-    :raises CommitConflictError: another writer has made a version meanwhile. Nothing was restored.
-    :raises RootError: there is no such version, or it cannot be opened any more.
-    :raises TypeError, ValueError: as for :class:`.ShardedStore`; or neither is given.
+    :param root: root of the store, see :class:`.ShardedStore`.
+    :param version: the version to restore.
+    :param timestamp: instead of a version, a time at which it was the newest.
+    :param metadata: a description of the new version, see :func:`.apply_patches`.
+    :param storage_options: settings and credentials of a bucket, see :class:`.ShardedStore`.
+    :return: the new version; the newest one, if that is the version to restore.
+    :raises CommitConflictError: another writer has committed a version meanwhile. Nothing was
+        restored.
+    :raises RootError: the version does not exist, or can no longer be opened.
+    :raises TypeError, ValueError: an argument is invalid, see :class:`.ShardedStore`; or neither a
+        version nor a time is given.
     """
     if version is None and timestamp is None:
-        raise ValueError("give a version, or a time at which it was the newest")
-    said = metadata_of(metadata)
+        raise ValueError("give a version or a timestamp")
+    metadata = metadata_of(metadata)
     log = open_log(root, storage_options)
-    # In this order, see ``cleaning``.
+    # The order matters, see ``cleaning``.
     head = log.head()
     old = log.find(version, timestamp)
     if old.version == head.version:
@@ -59,17 +63,17 @@ def restore(
         operations=0,
         restored=old.version,
         undone=_undone(head, old),
-        metadata=said,
+        metadata=metadata,
     )
-    # Had a vacuum made the old version forget its stores meanwhile, it has made the next version.
+    # If a vacuum removes the old version's stores meanwhile, it commits the next version first.
     return log.publish(commit)
 
 
 def first_undone(log: CommitLog, application: str, least: int) -> int | None:
-    """The first batch of an application that a restore has undone and that was not applied again.
+    """Return the first batch of an application that was undone and not applied again.
 
-    :param least: the number that it has at least.
-    :return: None if that is known of none.
+    :param least: minimum number of the batch.
+    :return: None if no such batch is known.
     """
     found = None
     for commit in log.lineage():
@@ -87,7 +91,7 @@ def first_undone(log: CommitLog, application: str, least: int) -> int | None:
 
 
 def _undone(head: Commit, old: Commit) -> dict[str, int]:
-    """The last batches that were applied of those applications of which a restore undoes some."""
+    """Return the last applied batch of each application with batches that a restore undoes."""
     last = {name: batch.number for name, batch in head.applications.items()}
     for name, number in head.undone.items():
         last[name] = max(number, last.get(name, 0))

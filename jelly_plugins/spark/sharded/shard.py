@@ -1,10 +1,10 @@
-"""What one attempt of a task does for one shard: a copy of its store, with operations applied.
+"""Apply operations to a copy of a shard's store; one attempt of a task.
 
-Nothing that it does can be seen before a commit names the new store. So an attempt may run twice,
-die in its middle or come late: it leaves a folder that no commit names, for ``vacuum``. For the
-same reason it may apply the batch in pieces, and use Oxigraph's bulk paths.
+Nothing is visible before a commit names the new store. An attempt may therefore run twice, be
+killed or finish late: it leaves a folder that no commit names, which ``vacuum`` removes. For the
+same reason it may apply the batch in chunks, and use Oxigraph's bulk paths.
 
-No Spark here: a task is a function of what it is told.
+No Spark here: the result of a task depends only on its arguments.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from ...oxigraph.loading.loader import SMALL
 from .errors import RootError, of_shard
 from .layout import new_store_name
 from .staging import Block, Ranges, read_staged
-from .storage import Attempt, MakingStore, Piece, Storage
+from .storage import Attempt, MakingStore, StagedExtent, Storage
 
-#: Bytes of text that are applied at once: what bounds an attempt's memory.
+#: Bytes of text that are applied at once, which limits an attempt's memory.
 CHUNK: Final = 32 << 20
 
-#: Bytes of staged text for each quad of a store from which on a batch is large: counting the store
-#: afterwards costs less than looking for each quad before.
+#: Staged bytes per quad of a store above which a batch is large: counting all quads afterwards is
+#: then faster than looking up each quad before.
 _LARGE: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardWork:
-    """What is to be done for one shard.
+    """The work for one shard.
 
-    :ivar storage: where the sharded store's root lies.
-    :ivar attempt: what has staged the operations.
+    :ivar storage: storage of the root.
+    :ivar attempt: the attempt that has staged the operations.
     :ivar shard: number of the shard.
-    :ivar version: the version that is being made.
-    :ivar base: the shard's store so far, with the checksum of the list of its files; None if it is
+    :ivar version: the new version.
+    :ivar base: the shard's current store, with the checksum of the list of its files; None if it is
         empty.
     :ivar quads: number of quads in it.
-    :ivar staged: operations in order, each piece with the transactions that count, as ranges.
-    :ivar checked: whether Oxigraph has seen the terms in them, so that their syntax is right.
+    :ivar staged: operations in order: each extent with the transactions to apply, as ranges.
+    :ivar checked: whether Oxigraph has parsed their terms, so that the syntax is valid.
     """
 
     storage: Storage
@@ -52,18 +52,19 @@ class ShardWork:
     version: int
     base: tuple[str, str] | None
     quads: int
-    staged: tuple[tuple[Piece, tuple[tuple[int, int], ...]], ...]
+    staged: tuple[tuple[StagedExtent, tuple[tuple[int, int], ...]], ...]
     checked: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardResult:
-    """What was done for one shard.
+    """The result for one shard.
 
-    :ivar store: the new store, relative to the root; the old one if nothing was to be done.
+    :ivar shard: number of the shard.
+    :ivar store: the new store, relative to the root; the old one if there were no operations.
     :ivar quads: number of quads in it.
-    :ivar operations: operations that were read.
-    :ivar checksum: of the list of the new store's files.
+    :ivar operations: number of operations that were read.
+    :ivar checksum: checksum of the list of the new store's files.
     """
 
     shard: int
@@ -74,9 +75,9 @@ class ShardResult:
 
 
 def apply_shard(work: ShardWork) -> ShardResult:
-    """Make the new store of a shard.
+    """Create the new store of a shard.
 
-    :raises JellyError: the staged files cannot be read, or have what Oxigraph refuses.
+    :raises JellyError: the staged files cannot be read, or contain data that Oxigraph rejects.
     :raises RootError: the store cannot be copied, or is damaged.
     :raises OSError: the store cannot be written.
     """
@@ -93,7 +94,7 @@ def apply_shard(work: ShardWork) -> ShardResult:
         if making.base is not None:
             with of_shard(work.version, work.shard):
                 _copy(work, making)
-        large = sum(piece.size for piece, _ in work.staged) >= work.quads * _LARGE
+        large = sum(extent.size for extent, _ in work.staged) >= work.quads * _LARGE
         write = _write if large else _look_and_write
         try:
             store = Store(str(making.folder))
@@ -107,14 +108,14 @@ def apply_shard(work: ShardWork) -> ShardResult:
         except (SyntaxError, ValueError) as error:
             if isinstance(error, JellyError):
                 raise
-            message = f"Oxigraph refuses a statement of shard {work.shard}: {error}"
+            message = f"Oxigraph rejects a statement of shard {work.shard}: {error}"
             raise TermError(message) from error
         except RuntimeError as error:
-            copy = f"its copy not written to {making.folder}"
+            copy = f"its copy cannot be written to {making.folder}"
             message = f"{base or name} cannot be read, or {copy}: {error}"
             with of_shard(work.version, work.shard):
                 raise RootError(message, source=_place(work, making, error)) from error
-        # Closed: until then Oxigraph may write.
+        # Close the store: until then, Oxigraph may write.
         del store
         checksum = making.finish()
     return ShardResult(
@@ -123,27 +124,27 @@ def apply_shard(work: ShardWork) -> ShardResult:
 
 
 def _copy(work: ShardWork, making: MakingStore) -> None:
-    """Copy a store: by hard links to files that never change, and without a lock on the store."""
+    """Copy a store, with hard links to files that never change, and without locking the store."""
     assert work.base is not None
     try:
         Store.read_only(str(making.base)).backup(str(making.folder))
     except (OSError, RuntimeError, ValueError) as error:
         message = f"{work.base[0]} cannot be copied: {error}"
-        # RocksDB's words for what it was at.
+        # RocksDB's message.
         if "link file" in str(error):
-            message += "; a root needs a file system that has hard links"
+            message += "; a root needs a file system with hard links"
         raise RootError(message, source=_place(work, making, error)) from error
 
 
 def _place(work: ShardWork, making: MakingStore, error: Exception) -> str:
-    """What an error is about: the root, or the disk that is full."""
+    """Return the source of an error: the root, or the disk that is full."""
     return making.disk if "No space left" in str(error) else work.storage.name
 
 
 def _blocks(work: ShardWork) -> Iterator[Block]:
-    for piece, ranges in work.staged:
-        with work.attempt.open(piece) as file:
-            yield from read_staged(file, Ranges(ranges), work.storage.place(piece.name))
+    for extent, ranges in work.staged:
+        with work.attempt.open(extent) as file:
+            yield from read_staged(file, Ranges(ranges), work.storage.place(extent.name))
 
 
 def _chunks(blocks: Iterator[Block]) -> Iterator[list[Block]]:
@@ -161,32 +162,32 @@ def _chunks(blocks: Iterator[Block]) -> Iterator[list[Block]]:
 
 
 def _look_and_write(store: Store, chunk: list[Block], checked: bool) -> int:
-    """Apply blocks that are small beside the store: looks before it writes, and so can count.
+    """Apply blocks that are small compared to the store, and count by lookups before writing.
 
-    :param checked: whether the syntax of statements is right for sure.
-    :return: by how much the number of quads has grown.
+    :param checked: whether the syntax of statements is known to be valid.
+    :return: change of the number of quads.
     """
     deletes, adds = _net(chunk)
-    gone = [quad for quad in _parse(deletes, checked) if quad in store]
-    for quad in gone:
+    removed = [quad for quad in _parse(deletes, checked) if quad in store]
+    for quad in removed:
         store.remove(quad)
-    come = [quad for quad in _parse(adds, checked) if quad not in store]
-    if len(come) < SMALL:
-        store.extend(come)
+    added = [quad for quad in _parse(adds, checked) if quad not in store]
+    if len(added) < SMALL:
+        store.extend(added)
     else:
-        store.bulk_extend(come)
-    return len(come) - len(gone)
+        store.bulk_extend(added)
+    return len(added) - len(removed)
 
 
 def _write(store: Store, chunk: list[Block], checked: bool) -> int:
-    """Apply blocks that are large beside the store, which is to be counted in the end."""
+    """Apply blocks that are large compared to the store, whose quads are counted at the end."""
     if all(block.adds for block in chunk):
         adds = [block.text for block in chunk]
     else:
         deletes, adds = _net(chunk)
         for quad in _parse(deletes, checked):
             store.remove(quad)
-    # Labels of blank nodes are kept, as Store.bulk_load would not.
+    # Unlike Store.bulk_load, this keeps labels of blank nodes.
     store.bulk_extend(_parse(adds, checked))
     return 0
 
@@ -196,9 +197,9 @@ def _parse(lines: Iterable[bytes], checked: bool) -> Iterator[Quad]:
 
 
 def _net(chunk: list[Block]) -> tuple[list[bytes], list[bytes]]:
-    """Lines to delete and to add: the last operation on each of them counts."""
-    there: dict[bytes, bool] = {}
+    """Return lines to delete and to add: the last operation on each line counts."""
+    last: dict[bytes, bool] = {}
     for adds, _, text in chunk:
-        there.update(dict.fromkeys(text.splitlines(keepends=True), adds))
-    deletes = [line for line, adds in there.items() if not adds]
-    return deletes, [line for line, adds in there.items() if adds]
+        last.update(dict.fromkeys(text.splitlines(keepends=True), adds))
+    deletes = [line for line, adds in last.items() if not adds]
+    return deletes, [line for line, adds in last.items() if adds]

@@ -1,13 +1,13 @@
-"""Operations on their way from a log to the shards: one file per shard, in the log's order.
+"""Staged operations: files with the operations of a log, one for each shard, in the log's order.
 
-A file is a sequence of blocks; each has operations of one kind, of one transaction, as N-Quads, so
-that the shard's task can hand the text to Oxigraph as it is. The transactions carry numbers because
-whether one counts is only known once it has ended: files are written as the log is read, and who
-reads them is told which numbers to take. So nothing has to be held in memory, however large a
-transaction is. What was changed on its way is found by checksums before it is applied.
+A file is a sequence of blocks. A block has operations of one kind and one transaction, as N-Quads,
+so that the shard's task can pass the text to Oxigraph unchanged. Blocks have the numbers of their
+transactions, because whether a transaction applies is known only at its end: files are written
+while the log is read, and readers receive the numbers to apply. No transaction is held in memory,
+whatever its size. Checksums detect damage before operations are applied.
 
-A statement's text is in the form that Oxigraph gives it: two operations are on one quad if and only
-if their texts are equal.
+A statement's text is in Oxigraph's form: two operations are on one quad if and only if their texts
+are equal.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from ...errors import TruncatedError, WireError
 from .errors import RootError
 
 #: Number of the transaction, whether statements are added, number of statements, bytes of text, and
-#: its XXH3 of 128 bits; behind it is that of 64 bits of all of these.
+#: the 128-bit XXH3 of the text; followed by the 64-bit XXH3 of all of these.
 _BLOCK: Final = struct.Struct("<Q?QQ16s")
 _SEAL: Final = struct.Struct("<Q")
 _HEAD: Final = _BLOCK.size + _SEAL.size
 
-#: Bytes of text that are held before they are written, for all shards together.
+#: Maximum bytes of buffered text, of all shards together.
 BUFFER: Final = 16 << 20
-#: Bytes of statements that are staged together, more or less.
+#: Approximate bytes of statements that are staged together.
 STAGED_TOGETHER: Final = 1 << 21
 
-#: Rows that are held in memory; those before them are in a file without a name.
-_HELD: Final = 10_000
+#: Maximum rows in memory; earlier rows are in an unnamed temporary file.
+_BUFFERED: Final = 10_000
 
-#: Bytes of a block's text from which on another block follows.
+#: Bytes of text after which a new block starts.
 _BLOCK_TEXT: Final = 1 << 20
-#: Bytes of a block's text that are believed.
+#: Maximum bytes of text of a block.
 _MOST_TEXT: Final = 1 << 31
 _DAMAGED: Final = "a staged block is damaged: its checksum does not match"
 
@@ -61,7 +61,7 @@ class Block(NamedTuple):
 
 
 class _Open:
-    """The block of a shard that is being gathered."""
+    """The current block of a shard."""
 
     __slots__ = ("adds", "size", "statements", "text", "transaction")
 
@@ -76,7 +76,7 @@ class _Open:
 class StageWriter:
     """Writes the operations of one log, or of a part of one.
 
-    :param folder: where to; made with the first file.
+    :param folder: folder of the files; created with the first file.
     :param shards: number of shards.
     """
 
@@ -84,18 +84,19 @@ class StageWriter:
         self._folder = folder
         self._open = [_Open() for _ in range(shards)]
         self._closed: dict[int, list[bytes]] = {}
-        self._held = 0
+        self._buffered = 0
 
     def write(self, lines: pa.Array, shards: Any, transactions: Any, adds: Any) -> None:
-        """Note operations, a row of each argument for each of them.
+        """Add operations; each argument has one row for each of them.
 
         :param lines: N-Quads, with the line end.
-        :param shards: NumPy's numbers; so are ``transactions``, which are never lower than before.
-        :param adds: NumPy's numbers, 1 for what is added and 0 for what is deleted.
+        :param shards: NumPy array of shard numbers.
+        :param transactions: NumPy array of transaction numbers, never lower than before.
+        :param adds: NumPy array, 1 for additions and 0 for deletions.
         """
         if not len(lines):
             return
-        # In the order of the shards, and within one of them in that of the log.
+        # Sorted by shard; within a shard in the order of the log.
         order = np.argsort(shards, kind="stable")
         shards, transactions, adds = shards[order], transactions[order], adds[order]
         ordered = lines.take(pa.array(order))
@@ -114,10 +115,10 @@ class StageWriter:
             *(each.tolist() for each in (starts, stops, places[starts], places[stops])),
             strict=True,
         ):
-            self._note(shard, transaction, added == 1, stop - start, bytes(text[begin:end]))
+            self._add(shard, transaction, added == 1, stop - start, bytes(text[begin:end]))
 
-    def _note(self, shard: int, transaction: int, adds: bool, statements: int, text: bytes) -> None:
-        """Note lines that belong together."""
+    def _add(self, shard: int, transaction: int, adds: bool, statements: int, text: bytes) -> None:
+        """Add lines of one shard, transaction and kind."""
         block = self._open[shard]
         if block.adds is not adds or block.transaction != transaction or block.size >= _BLOCK_TEXT:
             if block.text:
@@ -127,8 +128,8 @@ class StageWriter:
         block.text.append(text)
         block.statements += statements
         block.size += len(text)
-        self._held += len(text)
-        if self._held >= BUFFER:
+        self._buffered += len(text)
+        if self._buffered >= BUFFER:
             self.flush()
 
     def _close(self, shard: int, block: _Open) -> None:
@@ -144,7 +145,7 @@ class StageWriter:
         block.statements = block.size = 0
 
     def flush(self) -> None:
-        """Write all that was noted."""
+        """Write all buffered operations."""
         for shard, block in enumerate(self._open):
             if block.text:
                 self._close(shard, block)
@@ -152,22 +153,22 @@ class StageWriter:
             if self._closed:
                 self._folder.mkdir(parents=True, exist_ok=True)
             for shard, blocks in self._closed.items():
-                # Opened for each flush: there may be more shards than files that may be open.
+                # Opened for each flush: there may be more shards than open files are allowed.
                 with self.path(shard).open("ab") as file:
                     file.write(b"".join(blocks))
         except OSError as error:
             message = f"operations cannot be staged: {error.strerror}"
             raise RootError(message, source=str(self._folder)) from error
         self._closed.clear()
-        self._held = 0
+        self._buffered = 0
 
     def path(self, shard: int) -> Path:
-        """The file of a shard; it is only there if the shard has operations."""
+        """Return the path of a shard's file, which exists only if the shard has operations."""
         return self._folder / f"{shard:05d}"
 
 
 class Ranges:
-    """Numbers that grow, kept as ranges.
+    """Increasing numbers, stored as ranges.
 
     >>> ranges = Ranges()
     >>> for number in (0, 1, 2, 5):
@@ -184,7 +185,7 @@ class Ranges:
             self._lasts.append(last)
 
     def add(self, number: int) -> None:
-        """Add a number that is above all others."""
+        """Add a number that is greater than all others."""
         if self._lasts and self._lasts[-1] == number - 1:
             self._lasts[-1] = number
         else:
@@ -203,11 +204,12 @@ class Ranges:
 
 
 def read_staged(file: BinaryIO, taken: Ranges, source: str) -> Iterator[Block]:
-    """The blocks of a file, in order, as far as their transactions count.
+    """Read the blocks of a file whose transactions apply, in order.
 
-    :param source: what errors call the file.
-    :raises TruncatedError: the file is not whole.
-    :raises WireError: it is not what was staged.
+    :param taken: the transactions to read.
+    :param source: name of the file in errors.
+    :raises TruncatedError: the file is truncated.
+    :raises WireError: the file is damaged.
     """
     while head := file.read(_HEAD):
         if len(head) < _HEAD:
@@ -217,7 +219,9 @@ def read_staged(file: BinaryIO, taken: Ranges, source: str) -> Iterator[Block]:
             raise WireError(_DAMAGED, source=source)
         transaction, adds, statements, size, digest = _BLOCK.unpack(fields)
         if size > _MOST_TEXT:
-            raise WireError(f"a staged block of {size} bytes is too long", source=source)
+            raise WireError(
+                f"a staged block must not exceed {_MOST_TEXT} bytes (got {size})", source=source
+            )
         if transaction not in taken:
             file.seek(size, 1)
             continue
@@ -230,11 +234,11 @@ def read_staged(file: BinaryIO, taken: Ranges, source: str) -> Iterator[Block]:
 
 
 class Repeatable:
-    """Rows that can be iterated over again, from the first one, also when that was broken off.
+    """Rows that can be iterated again from the first one, even after an incomplete iteration.
 
-    One iteration at a time.
+    Supports one iteration at a time.
 
-    :param rows: are read when they are asked for, each once.
+    :param rows: each row is read once, when an iteration first reaches it.
 
     >>> rows = Repeatable(map(str, range(3)))
     >>> next(iter(rows)), list(rows), list(rows)
@@ -243,7 +247,7 @@ class Repeatable:
 
     def __init__(self, rows: Iterable[Operation]) -> None:
         self._rest = iter(rows)
-        self._held: list[Operation] = []
+        self._buffered: list[Operation] = []
         self._file: IO[Any] | None = None
         self._chunks = 0
 
@@ -252,15 +256,15 @@ class Repeatable:
             self._file.seek(0)
             for _ in range(self._chunks):
                 yield from pickle.load(self._file)
-        yield from tuple(self._held)
+        yield from tuple(self._buffered)
         for row in self._rest:
-            if len(self._held) == _HELD:
+            if len(self._buffered) == _BUFFERED:
                 self._write()
-            self._held.append(row)
+            self._buffered.append(row)
             yield row
 
     def _write(self) -> None:
         self._file = self._file or TemporaryFile()  # noqa: SIM115 (closed with the object)
-        pickle.dump(self._held, self._file)
+        pickle.dump(self._buffered, self._file)
         self._chunks += 1
-        self._held = []
+        self._buffered = []

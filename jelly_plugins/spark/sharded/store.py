@@ -1,7 +1,7 @@
-"""A version of a sharded store, to be read: its quads, its history, answers to queries.
+"""Read a version of a sharded store: its quads, its history, and answers to queries.
 
-Reading needs no Spark: shards are opened where the program runs, for reading only, and only those
-that are asked. Each of them stays open as long as the object lives.
+Reading does not need Spark. Shards are opened in this process, read-only, when they are first used,
+and stay open as long as the object exists.
 """
 
 from __future__ import annotations
@@ -52,23 +52,22 @@ _QUADS: Final = StreamOptions(
 
 
 class ShardedStore:
-    """A sharded store as it was at one version; later commits do not change what it shows.
+    """One version of a sharded store; later commits do not change it.
 
-    Iterating over it gives its quads, and ``len()`` their number.
+    Iterating over it yields its quads, and ``len()`` returns their number.
 
     :param root: its folder, or the URL of a folder in a bucket: ``s3://``, ``gs://``, ``az://``.
     :param version: the version to open; by default the newest.
-    :param timestamp: instead of a version, a time: the version is opened that was the newest then.
-        A ``datetime`` with a time zone, or text such as ``2026-11-21T15:45:59Z`` (RFC 3339).
-    :param storage_options: settings and credentials of a bucket, see docs/sharded-store.md; what
-        they lack, the environment says.
-    :raises RootError: there is no sharded store, or the version is gone, or there was none at the
-        time.
-    :raises TypeError, ValueError: the version is not a whole number, or the time none with a time
-        zone; or both are given.
+    :param timestamp: instead of a version, a time: opens the version that was the newest then. A
+        ``datetime`` with a time zone, or text such as ``2026-11-21T15:45:59Z`` (RFC 3339).
+    :param storage_options: settings and credentials of a bucket, see docs/sharded-store.md; missing
+        ones come from the environment.
+    :raises RootError: the store or the version does not exist, or the version was vacuumed.
+    :raises TypeError, ValueError: the version is not a whole number, or the time is invalid or has
+        no time zone; or both are given.
 
-    :ivar layout: number of shards, and what they are made by.
-    :ivar commit: what the version is made of.
+    :ivar layout: number of shards, and the term that determines the shard of a quad.
+    :ivar commit: the commit of the version.
     """
 
     def __init__(
@@ -89,31 +88,31 @@ class ShardedStore:
 
     @property
     def root(self) -> Path | str:
-        """Where it lies: the path of a folder, or a URL."""
+        """The root: the path of a folder, or a URL."""
         return self._storage.root
 
     # Versions
 
     @property
     def version(self) -> int:
-        """The version that is open; 0 before the first commit."""
+        """Number of the open version; 0 before the first commit."""
         return self.commit.version
 
     def head(self) -> Commit:
-        """The newest version there is now."""
+        """Return the newest version at this time."""
         return self._log.head()
 
     def history(self) -> Iterator[Commit]:
-        """All versions, the newest first. One that is not ``readable`` cannot be opened any more.
+        """Return all versions, the newest first. A version that is not ``readable`` was vacuumed.
 
         :raises RootError: a commit is damaged.
         """
         return self._log.history()
 
     def at(self, version: int | None = None, *, timestamp: Time | None = None) -> ShardedStore:
-        """The store at another version; without one, at the newest.
+        """Open another version, by default the newest.
 
-        :raises RootError: there is none of this number or at this time, or it is gone.
+        :raises RootError: the version does not exist, or was vacuumed.
         """
         return ShardedStore(self._storage, version=version, timestamp=timestamp)
 
@@ -124,7 +123,7 @@ class ShardedStore:
         timestamp: Time | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> Commit:
-        """Make an earlier version the newest again, see :func:`.restore`."""
+        """Commit an earlier version as the newest one, see :func:`.restore`."""
         return restore(self._storage, version, timestamp=timestamp, metadata=metadata)
 
     # Quads
@@ -142,11 +141,11 @@ class ShardedStore:
             return shard is not None and quad in shard
 
     def shard(self, number: int) -> Store | None:
-        """One of the shards, open for reading only; None if nothing was ever in it.
+        """Return one of the shards, open read-only; None if nothing was ever added to it.
 
-        It can be read as long as this object lives: then what was fetched of a bucket goes.
+        It can be read as long as this object exists, which keeps the files fetched from a bucket.
 
-        :raises RootError: its store is not there.
+        :raises RootError: its store does not exist.
         """
         shard = self._shards[number]
         if shard.named is None:
@@ -163,14 +162,14 @@ class ShardedStore:
         return self._open[number][0]
 
     def _store(self, number: int) -> Store:
-        """A shard that there is something in."""
+        """Return a shard that is not empty."""
         store = self.shard(number)
         assert store is not None
         return store
 
     @contextmanager
     def _reading(self, number: int) -> Iterator[None]:
-        """Make an error of the library of what Oxigraph raises where a store is damaged."""
+        """Convert exceptions that Oxigraph raises for a damaged store to errors of this library."""
         try:
             yield
         except (OSError, RuntimeError) as error:
@@ -181,7 +180,7 @@ class ShardedStore:
                 raise RootError(message, source=self._storage.name) from error
 
     def shard_number(self, term: NamedNode | BlankNode | DefaultGraph) -> int:
-        """The shard that the quads of a subject, or of a graph, are in, as the store has it."""
+        """Return the shard with the quads of a subject, or of a graph: see ``layout.shard_by``."""
         return shard_of(graph_text(term), self.layout.shards)
 
     def quads_for_pattern(
@@ -191,15 +190,15 @@ class ShardedStore:
         object: NamedNode | BlankNode | Literal | Triple | None,  # noqa: A002
         graph_name: GraphName | None = None,
     ) -> Iterator[Quad]:
-        """The quads that fit a pattern, see ``pyoxigraph.Store.quads_for_pattern``.
+        """Return the quads that match a pattern, see ``pyoxigraph.Store.quads_for_pattern``.
 
-        If the term that shards are made by is given, its shard alone is opened.
+        If the term that determines the shard is given, only that shard is opened.
         """
         for number in self._numbers_of(subject, graph_name):
             yield from self._quads(number, subject, predicate, object, graph_name)
 
     def _quads(self, number: int, *pattern: Any) -> Iterator[Quad]:
-        """The quads of a shard that fit a pattern."""
+        """Return the quads of a shard that match a pattern."""
         store = self.shard(number)
         if store is not None:
             with self._reading(number):
@@ -212,7 +211,7 @@ class ShardedStore:
         object: NamedNode | BlankNode | Literal | Triple | None = None,  # noqa: A002
         graph_name: GraphName | None = None,
     ) -> int:
-        """Number of quads that fit a pattern; that of all quads is known without opening any."""
+        """Count the quads that match a pattern; without a pattern, no shard is opened."""
         if subject is None and predicate is None and object is None and graph_name is None:
             return self.commit.quads
         found = self.quads_for_pattern(subject, predicate, object, graph_name)
@@ -222,35 +221,36 @@ class ShardedStore:
         return self.shard_number(subject if self.layout.shard_by == "subject" else graph)
 
     def _numbers_of(self, subject: Any, graph: Any) -> Iterable[int]:
-        """The shards in which there can be quads with these terms."""
+        """Return the shards that may have quads with these terms."""
         key = subject if self.layout.shard_by == "subject" else graph
         return range(self.layout.shards) if key is None else (self.shard_number(key),)
 
     def quads_of_shard(self, number: int) -> Iterator[Quad]:
-        """The quads of one shard."""
+        """Return the quads of one shard."""
         return self._quads(number, None, None, None, None)
 
     # Changes
 
     def changes(self, from_version: int, to_version: int | None = None) -> Iterator[Patch]:
-        """What was changed between two versions: a patch for each version behind the first.
+        """Return the changes between two versions: a patch for each version after the first.
 
-        Each is one transaction, with the quads and namespaces that its version has changed in the
-        end; empty if it has changed none. Its ``id`` is its version's, its ``prev`` that of the
-        version before, and ``version`` the number. From version 0 on, an empty patch of that
-        version comes first. Versions that cannot be opened any more are passed over: the next patch
-        says what they have changed, too. Applied one after the other to a store that is as the
-        first version was, they make it as the last one is.
+        Each patch is one transaction with the net changes of its version to quads and namespaces;
+        it may be empty. Its ``id`` identifies the version, its ``prev`` the version before, and
+        ``version`` is the version's number. If the first version is 0, an empty patch for that
+        version comes first. Versions that were vacuumed are skipped: the next patch includes their
+        changes. Applied in order to a store that equals the first version, the patches make it
+        equal to the last one.
 
-        Patches stream: each is to be read before the next is asked for. It takes about as long as
-        to read, twice, all shards that have changed; memory does not grow.
+        Patches stream: read each one before requesting the next. This takes about as long as
+        reading all changed shards twice, in constant memory.
 
-        :param from_version: the version to begin behind; 0 is the empty store.
+        :param from_version: the version after which to start; 0 is the empty store.
         :param to_version: the last version; by default this one.
-        :return: patches, for :func:`jelly_plugins.patch.write_patches` and the like; if there may
-            be quoted triples, with options that say so, ``PatchOptions(rdf_star=True)``.
+        :return: patches, for example for :func:`jelly_plugins.patch.write_patches`; if there may be
+            quoted triples, with ``PatchOptions(rdf_star=True)``.
         :raises RootError: one of these versions cannot be opened.
-        :raises TypeError, ValueError: they are no versions, or in the wrong order.
+        :raises TypeError, ValueError: a version is not a whole number, or they are in the wrong
+            order.
         """
         to_version = self.version if to_version is None else to_version
         return changes(self._storage, steps(self._storage, from_version, to_version), self.at)
@@ -258,21 +258,22 @@ class ShardedStore:
     # Queries
 
     def select(self, query: str, *, unchecked: bool = False) -> Iterator[dict[str, str | None]]:
-        """The solutions of a SELECT query that each shard can answer alone, one after the other.
+        """Return the solutions of a SELECT query that each shard can answer independently.
 
-        With shards by subject that are queries about one subject at a time: all triple patterns
-        that are joined have the same subject. With shards by graph, about one graph at a time.
-        FILTER, BIND, VALUES, OPTIONAL, MINUS, EXISTS and UNION are fine within that; property paths
-        with shards by graph. What needs to see all solutions is not: DISTINCT, ORDER BY, LIMIT,
-        aggregates; do it with the result. Nor are FROM, SERVICE, NOW() and escapes such as
-        ``\\u0041``. A query that is answered is answered as by one store with all quads.
+        With shards by subject, these are queries about one subject at a time: all triple patterns
+        that are joined have the same subject. With shards by graph, they are about one graph at a
+        time. FILTER, BIND, VALUES, OPTIONAL, MINUS, EXISTS and UNION are supported within that, and
+        property paths with shards by graph. Operations on all solutions are not: apply DISTINCT,
+        ORDER BY, LIMIT and aggregates to the result. FROM, SERVICE, NOW() and escapes such as
+        ``\\u0041`` are not supported either. Other queries are rejected; the solutions of a
+        supported query equal those of a single store with all quads.
 
         :param query: SPARQL 1.1.
-        :param unchecked: ask the shards whatever the query is, but for SERVICE; then solutions that
-            join what is in two shards are missing, and counts are those of shards.
+        :param unchecked: evaluate any query in each shard, except SERVICE; solutions that join
+            quads of two shards are then missing, and aggregates are per shard.
         :return: for each solution the terms in the syntax of N-Triples by the names of variables;
-            None for what is unbound. Equal solutions can recur.
-        :raises QueryError: shards cannot answer the query alone, or it is not well-formed.
+            None for an unbound variable. Equal solutions may repeat.
+        :raises QueryError: shards cannot answer the query independently, or it is not well-formed.
         """
         scope = Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
         for solution in self._solutions(scope, query):
@@ -287,10 +288,14 @@ class ShardedStore:
         unchecked: bool = False,
         **settings: Any,
     ) -> None:
-        """Write the solutions of a SELECT query as :func:`~jelly_plugins.sparql.write_results`
-        does, whose settings these are; :meth:`select` says which queries the shards can answer.
+        """Write the solutions of a SELECT query with :func:`~jelly_plugins.sparql.write_results`.
 
-        :raises QueryError: shards cannot answer the query alone, or it is not well-formed.
+        :param query: see :meth:`select`.
+        :param dst: where to write.
+        :param format: format of the results.
+        :param unchecked: see :meth:`select`.
+        :param settings: other settings of :func:`~jelly_plugins.sparql.write_results`.
+        :raises QueryError: shards cannot answer the query independently, or it is not well-formed.
         """
         scope = Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
         write_results(
@@ -313,10 +318,10 @@ class ShardedStore:
     def select_dataframe(
         self, spark: SparkSession, query: str, *, unchecked: bool = False
     ) -> DataFrame:
-        """The solutions of a SELECT query as a DataFrame, with a Spark task for each shard.
+        """Return the solutions of a SELECT query as a DataFrame, with a Spark task for each shard.
 
-        The columns are the query's variables; see :meth:`select` for what can be asked and what
-        comes. The root has to be on a path that every executor sees.
+        The columns are the query's variables; see :meth:`select` for supported queries and for the
+        values. Every executor must be able to access the root under the same path.
         """
         from .tasks import select_on_spark
 
@@ -331,27 +336,28 @@ class ShardedStore:
             return range(self.layout.shards)
         return sorted({shard_of(key, self.layout.shards) for key in scope.keys})
 
-    # Everything at once
+    # The whole version
 
     def dump(
         self, dst: Destination, *, threads: int | None = None, limits: Limits = DEFAULT_LIMITS
     ) -> int:
-        """Write all quads as a delimited Jelly-RDF stream, shard after shard, in constant memory.
+        """Write all quads as a delimited Jelly-RDF stream, shard by shard, in constant memory.
 
-        Labels of blank nodes are kept: they are the same node in all shards. Shards that are read
-        ahead wait in temporary files, twice as many as threads at most. Without the compiled kernel
-        there is one thread.
+        Labels of blank nodes are kept, since they are shared by all shards. Shards that are read
+        ahead are kept in temporary files, at most twice as many as threads. Without the compiled
+        kernel there is one thread.
 
-        :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
-            replaced only once everything is written.
-        :param threads: shards that are read at once; by default as many as there are processors,
+        :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. An existing
+            file is replaced only after everything is written.
+        :param threads: number of shards to read in parallel; by default the number of processors,
             up to 8. With 1 there are no temporary files.
+        :param limits: limits of the encoder.
         :return: number of quads written.
-        :raises JellyError: a term cannot be said in Jelly.
+        :raises JellyError: a term cannot be expressed in Jelly.
         """
         threads = default_threads() if threads is None else whole_number("threads", threads)
         if threads < 1:
-            raise ValueError("threads must be at least 1")
+            raise ValueError(f"threads must be at least 1 (got {threads})")
         numbers = [number for number, each in enumerate(self._shards) if each.store is not None]
         if native and numbers:
             return dump_stores(
@@ -370,18 +376,18 @@ class ShardedStore:
         return written
 
     def verify(self, *, every: bool = False) -> list[str]:
-        """Read every byte and every quad of the version.
+        """Read every byte and every quad of the version, and return all problems.
 
-        That every file of every store has the bytes that were written; that each quad is in the
-        right shard, and that the counts are right. A store whose files are damaged is not opened.
-        Of all versions, that none before the newest lacks its commit, that the newest was not made
-        in the future, and that no store is finished which no commit names, of a version that is
-        newer than all: an attempt is active or was killed, or the newest commit was lost.
+        Checks that every file of every store is unchanged, that each quad is in the right shard,
+        and that the counts are right. A store with damaged files is not opened. For all versions,
+        checks that no commit before the newest is missing, that the newest was not made in the
+        future, and that no finished store belongs to a version newer than all commits: then an
+        attempt is active or was killed, or the newest commit was lost.
 
-        :param every: read the commits of all versions, and all that can be opened, not this one
-            alone: each file, and the quads of each store, once.
-        :return: what is wrong, in words: a text for each file that is damaged, which names the
-            root, the version, the shard and the file; empty if all is well.
+        :param every: check all versions that can be opened, not only this one: each file, and the
+            quads of each store, once.
+        :return: a message for each problem, with the root, the version, the shard and the file;
+            empty if there are none.
         """
         problems: list[str] = []
         versions = self._log.versions()[::-1]
@@ -396,16 +402,16 @@ class ShardedStore:
                 if newest is not None and (ahead := newest.ahead()) is not None:
                     problems.append(f"version {newest.version}: {ahead}")
             except JellyError as error:
-                # That of a version that is verified is reported below.
+                # Errors of versions to verify are reported below.
                 if versions[0] not in wanted:
                     problems.append(str(error))
         for first, last in self._log.gaps():
             which = f"version {first}" if first == last else f"versions {first} to {last}"
-            problems.append(f"{which}: not there, and newer ones are: commits were lost")
+            problems.append(f"{which}: missing, although newer versions exist: commits were lost")
         for name in unclaimed(self._log):
             problems.append(
-                f"{name}: not of any commit: an active attempt, one that did not end, or a commit "
-                "that was lost"
+                f"{name}: no commit names it: an attempt is active or was killed, or a commit was "
+                "lost"
             )
         seen: set[object] = set()
         for version in wanted:
@@ -413,7 +419,7 @@ class ShardedStore:
         return [f"{self._storage.name}: {problem}" for problem in problems]
 
     def _problems(self, version: int, seen: set[object]) -> Iterator[str]:
-        """What is wrong with a version.
+        """Return the problems of a version.
 
         :param seen: archives, stores and files that were read, which are not read again.
         """
@@ -424,7 +430,7 @@ class ShardedStore:
             seen.update(unseen)
         except (JellyError, OSError) as error:
             yield f": {error}"
-            # What was opened can be read without.
+            # The open version can be verified without its file.
             if version != self.version:
                 return
             commit = self.commit
@@ -440,7 +446,7 @@ class ShardedStore:
                     yield f", shard {number}: {each}"
         total = sum(shard.quads for shard in commit.shards)
         if total != commit.quads:
-            yield f": the shards have {total} quads, and the commit {commit.quads}"
+            yield f": the shards have {total} quads, but the commit has {commit.quads}"
 
     def _verify_shard(self, number: int, shard: Shard, seen: set[object]) -> Iterator[str]:
         assert shard.named is not None
@@ -448,19 +454,19 @@ class ShardedStore:
         if found:
             yield from (f"{shard.store}/{each}" for each in found)
             return
-        count = strangers = 0
+        count = misplaced = 0
         try:
             for quad in self.quads_of_shard(number):
                 count += 1
                 if self._shard_of(quad.subject, quad.graph_name) != number:
-                    strangers += 1
+                    misplaced += 1
         except JellyError as error:
             yield error.message.removeprefix(f"version {self.version}, shard {number}: ")
             return
-        if strangers:
-            yield f"{strangers} quads belong to other shards"
+        if misplaced:
+            yield f"{misplaced} quads belong to other shards"
         if count != shard.quads:
-            yield f"{count} quads, and the commit says {shard.quads}"
+            yield f"it has {count} quads, but the commit has {shard.quads}"
 
     def vacuum(
         self,
@@ -470,16 +476,17 @@ class ShardedStore:
         dry_run: bool = False,
         metadata: Mapping[str, str] | None = None,
     ) -> Vacuumed:
-        """Remove what is not needed: stores of old versions, and what failed attempts have left.
+        """Remove data that is no longer needed: stores of old versions, remains of failed attempts.
 
-        Where there is something to remove, that makes a version first, with the content of the
-        newest one. A batch that is applied meanwhile begins again.
+        If there is something to remove, this first commits a version with the content of the newest
+        one. A batch that is applied meanwhile is retried.
 
-        :param keep: versions to keep, the newest ones; at least 1. Those that have the stores of
-            the version after them, as before a vacuum's, are kept and not counted.
-        :param grace: nothing is removed that was put, or the current version, within this time.
-            It must be longer than the longest batch takes and than any reader keeps a version open.
-        :param dry_run: remove nothing, and say what would be.
-        :param metadata: what is to be said of the new version, see :func:`.apply_patches`.
+        :param keep: number of versions to keep, the newest ones; at least 1. Versions with the same
+            stores as the next one, such as the version before a vacuum's, are kept and not counted.
+        :param grace: nothing is removed that was put, or was current, within this time. It must be
+            longer than any batch takes, and than any reader keeps a version open.
+        :param dry_run: remove nothing, and return what would be removed.
+        :param metadata: a description of the new version, see :func:`.apply_patches`.
+        :return: what was removed.
         """
         return vacuum(self._storage, keep=keep, grace=grace, dry_run=dry_run, metadata=metadata)

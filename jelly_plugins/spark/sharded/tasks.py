@@ -1,4 +1,4 @@
-"""The work of shards, and queries to them, as Spark jobs: one task for each shard."""
+"""Run the work of shards, and queries to them, as Spark jobs with one task for each shard."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ Task: TypeAlias = Callable[[ShardWork], ShardResult]
 
 _Work = TypeVar("_Work")
 
-#: Solutions that go to Spark together.
+#: Solutions in a batch that is sent to Spark.
 _ROWS: Final = 10_000
 
 _REASON: Final = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
 
 
 def on_spark(spark: SparkSession, task: Task = apply_shard) -> Runner:
-    """Runs the work of shards as the tasks of one job.
+    """Return a runner that does the work of shards in the tasks of one job.
 
-    A task that fails is run again as often as Spark is told to (``spark.task.maxFailures``), and a
-    slow one may be run twice: each attempt makes a store of its own, and the result of one counts.
+    Spark runs a failed task again, up to ``spark.task.maxFailures`` times, and may run a slow one
+    twice. Each attempt creates its own store, and the result of one attempt is used.
     """
 
     def applied(work: ShardWork) -> dict[str, Any]:
@@ -57,9 +57,9 @@ def run_each(
     works: Sequence[_Work],
     function: Callable[[_Work], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Call a function with each of ``works``, in a task of its own.
+    """Call a function with each of ``works``, each in its own task.
 
-    :raises JellyError: a task has failed as often as it may.
+    :raises JellyError: a task has failed in all attempts.
     """
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -67,7 +67,7 @@ def run_each(
             results = [json.dumps(function(works[number])) for number in batch[0].to_pylist()]
             yield pa.RecordBatch.from_pydict({"result": results})
 
-    # A range has as many partitions as it is told, and its first number is in the first of them.
+    # The range has one partition for each number, in order.
     numbers = spark.range(0, len(works), 1, len(works))
     with failures_as_errors("a shard's task"):
         return [
@@ -77,16 +77,16 @@ def run_each(
 
 @contextmanager
 def failures_as_errors(what: str) -> Iterator[None]:
-    """Make an error of the library of what Spark raises when a job fails."""
+    """Convert exceptions that Spark raises for a failed job to a :class:`JellyError`."""
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
         text = str(error)
-        # The worker's own traceback ends with the reason; what Spark adds comes after it.
+        # The worker's traceback ends with the reason; Spark's own lines follow it.
         found = _REASON.findall(text)
-        reason = next((f"{name}: {said}" for name, said in found if "Exception" not in name), None)
+        reason = next((f"{name}: {each}" for name, each in found if "Exception" not in name), None)
         lines = text.strip().splitlines()
-        # Where there was no worker to say it, Java does, behind the name of the call.
+        # Without a worker, Java's message has the reason after the name of the call.
         java = next((line[2:] for line in lines if line.startswith(": ")), lines[0])
         raise JellyError(f"{what} failed: {reason or java}") from error
 
@@ -98,11 +98,12 @@ def select_on_spark(
     query: str,
     variables: Sequence[str],
 ) -> DataFrame:
-    """The solutions of a SELECT query in several stores.
+    """Query several stores, and return the solutions of a SELECT query.
 
-    :param storage: where they lie.
-    :param stores: their names, with the checksums of their lists of files.
-    :param variables: of the query, in the order of the columns.
+    :param storage: storage of the root.
+    :param stores: names of the stores, with the checksums of their lists of files.
+    :param query: the query.
+    :param variables: the query's variables, in the order of the columns.
     """
     schema = StructType([StructField(name, StringType()) for name in variables])
     arrow = pa.schema([(name, pa.string()) for name in variables])

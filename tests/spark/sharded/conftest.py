@@ -15,7 +15,7 @@ from .places import FolderOfObjects
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets a vacuum without a grace period take what may be of an attempt at work."""
+    """Lets a vacuum without a grace period remove data that may belong to an active attempt."""
     monkeypatch.setattr(cleaning, "LEAST_GRACE", timedelta())
 
 

@@ -18,7 +18,7 @@ Task = Callable[[ShardWork], ShardResult]
 
 
 class Killed(BaseException):
-    """Stands for the end of a process, where the process is that of the tests."""
+    """Simulates the end of a process, if the process is that of the tests."""
 
 
 def once(markers: Path, name: str) -> bool:
@@ -82,7 +82,7 @@ def running_twice() -> Task:
 
 
 def overtaken(run: Runner, other: Callable[[], object]) -> Runner:
-    """Another driver does something while the tasks of this one are at work."""
+    """Another driver does something while the tasks of this one are running."""
 
     def runner(works: Sequence[ShardWork]) -> list[ShardResult]:
         results = list(run(works))

@@ -129,7 +129,7 @@ def assert_same(root: Path, expected: set[StoredQuad]) -> None:
     assert len(found) == len(set(found)) == len(store)
     assert set(found) == expected
     # What an attempt that was killed has left is no damage.
-    assert [each for each in store.verify() if "not of any commit" not in each] == []
+    assert [each for each in store.verify() if "no commit names it" not in each] == []
 
 
 def solutions(store: Store, query: str) -> Iterator[dict[str, str | None]]:

@@ -79,7 +79,7 @@ class S3Server:
         }
 
     def options(self, **more: str) -> dict[str, str]:
-        """What a client is told; it does not try again unless it is told so."""
+        """A response to a client; the client retries only if it says so."""
         return {
             "endpoint": self.endpoint,
             "allow_http": "true",
@@ -156,4 +156,4 @@ def _error(start: Callable[..., Any], status: str, code: str) -> Iterable[bytes]
 
 
 def _unsaid(*_: Any, **__: Any) -> None:
-    """In the place of an answer's head."""
+    """Instead of the head of a response."""

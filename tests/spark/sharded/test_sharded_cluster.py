@@ -75,7 +75,7 @@ DEPLOY = "org.apache.spark.deploy"
 def standalone(folder: Path, *workers: str) -> Iterator[str]:
     """A standalone cluster: a master, and a worker of one core for each of ``workers``.
 
-    :param workers: commands that end in ``{}``, which stands for the worker itself.
+    :param workers: commands that end in ``{}``, which is replaced by the worker itself.
     :return: the master's URL.
     """
     with socket.socket() as found:
@@ -215,7 +215,7 @@ def test_executors_that_lack_something_say_so(
         if name == "apply":
             assert text.startswith("JellyError a shard's task failed: "), text
         else:
-            assert f"on an executor on {socket.gethostname()}, {sys.executable}, lacks" in text
+            assert f"{sys.executable} of the executor on {socket.gethostname()} lacks" in text
             assert f"No module named '{module}'" in text
             assert "pip install 'jelly-plugins[spark]' there, or ship" in text
 
@@ -365,14 +365,14 @@ for source, application in (
         done = apply_patches(spark, source, root, shards=2, application=application)
         print("committed" if done.committed else "nothing")
     except JellyError as error:
-        print("refused:", *str(error).split())
+        print("rejected:", *str(error).split())
 spark.stop()
 """
 
 
 @pytest.fixture
 def blind(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """A standalone cluster whose worker has an empty folder in the place of one of the driver's."""
+    """A standalone cluster whose worker has an empty folder instead of one of the driver's."""
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     mount = f"mount -t tmpfs tmpfs '{hidden}'"
@@ -380,7 +380,7 @@ def blind(tmp_path: Path) -> Iterator[tuple[str, Path]]:
         ["unshare", "-m", "sh", "-c", mount], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ):
         pytest.skip("needs to be allowed to give a process file systems of its own: unshare -m")
-    # No process leaves its file systems behind.
+    # File systems are unmounted when their process ends.
     worker = f'unshare -m sh -c "{mount} && {{}}"'
     with standalone(tmp_path, worker) as master:
         yield master, hidden
@@ -395,8 +395,8 @@ def test_a_worker_that_sees_another_file_system(blind: tuple[str, Path], tmp_pat
     found = program("-c", APPLY, master, log, hidden / "root").splitlines()
     assert len(found) == 4
     for line in found:
-        assert line.startswith("refused: ")
-        assert "does not see what the driver has written there" in line
+        assert line.startswith("rejected: ")
+        assert "does not see the driver's files" in line
         assert str(hidden / "root") in line
     store = ShardedStore(hidden / "root")
     assert (store.version, len(store)) == (0, 0)

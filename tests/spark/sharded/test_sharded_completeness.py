@@ -14,29 +14,29 @@ import pytest
 import xxhash
 
 from jelly_plugins.errors import JellyError, TruncatedError
-from jelly_plugins.spark.datasource.batches import read_part
+from jelly_plugins.spark.datasource.batches import read_partition
 from jelly_plugins.spark.datasource.operations import OPERATIONS
-from jelly_plugins.spark.datasource.parts import Piece, numbered
 from jelly_plugins.spark.datasource.schema import arrow_schema, patch_schema
 from jelly_plugins.spark.datasource.settings import ReadSettings
+from jelly_plugins.spark.datasource.splits import FileSplit, numbered
 from jelly_plugins.spark.sharded.completeness import Segment, Segments, check_complete
 from jelly_plugins.spark.sharded.errors import IncompleteLogError
 
 from .logs import Writer, log_file
 
 
-def read(*pieces: Piece, **options: str) -> pa.Table:
+def read(*splits: FileSplit, **options: str) -> pa.Table:
     """The rows of files, as the reader gives them."""
     settings = ReadSettings.of(options)
     schema = arrow_schema(patch_schema(settings))
-    batches = read_part(pieces, settings, schema, OPERATIONS.read)
+    batches = read_partition(splits, settings, schema, OPERATIONS.read)
     return pa.Table.from_batches(batches, schema=schema)
 
 
 def together(*names: str, **options: str) -> pa.Table:
     """The rows of files that are read together."""
-    pieces = numbered([[(Piece(name), 0)] for name in names])
-    return read(*(piece for piece, _ in pieces), **options)
+    splits = numbered([[(FileSplit(name), 0)] for name in names])
+    return read(*(split for split, _ in splits), **options)
 
 
 @pytest.fixture
@@ -77,8 +77,8 @@ def test_files_that_lack_as_a_whole_are_found(files: pa.Table) -> None:
         ("12", "1.jellyp: file 1 of 3 is missing before it"),
         ("2", "2.jellyp: files 1 to 2 of 3 are missing before it"),
         ("02", "2.jellyp: file 2 of 3 is missing before it"),
-        ("01", "1.jellyp: file 3 of 3 is missing behind it"),
-        ("0", "0.jellyp: files 2 to 3 of 3 are missing behind it"),
+        ("01", "1.jellyp: file 3 of 3 is missing after it"),
+        ("0", "0.jellyp: files 2 to 3 of 3 are missing after it"),
         ("", "the DataFrame has no rows"),
     ):
         rows = files.filter(pc.match_substring_regex(files["source"], rf"[{kept}-]\.jellyp$"))
@@ -87,7 +87,7 @@ def test_files_that_lack_as_a_whole_are_found(files: pa.Table) -> None:
                 check(rows, continues=continues)
 
 
-def test_a_file_without_rows_is_told_from_one_that_lacks(tmp_path: Path) -> None:
+def test_a_file_without_rows_is_distinguished_from_one_that_lacks(tmp_path: Path) -> None:
     contents = ["", "H id <urn:1> . Z .\n", "TX . A <urn:s> <urn:p> 1 . TC .\n", "H a 1 . Z .", ""]
     names = []
     for number, content in enumerate(contents):
@@ -107,11 +107,11 @@ def test_a_file_without_rows_is_told_from_one_that_lacks(tmp_path: Path) -> None
     assert with_headers["kind"].to_pylist().count(None) == 2
     check(with_headers)
     # A growing file may get nothing but headers.
-    grown = read(Piece(names[1], first=0, stop=1), Piece(names[2], number=1))
+    grown = read(FileSplit(names[1], first=0, stop=1), FileSplit(names[2], number=1))
     assert grown["mark"].null_count == len(grown) - 3
 
 
-def test_a_batch_of_a_stream_without_files_is_told_from_one_that_was_filtered() -> None:
+def test_a_batch_of_a_stream_without_files_is_distinguished_from_one_that_was_filtered() -> None:
     schema = arrow_schema(patch_schema(ReadSettings()))
     rows = pa.Table.from_batches(OPERATIONS.read_none(schema), schema)
     check(rows, continues=True)
@@ -120,14 +120,14 @@ def test_a_batch_of_a_stream_without_files_is_told_from_one_that_was_filtered() 
 
 
 @pytest.mark.parametrize("headers", ["H id <urn:2> .\n", "H id <urn:2> .\nH prev <urn:1> .\n"])
-def test_a_file_that_is_torn_behind_headers_is_an_error(tmp_path: Path, headers: str) -> None:
+def test_a_file_that_is_truncated_after_headers_is_an_error(tmp_path: Path, headers: str) -> None:
     path = tmp_path / "log.rdfp"
     for before in ("", "H id <urn:1> .\nTX .\nTC .\n"):
         path.write_text(before + headers)
         with pytest.raises(TruncatedError, match=r"log\.rdfp.* after the headers of a patch"):
             together(str(path))
         # More may come of a file that grows, and Z says that there is none.
-        assert len(read(Piece(str(path), stop=4))) > 0
+        assert len(read(FileSplit(str(path), stop=4))) > 0
         path.write_text(before + headers + "Z .\n")
         check(together(str(path)))
 
@@ -150,11 +150,11 @@ def test_rows_that_are_missing_doubled_or_moved_are_found(files: pa.Table) -> No
             check(take(files, moved))
         with pytest.raises(IncompleteLogError):
             check(files.slice(other), files.slice(0, other))
-    with pytest.raises(IncompleteLogError, match="sorted by source and order again"):
+    with pytest.raises(IncompleteLogError, match="sort it by source and order again"):
         check(take(files, random_.sample(everything, len(files))))
 
 
-def test_files_in_another_order_or_twice_are_refused(files: pa.Table) -> None:
+def test_files_in_another_order_or_twice_are_rejected(files: pa.Table) -> None:
     with pytest.raises(IncompleteLogError, match="or in another DataFrame"):
         check(files, files)
     for limit in (1, 10, len(files) - 1):
@@ -162,10 +162,10 @@ def test_files_in_another_order_or_twice_are_refused(files: pa.Table) -> None:
             check(files.slice(0, limit))
 
 
-def test_names_that_say_no_order_are_refused(tmp_path: Path) -> None:
+def test_names_that_say_no_order_are_rejected(tmp_path: Path) -> None:
     names = [log_file(tmp_path / f"{n}.jellyp", [Writer().patch()]) for n in ("01", "1", "2")]
     check(together(*names[1:]))
-    with pytest.raises(IncompleteLogError, match="differ in zeros only"):
+    with pytest.raises(IncompleteLogError, match="differ only in leading zeros"):
         check(together(*names))
     # A stream has its files in the order in which they were written.
     check(together(*names), continues=True)
@@ -173,8 +173,8 @@ def test_names_that_say_no_order_are_refused(tmp_path: Path) -> None:
 
 def test_a_part_of_a_growing_file_is_for_streams(tmp_path: Path) -> None:
     name = log_file(tmp_path / "0.jellyp", [Writer().patch() for _ in range(3)])
-    first = read(Piece(name, stop=30))
-    second = read(Piece(name, first=30, stop=90))
+    first = read(FileSplit(name, stop=30))
+    second = read(FileSplit(name, first=30, stop=90))
     check(first)
     check(second, continues=True)
     with pytest.raises(IncompleteLogError, match="its first 29 rows are missing"):
@@ -189,8 +189,8 @@ def test_what_is_corrupt_is_not_whole(tmp_path: Path) -> None:
     Path(name).write_bytes(whole + b"A nonsense .\n")
     options = {"mode": "PERMISSIVE", "badRecordsPath": str(tmp_path / "bad")}
     with pytest.raises(IncompleteLogError, match="last row is missing"):
-        check(read(Piece(name), **options))
+        check(read(FileSplit(name), **options))
     Path(name).write_bytes(whole)
-    with pytest.raises(IncompleteLogError, match="mode FAILFAST only"):
-        check(read(Piece(name), **options))
+    with pytest.raises(IncompleteLogError, match="mode FAILFAST to apply them"):
+        check(read(FileSplit(name), **options))
     assert issubclass(IncompleteLogError, JellyError)

@@ -70,7 +70,7 @@ def test_a_second_store_follows_version_by_version(place: Any, tmp_path: Path) -
     assert replay(store, _log(place, 0)).patches == 5
     assert {quad for quad in store if quad.graph_name != BOOKKEEPING} == set(quads(place))
     assert not apply(second, _log(place, 0), shards=2).committed
-    # A gap is refused.
+    # A gap is rejected.
     third = tmp_path / "third"
     apply(third, _log(place, 0, 1), shards=1)
     for root in (third, tmp_path / "empty"):
@@ -124,7 +124,7 @@ def test_namespaces_change_too(place: Any, tmp_path: Path) -> None:
     assert ShardedStore(second).commit.namespaces == ShardedStore(place).commit.namespaces
 
 
-def test_versions_that_are_gone_are_passed_over(place: Any, tmp_path: Path) -> None:
+def test_versions_that_are_gone_are_skipped(place: Any, tmp_path: Path) -> None:
     _fill(place, tmp_path, 4)
     early = tmp_path / "early"
     apply(early, _log(place, 0, 1))
@@ -138,7 +138,7 @@ def test_versions_that_are_gone_are_passed_over(place: Any, tmp_path: Path) -> N
     assert_same(fresh, set(quads(place)))
     apply(late, _log(place, 3))
     assert_same(late, set(quads(place)))
-    # It stands where nobody can tell any more what followed.
+    # Its version was vacuumed, so the changes after it are unknown.
     with pytest.raises(RootError, match="stores of version 1 were removed"):
         _log(place, 1)
     with pytest.raises(ChainError):
@@ -180,7 +180,7 @@ def test_stores_in_another_order_are_compared_all_the_same(
 def test_what_cannot_be_compared(place: Any, tmp_path: Path) -> None:
     _fill(place, tmp_path, 2)
     store = ShardedStore(place)
-    with pytest.raises(ValueError, match="wrong order"):
+    with pytest.raises(ValueError, match="must not be after to_version"):
         store.changes(2, 1)
     with pytest.raises(RootError, match="no version 3"):
         store.changes(1, 3)
@@ -214,7 +214,7 @@ def test_what_is_wrong_with_a_root_is_no_option(tmp_path: Path) -> None:
         reader.partitions()
     backwards = options | {"from_version": "1", "to_version": "0"}
     wrong = FeedReader(backwards, ReadSettings(), StructType())
-    with pytest.raises(OptionsError, match="in the wrong order"):
+    with pytest.raises(OptionsError, match="must not be after to_version"):
         wrong.partitions()
 
 
@@ -241,13 +241,13 @@ def test_spark_reads_changes_and_applies_them(spark: SparkSession, tmp_path: Pat
     assert_same(second, set(quads(root, 3)))
     assert not apply_patches(spark, read(from_version=3), second).committed
     for wrong, message in (
-        ({"from_version": 3, "to_version": 1}, "wrong order"),
-        ({"from_version": "x"}, "is not a whole number"),
-        ({"pathGlobFilter": "*"}, "is for files"),
+        ({"from_version": 3, "to_version": 1}, "must not be after to_version"),
+        ({"from_version": "x"}, "must be a whole number"),
+        ({"pathGlobFilter": "*"}, "is only for files"),
     ):
         with pytest.raises(Exception, match=message):
             read(**wrong).collect()
-    with pytest.raises(Exception, match="goes with root"):
+    with pytest.raises(Exception, match="requires the option root"):
         spark.read.format("jelly-patch").option("from_version", 1).load(str(tmp_path)).collect()
 
 
@@ -273,5 +273,5 @@ def test_a_stream_follows_a_store(spark: SparkSession, tmp_path: Path) -> None:
     # Another store in its place.
     root.rename(tmp_path / "elsewhere")
     _fill(root, tmp_path, 6)
-    with pytest.raises(JellyError, match="this is another store"):
+    with pytest.raises(JellyError, match="the root now has another store"):
         follow()

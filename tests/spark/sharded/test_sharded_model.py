@@ -1,4 +1,4 @@
-"""Random logs, whole and mangled, through DataFrames and streams: as the model, or refused."""
+"""Random logs, whole and mangled, through DataFrames and streams: as the model, or rejected."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jelly_plugins import JellyError
 from jelly_plugins.spark import ShardedStore, apply_patches
-from jelly_plugins.spark.datasource.batches import read_part
+from jelly_plugins.spark.datasource.batches import read_partition
 from jelly_plugins.spark.datasource.operations import OPERATIONS
-from jelly_plugins.spark.datasource.parts import Piece, numbered
 from jelly_plugins.spark.datasource.schema import arrow_schema, patch_schema
 from jelly_plugins.spark.datasource.settings import ReadSettings
+from jelly_plugins.spark.datasource.splits import FileSplit, numbered
 from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch
-from jelly_plugins.spark.sharded.frames import COLUMNS, stage_part, staged_parts
+from jelly_plugins.spark.sharded.frames import COLUMNS, stage_partition, staged_partitions
 from jelly_plugins.spark.sharded.layout import Root
 from jelly_plugins.spark.sharded.storage import AnyRoot, Attempt
 
@@ -45,8 +45,8 @@ def assert_right(root: AnyRoot, log: Log, applied: bool, how: str) -> None:
 def table(paths: list[Path], about: bool) -> pa.Table:
     settings = ReadSettings.of({"headers": str(about)})
     schema = arrow_schema(patch_schema(settings))
-    pieces = [piece for piece, _ in numbered([[(Piece(str(path)), 0)] for path in paths])]
-    rows = pa.Table.from_batches(read_part(pieces, settings, schema, OPERATIONS.read), schema)
+    splits = [split for split, _ in numbered([[(FileSplit(str(path)), 0)] for path in paths])]
+    rows = pa.Table.from_batches(read_partition(splits, settings, schema, OPERATIONS.read), schema)
     sources = [xxhash.xxh32_intdigest(each.encode()) for each in rows["source"].to_pylist()]
     return rows.set_column(0, "source", pa.array(sources, pa.int64())).select(list(COLUMNS))
 
@@ -61,7 +61,7 @@ def test_logs_as_rows(tmp_path: Path) -> None:
 def test_300_logs_as_rows(tmp_path: Path) -> None:
     counted = logs_as_rows(tmp_path, range(300))
     print(*sorted(counted.items()), sep="\n")
-    assert counted["shuffled: refused"] > 20
+    assert counted["shuffled: rejected"] > 20
 
 
 def logs_as_rows(
@@ -88,7 +88,7 @@ def logs_as_rows(
             texts = [
                 text
                 for number, part in enumerate(parts)
-                for batch in stage_part(
+                for batch in stage_partition(
                     staging,
                     layout,
                     number,
@@ -96,7 +96,7 @@ def logs_as_rows(
                 )
                 for text in batch["row"].to_pylist()
             ]
-            return staged_parts(texts, continues=False)
+            return staged_partitions(texts, continues=False)
 
         root = place(folder)
         reason = ""
@@ -106,8 +106,8 @@ def logs_as_rows(
             reason = str(error)
         applied = not reason
         # Partitions were cut anywhere.
-        assert applied or how != "whole" or "lies in several partitions" in reason
-        counted[f"{how}: {'equal' if applied else 'refused'}"] += 1
+        assert applied or how != "whole" or "is in several partitions" in reason
+        counted[f"{how}: {'equal' if applied else 'rejected'}"] += 1
         assert_right(root, log, applied, how)
     return counted
 
@@ -165,8 +165,8 @@ def _logs_through_spark(spark: SparkSession, tmp_path: Path, seeds: range) -> Co
         except JellyError as error:
             applied = False
             if how in ("whole", "stream"):
-                raise AssertionError(f"log {seed}, {how}, is refused") from error
-        counted[f"{how}: {'equal' if applied else 'refused'}"] += 1
+                raise AssertionError(f"log {seed}, {how}, is rejected") from error
+        counted[f"{how}: {'equal' if applied else 'rejected'}"] += 1
         assert_right(root, log, applied, "whole" if how == "stream" else how)
     return counted
 

@@ -187,7 +187,7 @@ def test_a_root_may_be_named_by_a_url(server: S3Server, monkeypatch: pytest.Monk
         monkeypatch.setenv(name, value)
     assert ShardedStore(url).layout.shards == 2
     assert ShardedStore(Path(url)).root == url
-    with pytest.raises(RootError, match="there are 2 shards, not 3"):
+    with pytest.raises(RootError, match=r"the store has 2 shards .got shards=3."):
         make_log(url, 3)
     with pytest.raises(RootError, match="there is no sharded store here"):
         ShardedStore(server.root("nothing"))
@@ -202,22 +202,22 @@ def test_a_root_may_be_named_by_a_url(server: S3Server, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("root", "said"),
     [
-        ("s3://key:secret@bucket/x", "cannot have a user or a password"),
-        ("s3://bucket/x?X-Amz-Signature=secret", "cannot have a query"),
-        ("s3://bucket/x#secret", "cannot have a query"),
+        ("s3://key:secret@bucket/x", "must not have a user or a password"),
+        ("s3://bucket/x?X-Amz-Signature=secret", "must not have a query"),
+        ("s3://bucket/x#secret", "must not have a query"),
         ("s3://bucket/a/../b", "not the URL of a bucket"),
     ],
 )
-def test_a_url_that_is_no_root_is_refused(root: str, said: str) -> None:
+def test_a_url_that_is_not_a_root_is_rejected(root: str, said: str) -> None:
     with pytest.raises(RootError, match=said) as caught:
         storage_at(root)
     assert "secret" not in str(caught.value)
 
 
-def test_settings_are_looked_at(tmp_path: Path) -> None:
-    with pytest.raises(OptionsError, match="are for roots in object stores"):
+def test_settings_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(OptionsError, match="are only for roots in object stores"):
         ShardedStore(tmp_path, storage_options={"region": "x"})
-    with pytest.raises(TypeError, match="storage_options is not a dict"):
+    with pytest.raises(TypeError, match="storage_options must be a dict"):
         storage_at("s3://bucket", "x")  # type: ignore[arg-type]
     for options in (
         {"nonsense_key": SECRET},
@@ -227,11 +227,11 @@ def test_settings_are_looked_at(tmp_path: Path) -> None:
     ):
         storage = ObjectStorage("s3://bucket/x", options)
         with pytest.raises(OptionsError) as caught:
-            assert storage.cache and storage.client  # noqa: PT018 (either may be refused)
+            assert storage.cache and storage.client  # noqa: PT018 (either may raise)
         _assert_no_secret(caught.value)
 
 
-def test_what_is_missing_is_told() -> None:
+def test_what_is_missing_is_reported() -> None:
     code = (
         "import sys; sys.modules['obstore'] = None\n"
         "from jelly_plugins.spark import ShardedStore\n"
@@ -252,10 +252,10 @@ def test_folders_do_without(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_layouts_refuse_each_other(folder: FolderOfObjects, logs: list[str]) -> None:
+def test_the_layouts_reject_each_other(folder: FolderOfObjects, logs: list[str]) -> None:
     """A bucket that was copied to a folder, file by file, is no root there."""
     apply(folder, logs[0])
-    with pytest.raises(RootError, match="layout 2 is not known here: 1 is"):
+    with pytest.raises(RootError, match="layout 2 is not supported"):
         ShardedStore(Path(folder.name))
 
 
@@ -279,7 +279,7 @@ def _always(method: str, fault: str, times: int = 1 << 30, path: str = "") -> Ca
 def test_a_put_that_is_reported_as_failed(
     bucket: ObjectStorage, server: S3Server, fault: str, retries: str
 ) -> None:
-    """It was done, or is done again: never is a writer told wrong."""
+    """The write has succeeded, or is repeated: a writer never gets a wrong result."""
     options = {**bucket._options, "max_retries": retries, "timeout": "1s"}
     storage = ObjectStorage(bucket.name, options)
     make_root(storage, 1)
@@ -292,7 +292,7 @@ def test_a_put_that_is_reported_as_failed(
     assert storage.read("x") == b"one"
 
 
-def test_a_put_that_always_fails_is_told(
+def test_a_put_that_always_fails_is_reported(
     bucket: ObjectStorage, server: S3Server, logs: list[str]
 ) -> None:
     apply(bucket, logs[0])
@@ -315,7 +315,7 @@ def test_what_cannot_be_known_is_said(
         return "lost" if "000000000002" in asked.path else None
 
     server.happens(happens)
-    with pytest.raises(StorageError, match="is not known whether this was written"):
+    with pytest.raises(StorageError, match="is unknown whether this was written"):
         apply(bucket, logs[1])
     server.happens()
     assert_same(bucket, replayed(*logs[:2]))
@@ -326,7 +326,7 @@ def test_what_cannot_be_known_is_said(
 def test_whatever_is_answered_is_no_other_version(
     bucket: ObjectStorage, server: S3Server, logs: list[str], fault: str
 ) -> None:
-    """Each request in its turn: what is read is whole, and what is refused is refused by us."""
+    """Faults in each request: results are complete, and errors are errors of this library."""
     for log in logs[:2]:
         apply(bucket, log)
     whole = {version: set(ShardedStore(bucket, version=version)) for version in (1, 2)}
@@ -368,16 +368,16 @@ def test_documents_are_no_longer_than_they_may_be(
     assert len(set(ShardedStore(bucket))) > 0
 
 
-def test_a_server_that_writes_over_what_is_there_is_refused(
+def test_a_server_that_writes_over_what_is_there_is_rejected(
     bucket: ObjectStorage, server: S3Server, logs: list[str]
 ) -> None:
     server.happens(lambda _: "unconditional")
     for _ in range(2):
-        with pytest.raises(RootError, match="writes over what is there"):
+        with pytest.raises(RootError, match="overwrites existing files"):
             apply(bucket, logs[0])
 
 
-def test_an_endpoint_that_is_none_is_told(server: S3Server, tmp_path: Path) -> None:
+def test_an_invalid_endpoint_is_reported(server: S3Server, tmp_path: Path) -> None:
     options = server.options(cache_dir=str(tmp_path), endpoint="::")
     with pytest.raises(StorageError, match=r"s3://bucket/x/_root.json: cannot be got: "):
         ShardedStore("s3://bucket/x", storage_options=options)
@@ -404,14 +404,14 @@ def test_of_two_writers_one_wins(bucket: ObjectStorage, server: S3Server) -> Non
         list(pool.map(write, ["a", "b"]))
     store = ShardedStore(bucket)
     assert (len(list(store)), store.version) == (4, 4)
-    assert [each for each in store.verify() if "not of any commit" not in each] == []
+    assert [each for each in store.verify() if "no commit names it" not in each] == []
 
 
 # Credentials
 
 
 def _assert_no_secret(error: BaseException | None) -> None:
-    """Nothing that is printed of an error, nor what stands behind it, has the secret."""
+    """Neither an error nor its causes contain the secret."""
     while error is not None:
         assert SECRET not in f"{error} {error!r} {error.args}"
         error = error.__cause__ or error.__context__
@@ -559,24 +559,24 @@ def test_staged_operations_that_are_changed_are_applied_nowhere(
     name = "_staging/attempt/0"
     path = folder.root / name
     whole = path.read_bytes()
-    pieces = attempt.pieces("0")
-    assert [(shard, piece.size) for shard, piece in pieces.items()] == [(0, 7), (1, 12)]
-    # What cannot be got lies behind the end.
+    extents = attempt.extents("0")
+    assert [(shard, extent.size) for shard, extent in extents.items()] == [(0, 7), (1, 12)]
+    # The missing bytes are after the end.
     said = f"^{folder.name}/{name}: (damaged|cannot be got): "
-    for place in range(pieces[0].offset):
+    for place in range(extents[0].offset):
         for bit in range(8):
             changed = bytearray(whole)
             changed[place] ^= 1 << bit
             path.write_bytes(changed)
             with pytest.raises(RootError, match=said):
-                attempt.pieces("0")
-    for end in range(pieces[0].offset):
+                attempt.extents("0")
+    for end in range(extents[0].offset):
         path.write_bytes(whole[:end])
         with pytest.raises(RootError, match=said):
-            attempt.pieces("0")
+            attempt.extents("0")
 
 
-def test_a_list_that_leads_elsewhere_is_refused(folder: FolderOfObjects, logs: list[str]) -> None:
+def test_a_list_that_leads_elsewhere_is_rejected(folder: FolderOfObjects, logs: list[str]) -> None:
     apply(folder, logs[0], shards=1)
     [shard] = ShardedStore(folder).commit.shards or ()
     from jelly_plugins.spark.sharded.documents import checksum_in, seal
@@ -659,7 +659,7 @@ def test_a_cache_that_is_damaged_is_mended(
     assert_same(elsewhere(folder, tmp_path), replayed(*logs[:3]))
 
 
-def test_a_cache_is_bounded_and_nobody_loses_what_is_open(
+def test_a_cache_is_bounded_and_open_files_are_kept(
     folder: FolderOfObjects, logs: list[str], tmp_path: Path
 ) -> None:
     for log in logs:
@@ -693,7 +693,7 @@ def _killed_fetching(storage: ObjectStorage, _: Any) -> None:
     def die(*_: object) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    Cache.come = die  # type: ignore[method-assign, assignment]
+    Cache.add = die  # type: ignore[method-assign, assignment]
     list(ShardedStore(storage))
 
 
@@ -938,7 +938,7 @@ def test_copies_between_folders_and_buckets(
     # It goes on where that version stood.
     assert apply(one, *logs, shards=2).replayed.patches == 2
     assert set(ShardedStore(one)) == set(ShardedStore(local))
-    with pytest.raises(RootError, match="store here already"):
+    with pytest.raises(RootError, match="a sharded store with other versions"):
         copy_store(local, folder)
     assert copy_store(ShardedStore(local).at(0)._storage, tmp_path / "x", version=3).version == 1
 
@@ -973,7 +973,7 @@ def test_a_copy_that_failed_is_completed_by_the_same_call(
     assert (done.version, done.versions, done.stores) == (3, 3, whole.stores)
     assert done.size < whole.size
     assert set(ShardedStore(target)) == set(ShardedStore(local))
-    # So a copy follows what it was made of, as long as nobody else writes to it.
+    # So a copy follows its source, as long as no other writer commits to it.
     apply(local, logs[3], shards=2)
     assert copy_store(local, target, history=True).version == 4
     assert copy_store(local, target, history=True).size == 0
@@ -981,7 +981,7 @@ def test_a_copy_that_failed_is_completed_by_the_same_call(
         commit.id for commit in ShardedStore(local).history()
     ]
     ShardedStore(target).restore(1)
-    with pytest.raises(RootError, match="store here already, with other versions"):
+    with pytest.raises(RootError, match="a sharded store with other versions"):
         copy_store(local, target, history=True)
 
 
@@ -992,16 +992,16 @@ def test_a_copy_of_one_version_that_was_not_verified_is_verified_by_the_same_cal
     apply(local, logs[0], shards=2)
     with monkeypatch.context() as patch:
         patch.setattr(ShardedStore, "verify", lambda _: ["cannot be got"])
-        with pytest.raises(RootError, match="did not pass verification: cannot be got"):
+        with pytest.raises(RootError, match="failed verification: cannot be got"):
             copy_store(local, folder)
     assert copy_store(local, folder).version == 1
     assert set(ShardedStore(folder)) == set(ShardedStore(local))
     apply(local, logs[1], shards=2)
-    with pytest.raises(RootError, match="store here already, with other versions"):
+    with pytest.raises(RootError, match="a sharded store with other versions"):
         copy_store(local, folder)
 
 
-def test_a_copy_of_what_is_damaged_is_refused(
+def test_a_copy_of_what_is_damaged_is_rejected(
     folder: FolderOfObjects, logs: list[str], tmp_path: Path
 ) -> None:
     local = tmp_path / "local"
@@ -1021,9 +1021,9 @@ def test_the_commands_take_buckets(bucket: ObjectStorage, logs: list[str], tmp_p
     arguments = [each for option in options for each in ("--storage-option", option)]
     root = ("--root", bucket.name)
     assert "shards   2 by subject" in jelly("spark", "status", *root, *arguments).text
-    told = jelly("spark", "verify", *root, *arguments).text
-    assert told.startswith("version 1: 2 shards checked")
-    assert "versions      0" in jelly("spark", "vacuum", *root, *arguments).text
+    shown = jelly("spark", "verify", *root, *arguments).text
+    assert shown.startswith("version 1: 2 shards checked")
+    assert "versions  0" in jelly("spark", "vacuum", *root, *arguments).text
     local = tmp_path / "local"
     done = jelly("spark", "copy", bucket.name, local, *arguments)
     assert (done.code, "version   1" in done.text) == (0, True)
@@ -1074,7 +1074,7 @@ def test_spark_applies_and_reads(
             **more,  # type: ignore[arg-type]
         )
 
-    with pytest.raises(OptionsError, match="give checkpoint="):
+    with pytest.raises(OptionsError, match="pass checkpoint"):
         drain()
     assert drain(checkpoint=str(tmp_path / "checkpoint")).committed
     assert not drain(checkpoint=str(tmp_path / "checkpoint")).committed
@@ -1103,7 +1103,7 @@ def test_a_storage_goes_to_other_processes(bucket: ObjectStorage, folder: Folder
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_page_on_buckets(server: S3Server, tmp_path: Path) -> None:
-    """Its Python runs as it stands, in a process whose environment has the credentials."""
+    """Its Python code runs unchanged, in a process whose environment has the credentials."""
     server.make_bucket("data")
     page = (ROOT / "docs" / "buckets.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -110,7 +110,7 @@ def test_a_log_without_ids_is_the_same_as_triples_and_as_text(tmp_path: Path) ->
 
 
 def test_a_position_with_other_types_is_none() -> None:
-    found = positions.plain(_position(1))
+    found = positions.to_fields(_position(1))
     assert positions.position_of(found) == _position(1)
     for name, wrong in (
         ("closed", 1),
@@ -146,7 +146,7 @@ def test_the_logs_of_an_application_stay_known_in_short_commits(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("few")
-def test_a_damaged_archive_is_told(tmp_path: Path) -> None:
+def test_a_damaged_archive_is_reported(tmp_path: Path) -> None:
     root = tmp_path / "root"
     for number in range(8):
         apply(root, _log(number), shards=1)
@@ -194,7 +194,7 @@ def test_a_vacuum_removes_archives_that_no_version_names(tmp_path: Path) -> None
     assert not apply(root, _log(0), shards=1).committed
 
 
-def test_a_commit_that_could_not_be_read_is_refused_before_anything_is_applied(
+def test_a_commit_that_could_not_be_read_is_rejected_before_anything_is_applied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "root"
@@ -204,7 +204,7 @@ def test_a_commit_that_could_not_be_read_is_refused_before_anything_is_applied(
     tight = f"H id <urn:{'long' * 1100}> . ".encode() + _log(1)[len("H id <urn:1:0> . ") :]
     bound = b"H id <urn:x> . TX . " + b"".join(b"PA n%d: <urn:n> . " % n for n in range(300))
     for patch in (tight, bound + b"TC . Z ."):
-        with pytest.raises(LimitError, match="longer than 5000 bytes, which cannot be read"):
+        with pytest.raises(LimitError, match="longer than 5000 bytes, which is more"):
             apply(root, patch, shards=1)
     assert set((root / "shard=0").iterdir()) == stores
     assert ShardedStore(root).version == 1
@@ -214,6 +214,6 @@ def test_a_commit_that_could_not_be_read_is_refused_before_anything_is_applied(
         log.publish(log.head().next(positions=(_position(10**4200),)))
     monkeypatch.setattr(documents, "MAX_JSON", 50_000)
     monkeypatch.setattr(documents, "MAX_VALUES", 200)
-    with pytest.raises(LimitError, match="of more than 200 values, which cannot be read"):
+    with pytest.raises(LimitError, match="of more than 200 values, which is more"):
         apply(root, bound + b"TC . Z .", shards=1)
     assert apply(root, _log(2), shards=1).committed

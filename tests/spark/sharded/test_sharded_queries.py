@@ -1,4 +1,4 @@
-"""Queries of many shapes to sharded stores: the answer of one store with everything, or refused."""
+"""Queries of many shapes to sharded stores: equal to those of one store, or rejected."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NAMES = [
     "e:s1",
 ]
 
-#: Patterns about one subject, in the place of S. Many are for shards by graph too.
+#: Patterns about one subject, instead of S. Many are for shards by graph too.
 STARS = [
     "S ?p ?o",
     "S e:p ?o ; e:q ?x",
@@ -285,7 +285,7 @@ def _answered(store: ShardedStore, query: str) -> bool:
     return True
 
 
-def test_many_shapes_are_answered_as_by_one_store_or_refused(tmp_path: Path) -> None:
+def test_many_shapes_are_answered_as_by_one_store_or_rejected(tmp_path: Path) -> None:
     assert len(set(SHAPES)) >= 200
     for shard_by in get_args(ShardBy):
         store = _store(tmp_path / shard_by, 4, shard_by)
@@ -373,7 +373,7 @@ def _run_at_random(folder: Path, seed: int, queries: int) -> None:
     assert min(answered) > queries / 20
 
 
-def test_random_queries_are_answered_as_by_one_store_or_refused(tmp_path: Path) -> None:
+def test_random_queries_are_answered_as_by_one_store_or_rejected(tmp_path: Path) -> None:
     _run_at_random(tmp_path, 1, 40)
 
 
@@ -407,14 +407,14 @@ def test_one_namespace_may_have_two_prefixes() -> None:
     assert scope.keys == {"<urn:s>"}
 
 
-def test_what_the_parsers_could_read_in_two_ways_is_refused() -> None:
+def test_what_the_parsers_could_read_in_two_ways_is_rejected() -> None:
     for query in OTHERS:
         if r"\u" in query:
             with pytest.raises(QueryError, match=r"write .* as the character itself"):
                 scope_of(PROLOGUE + query, "subject")
 
 
-def test_a_service_is_refused_before_it_is_asked() -> None:
+def test_a_service_is_rejected_before_it_is_asked() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         for query in ("SELECT * {{ {} }}", "ASK {{ {} }}", "SELECT * {{ ?s <urn:p> ?o {} }}"):

@@ -59,8 +59,8 @@ def test_a_dataframe_is_applied(spark: SparkSession, tmp_path: Path, headers: st
             apply_patches(spark, reader.load(str(folder)), root)
 
 
-def test_a_failure_in_java_is_told_by_its_reason() -> None:
-    """Where Spark lost its workers, say; the call's name in py4j helps nobody."""
+def test_a_failure_in_java_is_reported_by_its_reason() -> None:
+    """For example, when Spark has lost its workers; py4j's name of the call is not helpful."""
 
     class FailureError(Py4JJavaError):
         def __init__(self) -> None: ...
@@ -74,10 +74,10 @@ def test_a_failure_in_java_is_told_by_its_reason() -> None:
         raise FailureError
 
 
-def test_a_dataframe_of_something_else_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_dataframe_of_something_else_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="columns of the format jelly-patch"):
         apply_patches(spark, spark.range(3), tmp_path / "root")
-    with pytest.raises(ValueError, match="needs an application"):
+    with pytest.raises(ValueError, match="requires application"):
         apply_patches(spark, spark.readStream.format("rate").load(), tmp_path / "root", shards=1)
 
 
@@ -148,7 +148,7 @@ def test_files_that_grow_in_the_middle_of_a_patch(spark: SparkSession, tmp_path:
     folder, root = tmp_path / "logs", tmp_path / "root"
     folder.mkdir()
     file = folder / "log.rdfp"
-    pieces = [
+    chunks = [
         "H id <urn:1> .\nTX .\nA <urn:s1> <urn:p> _:b .\nTC .\n",
         "TX .\nA <urn:s2> <urn:p> _:b .\nTC .\nTX .\nA <urn:no> <urn:p> _:b .\nTA .\n",
         "TX .\nD <urn:s1> <urn:p> _:b .\nTC .\nZ .\nH id <urn:2> .\nH prev <urn:1> .\n",
@@ -156,15 +156,15 @@ def test_files_that_grow_in_the_middle_of_a_patch(spark: SparkSession, tmp_path:
         " <urn:p> _:b .\nTC .\n",
     ]
     frame = spark.readStream.format("jelly-patch").option("growing", "true").load(str(folder))
-    for number in range(len(pieces)):
-        file.write_text("".join(pieces[: number + 1]))
+    for number in range(len(chunks)):
+        file.write_text("".join(chunks[: number + 1]))
         apply_patches(spark, frame, root, shards=2, application="growing")
     assert_same(root, replayed(file.read_bytes()))
     [position] = ShardedStore(root).commit.positions
     assert (position.patch, position.transactions) == ("<urn:2>", 2)
 
 
-def test_a_large_log_comes_in_pieces(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_large_log_comes_in_batches(spark: SparkSession, tmp_path: Path) -> None:
     """Text, packed, in four shards by graph; a subject in one of them is found again."""
     data = "".join(
         f'A <urn:s{number}> <urn:p> "{number}" <urn:g{number % 7}> .\n' for number in range(5000)
@@ -179,7 +179,7 @@ def test_a_large_log_comes_in_pieces(spark: SparkSession, tmp_path: Path) -> Non
     assert store.verify() == []
 
 
-def test_rows_that_are_not_as_they_were_read_are_refused(
+def test_rows_that_are_not_as_they_were_read_are_rejected(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """Each of these was applied in part, or in another order, and said to be complete."""
@@ -238,7 +238,7 @@ def test_files_without_rows_are_no_loss(spark: SparkSession, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_files_that_a_stream_leaves_out_are_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_that_a_stream_leaves_out_are_reported(spark: SparkSession, tmp_path: Path) -> None:
     """In a batch of their own, and in one with others."""
     writer = Writer(seed=27)
     folder, root = tmp_path / "logs", tmp_path / "root"
@@ -254,7 +254,7 @@ def test_files_that_a_stream_leaves_out_are_told(spark: SparkSession, tmp_path: 
 
 
 @pytest.mark.parametrize("streams", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_a_file_that_is_torn_behind_headers_is_an_error(
+def test_a_file_that_is_truncated_after_headers_is_an_error(
     spark: SparkSession, tmp_path: Path, streams: bool
 ) -> None:
     log, root = tmp_path / "log.rdfp", tmp_path / "root"
@@ -267,7 +267,7 @@ def test_a_file_that_is_torn_behind_headers_is_an_error(
 
 
 @pytest.mark.slow
-def test_a_lost_checkpoint_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_lost_checkpoint_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     """Batches of a new query have the numbers of those that were applied, and other data."""
     writer = Writer(seed=26)
     folder, root = tmp_path / "logs", tmp_path / "root"
@@ -284,7 +284,7 @@ def test_a_lost_checkpoint_is_told(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_executor_that_does_not_see_the_root_is_told(
+def test_an_executor_that_does_not_see_the_root_is_reported(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here the probe is taken away; with another file system see ``test_sharded_cluster``."""
@@ -292,19 +292,21 @@ def test_an_executor_that_does_not_see_the_root_is_told(
     root = tmp_path / "root"
     monkeypatch.setattr(local._LocalAttempt, "begin", lambda self: self._folder.mkdir(parents=True))
     for source in (log, spark.read.format("jelly-patch").load(log)):
-        with pytest.raises(JellyError, match="does not see what the driver has written"):
+        with pytest.raises(JellyError, match="does not see the driver's files"):
             apply_patches(spark, source, root, shards=2)
     assert ShardedStore(root).version == 0
 
 
-def test_an_executor_that_does_not_see_a_store_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_executor_that_does_not_see_a_store_is_reported(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     """Where it only reads: a query. Of changes, see below."""
     root = tmp_path / "root"
     apply_patches(spark, log_file(tmp_path / "0.jellyp", [Writer().patch()]), root, shards=2)
     frame = ShardedStore(root).select_dataframe(spark, "SELECT * { ?s ?p ?o }")
     assert frame.count()
     root.rename(tmp_path / "elsewhere")
-    with pytest.raises(Exception, match="every executor have under the same path") as caught:
+    with pytest.raises(Exception, match="every executor must be able to access the root") as caught:
         frame.collect()
     assert f"RootError: {root}: shard=" in str(caught.value)
 
@@ -321,7 +323,7 @@ def test_the_feed_of_an_executor_that_does_not_see_the_root(tmp_path: Path) -> N
     reader = FeedReader({"root": str(root)}, settings, patch_schema(settings))
     [part, *_] = reader.partitions()
     root.rename(tmp_path / "elsewhere")
-    with pytest.raises(RootError, match="every executor have under the same path"):
+    with pytest.raises(RootError, match="every executor must be able to access the root"):
         list(reader.read(part))
 
 

@@ -124,18 +124,18 @@ def test_a_dump_has_all_quads(root: Path, single: Store) -> None:
 
 
 class Full(io.BytesIO):
-    """A disk with little room."""
+    """A disk with little space."""
 
     def write(self, data: Any, /) -> int:
         if self.tell() + len(data) > 100:
-            raise OSError(28, "no room is left")
+            raise OSError(28, "no space is left")
         return super().write(data)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_dump_that_cannot_be_written_is_not_the_stores_fault(root: Path, threads: int) -> None:
     before = threading.active_count()
-    with pytest.raises(OSError, match="no room is left"):
+    with pytest.raises(OSError, match="no space is left"):
         ShardedStore(root).dump(Full(), threads=threads)
     assert threading.active_count() == before
 
@@ -223,16 +223,16 @@ def test_verify_finds_files_that_are_gone_cut_or_new(root: Path) -> None:
     (second / "000999.log").write_bytes(b"")
     found = ShardedStore(root).verify()
     assert len(found) == 3
-    assert f"{first.name}/CURRENT: is not there" in found[0]
+    assert f"{first.name}/CURRENT: does not exist" in found[0]
     assert f"{second.name}/{table.name}: has" in found[1]
     assert f"{second.name}/000999.log: is not a file of this version" in found[2]
     shutil.copy(second / "_files.json", first / "_files.json")
     (second / "_files.json").unlink()
     found = ShardedStore(root).verify()
-    assert "_files.json: is not the list that the commit names" in found[0]
-    assert "_files.json: is not there" in found[1]
+    assert "_files.json: damaged: not the list that the commit names" in found[0]
+    assert "_files.json: does not exist" in found[1]
     shutil.rmtree(first)
-    assert "_files.json: is not there" in ShardedStore(root).verify()[0]
+    assert "_files.json: does not exist" in ShardedStore(root).verify()[0]
 
 
 def _commit_file(root: Path, version: int) -> Path:
@@ -245,9 +245,10 @@ def test_verify_finds_commits_that_are_gone(root: Path) -> None:
     assert stores
     _commit_file(root, 2).unlink()
     found = ShardedStore(root).verify()
-    assert found == [f"{root}: version 2: not there, and newer ones are: commits were lost"]
+    problem = "missing, although newer versions exist: commits were lost"
+    assert found == [f"{root}: version 2: {problem}"]
     _commit_file(root, 1).unlink()
-    assert "versions 1 to 2: not there" in ShardedStore(root).verify()[0]
+    assert "versions 1 to 2: missing" in ShardedStore(root).verify()[0]
     # What remains is whole, and can be read and gone on from.
     assert len(list(ShardedStore(root))) == len(ShardedStore(root))
 
@@ -270,7 +271,7 @@ def test_verify_finds_stores_whose_commit_is_gone(root: Path, all_of_them: bool)
     assert lost
     assert len(found) == len(lost)
     for name in lost:
-        assert any(f"{name}: not of any commit" in each for each in found)
+        assert any(f"{name}: no commit names it" in each for each in found)
     # Once the version is made again, they are what any attempt leaves that was too late.
     shard_by = store.layout.shard_by
     apply(root, b"A <urn:new> <urn:p> <urn:o> <urn:g> . Z .", shards=4, shard_by=shard_by)
@@ -321,14 +322,14 @@ def test_verify_looks_at_quads_and_counts(root: Path) -> None:
         Store(str(root / name)).add(stranger)
     _list_again(root)
     found = ShardedStore(root).verify()
-    assert len([problem for problem in found if "commit says" in problem]) == 2
+    assert len([problem for problem in found if "the commit has" in problem]) == 2
     assert any("1 quads belong to other shards" in problem for problem in found)
     (root / used[0] / "CURRENT").unlink()
     _list_again(root)
     assert any("cannot be opened" in problem for problem in ShardedStore(root).verify())
 
 
-def test_a_damaged_store_is_told_by_whoever_reads_it(tmp_path: Path) -> None:
+def test_a_damaged_store_is_reported_by_any_reader(tmp_path: Path) -> None:
     lines = [f'A <urn:s{n}> <urn:p> "{n * 7919}" .\n' for n in range(3000)]
     root = tmp_path / "root"
     apply(root, "".join(lines).encode(), shards=1, shard_by="subject")
@@ -409,7 +410,7 @@ def test_a_vacuum_leaves_what_is_young(root: Path) -> None:
 
 @pytest.mark.usefixtures("kind")
 def test_a_vacuum_leaves_what_is_no_store(root: Path, tmp_path: Path) -> None:
-    """What somebody has put beside stores, or linked there."""
+    """Files or links that a user has put beside stores."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").touch()
     (root / "shard=9").symlink_to(tmp_path / "mine")
@@ -433,7 +434,7 @@ def test_patches_go_on_after_a_vacuum(root: Path) -> None:
 
 
 @pytest.mark.usefixtures("kind")
-def test_a_vacuum_of_nothing_is_refused(root: Path) -> None:
+def test_a_vacuum_of_nothing_is_rejected(root: Path) -> None:
     with pytest.raises(ValueError, match="newest version is always kept"):
         vacuum(root, keep=0)
     with pytest.raises(ValueError, match="negative"):
@@ -467,25 +468,25 @@ GRAPHS = [
 ]
 
 #: For both ways of sharding.
-REFUSED = {
-    "SELECT DISTINCT ?s { ?s ?p ?o }": "Distinct needs more",
+REJECTED = {
+    "SELECT DISTINCT ?s { ?s ?p ?o }": "Distinct needs the solutions of all shards",
     "SELECT * { ?s ?p ?o } ORDER BY ?s": "OrderBy",
     "SELECT * { ?s ?p ?o } LIMIT 1": "Slice",
     "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }": "AggregateJoin",
     "SELECT * { ?s ?p ?o { SELECT ?s { ?s ?q ?r } } }": "ToMultiSet",
     "SELECT (1 AS ?one) {}": "no triple pattern",
     "SELECT * { VALUES ?x { 1 } }": "no triple pattern",
-    "SELECT * { VALUES ?x { 1 } OPTIONAL { ?s ?p ?x } }": "OPTIONAL or MINUS",
+    "SELECT * { VALUES ?x { 1 } OPTIONAL { ?s ?p ?x } }": "OPTIONAL and MINUS",
     "SELECT * { { ?s ?p ?o } UNION { VALUES ?x { 1 } } }": "side of a UNION",
     "SELECT * FROM <urn:g> { ?s ?p ?o }": "FROM",
     "SELECT * { SERVICE <urn:x> { ?s ?p ?o } }": "ServiceGraphPattern",
     "SELECT * { BIND(1 AS ?x) FILTER EXISTS { ?s ?p ?o } }": "EXISTS needs",
-    "ASK { ?s ?p ?o }": "only SELECT queries can be asked",
-    "CONSTRUCT WHERE { ?s ?p ?o }": "only SELECT queries can be asked",
+    "ASK { ?s ?p ?o }": "only SELECT queries are supported",
+    "CONSTRUCT WHERE { ?s ?p ?o }": "only SELECT queries are supported",
     "SELECT nonsense": "not well-formed",
 }
 
-REFUSED_BY_SUBJECT = [
+REJECTED_BY_SUBJECT = [
     "SELECT * { ?s <urn:p0> ?b . ?b ?p ?c }",
     "SELECT * { ?s <urn:p0>/<urn:p1> ?b }",
     "SELECT * { ?s <urn:p0> ?a OPTIONAL { ?a <urn:p1> ?b } }",
@@ -499,7 +500,7 @@ REFUSED_BY_SUBJECT = [
     "SELECT * { [] <urn:p0> ?o . [] <urn:p1> ?o }",
 ]
 
-REFUSED_BY_GRAPH = [
+REJECTED_BY_GRAPH = [
     "SELECT * { ?s ?p ?o GRAPH ?g { ?s ?q ?r } }",
     "SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?s ?q ?r } }",
     "SELECT * { GRAPH <urn:g> { ?s ?p ?o } FILTER EXISTS { ?s ?q ?r } }",
@@ -522,18 +523,18 @@ def test_queries_that_shards_can_answer_are_answered(root: Path, single: Store) 
     assert answered >= len(queries) - 2
 
 
-@pytest.mark.parametrize("query", [*REFUSED])
-def test_queries_that_shards_cannot_answer_are_refused(query: str) -> None:
+@pytest.mark.parametrize("query", [*REJECTED])
+def test_queries_that_shards_cannot_answer_are_rejected(query: str) -> None:
     for shard_by in ("subject", "graph"):
-        with pytest.raises(QueryError, match=REFUSED[query]):
+        with pytest.raises(QueryError, match=REJECTED[query]):
             scope_of(query, shard_by)  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("kind")
-def test_queries_that_join_over_shards_are_refused(root: Path) -> None:
+def test_queries_that_join_over_shards_are_rejected(root: Path) -> None:
     store = ShardedStore(root)
     by_subject = store.layout.shard_by == "subject"
-    for query in REFUSED_BY_SUBJECT if by_subject else REFUSED_BY_GRAPH:
+    for query in REJECTED_BY_SUBJECT if by_subject else REJECTED_BY_GRAPH:
         with pytest.raises(QueryError):
             list(store.select(query))
         list(store.select(query, unchecked=True))
@@ -552,9 +553,9 @@ def test_queries_that_join_over_shards_are_refused(root: Path) -> None:
 def test_a_service_is_no_damage(root: Path, query: str) -> None:
     """Nor is it asked, once for each shard."""
     store = ShardedStore(root)
-    with pytest.raises(QueryError, match="SERVICE asks other stores"):
+    with pytest.raises(QueryError, match="SERVICE is not supported"):
         list(store.select(query, unchecked=True))
-    with pytest.raises(QueryError, match="SERVICE asks other stores"):
+    with pytest.raises(QueryError, match="SERVICE is not supported"):
         store.select_dataframe(None, query, unchecked=True)  # type: ignore[arg-type]
 
 
@@ -577,7 +578,7 @@ def test_what_a_query_makes_oxigraph_raise_is_an_error(monkeypatch: pytest.Monke
             raise OSError("no")
 
     monkeypatch.setattr(queries, "Store", Raising)
-    with pytest.raises(QueryError, match="cannot be asked: no"):
+    with pytest.raises(QueryError, match="cannot be evaluated: no"):
         Scope.all("SELECT * {}")
 
 

@@ -102,20 +102,20 @@ def test_a_version_is_opened_by_the_time_at_which_it_was_the_newest(tmp_path: Pa
         ShardedStore(root, timestamp="2026-01-02T12:00:00Z")
 
 
-def test_what_is_no_time_is_refused(place: Any) -> None:
+def test_invalid_times_are_rejected(place: Any) -> None:
     _add(place, 0)
     for time in ("yesterday", "2026-01-01", "2026-01-01T00:00:00", datetime(2026, 1, 1)):
-        with pytest.raises(ValueError, match="timestamp is"):
+        with pytest.raises(ValueError, match="timestamp must"):
             ShardedStore(place, timestamp=time)
-    with pytest.raises(TypeError, match="not a datetime or a str"):
+    with pytest.raises(TypeError, match="must be a datetime or a str"):
         parse_time(5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="not by both"):
+    with pytest.raises(ValueError, match="not both"):
         ShardedStore(place, version=1, timestamp="2026-01-01T00:00:00Z")
 
 
 def test_nothing_was_there_before_the_first_version(tmp_path: Path) -> None:
     make_root(tmp_path / "root", 2)
-    with pytest.raises(RootError, match=r"no version at .*: there is none"):
+    with pytest.raises(RootError, match=r"no version at .*: there are no versions"):
         ShardedStore(tmp_path / "root", timestamp="2030-01-01T00:00:00Z")
 
 
@@ -173,7 +173,7 @@ def test_the_empty_store_can_be_restored(place: Any) -> None:
     assert _subjects(place) == {"s0"}
 
 
-def test_what_follows_what_was_undone_is_refused_and_not_passed_over(place: Any) -> None:
+def test_what_follows_what_was_undone_is_rejected_and_not_skipped(place: Any) -> None:
     for number in range(3):
         _add(place, number)
     restore(place, 1)
@@ -223,7 +223,7 @@ def test_batches_that_were_undone_have_to_come_again(place: Any) -> None:
     assert ShardedStore(place).commit.undone == {"a": 4, "b": 0, "c": 0}
 
 
-def test_of_batches_that_were_undone_none_is_passed_over(place: Any) -> None:
+def test_no_undone_batch_is_skipped(place: Any) -> None:
     """That the last of them comes again says nothing of those before it."""
 
     def batch(number: int) -> Any:
@@ -333,7 +333,7 @@ def _whole(place: Any) -> list[int]:
     for version in readable:
         found = ShardedStore(place, version=version)
         assert len(set(found)) == found.commit.quads
-        assert [text for text in found.verify() if "not of any commit" not in text] == []
+        assert [text for text in found.verify() if "no commit names it" not in text] == []
     return readable
 
 
@@ -342,7 +342,7 @@ def _whole(place: Any) -> list[int]:
 def test_a_vacuum_in_the_middle_of_a_restore(
     place: Any, monkeypatch: pytest.MonkeyPatch, when: str, ends: str
 ) -> None:
-    """All of a vacuum, right before or behind the commit: what can be opened is whole."""
+    """A whole vacuum right before or after the commit: versions that can be opened are complete."""
     for number in range(3):
         _add(place, number)
     publish = CommitLog.publish
@@ -536,7 +536,7 @@ def test_metadata_is_in_the_history(tmp_path: Path) -> None:
     assert found == [{"user": "cron"}, {}, {"user": "eve"}, {"user": "bob"}, SAID, {}]
     lines = jelly("spark", "history", root).text.splitlines()
     assert lines[0].endswith("0 operations, user=cron")
-    assert lines[3].endswith(", as version 1 was, its stores removed, user=bob")
+    assert lines[3].endswith(", restored from version 1, vacuumed, user=bob")
     assert lines[4].endswith(", user=ann, reason=it was time = now")
     fields = json.loads(jelly("spark", "history", root, "--json").text.splitlines()[4])
     assert fields["metadata"] == SAID
@@ -549,9 +549,9 @@ def test_the_command_takes_metadata(tmp_path: Path) -> None:
     for number in range(2):
         _add(root, number)
     done = jelly("spark", "restore", root, "--version", "1", "--metadata", "reason=a=b")
-    assert done.text.endswith(", as version 1 was, reason=a=b\n")
+    assert done.text.endswith(", restored from version 1, reason=a=b\n")
     done = jelly("spark", "restore", root, "--version", "2", "--metadata", "reason")
-    assert (done.code, "--metadata is KEY=VALUE" in done.err) == (2, True)
+    assert (done.code, "--metadata must be KEY=VALUE" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize("wrong", ["x", {"a": 1}, {1: "a"}])
@@ -560,7 +560,7 @@ def test_metadata_of_another_type_is_rejected(tmp_path: Path, wrong: Any) -> Non
         lambda: apply(tmp_path / "root", _log(0), metadata=wrong),
         lambda: restore(tmp_path / "root", 1, metadata=wrong),
     ):
-        with pytest.raises(TypeError, match=r"not a (dict of str by )?str"):
+        with pytest.raises(TypeError, match=r"must be a (dict of str by )?str"):
             call()
 
 
@@ -651,7 +651,7 @@ def test_the_command_verifies_all_versions(tmp_path: Path) -> None:
     store = ShardedStore(root)
     [name, *_] = store.at(1).commit.stores().keys() - store.commit.stores().keys()
     done = jelly("spark", "verify", "--root", root, "--all")
-    assert (done.code, done.text) == (0, "all versions: 1 shard checked, all as written\n")
+    assert (done.code, done.text) == (0, "all versions: 1 shard checked, no problems\n")
     (root / name / "CURRENT").unlink()
     assert jelly("spark", "verify", "--root", root).code == 0
     done = jelly("spark", "verify", "--root", root, "--all")
@@ -669,7 +669,7 @@ def test_the_command_shows_and_restores_versions(tmp_path: Path) -> None:
     time = "2026-01-01T12:00:00Z"
     done = jelly("spark", "restore", root, "--timestamp", time)
     assert done.text.startswith("version 4 of ")
-    assert done.text.endswith(": 1 quads, 0 operations, as version 1 was\n")
+    assert done.text.endswith(": 1 quads, 0 operations, restored from version 1\n")
     assert jelly("spark", "restore", root, "--version", "2").code == 0
     lines = jelly("spark", "history", root).text.splitlines()
     assert [line.split(" of ")[0] for line in lines] == [f"version {n}" for n in (5, 4, 3, 2, 1)]

@@ -1,7 +1,7 @@
-"""Where roots of sharded stores lie: what is asked of a storage, and which one a root has.
+"""Storages of roots: their interface, and the storage of a given root.
 
-``interface`` says what a storage does, and has the one step that decides who was first. ``local``
-does it with folders of a file system, ``objects`` with object stores.
+``interface`` defines what a storage does, including the operation that decides between concurrent
+writers. ``local`` implements it with folders of a file system, ``objects`` with object stores.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .interface import (
     Found,
     MakingStore,
     OpenStore,
-    Piece,
+    StagedExtent,
     Storage,
 )
 from .local import LocalStorage, local_path
@@ -34,43 +34,43 @@ __all__ = [
     "Found",
     "MakingStore",
     "OpenStore",
-    "Piece",
+    "StagedExtent",
     "Storage",
     "is_in_objects",
     "storage_at",
 ]
 
-#: URLs of object stores; ``pathlib`` makes one slash of two.
+#: URLs of object stores; ``pathlib`` replaces two slashes by one.
 _OBJECTS: Final = re.compile(r"(?i)(s3a?|gs|az|adl|azure|abfss?|memory):/+(?=[^/])")
 
 
 def is_in_objects(root: AnyRoot) -> bool:
-    """Whether a root is in an object store."""
+    """Return whether a root is in an object store."""
     return not isinstance(root, Storage) and _OBJECTS.match(os.fsdecode(root)) is not None
 
 
 def storage_at(root: AnyRoot, options: Mapping[str, Any] | None = None) -> Storage:
-    """The storage of a root; nothing is looked at yet.
+    """Return the storage of a root, without accessing it.
 
-    :param root: a path, or a URL, or a storage, which is returned.
+    :param root: a path, a URL, or a storage, which is returned.
     :param options: settings and credentials of an object store, by name.
-    :raises RootError: it is no place where a root can be.
-    :raises OptionsError: there are settings, and it is a folder.
-    :raises MissingExtraError: it is in an object store, and what these need is not installed.
+    :raises RootError: the path or URL is not a valid root.
+    :raises OptionsError: there are settings, but the root is a folder.
+    :raises MissingExtraError: the root is in an object store, and the extra is not installed.
     """
     if options is not None and not (
         isinstance(options, Mapping) and all(isinstance(name, str) for name in options)
     ):
-        raise TypeError("storage_options is not a dict of settings by name")
+        raise TypeError("storage_options must be a dict of settings by name")
     if isinstance(root, Storage):
         return root
     text = os.fsdecode(root)
     if (url := _OBJECTS.match(text)) is not None:
-        # Folders need none of this.
+        # Imported only for object stores.
         from .objects import ObjectStorage
 
         return ObjectStorage(f"{url[1].lower()}://{text[url.end() :]}", options)
     if options:
-        message = "storage_options are for roots in object stores"
+        message = "storage_options are only for roots in object stores: remove them"
         raise OptionsError(message, source=without_secrets(text))
     return LocalStorage(local_path(root))

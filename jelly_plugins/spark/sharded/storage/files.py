@@ -1,15 +1,15 @@
-"""Files on a disk that last, and the list of the files that a store of a shard has.
+"""Durable files on a disk, and lists of the files of shards' stores.
 
-A store's list has the size and the checksum of each of its files, and the object that has its
-bytes. The list is written where the store is made, is sealed, and the commit that names the store
-has its checksum. So a commit says which bytes each file of each store has, and stays small.
+The list of a store has the size and the checksum of each of its files, and the object that has its
+bytes. It is written when the store is created, sealed, and the commit that names the store has its
+checksum. A commit therefore determines every byte of every store, and is still short.
 
-In a folder each file is an object of its own, in the store's folder. In an object store, one of
-more than a megabyte is; what else is new in a version is one object, its pack. What a store shares
-with the one before is in that one's objects, or in those of even earlier ones: the list says so.
+In a folder, each file is an object of its own, in the store's folder. In an object store, so is
+each file of more than a megabyte; all other new files of a version are in one object, its pack.
+Files that a store shares with earlier ones are in the objects of those, as the list states.
 
-Oxigraph, which is RocksDB, writes no file of a store that is closed, nor when the store is opened
-for reading only: all files are listed but its own text log and its lock, which are removed.
+Oxigraph, which uses RocksDB, does not modify files of a store that is closed or open read-only. All
+files are listed except RocksDB's text log and its lock, which are removed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ import xxhash
 from ..documents import MAX_JSON, parse_json, seal
 from ..errors import RootError
 
-#: The list, in the folder of a store.
+#: Name of the list, in the folder of a store.
 LIST: Final = "_files.json"
 
-#: The object that has all small files which are new in a version.
+#: Name of the object with all small files that are new in a version.
 PACK: Final = "_pack"
 
 _FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
@@ -40,17 +40,17 @@ _OBJECT: Final = re.compile(r"(shard=[0-9]+)/v[0-9]+-[A-Za-z0-9]+/[A-Za-z0-9_][A
 
 _BLOCK: Final = 1 << 20
 
-#: Without it, opening a pipe waits for a writer. Not all systems have it, nor such pipes.
+#: Without it, opening a pipe waits for a writer. Some systems have neither the flag nor such pipes.
 _NO_WAITING: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class File(NamedTuple):
-    """A file of a store: where its bytes are.
+    """A file of a store.
 
-    :ivar size: how many.
-    :ivar checksum: of them.
+    :ivar size: number of bytes.
+    :ivar checksum: checksum of the bytes.
     :ivar object: the object that has them, relative to the root.
-    :ivar offset: where they begin in it.
+    :ivar offset: offset of the first byte in the object.
     """
 
     size: int
@@ -60,26 +60,26 @@ class File(NamedTuple):
 
 
 def list_name(store: str) -> str:
-    """The list of a store's files."""
+    """Return the name of the list of a store's files."""
     return f"{store}/{LIST}"
 
 
 def to_list(files: Mapping[str, File]) -> bytes:
-    """A list, as bytes."""
+    """Format a list as bytes."""
     return seal({"files": {name: list(files[name]) for name in sorted(files)}})
 
 
 def parse_list(data: bytes, store: str, checksum: str, place: str) -> dict[str, File]:
-    """The files of a list, by name.
+    """Parse a list, and return its files by name.
 
-    :param store: whose list it is.
-    :param checksum: of the list, as the commit has it.
-    :param place: what errors call it.
+    :param store: the store.
+    :param checksum: checksum of the list, from the commit.
+    :param place: name of the list in errors.
     :raises RootError: it is not a list, or not the one that the commit names.
     """
     found = parse_json(data, place)
     if found.get("checksum") != checksum:
-        raise RootError("is not the list that the commit names", source=place)
+        raise RootError("damaged: not the list that the commit names", source=place)
     try:
         return {_name(name): _file(each, store) for name, each in found["files"].items()}
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -87,7 +87,7 @@ def parse_list(data: bytes, store: str, checksum: str, place: str) -> dict[str, 
 
 
 def _name(name: str) -> str:
-    # Nothing outside of a folder is written because a list says so.
+    # A damaged list must not write outside of a folder.
     if _FILE.fullmatch(name) is None:
         raise ValueError(name)
     return name
@@ -108,13 +108,14 @@ def _file(found: list[object], store: str) -> File:
 def survey(
     folder: Path, base: Path | None, known: Mapping[str, File]
 ) -> dict[str, tuple[int, str]]:
-    """The files of a store that is complete and closed, by name: size and checksum of each.
+    """Return size and checksum of the files of a complete and closed store, by name.
 
-    Those that have nothing of what is stored are removed. What the store has by a hard link from
-    another one is not read again: it is listed with the checksum that it had when it was written.
+    Removes files without data. A file that is a hard link to a file of another store is not read
+    again: its checksum is the one from when it was written.
 
+    :param folder: folder of the store.
     :param base: folder of the store that it is a copy of.
-    :param known: the files of that one.
+    :param known: the files of that store.
     """
     files: dict[str, tuple[int, str]] = {}
     for path in sorted(folder.iterdir()):
@@ -132,12 +133,12 @@ def survey(
 
 
 def is_idle(name: str) -> bool:
-    """Whether nothing of what is stored is in a file: RocksDB's own text log, and its lock."""
+    """Return whether a file has no data: RocksDB's text log, and its lock."""
     return name == "LOCK" or name == "LOG" or name.startswith("LOG.old")
 
 
 def _is_same(path: Path, other: os.stat_result) -> bool:
-    """Whether a file is another one's, by its hard link."""
+    """Return whether two paths are hard links to one file."""
     try:
         return os.path.samestat(path.stat(), other)
     except FileNotFoundError:
@@ -145,7 +146,7 @@ def _is_same(path: Path, other: os.stat_result) -> bool:
 
 
 def checksum_of_file(path: Path) -> str:
-    """XXH3 in 128 bits of a file's bytes."""
+    """Return XXH3 in 128 bits of a file's bytes."""
     digest = xxhash.xxh3_128()
     with path.open("rb", buffering=0) as file:
         while block := file.read(_BLOCK):
@@ -154,17 +155,17 @@ def checksum_of_file(path: Path) -> str:
 
 
 def read_document(path: Path) -> bytes:
-    """A document's bytes; of one that is longer than any may be, somewhat more.
+    """Read a document; of one that is too long, slightly more than the maximum.
 
-    A user with write access to a root could have left a pipe, or a link to a device.
+    A user with write access to a root could have created a pipe, or a link to a device.
 
-    :raises FileNotFoundError: there is none.
-    :raises RootError: it is not a file, or cannot be read.
+    :raises FileNotFoundError: it does not exist.
+    :raises RootError: it is not a regular file, or cannot be read.
     """
     try:
         with open(os.open(path, os.O_RDONLY | _NO_WAITING), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise RootError("is no file", source=str(path))
+                raise RootError("not a regular file", source=str(path))
             return file.read(MAX_JSON + 1)
     except FileNotFoundError:
         raise
@@ -175,7 +176,7 @@ def read_document(path: Path) -> bytes:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file under a name of its own, so that it lasts."""
+    """Write a new file durably."""
     with path.open("xb") as file:
         file.write(data)
         file.flush()
@@ -183,14 +184,14 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_beside(path: Path, data: bytes) -> Path:
-    """Write a file, so that it lasts, under a name for a moment."""
+    """Write a file durably under a temporary name, and return its path."""
     temporary = path.with_name(f"{path.name}.{uuid4().hex}.tmp")
     write_file(temporary, data)
     return temporary
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copy a file, so that it lasts, under a name that nothing has."""
+    """Copy a file durably to a new name."""
     with source.open("rb") as read, target.open("xb") as file:
         shutil.copyfileobj(read, file, _BLOCK)
         file.flush()
@@ -198,7 +199,7 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder last through a loss of power."""
+    """Make the names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

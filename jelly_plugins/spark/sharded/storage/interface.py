@@ -1,12 +1,12 @@
-"""What sharded stores ask of the place where their root lies.
+"""The interface of storages, on which sharded stores keep their roots.
 
 Rules of this file:
 1. Names are relative to the root, with ``/``; no name has ``..`` in it.
-2. Nothing here knows what a version is. That one exists if and only if its commit does, and that
-   of two writers one wins, follows from :meth:`Storage.put_if_absent`; whatever else a storage does
-   cannot be seen before that.
-3. A storage can be sent to another process (``pickle``); its ``repr`` says no more than the root.
-4. What goes wrong is a :class:`~jelly_plugins.JellyError`, or an ``OSError`` of the disk's.
+2. Nothing here depends on versions. That a version exists if and only if its commit does, and that
+   one of two concurrent writers wins, follows from :meth:`Storage.put_if_absent`; no other
+   operation has visible effects before that.
+3. A storage can be sent to another process (``pickle``); its ``repr`` shows only the root.
+4. Errors are a :class:`~jelly_plugins.JellyError`, or an ``OSError`` of the disk.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ....errors import JellyError
 from ..errors import RootError
 from .files import LIST, File, list_name, parse_list
 
-#: The folder of operations on their way, in the root.
+#: The folder of staged operations, in the root.
 STAGING: Final = "_staging"
 
-#: How often a file is written that is not there afterwards.
+#: How often to write a file that does not exist afterwards.
 TRIES: Final = 3
 
 
 class UncertainError(Exception):
-    """A file was written, or not: who asked for it was not told, or was told wrong.
+    """It is unknown whether a file was written: there was no answer, or an unreliable one.
 
-    :ivar problem: the error, for whoever cannot find out.
+    :ivar problem: the error to raise if this cannot be determined.
     """
 
     def __init__(self, problem: Exception) -> None:
@@ -39,12 +39,12 @@ class UncertainError(Exception):
         self.problem = problem
 
 
-class Piece(NamedTuple):
-    """Staged operations: some bytes of a file.
+class StagedExtent(NamedTuple):
+    """A range of bytes of a file with staged operations.
 
-    :ivar name: of the file.
-    :ivar offset: where they begin.
-    :ivar size: how many they are.
+    :ivar name: name of the file.
+    :ivar offset: offset of the first byte.
+    :ivar size: number of bytes.
     """
 
     name: str
@@ -53,15 +53,15 @@ class Piece(NamedTuple):
 
 
 def _nothing() -> None:
-    """What there is to do where files are read where they lie."""
+    """Do nothing: files are read in place."""
 
 
 class OpenStore:
-    """The files of a shard's store in a folder, from which Oxigraph reads, until it is closed.
+    """The files of a shard's store in a folder for Oxigraph, until it is closed.
 
-    :param folder: the folder. Nothing may be written to it.
-    :param close: what to do once nothing reads from the folder any more.
-    :param doubt: what to do if the files may be damaged, where they are copies.
+    :param folder: the folder, which must not be written to.
+    :param close: called when no reader needs the folder any more.
+    :param doubt: called if the files may be damaged copies.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class OpenStore:
 
 
 class MakingStore(ABC):
-    """A store that is being made: as long as it is not finished nobody sees it.
+    """A new store, which is invisible to readers until it is finished.
 
-    :ivar folder: where Oxigraph writes it; not there yet.
-    :ivar base: folder of the store that it is to be a copy of, by hard links; None if of none.
-    :ivar disk: what errors call the disk that both are on.
+    :ivar folder: folder for Oxigraph to create.
+    :ivar base: folder of the store to copy, by hard links; None for an empty store.
+    :ivar disk: name of the disk with both in errors.
     """
 
     folder: Path
@@ -97,7 +97,7 @@ class MakingStore(ABC):
 
     @abstractmethod
     def finish(self) -> str:
-        """List the files, which nobody writes any more, and make them last.
+        """List the files, which must not be written to any more, and make them durable.
 
         :return: the list's checksum, for the commit.
         """
@@ -109,58 +109,61 @@ class MakingStore(ABC):
         self.close(failed=error is not None)
 
     def close(self, *, failed: bool) -> None:  # noqa: B027
-        """Let go of what is not part of the result; what is not finished is left for a vacuum.
+        """Release temporary resources; an unfinished store is left for a vacuum.
 
-        :param failed: whether files that it was made of may be damaged, where they are copies.
+        :param failed: whether files of the base may be damaged copies.
         """
 
 
 class Attempt(ABC):
-    """Operations on their way: what one attempt of a batch has staged. Readers never see it.
+    """The staged operations of one attempt at a batch. Readers never see them.
 
-    :ivar name: its own, which is no other attempt's.
+    :ivar name: unique name.
     """
 
     name: str
 
     def begin(self) -> None:  # noqa: B027
-        """Make what tasks look for, if they could see another root: what the driver does first."""
+        """Prepare for :meth:`check`; the driver calls this first."""
 
     def check(self) -> None:  # noqa: B027
-        """See whether this process has the same root as the driver: what a task does first.
+        """Check that this process has the same root as the driver; tasks call this first.
 
-        :raises RootError: it has not.
+        :raises RootError: it has another root.
         """
 
     @abstractmethod
     def folder(self, part: str) -> Path:
-        """Where a part of the log is staged, as one file for each shard; made by who writes."""
+        """Return the folder for staging a part of the log, one file for each shard.
 
-    @abstractmethod
-    def finish(self, part: str) -> None:
-        """Bring to the root what was staged in a part's folder, all of which is there now."""
-
-    @abstractmethod
-    def pieces(self, part: str) -> Mapping[int, Piece]:
-        """What a part has, by shard; nothing for shards that it does not change.
-
-        :raises RootError: it is not there, where that can be told from a part without operations.
+        The caller creates it.
         """
 
     @abstractmethod
-    def open(self, piece: Piece) -> BinaryIO:
-        """Read staged operations."""
+    def finish(self, part: str) -> None:
+        """Bring the staged files of a part to the root, once all are complete."""
+
+    @abstractmethod
+    def extents(self, part: str) -> Mapping[int, StagedExtent]:
+        """Return the staged operations of a part by shard, for the shards that have any.
+
+        :raises RootError: they do not exist, and that differs from a part without operations.
+        """
+
+    @abstractmethod
+    def open(self, extent: StagedExtent) -> BinaryIO:
+        """Open staged operations."""
 
     @abstractmethod
     def end(self) -> None:
-        """Remove everything, as far as that can be done."""
+        """Remove everything, as far as possible."""
 
 
 class Found(NamedTuple):
-    """A file that is there, or in a file system a folder.
+    """An existing file, or a folder of a file system.
 
     :ivar name: relative to the root.
-    :ivar size: bytes that are freed when it is removed, about.
+    :ivar size: approximate number of bytes that removing it frees.
     :ivar changed: when it was put, by the storage's clock: seconds since 1970.
     """
 
@@ -170,12 +173,12 @@ class Found(NamedTuple):
 
 
 class Storage(ABC):
-    """A place where a root lies.
+    """The storage of a root.
 
-    Two of the same name are the same place.
+    Storages with the same name are equal.
 
-    :ivar name: the root, for people.
-    :ivar format: version of the layout that a root has there.
+    :ivar name: name of the root in messages.
+    :ivar format: version of the layout of roots in such storages.
     """
 
     name: str
@@ -197,58 +200,58 @@ class Storage(ABC):
 
     @abstractmethod
     def everywhere(self) -> Storage:
-        """This storage, as other processes can have it."""
+        """Return this storage in a form that other processes can use."""
 
     def place(self, name: str) -> str:
-        """What errors call a file."""
+        """Return the name of a file in errors."""
         return f"{self.name}/{name}"
 
-    # Documents: files that appear whole or not at all
+    # Documents: files that are written atomically
 
     @abstractmethod
     def prepare(self) -> None:
-        """Make the root, if there has to be something before a file can be written there.
+        """Create the root, if files cannot be written without.
 
-        :raises RootError: it cannot be made.
+        :raises RootError: it cannot be created.
         """
 
     @abstractmethod
     def names(self, folder: str) -> list[str]:
-        """Names of what is in a folder, the root itself being ``""``; nothing if it is not there.
+        """Return the names in a folder; ``""`` is the root. Empty if the folder does not exist.
 
         :raises RootError: they cannot be listed.
         """
 
     @abstractmethod
     def read(self, name: str) -> bytes:
-        """A document's bytes, or somewhat more than there may be.
+        """Read a document; of one that is too long, slightly more than the maximum.
 
-        :raises FileNotFoundError: there is none.
+        :raises FileNotFoundError: it does not exist.
         :raises RootError: it cannot be read.
         """
 
     @abstractmethod
     def exists(self, name: str) -> bool:
-        """Whether there is a document."""
+        """Return whether a document exists."""
 
     @abstractmethod
     def create(self, name: str, data: bytes) -> None:
-        """Write a document that is not there yet, so that it lasts, see :meth:`put_if_absent`.
+        """Write a new document durably, see :meth:`put_if_absent`.
 
-        :raises FileExistsError: there is one, maybe this one.
-        :raises UncertainError: it is not known whether it was written.
-        :raises RootError: it was not, and cannot be.
+        :raises FileExistsError: it exists, possibly with this content.
+        :raises UncertainError: it is unknown whether it was written.
+        :raises RootError: it was not written, and cannot be.
         """
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Write a document that is not there yet; it appears with all of its bytes, and stays.
+        """Write a document if it does not exist; it appears atomically, and is never removed.
 
-        Storages report as failed what they have done, and clients try again what was done already:
-        they then find their own file in the place. So it is the bytes that decide. A commit has a
-        random number in it; no other writer's has the same bytes.
+        Storages may report failure for a completed write, and clients may repeat a completed write
+        and then find their own file. The bytes therefore decide: a commit contains a random number,
+        so no other writer's commit has the same bytes.
 
-        :return: whether these bytes are there now; if not, another writer's are.
-        :raises RootError: it cannot be written, or it is not known whether it was.
+        :return: whether the document has these bytes; otherwise, another writer's.
+        :raises RootError: it cannot be written, or it is unknown whether it was.
         """
         problem: Exception | None = None
         for _ in range(TRIES):
@@ -265,14 +268,15 @@ class Storage(ABC):
                 continue
             except JellyError as error:
                 if problem is not None:
-                    error.message = f"it is not known whether this was written: {error.message}"
+                    error.message = f"it is unknown whether this was written: {error.message}"
                 raise
-        raise problem or RootError("keeps appearing and disappearing", source=self.place(name))
+        raise problem or RootError("appears and disappears repeatedly", source=self.place(name))
 
     def check_exclusive(self, name: str) -> None:
-        """Check that a document that is there is not replaced, by putting it again as it is.
+        """Check that the storage does not overwrite an existing document, by putting it again.
 
-        :raises RootError: it is; then it is removed, so that the next caller checks again.
+        :raises RootError: it does; the document is then removed, so that the next caller checks
+            again.
         """
         try:
             self.create(name, self.read(name))
@@ -280,71 +284,71 @@ class Storage(ABC):
             return
         self.remove([name])
         raise RootError(
-            "this storage ignores If-None-Match, and writes over what is there: two "
-            "writers would overwrite each other's versions",
+            "this storage ignores If-None-Match and overwrites existing files, so that two "
+            "writers would overwrite each other's versions: use a storage that supports it",
             source=self.name,
         )
 
     @abstractmethod
     def replace(self, name: str, data: bytes) -> None:
-        """Put other bytes in the place of a document's, at once."""
+        """Replace a document atomically."""
 
     @abstractmethod
     def remove(self, names: Iterable[str]) -> None:
-        """Remove files, and in a file system folders with all that is in them, if they exist."""
+        """Remove files that exist, and on a file system folders with their contents."""
 
     @abstractmethod
     def objects(self, folder: str) -> Iterable[Found]:
-        """All files in a folder, and in those that it has; the root itself is ``""``."""
+        """Return all files in a folder and its subfolders; ``""`` is the root."""
 
     @abstractmethod
     def clock(self) -> float:
-        """The time by the clock that says when files were put: seconds since 1970.
+        """Return the time of the clock that dates files: seconds since 1970.
 
-        All who use the root have that clock in common, whatever their own says.
+        All users of the root share that clock, whatever their own clocks show.
         """
 
-    # Stores of shards: their names are made by ``layout.new_store_name``
+    # Stores of shards; ``layout.new_store_name`` creates their names
 
     @abstractmethod
     def missing(self, names: Iterable[str]) -> str | None:
-        """One of some documents that is not there; None if all are."""
+        """Return one of the documents that does not exist; None if all exist."""
 
     def files(self, store: str, checksum: str) -> Mapping[str, File]:
-        """The files of a store, by name.
+        """Return the files of a store, by name.
 
-        :param checksum: of the list of its files, as the commit has it.
-        :raises RootError: the list is not there, or damaged.
+        :param checksum: checksum of the list of its files, from the commit.
+        :raises RootError: the list is missing or damaged.
         """
         name = list_name(store)
         try:
             data = self.read(name)
         except FileNotFoundError:
-            raise RootError("is not there", source=self.place(name)) from None
+            raise RootError("does not exist", source=self.place(name)) from None
         return parse_list(data, store, checksum, self.place(name))
 
     @abstractmethod
     def open(self, store: str, checksum: str) -> OpenStore:
-        """A store to be read.
+        """Open a store for reading.
 
-        :param checksum: of the list of its files, as the commit has it.
-        :raises RootError: it is not there, or damaged.
+        :param checksum: checksum of the list of its files, from the commit.
+        :raises RootError: it is missing or damaged.
         """
 
     @abstractmethod
     def make(self, store: str, base: tuple[str, str] | None) -> MakingStore:
-        """A store to be written.
+        """Create a store.
 
-        :param store: its name, which is no other store's.
-        :param base: name and checksum of the store that it is to be a copy of.
-        :raises RootError: that is not there, or damaged.
+        :param store: its name, which must be unique.
+        :param base: name and checksum of the store to copy.
+        :raises RootError: that store is missing or damaged.
         """
 
     def damages(self, store: str, checksum: str, seen: set[object]) -> Iterator[str]:
-        """What is wrong with a store's files, a text for each of them that begins with its name.
+        """Return a message for each damaged file of a store, which begins with the file's name.
 
         :param checksum: see :meth:`files`.
-        :param seen: gets what was read, which is not read again.
+        :param seen: records what was read, which is not read again.
         """
         try:
             files = self.files(store, checksum)
@@ -359,29 +363,29 @@ class Storage(ABC):
 
     @abstractmethod
     def needed(self, stores: Iterable[tuple[str, str]]) -> set[str]:
-        """The objects that stores need, where one may need what lies in another one's folder.
+        """Return the objects that stores need, including objects in folders of other stores.
 
         :param stores: names, with the checksums of the lists of their files.
-        :raises RootError: a list cannot be read, so that this cannot be known.
+        :raises RootError: a list cannot be read, so that this is unknown.
         """
 
     @abstractmethod
     def discard(self, stores: Iterable[str]) -> None:
-        """Remove stores that no commit will ever name, as far as that can be done."""
+        """Remove stores that no commit will ever name, as far as possible."""
 
-    # Operations on their way
+    # Staged operations
 
     @abstractmethod
     def attempt(self, name: str) -> Attempt:
-        """What an attempt of this name has staged, or will."""
+        """Return the attempt with this name."""
 
     @abstractmethod
     def checkpoint(self, application: str) -> Path | None:
-        """The folder in which Spark keeps the checkpoint of a stream that is applied in one call.
+        """Return the folder for Spark's checkpoint of a stream that is applied in one call.
 
-        None if that cannot be in the root.
+        None if it cannot be in the root.
         """
 
 
-#: How callers say where a root is.
+#: The location of a root.
 AnyRoot: TypeAlias = str | os.PathLike[str] | Storage

@@ -1,6 +1,6 @@
-"""Roots in folders of a file system: stores that share files by hard links, nothing is copied.
+"""Roots in folders of a file system: stores share files by hard links, nothing is copied.
 
-The file system is one that every reader and writer sees under the same path, and that has hard
+Every reader and writer must access the file system under the same path, and it must have hard
 links, ``fsync``, and renames that replace.
 """
 
@@ -35,7 +35,7 @@ from .files import (
     write_beside,
     write_file,
 )
-from .interface import STAGING, Attempt, Found, MakingStore, OpenStore, Piece, Storage
+from .interface import STAGING, Attempt, Found, MakingStore, OpenStore, StagedExtent, Storage
 
 #: A file URL of this machine.
 _LOCAL: Final = re.compile(r"(?i)file:(?:/(?!/)|//(?:localhost)?/)")
@@ -45,25 +45,24 @@ CHECKPOINTS: Final = "_checkpoints"
 
 _PROBE: Final = "probe"
 
-#: A network file system may take a moment until all see what one has written.
+#: A network file system may take a moment to show other machines' writes.
 _PATIENCE: Final = 2.0
 _PAUSE: Final = 0.1
 
-#: How a URL begins; ``pathlib`` makes one slash of two, and a drive has one letter.
+#: The start of a URL; ``pathlib`` replaces two slashes by one, and a drive has one letter.
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):/|(?i:file):")
 
 
 def local_path(root: str | os.PathLike[str]) -> Path:
-    """The folder that a root means: a path, or a ``file:`` URL.
+    """Return the folder of a root, given as a path or a ``file:`` URL.
 
-    :raises RootError: it is on no local file system, or not a path.
-
+    :raises RootError: it is not on a local file system, or not a path.
     >>> local_path("file:///data/my%20store").as_posix()
     '/data/my store'
     """
     text = os.fsdecode(root)
     if "\0" in text:
-        raise RootError(f"{without_secrets(text)!r} contains a NUL, which no path may")
+        raise RootError(f"{without_secrets(text)!r} contains NUL, which is not allowed in a path")
     url = _URL.match(text)
     if url is None:
         return Path(text)
@@ -72,21 +71,21 @@ def local_path(root: str | os.PathLike[str]) -> Path:
         raise RootError("a file URL needs an absolute path: file:///folder", source=shown)
     if url[1].lower() != "file" or not _LOCAL.match(text):
         raise RootError(
-            "not a local path: a root is a folder on a file system that the driver and all "
-            "executors have under the same path, such as NFS, or one in a bucket: s3://, gs://, "
-            "az://; HDFS is neither",
+            "not a local path: use a folder on a file system that the driver and all executors "
+            "access under the same path, such as NFS, or a folder in a bucket: s3://, gs://, "
+            "az://; HDFS is not supported",
             source=shown,
         )
     parts = urlsplit(text)
     if "?" in text or "#" in text:
         raise RootError(
-            "a file URL of a root cannot have a query or a fragment; in a name, ? is %3F and # is "
-            "%23",
+            "the file URL of a root must not have a query or a fragment; in a name, write ? as %3F "
+            "and # as %23",
             source=shown,
         )
     path = url2pathname(parts.path)
     if "\0" in path:
-        raise RootError("%00 is a NUL, which no path may contain", source=text)
+        raise RootError("%00 is NUL, which is not allowed in a path", source=text)
     return Path(path)
 
 
@@ -107,7 +106,7 @@ class LocalStorage(Storage):
         return self.path
 
     def everywhere(self) -> LocalStorage:
-        # Executors have working folders of their own.
+        # Executors have other working folders.
         return LocalStorage(Path(os.path.abspath(self.path)))
 
     def place(self, name: str) -> str:
@@ -144,8 +143,8 @@ class LocalStorage(Storage):
             raise
         except OSError as error:
             raise RootError(
-                f"no hard link can be made here ({error.strerror}), and a root needs a file system "
-                "that has them",
+                f"cannot make a hard link here ({error.strerror}): a root needs a file system with "
+                "hard links",
                 source=str(path.parent),
             ) from error
         finally:
@@ -166,7 +165,7 @@ class LocalStorage(Storage):
                 path.unlink(missing_ok=True)
 
     def objects(self, folder: str) -> Iterator[Found]:
-        # In a store that is a copy, linked files are as old as the first of them; not its folder.
+        # Linked files keep the time of the first link, also in a copied store; its folder does not.
         for name in self.names(folder):
             inner = f"{folder}/{name}" if folder else name
             try:
@@ -178,7 +177,7 @@ class LocalStorage(Storage):
                 yield from self.objects(inner)
 
     def clock(self) -> float:
-        # The machine that has the disk sets the time of a new file.
+        # The time of a new file is from the machine that has the disk.
         path = self.path / f"clock.{uuid4().hex}.tmp"
         try:
             path.touch(exist_ok=False)
@@ -213,7 +212,7 @@ class LocalStorage(Storage):
                     else:
                         seen.add(same)
             except FileNotFoundError:
-                yield f"{name}: is not there"
+                yield f"{name}: does not exist"
             except OSError as error:
                 yield f"{name}: cannot be read: {error}"
         for name in self.names(store):
@@ -221,14 +220,14 @@ class LocalStorage(Storage):
                 yield f"{name}: is not a file of this version"
 
     def needed(self, stores: Iterable[tuple[str, str]]) -> set[str]:  # noqa: ARG002
-        # What stores share, each has by a link of its own.
+        # Each store has its own links to shared files.
         return set()
 
     def discard(self, stores: Iterable[str]) -> None:
         for store in stores:
             shutil.rmtree(self.path / store, ignore_errors=True)
 
-    # Operations on their way
+    # Staged operations
 
     def attempt(self, name: str) -> Attempt:
         return _LocalAttempt(self.path, name)
@@ -238,7 +237,7 @@ class LocalStorage(Storage):
 
 
 class _MakingLocalStore(MakingStore):
-    """A store that is made where it will lie."""
+    """A store that is created at its final location."""
 
     def __init__(self, storage: LocalStorage, store: str, base: tuple[str, str] | None) -> None:
         self._storage: Final = storage
@@ -265,7 +264,7 @@ class _MakingLocalStore(MakingStore):
 
 
 class _LocalAttempt(Attempt):
-    """A folder of staged operations: one for each part, with one file for each shard."""
+    """A folder of staged operations: a folder for each part, with one file for each shard."""
 
     def __init__(self, root: Path, name: str) -> None:
         self.name = name
@@ -273,24 +272,24 @@ class _LocalAttempt(Attempt):
         self._folder: Final = root / STAGING / name
 
     def begin(self) -> None:
-        """Write the probe that tasks look for.
+        """Write the probe for :meth:`check`.
 
-        A root that lies on another file system for the executors is an empty folder there, or can
-        be made as one; so nothing would fail, and all that they write would be lost.
+        If executors have another file system under the same path, the root is an empty folder
+        there, or can be created, so that their writes would be lost without an error.
         """
         self._folder.mkdir(parents=True)
         (self._folder / _PROBE).write_text(self.name)
 
     def check(self) -> None:
         until = time.monotonic() + _PATIENCE
-        while not self._is_here():
+        while not self._is_visible():
             if time.monotonic() > until:
                 with on_executor():
-                    message = "this process does not see what the driver has written there"
+                    message = "this process does not see the driver's files"
                     raise RootError(message, source=str(self._root))
             time.sleep(_PAUSE)
 
-    def _is_here(self) -> bool:
+    def _is_visible(self) -> bool:
         try:
             return (self._folder / _PROBE).read_text() == self.name
         except OSError:
@@ -300,17 +299,19 @@ class _LocalAttempt(Attempt):
         return self._folder / part
 
     def finish(self, part: str) -> None:
-        """It was staged where it is read."""
+        """Do nothing: operations are staged in the root."""
 
-    def pieces(self, part: str) -> Mapping[int, Piece]:
+    def extents(self, part: str) -> Mapping[int, StagedExtent]:
         folder = f"{STAGING}/{self.name}/{part}"
         return {
-            int(name): Piece(f"{folder}/{name}", 0, (self._root / folder / name).stat().st_size)
+            int(name): StagedExtent(
+                f"{folder}/{name}", 0, (self._root / folder / name).stat().st_size
+            )
             for name in _names(self._root / folder)
         }
 
-    def open(self, piece: Piece) -> BinaryIO:
-        return (self._root / piece.name).open("rb")
+    def open(self, extent: StagedExtent) -> BinaryIO:
+        return (self._root / extent.name).open("rb")
 
     def end(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)

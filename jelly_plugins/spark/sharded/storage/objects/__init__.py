@@ -1,8 +1,8 @@
-"""Roots in object stores: buckets, with a cache of what they have on each machine.
+"""Roots in object stores: buckets, with a cache of their files on each machine.
 
-``client`` asks an object store, ``connecting`` says which and with what settings; ``cache`` keeps
-the files of stores, and ``transfer`` brings them here and there; ``staged`` is operations on their
-way. ``storage`` is all of that as a :class:`~..interface.Storage`.
+``client`` accesses an object store, and ``connecting`` creates its connection from a URL and
+settings; ``cache`` keeps the files of stores, and ``transfer`` copies them to and from a bucket;
+``staged`` has staged operations. ``storage`` combines them as a :class:`~..interface.Storage`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ try:
     import obstore as _obstore  # noqa: F401
 except ImportError as error:
     raise MissingExtraError(
-        f"roots in object stores need a library ({error}): "
-        "pip install 'jelly-plugins[spark,objects]'"
+        f"roots in object stores need a library ({error}): pip install "
+        "'jelly-plugins[spark,objects]', or in a checkout pip install '.[spark,objects]'"
     ) from error
 
 from .storage import ObjectStorage

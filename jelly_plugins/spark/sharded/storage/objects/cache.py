@@ -1,15 +1,15 @@
-"""Files that were fetched, kept on this machine's disk: for all processes that use them.
+"""Fetched files on this machine's disk, shared by all processes that use them.
 
 Rules of this file:
-1. A file is called by its checksum and size, so that it does not matter what it was fetched for,
-   and appears whole, by a rename. Two processes may fetch the same one; the later puts the same
-   bytes in its place.
-2. Who reads has folders of its own, with hard links. So a file may be evicted, or be replaced, at
-   any time: it stays as long as a folder has it.
-3. A process compares a file's checksum before it uses it for the first time, and again if the file
-   has changed since. What is damaged is removed, and fetched again.
-4. A folder belongs to the process that has its lock, which goes with the process however that ends;
-   what is left is removed by whoever comes next.
+1. A file is named after its checksum and size, independent of its origin, and appears atomically,
+   by a rename. Two processes may fetch the same file; the later one replaces it with the same
+   bytes.
+2. Readers have their own folders, with hard links. A file may therefore be evicted or replaced at
+   any time: it exists as long as a folder has a link to it.
+3. A process compares a file's checksum before its first use, and again if the file has changed
+   since. A damaged file is removed, and fetched again.
+4. A folder belongs to the process that has its lock, which is released when the process exits for
+   any reason; the next process removes abandoned folders.
 
 Needs ``fcntl``: a POSIX system.
 """
@@ -32,7 +32,7 @@ from uuid import uuid4
 
 from ..files import checksum_of_file
 
-#: Where the cache is, and how many bytes it may have; a storage's settings come first.
+#: Environment variables for the folder and the size of the cache; settings take precedence.
 FOLDER_VARIABLE: Final = "JELLY_PLUGINS_CACHE"
 BYTES_VARIABLE: Final = "JELLY_PLUGINS_CACHE_BYTES"
 DEFAULT_BYTES: Final = 10 << 30
@@ -41,14 +41,14 @@ _FILES: Final = "files"
 _FOLDERS: Final = "open"
 _LOCK: Final = ".lock"
 
-#: What part of all is evicted at once, so that not each file that comes has all looked at.
+#: The fraction of the cache that is evicted at once, so that files are not listed too often.
 _SHARE: Final = 8
-#: Seconds after which what was not fetched to its end is not being fetched any more.
+#: Seconds after which an incomplete file is considered abandoned.
 _ABANDONED: Final = 24 * 3600
 
 
 def default_folder() -> Path:
-    """Where the cache is, unless somebody says so: in the user's folder for such, if he has one."""
+    """Return the default folder: the environment variable's, or one in the user's cache folder."""
     given = os.environ.get(FOLDER_VARIABLE)
     if given:
         return Path(given)
@@ -63,7 +63,7 @@ def default_folder() -> Path:
 
 
 class Folder:
-    """A folder of this process's own in the cache, until it is closed or nobody has it any more.
+    """This process's own folder in the cache, until it is closed or garbage-collected.
 
     :ivar path: the folder.
     """
@@ -73,15 +73,15 @@ class Folder:
         self._close: Final = weakref.finalize(self, _release, path, descriptor, os.getpid())
 
     def close(self) -> None:
-        """Remove it."""
+        """Remove the folder."""
         self._close()
 
 
 class Cache:
     """A cache.
 
-    :param folder: where it is; made if it is not there.
-    :param most: bytes that it may have, about.
+    :param folder: its folder; created if it does not exist.
+    :param most: its approximate maximum size in bytes.
     """
 
     def __init__(self, folder: Path, most: int) -> None:
@@ -89,8 +89,8 @@ class Cache:
         self._folders: Final = folder / _FOLDERS
         self._most: Final = most
         self._lock: Final = Lock()
-        self._come = most
-        #: Size and time of change of files that were compared, by path and inode.
+        self._added = most
+        #: Size and time of modification of compared files, by path and inode.
         self._compared: Final[dict[tuple[Path, int], tuple[int, int]]] = {}
         for each in (self._files, self._folders):
             each.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -99,14 +99,14 @@ class Cache:
     # Folders
 
     def folder(self) -> Folder:
-        """A folder of one's own, on the same file system as the files."""
-        # Somebody may have removed all of it.
+        """Create a folder, on the same file system as the files."""
+        # The folder may have been removed.
         self._folders.mkdir(parents=True, exist_ok=True, mode=0o700)
         while True:
             path = self._folders / uuid4().hex
             descriptor = os.open(f"{path}{_LOCK}", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            # Another process may have taken it for one that was left, just before it was locked.
+            # Another process may have taken it for an abandoned one, just before it was locked.
             with suppress(FileNotFoundError):
                 if os.stat(f"{path}{_LOCK}").st_ino == os.fstat(descriptor).st_ino:
                     path.mkdir()
@@ -114,7 +114,7 @@ class Cache:
             os.close(descriptor)
 
     def _clear(self) -> None:
-        """Remove the folders of processes that are no more."""
+        """Remove the folders of processes that have exited."""
         for lock in self._folders.glob(f"*{_LOCK}"):
             try:
                 descriptor = os.open(lock, os.O_RDWR)
@@ -130,9 +130,9 @@ class Cache:
     # Files
 
     def link(self, checksum: str, size: int, target: Path) -> bool:
-        """Give a file another name, if it is here and is what it was.
+        """Link a file to another name, if the cache has it and it is unchanged.
 
-        :return: whether it is.
+        :return: whether that is so.
         """
         path = self._path(checksum, size)
         try:
@@ -150,34 +150,34 @@ class Cache:
                 path.unlink(missing_ok=True)
                 return False
             self._note(path, found)
-        # When it was used last; when it was written stays as it is.
+        # Set the time of last use, and keep the time of modification.
         with suppress(FileNotFoundError):
             os.utime(path, ns=(time.time_ns(), found.st_mtime_ns))
         return True
 
     def doubt(self) -> None:
-        """Compare files again before they are used: one of them may have been damaged meanwhile."""
+        """Compare files again before their next use, as one may have been damaged."""
         self._compared.clear()
 
-    def coming(self, checksum: str, size: int) -> Path:
-        """A name for a file that is to be fetched, on its way; :meth:`come` ends that."""
+    def temporary(self, checksum: str, size: int) -> Path:
+        """Return a temporary path for fetching a file, which :meth:`add` completes."""
         path = self._path(checksum, size)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         return path.with_name(f"{path.name}.{uuid4().hex}")
 
-    def come(self, checksum: str, size: int, temporary: Path) -> None:
-        """Take a file in whose checksum was compared while it was written."""
+    def add(self, checksum: str, size: int, temporary: Path) -> None:
+        """Add a file whose checksum was compared while it was written."""
         found = temporary.stat()
         path = self._path(checksum, size)
         os.replace(temporary, path)
         self._note(path, found)
-        self._make_room(size)
+        self._evict(size)
 
-    def take(self, checksum: str, size: int, path: Path) -> None:
-        """Take in a file that was made here, whose checksum is known, by a hard link."""
-        temporary = self.coming(checksum, size)
+    def add_link(self, checksum: str, size: int, path: Path) -> None:
+        """Add a local file with a known checksum, by a hard link."""
+        temporary = self.temporary(checksum, size)
         os.link(path, temporary)
-        self.come(checksum, size, temporary)
+        self.add(checksum, size, temporary)
 
     def _path(self, checksum: str, size: int) -> Path:
         return self._files / checksum[:2] / f"{checksum}-{size}"
@@ -185,13 +185,13 @@ class Cache:
     def _note(self, path: Path, found: os.stat_result) -> None:
         self._compared[path, found.st_ino] = (found.st_size, found.st_mtime_ns)
 
-    def _make_room(self, size: int) -> None:
-        """Evict what was not used for longest, from time to time."""
+    def _evict(self, size: int) -> None:
+        """Evict the least recently used files, after enough bytes were added."""
         with self._lock:
-            self._come += size
-            if self._come < self._most // _SHARE:
+            self._added += size
+            if self._added < self._most // _SHARE:
                 return
-            self._come = 0
+            self._added = 0
         found = sorted(self._all(), key=lambda each: each[1].st_atime_ns)
         total = sum(each.st_size for _, each in found)
         left = self._most - self._most // _SHARE
@@ -203,7 +203,7 @@ class Cache:
             total -= each.st_size
 
     def _all(self) -> Iterator[tuple[Path, os.stat_result]]:
-        """All files; what was abandoned on its way is removed."""
+        """Return all files, and remove abandoned temporary files."""
         now = time.time()
         for path in self._files.glob("*/*"):
             try:
@@ -217,7 +217,7 @@ class Cache:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file, or what is in the place of one."""
+    """Remove a file, or a folder with its name."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -225,9 +225,9 @@ def _remove(path: Path) -> None:
 
 
 def _release(path: Path, descriptor: int, process: int) -> None:
-    """Remove a folder, and then let go of its lock."""
+    """Remove a folder, and then release its lock."""
     if os.getpid() != process:
-        # A copy of the process that has it.
+        # This process is a fork of the owner.
         return
     shutil.rmtree(path, ignore_errors=True)
     with suppress(FileNotFoundError):

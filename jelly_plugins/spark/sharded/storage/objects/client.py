@@ -1,7 +1,7 @@
-"""What is asked of an object store, and what goes wrong with it as errors of the library.
+"""Access to an object store, with errors of this library.
 
-No error of the client's own goes further, nor stands behind another one: what it says is cleared of
-credentials first.
+No exception of the client library is passed on or chained: its message is first cleared of
+credentials.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from obstore.store import ObjectStore
 
 from ...errors import StorageError
 from ..interface import Found, UncertainError
-from .connecting import said_by
+from .connecting import public_message
 
-#: Bytes from which on an object is put in parts, and of each of these; likewise of what is got.
+#: Size in bytes of the parts of a multipart upload, and of the chunks of a download.
 PART: Final = 16 << 20
 CHUNK: Final = 4 << 20
-#: Parts of one object, and objects, that are on their way at once: what bounds the memory.
+#: Maximum number of parallel parts of an object, and of objects, which limits the memory.
 _AT_ONCE: Final = 2
 _OBJECTS_AT_ONCE: Final = 8
 
@@ -34,8 +34,8 @@ class Client:
     """An object store, at a root.
 
     :param store: the store.
-    :param root: its URL, for what is said.
-    :param options: the settings, of which nothing is said.
+    :param root: its URL, for messages.
+    :param options: the settings, which messages must not contain.
     """
 
     def __init__(self, store: ObjectStore, root: str, options: Mapping[str, Any]) -> None:
@@ -46,9 +46,9 @@ class Client:
     # Reading
 
     def get(self, name: str, most: int | None = None) -> bytes:
-        """All of an object; of one that has more than ``most`` bytes, somewhat more than these.
+        """Read an object; of one with more than ``most`` bytes, slightly more than these.
 
-        :raises FileNotFoundError: there is none.
+        :raises FileNotFoundError: it does not exist.
         """
 
         def get() -> bytes:
@@ -60,9 +60,9 @@ class Client:
         return self._ask("got", name, get)
 
     def get_range(self, name: str, start: int, size: int) -> bytes:
-        """Some bytes of an object, fewer where it ends.
+        """Read a range of bytes of an object, fewer at its end.
 
-        :raises FileNotFoundError: there is none.
+        :raises FileNotFoundError: it does not exist.
         """
 
         def get() -> bytes:
@@ -71,9 +71,9 @@ class Client:
         return self._ask("got", name, get) if size else b""
 
     def chunks(self, name: str, start: int, size: int) -> Iterator[bytes]:
-        """Some bytes of an object, in pieces, fewer where it ends.
+        """Read a range of bytes of an object, in chunks, fewer at its end.
 
-        :raises FileNotFoundError: there is none.
+        :raises FileNotFoundError: it does not exist.
         """
         if size <= CHUNK:
             yield self.get_range(name, start, size)
@@ -88,14 +88,14 @@ class Client:
             yield chunk
 
     def head(self, name: str) -> Found | None:
-        """What is known of an object; None if there is none."""
+        """Return an object's metadata; None if it does not exist."""
         try:
             return self._ask("found", name, lambda: _found(obstore.head(self._store, name)))
         except FileNotFoundError:
             return None
 
     def names(self, folder: str) -> list[str]:
-        """Names of what is directly in a folder."""
+        """Return the names directly in a folder."""
 
         def names() -> list[str]:
             found = obstore.list_with_delimiter(self._store, folder or None)
@@ -105,7 +105,7 @@ class Client:
         return self._ask("listed", folder, names)
 
     def objects(self, folder: str) -> Sequence[Found]:
-        """All objects in a folder and those in it."""
+        """Return all objects in a folder and its subfolders."""
 
         def found() -> list[Found]:
             prefix = f"{folder}/" if folder else None
@@ -120,7 +120,7 @@ class Client:
     # Writing
 
     def create(self, name: str, data: bytes) -> None:
-        """Put an object that is not there yet, see :meth:`.Storage.create`."""
+        """Put an object that does not exist yet, see :meth:`.Storage.create`."""
 
         try:
             self._put(name, data, mode="create")
@@ -128,18 +128,18 @@ class Client:
             raise UncertainError(error) from None
 
     def put(self, name: str, data: bytes | Path | Iterable[bytes]) -> None:
-        """Put an object whose name is nobody else's, or is to have other bytes now."""
+        """Put an object with a unique name, or replace one."""
         self._put(name, data, chunk_size=PART, max_concurrency=_AT_ONCE)
 
     def _put(self, name: str, data: bytes | Path | Iterable[bytes], **how: Any) -> None:
         try:
             self._ask(_PUT, name, lambda: obstore.put(self._store, name, data, **how))
         except FileNotFoundError:
-            message = "cannot be put: there is no such bucket"
+            message = "cannot be put: the bucket does not exist"
             raise StorageError(message, source=f"{self._root}/{name}") from None
 
     def delete(self, names: Sequence[str]) -> None:
-        """Remove objects, as far as they are there."""
+        """Remove objects that exist."""
 
         def delete() -> None:
             obstore.delete(self._store, names)
@@ -148,7 +148,7 @@ class Client:
             if names:
                 self._ask("removed", names[0], delete)
         except FileNotFoundError:
-            # Where they are removed one by one, the others are not.
+            # If the client removes objects one by one, it has stopped at the missing one.
             if len(names) > 1:
                 self.each(lambda name: self.delete([name]), names)
 
@@ -158,7 +158,7 @@ class Client:
         values: Iterable[_T],
         at_once: int = _OBJECTS_AT_ONCE,
     ) -> list[_R]:
-        """Call a function with each of some values, several at a time."""
+        """Call a function with each value, several at a time."""
         wanted = list(values)
         if len(wanted) < 2:
             return [function(each) for each in wanted]
@@ -166,30 +166,30 @@ class Client:
             return list(pool.map(function, wanted))
 
     def _ask(self, what: str, name: str, function: Callable[[], _R]) -> _R:
-        """Do something; whatever is wrong is said as the library does."""
+        """Call a function, and convert exceptions to errors of this library."""
         problem: Exception
         try:
             return function()
         except FileNotFoundError:
             problem = FileNotFoundError(f"{self._root}/{name}")
         except AlreadyExistsError as error:
-            # 409 is said of what is no put, too.
+            # Object stores return 409 for other requests than puts, too.
             problem = self._problem(what, name, error)
             if what == _PUT:
                 problem = FileExistsError(f"{self._root}/{name}")
         except (BaseError, OSError, ValueError, RuntimeError) as error:
             problem = self._problem(what, name, error)
         except BaseException as error:
-            # What the client did not think of, such as an endpoint that is none, is no Exception.
+            # Unexpected conditions in the client, such as an invalid endpoint, raise BaseException.
             if type(error).__name__ != _PANIC:
                 raise
             problem = self._problem(what, name, error)
-        # Outside of the handler: what it has caught may say what nobody is to read.
+        # Raised outside of the handler: the caught exception may contain credentials.
         raise problem
 
     def _problem(self, what: str, name: str, error: BaseException) -> StorageError:
-        said = said_by(error, self._options)
-        return StorageError(f"cannot be {what}: {said}", source=f"{self._root}/{name}")
+        message = public_message(error, self._options)
+        return StorageError(f"cannot be {what}: {message}", source=f"{self._root}/{name}")
 
 
 _PUT: Final = "put"

@@ -1,4 +1,4 @@
-"""Which object store a URL means, with what settings; and what of them nobody is to read."""
+"""Connect to the object store of a URL, with settings; and keep credentials out of messages."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ...errors import RootError, without_secrets
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-#: How URLs begin of what is this process's own, for tests.
+#: Scheme of stores in this process's memory, for tests.
 _MEMORY: Final = "memory"
 
-#: Settings of the HTTP client, and of how often it tries; all others are the object store's.
+#: Settings of the HTTP client; all others except the retries are the object store's.
 _CLIENT: Final = frozenset(
     (
         *("allow_http", "allow_invalid_certificates", "connect_timeout", "default_headers"),
@@ -29,26 +29,26 @@ _CLIENT: Final = frozenset(
         *("proxy_excludes", "root_certificate", "read_timeout", "timeout", "user_agent"),
     )
 )
-#: How variables of the environment begin, by the scheme of the URL; Azure has several schemes.
+#: Prefixes of environment variables, by the URL's scheme; Azure has several schemes.
 _VENDORS: Final = {"s3": "AWS", "s3a": "AWS", "gs": "GOOGLE"}
 _RETRIES: Final = "max_retries"
 _RETRY_SECONDS: Final = "retry_timeout"
 
-#: Settings that are no secrets.
+#: Settings that are not secret.
 _PUBLIC: Final = re.compile(
     r"(?i).*(region|endpoint|endpoint_url|bucket|bucket_name|container_name|account_name|"
     r"timeout|retries|allow_\w+|user_agent|request|signature|algorithm|cache_dir|cache_bytes)"
 )
 _SECRET_VARIABLE: Final = re.compile(r"(AWS|AZURE|GOOGLE)_\w*(KEY|SECRET|TOKEN|SAS|PASSWORD)\w*")
 
-#: What may be in a URL behind a question mark lets whoever has it in.
+#: The query of a URL may give access.
 _QUERY: Final = re.compile(r"\?[^\s\"'>]+")
-#: A password may have a slash in it; so all up to the last @ counts as a user and a password.
+#: A password may contain a slash, so everything up to the last @ counts as user and password.
 _USER: Final = re.compile(r"//[^\s\"'<>]+@")
 _PASSWORD: Final = re.compile(r"(?s)//[^/:@]*:(.*)@")
 #: A bucket, with its account if the URL has one.
 _BUCKET: Final = re.compile(r"[\w.\-:@$]+")
-#: The code of an error in the answer of an object store.
+#: The error code in the response of an object store.
 _CODE: Final = re.compile(r"<Code>(\w+)</Code>")
 _LEAST_SECRET: Final = 4
 _SAFE: Final = ("/", "", "!$&'()*+,")
@@ -58,29 +58,29 @@ _memories: Final[dict[str, MemoryStore]] = {}
 
 
 def root_url(url: str) -> str:
-    """The URL of a root in an object store, as it is called.
+    """Normalise the URL of a root in an object store.
 
-    :raises RootError: it has a part that such a URL does not have.
+    :raises RootError: it has a part that is not allowed.
     """
     scheme, _, rest = url.partition("://")
     bucket, *folders = rest.rstrip("/").split("/")
-    said = None
+    problem = None
     if _PASSWORD.search(url) or ("@" in bucket and scheme[:4] != "abfs"):
-        said = "the URL of a root cannot have a user or a password: storage_options take them"
+        problem = "the URL of a root must not have a user or a password: use storage_options"
     elif "?" in rest or "#" in rest:
-        said = "the URL of a root cannot have a query or a fragment"
+        problem = "the URL of a root must not have a query or a fragment"
     elif not _BUCKET.fullmatch(bucket) or any(each in (".", "..", "") for each in folders[:-1]):
-        said = "not the URL of a bucket, or of a folder in one"
-    if said is not None:
-        raise RootError(said, source=without_secrets(url))
+        problem = "not the URL of a bucket, or of a folder in one"
+    if problem is not None:
+        raise RootError(problem, source=without_secrets(url))
     return url.rstrip("/")
 
 
 def connect(url: str, options: Mapping[str, Any]) -> ObjectStore:
-    """An object store, at the folder that a URL names. Nothing is asked of it yet.
+    """Create the connection to an object store, at the folder of a URL, without using it.
 
-    :param options: settings, see docs/sharded-store.md; what they lack, the environment says.
-    :raises OptionsError: one is not known there, or has not the form that it has to have.
+    :param options: settings, see docs/sharded-store.md; missing ones come from the environment.
+    :raises OptionsError: a setting is unknown, or invalid.
     """
     if url.startswith(f"{_MEMORY}:"):
         return _memories.setdefault(url, MemoryStore())
@@ -97,13 +97,13 @@ def connect(url: str, options: Mapping[str, Any]) -> ObjectStore:
         else:
             (client if name in _CLIENT else config)[name] = value
     if client:
-        # Given any, the library ignores all those of the environment.
+        # With any client setting, the library ignores those of the environment.
         vendor = _VENDORS.get(url.partition(":")[0], "AZURE")
         for name in _CLIENT - client.keys():
             if (value := os.environ.get(f"{vendor}_{name.upper()}")) is not None:
                 client[name] = value
     found: ObjectStore | None = None
-    said = ""
+    message = ""
     try:
         found = from_url(
             url,
@@ -112,20 +112,20 @@ def connect(url: str, options: Mapping[str, Any]) -> ObjectStore:
             **config,
         )
     except (BaseError, ValueError, TypeError, OSError) as error:
-        # A setting may be in another's place.
+        # The value may have been given for another setting, so all are secret.
         values = [str(value) for value in options.values()]
         values += [found for value in values for found in _PASSWORD.findall(value)]
-        said = _without(_first_line(error), values)
+        message = _without(_first_line(error), values)
     if found is None:
-        # Outside of the handler: what it has caught may say what nobody is to read.
-        raise OptionsError(f"the storage's settings cannot be used: {said}", source=url)
+        # Raised outside of the handler: the caught exception may contain credentials.
+        raise OptionsError(f"the storage's settings cannot be used: {message}", source=url)
     return found
 
 
 def whole(name: str, value: Any) -> int:
-    """A setting that is a whole number, as such or as text; what else it is nobody is told.
+    """Parse a setting that is a whole number, or text of one. Errors do not show its value.
 
-    :raises OptionsError: it is none.
+    :raises OptionsError: it is not a whole number.
     """
     text = str(value)
     if not (text.isascii() and text.isdecimal()):
@@ -133,8 +133,8 @@ def whole(name: str, value: Any) -> int:
     return int(text)
 
 
-def said_by(error: BaseException, options: Mapping[str, Any]) -> str:
-    """The first line of what an object store's client says, without credentials."""
+def public_message(error: BaseException, options: Mapping[str, Any]) -> str:
+    """Return the first line of a client's error, without credentials."""
     values = {name: str(value) for name, value in options.items()}
     secrets = [value for name, value in values.items() if not _PUBLIC.fullmatch(name)]
     secrets += [found for value in values.values() for found in _PASSWORD.findall(value)]
@@ -142,18 +142,18 @@ def said_by(error: BaseException, options: Mapping[str, Any]) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    """What matters of an error: its first line, and the code that the object store gives."""
+    """Return the first line of an error, and the object store's error code."""
     text = str(error).partition("\n\nDebug source")[0].strip()
     code = _CODE.search(text)
     line = text.partition("\n")[0].partition(": <?xml")[0].partition(": <Error>")[0]
-    # The answer to HEAD has no code, and there is nothing after the colon.
+    # The response to HEAD has no code, and nothing after the colon.
     return line.rstrip(": ") if code is None else f"{line} ({code[1]})"
 
 
 def _without(line: str, secrets: Iterable[str]) -> str:
     known = set(secrets)
     known.update(value for name, value in os.environ.items() if _SECRET_VARIABLE.fullmatch(name))
-    # As a client may write them: it escapes what has to be in a URL.
+    # As a client may write them: escaped as in a URL.
     forms = {form for each in known for form in (each, *(quote(each, safe) for safe in _SAFE))}
     for form in sorted(forms, key=len, reverse=True):
         if len(form) >= _LEAST_SECRET:

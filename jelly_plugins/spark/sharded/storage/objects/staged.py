@@ -1,9 +1,8 @@
-"""Operations on their way through an object store: one object for each part of a log.
+"""Staged operations in an object store: one object for each part of a log.
 
-An object begins with the length of its index, in eight bytes, the XXH3 of 128 bits of these and of
-the index, and that: for each shard the number of its bytes, as JSON. Behind it are the operations,
-shard after shard. So who reads those of a shard gets some bytes of each object, however many shards
-there are.
+An object starts with the length of its index, in eight bytes, the 128-bit XXH3 of these and of the
+index, and the index: the number of bytes of each shard, as JSON. The operations follow, shard by
+shard. The task of a shard reads a range of bytes of each object, whatever the number of shards.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ import xxhash
 
 from ...documents import MAX_JSON
 from ...errors import RootError, StorageError
-from ..interface import STAGING, Attempt, Piece
+from ..interface import STAGING, Attempt, StagedExtent
 from .cache import Folder
 from .client import CHUNK, PART, Client
 
 _LENGTH: Final = 8
 _BEGIN: Final = _LENGTH + 16
-#: Bytes that are got for an index, which is longer only if there are very many shards.
+#: Bytes to read for an index, which is longer only with very many shards.
 _INDEX: Final = 1 << 16
 
 
 class ObjectAttempt(Attempt):
-    """Staged operations in an object store. They are gathered in folders of the cache's.
+    """Staged operations in an object store, collected in folders of the cache.
 
-    :param storage: gives, in each process, what asks the object store, and the cache.
+    :param storage: provides the client and the cache in each process.
     """
 
     def __init__(self, storage: Any, name: str) -> None:
@@ -57,13 +56,13 @@ class ObjectAttempt(Attempt):
             return
         path = folder.path / part
         if path.exists():
-            # One request, where pieces would be three.
+            # One request, where a multipart upload needs three.
             small = sum(file.stat().st_size for file in path.iterdir()) < PART
             content = _content(path)
             self._client.put(self._object(part), b"".join(content) if small else content)
         folder.close()
 
-    def pieces(self, part: str) -> Mapping[int, Piece]:
+    def extents(self, part: str) -> Mapping[int, StagedExtent]:
         name = self._object(part)
         try:
             data = self._client.get_range(name, 0, _INDEX)
@@ -72,8 +71,8 @@ class ObjectAttempt(Attempt):
                 data += self._client.get_range(name, len(data), start - len(data))
         except FileNotFoundError:
             raise RootError(
-                "staged operations are not there: an executor does not see the object store that "
-                "the driver sees, or another process has removed them",
+                "staged operations do not exist: an executor uses another object store than the "
+                "driver, or another process has removed them",
                 source=self._storage.place(name),
             ) from None
         index = data[_BEGIN:start]
@@ -82,19 +81,19 @@ class ObjectAttempt(Attempt):
                 "damaged: the checksum of its index does not match",
                 source=self._storage.place(name),
             )
-        found: dict[int, Piece] = {}
+        found: dict[int, StagedExtent] = {}
         for shard, size in json.loads(index):
-            found[shard] = Piece(name, start, size)
+            found[shard] = StagedExtent(name, start, size)
             start += size
         return found
 
-    def open(self, piece: Piece) -> BinaryIO:
+    def open(self, extent: StagedExtent) -> BinaryIO:
         file = SpooledTemporaryFile(max_size=PART)  # noqa: SIM115 (closed by who reads it)
         try:
-            for chunk in self._client.chunks(piece.name, piece.offset, piece.size):
+            for chunk in self._client.chunks(extent.name, extent.offset, extent.size):
                 file.write(chunk)
         except FileNotFoundError as error:
-            raise RootError("staged operations are gone", source=str(error)) from None
+            raise RootError("staged operations no longer exist", source=str(error)) from None
         except OSError as error:
             message = f"temporary files cannot be written: {error.strerror}"
             raise StorageError(message, source=gettempdir()) from error
@@ -112,13 +111,13 @@ class ObjectAttempt(Attempt):
 
 
 def _beginning(index: bytes) -> bytes:
-    """What stands before an index."""
+    """Return the start of an object, before its index."""
     length = len(index).to_bytes(_LENGTH, "little")
     return length + xxhash.xxh3_128_digest(length + index)
 
 
 def _content(folder: Path) -> Iterator[bytes]:
-    """An object, in pieces."""
+    """Return the content of an object, in chunks."""
     paths = sorted(folder.iterdir())
     index = json.dumps([(int(path.name), path.stat().st_size) for path in paths]).encode()
     yield _beginning(index) + index

@@ -1,4 +1,4 @@
-"""A root in an object store, as a storage."""
+"""A root in an object store, as a :class:`~..interface.Storage`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .transfer import fetch, upload, wrong
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-#: Settings that are not the object store's: where the cache is, and how many bytes it may have.
+#: Settings of the cache: its folder and its maximum size in bytes.
 CACHE_FOLDER: Final = "cache_dir"
 CACHE_BYTES: Final = "cache_bytes"
 
 Connect: TypeAlias = Callable[[str, Mapping[str, Any]], "ObjectStore"]
 
-#: What is put to see the object store's clock.
+#: The object that is put to read the object store's clock.
 _CLOCK: Final = "_clock"
 
 _caches: Final[dict[tuple[Path, int], Cache]] = {}
@@ -38,10 +38,10 @@ _caches: Final[dict[tuple[Path, int], Cache]] = {}
 class ObjectStorage(Storage):
     """A root in an object store.
 
-    :param url: of the root.
-    :param options: settings and credentials; what they lack, the environment says.
-    :param connection: makes the client; of what module it is a function is known to all processes.
-    :raises RootError: the URL is none of a root.
+    :param url: URL of the root.
+    :param options: settings and credentials; missing ones come from the environment.
+    :param connection: creates the client; a module-level function, so that other processes have it.
+    :raises RootError: it is not the URL of a root.
     """
 
     format: ClassVar[int] = 2
@@ -58,17 +58,17 @@ class ObjectStorage(Storage):
 
     @cached_property
     def client(self) -> Client:
-        """What asks the object store."""
+        """The client of the object store."""
         own = (CACHE_FOLDER, CACHE_BYTES)
         options = {name: each for name, each in self._options.items() if name not in own}
         return Client(self._connect(self.name, options), self.name, options)
 
     @cached_property
     def cache(self) -> Cache:
-        """What keeps files on this machine.
+        """The cache on this machine.
 
-        :raises StorageError: there is no room for it.
-        :raises OptionsError: its size is none.
+        :raises StorageError: the cache cannot be created.
+        :raises OptionsError: its size is not a number.
         """
         given = self._options.get(CACHE_FOLDER)
         folder = default_folder() if given is None else Path(given)
@@ -93,7 +93,7 @@ class ObjectStorage(Storage):
     # Documents
 
     def prepare(self) -> None:
-        """A bucket has to be there, and there are no folders."""
+        """Do nothing: the bucket must exist, and there are no folders."""
 
     def names(self, folder: str) -> list[str]:
         return self.client.names(folder)
@@ -120,7 +120,7 @@ class ObjectStorage(Storage):
         self.client.put(_CLOCK, b"")
         found = self.client.head(_CLOCK)
         if found is None:
-            raise StorageError("was put, but is not there", source=self.place(_CLOCK))
+            raise StorageError("was put, but does not exist", source=self.place(_CLOCK))
         return found.changed
 
     # Stores of shards
@@ -149,15 +149,15 @@ class ObjectStorage(Storage):
         return {file.object for files in lists for file in files.values()}
 
     def discard(self, stores: Iterable[str]) -> None:
-        # It is left for a vacuum otherwise.
+        # After an error, a vacuum removes the stores.
         with suppress(JellyError):
             found = self.client.each(self.client.objects, stores)
             self.client.delete([each.name for objects in found for each in objects])
 
     def own_folder(self) -> Folder:
-        """A folder in the cache.
+        """Create a folder in the cache.
 
-        :raises StorageError: it cannot be made.
+        :raises StorageError: it cannot be created.
         """
         try:
             return self.cache.folder()
@@ -165,7 +165,7 @@ class ObjectStorage(Storage):
             raise _unusable(error.filename or default_folder(), error) from error
 
     def folder_of(self, store: str, files: Mapping[str, File]) -> Folder:
-        """A folder with the files of a store."""
+        """Create a folder with the files of a store."""
         folder = self.own_folder()
         try:
             fetch(self.client, self.cache, files, folder.path)
@@ -180,7 +180,7 @@ class ObjectStorage(Storage):
             raise
         return folder
 
-    # Operations on their way
+    # Staged operations
 
     def attempt(self, name: str) -> Attempt:
         return ObjectAttempt(self, name)
@@ -190,7 +190,7 @@ class ObjectStorage(Storage):
 
 
 class _MakingObjectStore(MakingStore):
-    """A store that is made in the cache, and then put."""
+    """A store that is created in the cache, and then uploaded."""
 
     def __init__(self, storage: ObjectStorage, store: str, base: tuple[str, str] | None) -> None:
         self._storage: Final = storage
@@ -224,7 +224,7 @@ class _MakingObjectStore(MakingStore):
 
 
 def _unusable(place: object, error: OSError) -> StorageError:
-    """The error of a disk that is full, or else: it is not the bucket that lacks something."""
+    """Return the error for an unusable disk, such as a full one; the bucket is not the cause."""
     message = f"the cache cannot be used: {error.strerror or error}"
     return StorageError(message, source=str(error.filename or place))
 

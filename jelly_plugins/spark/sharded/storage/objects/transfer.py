@@ -1,4 +1,4 @@
-"""Files of a store between an object store, the cache, and a folder that has all of them."""
+"""Copy files of a store between an object store, the cache, and a folder with all of them."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ..files import PACK, File, list_name, survey, to_list
 from .cache import Cache
 from .client import Client
 
-#: Files of one object are fetched together if this many times their bytes are all that lie there.
+#: Files of one object are fetched together if their range has at most this multiple of their bytes.
 _DENSE: Final = 2
 
 #: Files of one object, in order, by name.
 _Run: TypeAlias = list[tuple[str, File]]
 
-#: Bytes from which on a file is an object of its own.
+#: Size in bytes from which a file is its own object.
 LARGE: Final = 1 << 20
-#: Large files that are put at once.
+#: Number of large files to upload in parallel.
 UPLOADS: Final = 4
 
 
 def fetch(client: Client, cache: Cache, parts: Mapping[str, File], folder: Path) -> None:
     """Fill a folder with the files of a store.
 
-    :raises RootError: one is not there, or is not what the list says.
+    :raises RootError: a file is missing, or differs from the list.
     """
     absent = {
         name: part
@@ -41,7 +41,7 @@ def fetch(client: Client, cache: Cache, parts: Mapping[str, File], folder: Path)
     def bring(run: _Run) -> None:
         for name, part in _bring(client, cache, run):
             if not cache.link(part.checksum, part.size, folder / name):
-                # It was evicted at once, as from a cache that has no room at all.
+                # It was evicted immediately, because the cache is too small.
                 for chunk in read(client, part):
                     with (folder / name).open("ab") as file:
                         file.write(chunk)
@@ -50,9 +50,9 @@ def fetch(client: Client, cache: Cache, parts: Mapping[str, File], folder: Path)
 
 
 def read(client: Client, part: File) -> Iterator[bytes]:
-    """The bytes of a file.
+    """Read the bytes of a file.
 
-    :raises RootError: in the place of its end: they are not what the list says.
+    :raises RootError: at the end, if the bytes differ from the list.
     """
     digest = xxhash.xxh3_128()
     size = 0
@@ -64,13 +64,13 @@ def read(client: Client, part: File) -> Iterator[bytes]:
 
 
 def _chunks(client: Client, name: str, start: int, size: int) -> Iterator[bytes]:
-    """Some bytes of an object, fewer where it ends."""
+    """Read a range of bytes of an object, fewer at its end."""
     try:
         yield from client.chunks(name, start, size)
     except FileNotFoundError:
-        raise RootError(f"{name}: is not there") from None
+        raise RootError(f"{name}: does not exist") from None
     except StorageError:
-        # One that ends before they begin is refused by some.
+        # Some object stores reject a range that starts after the end.
         there = client.head(name)
         if there is None or there.size > start:
             raise
@@ -85,7 +85,7 @@ def _check(part: File, size: int, checksum: str) -> None:
 
 
 def _runs(parts: Mapping[str, File]) -> list[_Run]:
-    """Files of one object, those together that are got by one request."""
+    """Group the files of each object that are fetched with one request."""
     objects: dict[str, _Run] = {}
     for name, part in parts.items():
         objects.setdefault(part.object, []).append((name, part))
@@ -99,12 +99,12 @@ def _runs(parts: Mapping[str, File]) -> list[_Run]:
 
 
 def _span(run: _Run) -> tuple[int, int]:
-    """Where the files of a run begin in their object, and where they end."""
+    """Return the start and the end of a run in its object."""
     return run[0][1].offset, max(part.offset + part.size for _, part in run)
 
 
 def _together(client: Client, run: _Run) -> Iterator[tuple[str, File, bytes]]:
-    """Files of one object, got with one request, and not compared yet."""
+    """Fetch files of one object with one request, without comparing them."""
     start, end = _span(run)
     data = b"".join(_chunks(client, run[0][1].object, start, end - start))
     for name, part in run:
@@ -125,7 +125,7 @@ def _bring(client: Client, cache: Cache, run: _Run) -> Iterator[tuple[str, File]
 
 
 def wrong(client: Client, parts: Mapping[str, File]) -> Iterator[str]:
-    """What is wrong with files, a text for each that begins with its name."""
+    """Return a message for each damaged file, which begins with its name."""
     found = (
         each
         for wrong in client.each(lambda run: _wrong_of(client, run), _runs(parts))
@@ -137,7 +137,7 @@ def wrong(client: Client, parts: Mapping[str, File]) -> Iterator[str]:
 
 
 def _wrong_of(client: Client, run: _Run) -> list[tuple[str, JellyError]]:
-    """Files of one object that are not what the list says."""
+    """Return the files of one object that differ from the list."""
     wrong: list[tuple[str, JellyError]] = []
     try:
         if len(run) == 1:
@@ -155,12 +155,12 @@ def _wrong_of(client: Client, run: _Run) -> list[tuple[str, JellyError]]:
 
 
 def _store(cache: Cache, part: File, chunks: Iterable[bytes]) -> None:
-    temporary = cache.coming(part.checksum, part.size)
+    temporary = cache.temporary(part.checksum, part.size)
     try:
         with temporary.open("xb") as file:
             for chunk in chunks:
                 file.write(chunk)
-        cache.come(part.checksum, part.size, temporary)
+        cache.add(part.checksum, part.size, temporary)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -173,13 +173,14 @@ def upload(
     base: Mapping[str, File],
     base_folder: Path | None,
 ) -> str:
-    """Put the files of a store that is complete and closed, and last of all their list.
+    """Upload the files of a complete and closed store, and finally their list.
 
-    :param store: its name, which no other attempt has.
+    :param store: its name, which must be unique.
+    :param folder: folder of the store.
     :param base: the files of the store that it is a copy of.
-    :param base_folder: where those are.
+    :param base_folder: folder of those files.
     :return: the list's checksum.
-    :raises StorageError: something cannot be put.
+    :raises StorageError: a file cannot be uploaded.
     """
     there = {(part.size, part.checksum): part for part in base.values()}
     parts: dict[str, File] = {}
@@ -188,7 +189,7 @@ def upload(
     offset = 0
     for name, (size, checksum) in survey(folder, base_folder, base).items():
         before = there.get((size, checksum))
-        # Nothing is in any object; it is not to keep one.
+        # An empty file has no bytes in any object, and must not keep an object alive.
         if before is not None and size:
             parts[name] = before
         elif size >= LARGE:
@@ -212,5 +213,5 @@ def upload(
     client.put(list_name(store), data)
     for name, part in parts.items():
         if part.object.startswith(f"{store}/"):
-            cache.take(part.checksum, part.size, folder / name)
+            cache.add_link(part.checksum, part.size, folder / name)
     return checksum_in(data)
