@@ -291,7 +291,11 @@ def main(arguments: list[str] | None = None) -> None:
         wanted = [
             job
             for job in jobs().values()
-            if job.group in GROUPS and job.takes_data and (not asked.jobs or job.name in asked.jobs)
+            if job.group in GROUPS
+            and job.takes_data
+            # RDF/XML cannot express the predicates of some settings.
+            and job.name != "rdf-xml-to-graph"
+            and (not asked.jobs or job.name in asked.jobs)
         ]
         numbers = range(asked.settings) if asked.only is None else [asked.only]
         for number in numbers:

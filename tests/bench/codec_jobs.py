@@ -14,8 +14,9 @@ import pyoxigraph
 from pyjelly.integrations.generic import generic_sink
 from pyjelly.integrations.generic.parse import parse_jelly_flat as pyjelly_read
 from pyjelly.integrations.generic.serialize import flat_stream_to_file as pyjelly_write
+from pyoxigraph import RdfFormat
 
-from jelly_plugins import codec
+from jelly_plugins import codec, convert
 from jelly_plugins.codec import DEFAULT_LIMITS, FrameSplitter, PhysicalType, StreamOptions, delimit
 from jelly_plugins.codec.common.terms import BlankNode, Iri, Literal
 from jelly_plugins.codec.rdf import decoder, encoder
@@ -148,6 +149,24 @@ def ntriples_to_jelly(data: Data) -> Runs:
     )
 
 
+def turtle_to_jelly(data: Data) -> Runs:
+    """Turtle bytes → Jelly"""
+    turtle = data.turtle
+    name, theirs = ("trig", RdfFormat.TRIG) if data.has_graphs else ("turtle", RdfFormat.TURTLE)
+
+    def ours() -> int:
+        out = io.BytesIO()
+        convert(turtle, out, source_format=name, target_format="jelly")
+        return out.tell()
+
+    return Runs(
+        {
+            "ours": ours,
+            "pyoxigraph, Turtle": lambda: count(pyoxigraph.parse(turtle, theirs)),
+        }
+    )
+
+
 def generic_to_jelly(data: Data) -> Runs:
     """Generic terms → Jelly"""
     ours = data.statements
@@ -161,4 +180,10 @@ def generic_to_jelly(data: Data) -> Runs:
     )
 
 
-JOBS: Final = (jelly_to_generic, jelly_to_ntriples, ntriples_to_jelly, generic_to_jelly)
+JOBS: Final = (
+    jelly_to_generic,
+    jelly_to_ntriples,
+    ntriples_to_jelly,
+    turtle_to_jelly,
+    generic_to_jelly,
+)

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
-from pyoxigraph import RdfFormat
+from pyoxigraph import RdfFormat, parse, serialize
 
 from jelly_plugins.codec import (
     DEFAULT_LIMITS,
@@ -60,8 +60,7 @@ class Data:
     @property
     def text_format(self) -> RdfFormat:
         """The format of :attr:`ntriples`."""
-        triples = self.options.physical_type is PhysicalType.TRIPLES
-        return RdfFormat.N_TRIPLES if triples else RdfFormat.N_QUADS
+        return RdfFormat.N_QUADS if self.has_graphs else RdfFormat.N_TRIPLES
 
     @cached_property
     def _loaded(self) -> bytes:
@@ -93,6 +92,18 @@ class Data:
         return b"".join(piece for frame in self.frames for piece in decoder.decode(frame))
 
     @cached_property
+    def turtle(self) -> bytes:
+        """The same as Turtle, or as TriG if there are graphs, as pyoxigraph writes it."""
+        quads = parse(self.ntriples, self.text_format)
+        text = serialize(quads, format=RdfFormat.TRIG if self.has_graphs else RdfFormat.TURTLE)
+        assert text is not None
+        return text
+
+    @property
+    def has_graphs(self) -> bool:
+        return self.options.physical_type is not PhysicalType.TRIPLES
+
+    @cached_property
     def statements(self) -> list[Any]:
         """The same in generic terms."""
         return list(read(self.jelly))
@@ -104,7 +115,7 @@ class Data:
 
     def forget(self) -> None:
         """Give up all forms; they are made again if they are needed again."""
-        for name in ("_loaded", "jelly", "frames", "ntriples", "statements", "count"):
+        for name in ("_loaded", "jelly", "frames", "ntriples", "turtle", "statements", "count"):
             self.__dict__.pop(name, None)
 
 

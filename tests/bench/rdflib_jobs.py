@@ -10,7 +10,6 @@ from typing import Any, Final
 import rdflib
 import rdflib.plugin
 from pyjelly.integrations.rdflib.parse import parse_jelly_flat as pyjelly_read
-from pyoxigraph import RdfFormat, parse, serialize
 from rdflib.parser import Parser
 from rdflib.serializer import Serializer
 
@@ -79,7 +78,7 @@ def ntriples_to_graph(data: Data) -> Runs:
 
 def turtle_to_graph(data: Data) -> Runs:
     """Turtle → rdflib Graph"""
-    turtle = serialize(parse(data.ntriples, RdfFormat.N_TRIPLES), format=RdfFormat.TURTLE)
+    turtle = data.turtle
     return Runs(
         {
             "ours": _parse(lambda: turtle, "jelly-plugins-turtle"),
