@@ -59,7 +59,8 @@ _ALONE: Final = {
 }
 _STATEMENTS: Final = {"A": OperationKind.ADD, "D": OperationKind.DELETE}
 
-#: A statement's row of a usual form, as a whole line: term by term, reading takes 2.5 times as long.
+#: A statement's row of a usual form, as a whole line. Term by term, reading takes 2.5 times as
+#: long.
 _NODE: Final = rf"(?:{IRI}|{BLANK_NODE})"
 _USUAL_LINE: Final = re.compile(
     SPACE.join(
