@@ -279,14 +279,8 @@ class LogWriter:
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
 
-        def encode(headers: list[AnyOperation]) -> bytes:
-            parts = [self._serializer.add([*headers, BEGIN])]
-            for kind, lines in ((OperationKind.DELETE, deleted), (OperationKind.ADD, added)):
-                if lines:
-                    parts.append(self._serializer.add_lines(kind, lines))
-            return b"".join([*parts, self._serializer.add([COMMIT, END])])
-
-        self._append(encode)
+        lines = ((OperationKind.DELETE, deleted), (OperationKind.ADD, added))
+        self._append(lambda rows: self._serializer.add_transaction(rows, lines))
 
     def _append(self, encode: Callable[[list[AnyOperation]], bytes]) -> None:
         """Write a patch.

@@ -51,6 +51,9 @@ BACKENDS: Final[tuple[tuple[Callable[..., Any], Any], ...]] = (
     (describe_oxigraph, OxigraphFactory(blank_nodes="keep")),
     (describe_node, RdflibFactory(blank_nodes="keep", generalized=True)),
 )
+#: Of headers; not all can be written.
+_KEYS: Final = ("id", "prev", "", "k" * 300, "\ud800")
+_IRIS: Final = ("urn:1", "urn:a/b#c", "urn:\xe4/\U0001f600", "", "urn:" + "x" * 900, "urn:\udfff")
 
 
 def written(call: Callable[..., Any], *given: Any) -> Any:
@@ -117,8 +120,12 @@ def lines(
     pieces: list[tuple[OperationKind, bytes]],
     parsing: dict[str, Any],
     settings: dict[str, Any],
+    headers: list[tuple[str, str]] | None = None,
 ) -> Outcome:
-    """The frames that lines of operations come to, and those of the statements between them."""
+    """The frames that lines of operations come to, and those of the statements between them.
+
+    :param headers: of a patch of one transaction that each piece is; otherwise there is none.
+    """
     made: list[Any] = []
     try:
         encoder = encoder_class(options, frame_rows=20, **settings)
@@ -129,7 +136,9 @@ def lines(
     for kind, piece in pieces:
 
         def write(given: bytes, kind: OperationKind = kind) -> Any:
-            return encoder.add_lines(kind, given, parser)
+            if headers is None:
+                return encoder.add_lines(kind, given, parser)
+            return encoder.add_transaction(headers, [(kind, given)], parser)
 
         found = lent(write, piece)
         made += (found, parser.count, encoder.inside_patch, encoder.pending)
@@ -256,7 +265,10 @@ def lines_case(rng: random.Random) -> Outcome:
     kinds = (OperationKind.ADD, OperationKind.DELETE)
     pieces = [(rng.choice(kinds), piece) for piece in random_text(rng, width, whole_lines=True)]
     settings = {"limits": limits}
-    return compare(lines, PatchEncoder, options, pieces, parsing, settings)
+    headers = None
+    if rng.random() < 0.5:
+        headers = [(rng.choice(_KEYS), rng.choice(_IRIS)) for _ in range(rng.randrange(4))]
+    return compare(lines, PatchEncoder, options, pieces, parsing, settings, headers)
 
 
 def columns_case(rng: random.Random) -> Outcome:

@@ -121,7 +121,7 @@ def test_release_does_not_wait_for_the_row_after_it() -> None:
 def test_unfinished(rows: list[AnyOperation]) -> None:
     reader = transactions()
     list(read(rows, reader))
-    assert reader.unfinished == 2
+    assert reader.changes.operations == 2
 
 
 def test_rows_are_kept_outside_of_tx_and_tc() -> None:

@@ -19,7 +19,7 @@ from ..common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS, RowWrit
 from ..common.terms import Describe, describe, terms_of
 from ..text.ntriples import LineParser
 from . import rules as patch_rules
-from .operations import Namespace, Operation, OperationKind
+from .operations import BEGIN, COMMIT, END, Namespace, Operation, OperationKind
 from .options import (
     PATCH_VERSION_1_0,
     PatchOptions,
@@ -131,6 +131,33 @@ class PatchEncoder(RowWriter):
         self._add_lines(kind_of(kind), data, parser)
         return self._take_ended()
 
+    def add_transaction(
+        self,
+        headers: Iterable[tuple[str, str]],
+        statements: Iterable[tuple[OperationKind, bytes]],
+        parser: LineParser,
+    ) -> list[bytes]:
+        """Write a patch of one transaction, in less time than its rows take one by one.
+
+        :param headers: keys, and values that are IRIs.
+        :param statements: ADD or DELETE, and whole lines as :meth:`add_lines` takes them.
+        :return: the frames that came to their end.
+        :raises TextError: with the line.
+        :raises JellyError: a row cannot be written; those before it are.
+        """
+        for key, iri in headers:
+            try:
+                after = self._after(PatchRow.HEADER)
+                self._close_row(PatchRow.HEADER, self._writer.iri_header(key, iri), after)
+            except JellyError as error:
+                error.locate(frame=self._frames, row=self._rows)
+                raise
+        self._add_all([BEGIN])
+        for kind, lines in statements:
+            self._add_lines(kind, lines, parser)
+        self._add_all([COMMIT, END])
+        return self._take_ended()
+
     def _add_all(self, operations: Iterable[Operation]) -> None:
         for operation in operations:
             kind, value = operation
@@ -162,11 +189,7 @@ class PatchEncoder(RowWriter):
             body = self._writer.header(key, term)
         else:
             body = b""
-        self._add_row(row, body)
-        self._state = after
-        self._ended_patch = False
-        if self._rows >= self._frame_rows or len(self._buffer) >= self._frame_bytes:
-            self._end_frame()
+        self._close_row(row, body, after)
 
     def _after(self, row: PatchRow) -> patch_rules.PatchState:
         """The state after a row that is allowed here.
@@ -177,6 +200,13 @@ class PatchEncoder(RowWriter):
         if after is None:
             raise self._misplaced(row)
         return after
+
+    def _close_row(self, row: PatchRow, body: bytes, after: patch_rules.PatchState) -> None:
+        self._add_row(row, body)
+        self._state = after
+        self._ended_patch = False
+        if self._rows >= self._frame_rows or len(self._buffer) >= self._frame_bytes:
+            self._end_frame()
 
     def _namespace(self, kind: OperationKind, namespace: Namespace) -> bytes:
         name, iri, graph = namespace

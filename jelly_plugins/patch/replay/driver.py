@@ -260,7 +260,7 @@ class Replay(Generic[C]):
     @property
     def unfinished(self) -> int:
         """Number of operations in a transaction that the rows do not end."""
-        return self._transactions.unfinished
+        return self._transactions.changes.operations
 
     def _select(self, event: Event[C]) -> None:
         if isinstance(event, Transaction):

@@ -83,7 +83,7 @@ class Transactions(Generic[C]):
     :param done: counts the aborted transactions.
     :ivar id: of the patch that is being read, as in :class:`PatchEnd`.
     :ivar has_headers: whether that patch has headers.
-    :ivar unfinished: number of operations in the transaction that is being read.
+    :ivar changes: of the transaction that is being read.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Transactions(Generic[C]):
         #: The transaction that waits for the row after it: its changes, its operations, and whether
         #: it has neither TC nor a TX after it.
         self._waiting: tuple[C, list[AnyOperation], bool] | None = None
-        self._changes = changes()
+        self.changes = changes()
         self._rows: list[AnyOperation] = []
         self._start_patch()
 
@@ -110,10 +110,6 @@ class Transactions(Generic[C]):
         self._prev: str | None = None
         self.has_headers = False
         self._has_transactions = False
-
-    @property
-    def unfinished(self) -> int:
-        return self._changes.operations
 
     def read(
         self,
@@ -136,7 +132,7 @@ class Transactions(Generic[C]):
             if kind in CHANGES:
                 again = chain((row,), rows)
                 if inside or not self._keeps_rows():
-                    row = self._changes.gather(again)
+                    row = self.changes.gather(again)
                 else:
                     row = self._gather_and_keep(again)
                 continue
@@ -150,7 +146,7 @@ class Transactions(Generic[C]):
             if kind is _ABORT:
                 self._done.aborted += 1
                 self._take()
-            elif kind is _COMMIT or self._changes.operations:
+            elif kind is _COMMIT or self.changes.operations:
                 self._waiting = (*self._take(), kind is _END)
                 self._has_transactions = True
             if kind is _BEGIN and self._waiting is not None:
@@ -181,8 +177,8 @@ class Transactions(Generic[C]):
 
     def _take(self) -> tuple[C, list[AnyOperation]]:
         """The changes and rows of the transaction that was read; begin the next."""
-        taken = self._changes, self._rows
-        self._changes, self._rows = self._make(), []
+        taken = self.changes, self._rows
+        self.changes, self._rows = self._make(), []
         return taken
 
     def _gather_and_keep(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
@@ -194,7 +190,7 @@ class Transactions(Generic[C]):
                 found = row
                 break
             kept.append(row)
-        self._changes.gather(iter(kept))
+        self.changes.gather(iter(kept))
         self._rows += kept
         return found
 

@@ -198,7 +198,8 @@ class GraphRecorder:
             try:
                 self._changed |= bool(self._journal.changes)
                 rows = self._namespace_changes()
-                rows += self._changes()
+                for what, statement in self._journal.net_changes(self._place):
+                    rows.append(Operation(_KINDS[what], statement))
                 if rows:
                     self._check_position()
                     self._writer.append(rows)
@@ -217,13 +218,6 @@ class GraphRecorder:
             self._restore_namespaces()
             self.graph.namespace_manager.reset()
         self._begin()
-
-    def _changes(self) -> list[AnyOperation]:
-        """The net changes to statements."""
-        return [
-            Operation(_KINDS[what], statement)
-            for what, statement in self._journal.net_changes(self._place)
-        ]
 
     def _place(self, name: Any) -> tuple[Any, ...] | None:
         """The terms that follow the triple in a statement; None if it is not recorded."""
