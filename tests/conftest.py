@@ -19,7 +19,7 @@ from jelly_plugins.patch.replay import target
 settings.register_profile(
     "patient",
     deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     max_examples=int(os.environ.get("JELLY_PLUGINS_EXAMPLES", "40")),
 )
 settings.register_profile("ci", settings.get_profile("patient"), derandomize=True)

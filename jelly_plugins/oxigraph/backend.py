@@ -20,7 +20,7 @@ from .patches.bookkeeping import namespaces, positions_in
 from .patches.deferred import positions, set_position
 from .patches.record import Recorder, record
 from .patches.replay import replay
-from .patches.staging import Changes
+from .patches.staging import Transaction
 from .plain_text import canonical_quads
 from .terms import OxigraphFactory, describe
 
@@ -60,7 +60,7 @@ class OxigraphBackend:
         return record(store, log, **settings)
 
     canonical_quads = staticmethod(canonical_quads)
-    transaction = staticmethod(Changes)
+    transaction = staticmethod(Transaction)
     positions = staticmethod(positions)
     positions_in = staticmethod(positions_in)
     set_position = staticmethod(set_position)

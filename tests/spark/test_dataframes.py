@@ -147,7 +147,7 @@ def test_options_and_folders_that_would_be_skipped(spark: SparkSession, tmp_path
     (tmp_path / "day=1").mkdir()
     write(QUADS, tmp_path / "day=1" / "a.jelly")
     reader = spark.read.format("jelly")
-    with pytest.raises(PySparkException, match="'day', which would be lost"):
+    with pytest.raises(PySparkException, match="'day' looks like a column, which would be lost"):
         reader.load(str(tmp_path)).collect()
     frame = spark.read.format("jelly").option("partitionColumns", "day").load(str(tmp_path))
     assert [tuple(row) for row in frame.select("object", "day").collect()] == [

@@ -17,7 +17,7 @@ from jelly_plugins.spark.datasource.boundary import not_waiting
 from jelly_plugins.spark.datasource.operations import OperationRows
 from jelly_plugins.spark.datasource.patch_row import PatchRow
 from jelly_plugins.spark.marks import Begin, mark
-from jelly_plugins.spark.sharded.frames import _canonical, _looked_up, _Reading
+from jelly_plugins.spark.sharded.frames import _canonical, _canonical_term, _Reading
 
 from ..codec.test_patch_columns import frames, literals, operations_of, rows
 from .patch_rows import read_rows
@@ -67,13 +67,13 @@ def test_objects_get_the_form_of_the_store() -> None:
     for literal in literals():
         text = term_text(literal)
         try:
-            _looked_up(text)
+            _canonical_term(text)
         except (JellyError, ValueError):
             continue
         texts.append(text)
     assert len(texts) > 400
     random.Random(1).shuffle(texts)
-    assert _canonical(pa.array(texts)).to_pylist() == [_looked_up(text) for text in texts]
+    assert _canonical(pa.array(texts)).to_pylist() == [_canonical_term(text) for text in texts]
     assert term_text(Literal("x")) in texts
 
 

@@ -40,7 +40,7 @@ from .deferred import (
     write_deferred,
 )
 from .replay import replay
-from .staging import Changes, Staged
+from .staging import Changes, Staged, Transaction
 
 #: Statements of a transaction from which on its position costs little beside them.
 _LITTLE: Final = 50
@@ -205,7 +205,7 @@ class Recorder:
         """
         with self._lock:
             self._writer.check_open()
-            changes = Changes(self.store, exact=self._exact)
+            changes = Transaction(self.store, exact=self._exact)
             yield changes
             self._commit(changes)
 
@@ -234,7 +234,7 @@ class Recorder:
         with self.transaction() as transaction:
             transaction.update(update, **settings)
 
-    def _commit(self, changes: Changes) -> None:
+    def _commit(self, changes: Transaction) -> None:
         # Another process that moves the store waits here, and then finds that it has moved.
         with self._store_lock:
             if write_deferred(self.store, keep=self):

@@ -9,6 +9,7 @@ rejected.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -56,22 +57,10 @@ class Staged(NamedTuple):
 _NOTHING: Final = Staged([], {}, {})
 
 
-class Changes:
+class Changes(ABC):
     """The changes of one transaction; see :meth:`.Recorder.transaction`. They are not in the store
     until it ends.
-
-    :param exact: leave out what changes nothing.
     """
-
-    def __init__(self, store: Store, *, exact: bool = True) -> None:
-        self._store = store
-        self._exact = exact
-        #: Whether each quad is there in the end, in the order of the last changes.
-        self._net: dict[Quad, bool] = {}
-        #: Graphs that quads are in.
-        self._used: set[GraphName] = set()
-        #: Graphs that exist (True) or are dropped (False), whatever their quads.
-        self._graphs: dict[GraphName, bool] = {}
 
     def add(self, quad: Quad) -> None:
         """Add a quad.
@@ -93,6 +82,7 @@ class Changes:
         """Remove quads; errors are those of :meth:`add`."""
         self._change(list(quads), False)
 
+    @abstractmethod
     def update(self, update: str, **settings: Any) -> None:
         """Run a SPARQL update on the store and what was changed here so far.
 
@@ -104,6 +94,28 @@ class Changes:
         :raises SyntaxError: the update is malformed.
         :raises RuntimeError: it fails.
         """
+
+    @abstractmethod
+    def _change(self, quads: list[Quad], there: bool) -> None: ...
+
+
+class Transaction(Changes):
+    """Changes, and how they are made.
+
+    :param exact: leave out what changes nothing.
+    """
+
+    def __init__(self, store: Store, *, exact: bool = True) -> None:
+        self._store = store
+        self._exact = exact
+        #: Whether each quad is there in the end, in the order of the last changes.
+        self._net: dict[Quad, bool] = {}
+        #: Graphs that quads are in.
+        self._used: set[GraphName] = set()
+        #: Graphs that exist (True) or are dropped (False), whatever their quads.
+        self._graphs: dict[GraphName, bool] = {}
+
+    def update(self, update: str, **settings: Any) -> None:
         UpdateDelta(self._store, self, settings).update(update)
 
     def create_graph(self, graph: NamedNode) -> None:

@@ -33,7 +33,7 @@ from .sparql_parts import (
 from .transaction import Function
 
 if TYPE_CHECKING:
-    from .staging import Changes
+    from .staging import Transaction
 
 _NOT_THERE: Final = f"<{private('not-there')}>"
 _UNBOUND: Final = NamedNode(private("unbound"))
@@ -51,7 +51,7 @@ class UpdateDelta:
     :param settings: of ``Store.update``: ``base_iri``, ``prefixes`` and custom functions.
     """
 
-    def __init__(self, store: Store, transaction: Changes, settings: dict[str, Any]) -> None:
+    def __init__(self, store: Store, transaction: Transaction, settings: dict[str, Any]) -> None:
         self._store = store
         self._transaction = transaction
         self._functions: dict[NamedNode, Function] = dict(
