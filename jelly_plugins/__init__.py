@@ -67,6 +67,8 @@ if TYPE_CHECKING:
         encode_frames,
         read,
         read_frames,
+        read_quads,
+        read_triples,
         write,
         write_frames,
     )
@@ -126,6 +128,8 @@ __all__ = [
     "native",
     "read",
     "read_frames",
+    "read_quads",
+    "read_triples",
     "write",
     "write_frames",
 ]

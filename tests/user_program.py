@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyoxigraph
 import rdflib
+from rdflib.term import Node
 
 import jelly_plugins.rdflib
 from jelly_plugins import (
@@ -29,6 +30,8 @@ from jelly_plugins import (
     patch,
     read,
     read_frames,
+    read_quads,
+    read_triples,
     write,
     write_frames,
 )
@@ -37,6 +40,16 @@ from jelly_plugins.patch.replay.position import Replayed
 
 def subjects(src: Source) -> set[Term]:
     return {statement.subject for statement in read(src)}
+
+
+def objects(src: Source) -> list[Term]:
+    graphs = {g for _, _, _, g in read_quads(src)}
+    return [o for _, _, o in read_triples(src) if o not in graphs]
+
+
+def nodes_of(src: Source) -> list[Node]:
+    found = [o for _, _, o in jelly_plugins.rdflib.read_triples(src)]
+    return found + [g for _, _, _, g in jelly_plugins.rdflib.read_quads(src)]
 
 
 def frames_of(reader: FrameReader) -> list[Frame]:
@@ -65,6 +78,7 @@ def main(folder: Path) -> int:
     with gzip.open(path) as file, read_frames(path) as reader:
         found = subjects(file)
         frames = frames_of(reader)
+        terms = (objects(path), nodes_of(path))
         rows = [(frame.index, len(frame.statements), frame.namespaces) for frame in frames]
         name = reader.options.stream_name
         write_frames(frames, folder / "again.jelly", options=reader.options)
@@ -92,6 +106,7 @@ def main(folder: Path) -> int:
         place = (error.source, error.frame, error.row, error.message)
     counts = (len(found), len(nodes), loaded, len(quads), dumped, replayed.operations, len(graph))
     numbers = (
+        len(terms),
         len(rows),
         len(name),
         report.patches,

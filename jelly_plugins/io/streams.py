@@ -25,6 +25,7 @@ from typing import (
 from ..codec import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_FRAME_ROWS,
+    DEFAULT_GRAPH,
     DEFAULT_LIMITS,
     AnyFrame,
     Decoder,
@@ -35,10 +36,12 @@ from ..codec import (
     GenericFactory,
     Limits,
     PhysicalType,
+    Quad,
     Statement,
     StreamOptions,
     TermFactory,
     TextDecoder,
+    Triple,
     delimit,
     describe,
 )
@@ -55,7 +58,14 @@ from ..codec.rdf.decoder import (
 )
 from ..codec.rdf.restarts import MARK
 from ..codec.text.ntriples import Notation
-from ..errors import JellyError, OptionsError, SourceError, TruncatedError, WireError
+from ..errors import (
+    JellyError,
+    OptionsError,
+    SourceError,
+    StatementError,
+    TruncatedError,
+    WireError,
+)
 from .sinks import Destination, open_output
 from .sources import Closing, Input, Source
 
@@ -482,6 +492,62 @@ def read(
     with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as frames:
         for frame in frames:
             yield from frame.statements
+
+
+def read_triples(
+    src: Source,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+    strict: bool = False,
+) -> Iterator[Triple]:
+    """Read a Jelly-RDF stream as triples: those of the stream, or its quads if all of them are in
+    the default graph. For the parameters see :func:`read`.
+
+    :raises StatementError: while iterating: a quad is in a named graph; with source and frame.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    >>> from jelly_plugins import Iri
+    >>> triple = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
+    >>> for s, p, o in read_triples(write_bytes([triple])):
+    ...     print(s)
+    Iri(value='urn:s')
+    """
+    with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as frames:
+        for frame in frames:
+            for statement in frame.statements:
+                if isinstance(statement, Triple):
+                    yield statement
+                elif statement.graph == DEFAULT_GRAPH:
+                    yield Triple._make(statement[:3])
+                else:
+                    raise StatementError(
+                        "a quad in a named graph: read_quads reads it",
+                        source=frames.name,
+                        frame=frame.index,
+                    )
+
+
+def read_quads(
+    src: Source,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+    strict: bool = False,
+) -> Iterator[Quad]:
+    """Read a Jelly-RDF stream as quads; triples are in the default graph. For the parameters see
+    :func:`read`.
+
+    :raises JellyError: while iterating, with source, frame and row.
+
+    >>> from jelly_plugins import Iri
+    >>> triple = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
+    >>> for s, p, o, g in read_quads(write_bytes([triple])):
+    ...     print(g)
+    DEFAULT_GRAPH
+    """
+    for statement in read(src, limits=limits, concatenated=concatenated, strict=strict):
+        yield statement if isinstance(statement, Quad) else Quad(*statement, DEFAULT_GRAPH)
 
 
 def infer_options(statement: tuple[Any, ...] | None) -> StreamOptions:

@@ -47,7 +47,14 @@ if TYPE_CHECKING:
     from .patches.record import GraphRecorder, record
     from .patches.replay import positions, replay, set_position
     from .plugin.load import load
-    from .plugin.streams import read_graphs, read_statements, write_graphs, write_statements
+    from .plugin.streams import (
+        read_graphs,
+        read_quads,
+        read_statements,
+        read_triples,
+        write_graphs,
+        write_statements,
+    )
 
 register_suffixes()
 warn_of_others()
@@ -58,7 +65,9 @@ __all__ = [
     "load",
     "positions",
     "read_graphs",
+    "read_quads",
     "read_statements",
+    "read_triples",
     "record",
     "replay",
     "set_position",

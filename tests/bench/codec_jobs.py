@@ -16,7 +16,7 @@ from pyjelly.integrations.generic.parse import parse_jelly_flat as pyjelly_read
 from pyjelly.integrations.generic.serialize import flat_stream_to_file as pyjelly_write
 from pyoxigraph import RdfFormat
 
-from jelly_plugins import codec, convert
+from jelly_plugins import ConversionSettings, OptionChanges, codec, convert
 from jelly_plugins.codec import DEFAULT_LIMITS, FrameSplitter, PhysicalType, StreamOptions, delimit
 from jelly_plugins.codec.common.terms import BlankNode, Iri, Literal
 from jelly_plugins.codec.rdf import decoder, encoder
@@ -154,9 +154,12 @@ def turtle_to_jelly(data: Data) -> Runs:
     turtle = data.turtle
     name, theirs = ("trig", RdfFormat.TRIG) if data.has_graphs else ("turtle", RdfFormat.TURTLE)
 
+    # Otherwise, where a quoted triple comes late, all is converted again.
+    settings = ConversionSettings(changes=OptionChanges(rdf_star=data.options.rdf_star))
+
     def ours() -> int:
         out = io.BytesIO()
-        convert(turtle, out, source_format=name, target_format="jelly")
+        convert(turtle, out, source_format=name, target_format="jelly", settings=settings)
         return out.tell()
 
     return Runs(

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
-from rdflib.term import URIRef
+from rdflib.term import Node, URIRef
 
 from ...backends import BlankNodes
 from ...codec import (
@@ -71,6 +71,62 @@ def read_statements(
     ) as frames:
         for frame in frames:
             yield from frame.statements
+
+
+def read_triples(
+    src: Source,
+    *,
+    blank_nodes: BlankNodes = "fresh",
+    concatenated: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[tuple[Node, Node, Node]]:
+    """Read a Jelly-RDF stream as triples of rdflib's terms: those of the stream, or its quads if
+    all of them are in the default graph. For the parameters see :func:`read_statements`.
+
+    :raises JellyError: while iterating, with source, frame and row.
+
+    >>> from jelly_plugins.io.streams import write_bytes
+    >>> from jelly_plugins import Iri, Triple
+    >>> triple = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
+    >>> for s, p, o in read_triples(write_bytes([triple])):
+    ...     print(s)
+    urn:s
+    """
+    with open_frames(
+        src,
+        blank_nodes=blank_nodes,
+        generalized=False,
+        named_graphs=False,
+        concatenated=concatenated,
+        limits=limits,
+    ) as frames:
+        for frame in frames:
+            yield from frame.statements
+
+
+def read_quads(
+    src: Source,
+    *,
+    blank_nodes: BlankNodes = "fresh",
+    concatenated: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[tuple[Node, Node, Node, Node]]:
+    """Read a Jelly-RDF stream as quads of rdflib's terms, whose last term is the name of the graph;
+    triples are in the default graph. For the parameters see :func:`read_statements`.
+
+    :raises JellyError: while iterating, with source, frame and row.
+
+    >>> from jelly_plugins.io.streams import write_bytes
+    >>> from jelly_plugins import Iri, Triple
+    >>> triple = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
+    >>> for s, p, o, g in read_quads(write_bytes([triple])):
+    ...     print(g)
+    urn:x-rdflib:default
+    """
+    for statement in read_statements(
+        src, blank_nodes=blank_nodes, concatenated=concatenated, limits=limits
+    ):
+        yield statement if len(statement) == 4 else (*statement, DATASET_DEFAULT_GRAPH_ID)
 
 
 def write_statements(
