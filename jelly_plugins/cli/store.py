@@ -16,7 +16,7 @@ import typer
 from ..errors import SourceError
 from ..formats.convert import convert
 from ..formats.names import ENDINGS, Format, format_of
-from ..formats.reading import PieceFile, pyoxigraph_module
+from ..formats.reading import ChunkFile, pyoxigraph_module
 from . import console, settings
 from .console import WrongUsageError
 from .settings import StoreFolder
@@ -156,7 +156,7 @@ def dump(
         elif told is Format.JELLY:
             dump_(opened_store, dst, graph=from_graph, progress=progress)
         else:
-            lines: Any = PieceFile(nquads(opened_store, from_graph), store)
+            lines: Any = ChunkFile(nquads(opened_store, from_graph), store)
             form = Format.N_QUADS if from_graph is None else Format.N_TRIPLES
             convert(lines, dst, source_format=form, target_format=told)
 

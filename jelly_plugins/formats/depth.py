@@ -48,16 +48,16 @@ class TurtleGuard:
         """Note that there was a statement: what is open began in the last chunk."""
         self.open = self._last
 
-    def chunks(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    def chunks(self, text: Iterable[bytes]) -> Iterator[bytes]:
         """The text in chunks.
 
         :raises LimitError: a statement may have more than :data:`DEPTH` triple terms in one
             another. It has so many, at least.
         """
         before = b""
-        for piece in pieces:
-            for start in range(0, len(piece), TURTLE_CHUNK):
-                chunk = piece[start : start + TURTLE_CHUNK]
+        for part in text:
+            for start in range(0, len(part), TURTLE_CHUNK):
+                chunk = part[start : start + TURTLE_CHUNK]
                 self._last = (before + chunk).count(_OPENING)
                 before = chunk[1 - len(_OPENING) :]
                 self.open += self._last
@@ -75,8 +75,8 @@ def check_json(document: bytes) -> None:
         deque(with_bounded_json((document,)), maxlen=0)
 
 
-def with_bounded_json(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Pieces of JSON, each of which comes out once it was looked at.
+def with_bounded_json(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Chunks of JSON, each of which comes out once it was looked at.
 
     :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep.
 
@@ -86,8 +86,8 @@ def with_bounded_json(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """
     brackets_of = _Brackets().of
     depth = 0
-    for piece in pieces:
-        brackets = brackets_of(piece)
+    for chunk in chunks:
+        brackets = brackets_of(chunk)
         passes = 0
         # Each pass takes away what is innermost.
         while (outer := brackets.replace(b"{}", b"").replace(b"[]", b"")) != brackets:
@@ -99,20 +99,20 @@ def with_bounded_json(pieces: Iterable[bytes]) -> Iterator[bytes]:
         if depth + passes + openings > DEPTH:
             raise too_deep()
         depth = max(0, depth + 2 * openings - len(brackets))
-        yield piece
+        yield chunk
 
 
 class _Brackets:
-    """Finds the brackets of JSON that comes in pieces, outside of strings."""
+    """Finds the brackets of JSON that comes in chunks, outside of strings."""
 
     def __init__(self) -> None:
-        #: What the next piece begins in: a quotation mark in a string, and the start of an escape.
+        #: What the next chunk begins in: a quotation mark in a string, and the start of an escape.
         self._before = b""
         self._string = b""
 
-    def of(self, piece: bytes) -> bytes:
-        """The brackets of a piece."""
-        data = self._before + piece if self._before else piece
+    def of(self, chunk: bytes) -> bytes:
+        """The brackets of a chunk."""
+        data = self._before + chunk if self._before else chunk
         self._before = b""
         if b"\\" in data:
             last = _BACKSLASHES.search(data)

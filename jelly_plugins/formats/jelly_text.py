@@ -44,7 +44,7 @@ def frame_text(data: bytes, index: int) -> bytes:
     return f"# frame {index}\n{MessageToString(frame, as_utf8=True)}".encode()
 
 
-def frames_of_text(pieces: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
+def frames_of_text(chunks: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
     """The frames of a text, without delimiters.
 
     :raises TextError: the text is invalid; with the line.
@@ -54,7 +54,7 @@ def frames_of_text(pieces: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
     frame: list[bytes] = []
     size = 0
     first = 1
-    for number, line in enumerate(_lines(pieces, limits), 1):
+    for number, line in enumerate(_lines(chunks, limits), 1):
         if _OPENS_FRAME.match(line):
             if number > 1 and (first > 1 or any(each.strip() for each in frame)):
                 yield _frame(b"".join(frame), first)
@@ -68,10 +68,10 @@ def frames_of_text(pieces: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
         yield _frame(b"".join(frame), first)
 
 
-def _lines(pieces: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
+def _lines(chunks: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
     rest = b""
-    for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\n")
+    for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
         for line in whole:
             yield line + b"\n"
         if len(rest) > _LONGER * limits.frame_bytes:

@@ -31,7 +31,7 @@ from ..codec import (
 from ..codec.common.limits import over
 from ..codec.text.ntriples import Dialect, parse_nquads, parse_ntriples
 from ..errors import JellyError, LimitError, SourceError, TextError
-from ..io.sources import PIECE, Closing, Input, Readable, Source, without_mark
+from ..io.sources import CHUNK, Closing, Input, Readable, Source, without_mark
 from ..io.streams import BATCH, GENERIC, FrameReader
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader
@@ -147,9 +147,9 @@ class TextReader(Closing):
 
         :raises JellyError: the text is malformed; with line and column.
         """
-        pieces = without_mark(self._input.pieces())
+        chunks = without_mark(self._input.chunks())
         try:
-            yield from gathered(self._parse(pieces)) if self._parsed else pieces
+            yield from gathered(self._parse(chunks)) if self._parsed else chunks
         except JellyError as error:
             self._failed = error.locate(source=self.name)
             raise
@@ -204,21 +204,21 @@ class TextReader(Closing):
         """Close the source, if it was opened here."""
         self._input.close()
 
-    def _parse(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    def _parse(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         form = self._format
         base = self._base
         if form is Format.RDF_XML:
-            pieces = self._bounded(with_root(guarded(with_line_feeds(pieces))))
-            pieces = chain(pieces, [2 * _AFTER_END.encode()])
+            chunks = self._bounded(with_root(guarded(with_line_feeds(chunks))))
+            chunks = chain(chunks, [2 * _AFTER_END.encode()])
         elif form is Format.JSON_LD:
-            pieces = with_bounded_json(pieces)
+            chunks = with_bounded_json(chunks)
             base = base or NO_BASE
         guard = TurtleGuard()
         # The guard knows what the parser has read of what it was given: nothing is read ahead.
         source: Any = (
-            PieceFile(guard.chunks(pieces))
+            ChunkFile(guard.chunks(chunks))
             if form in (Format.TURTLE, Format.TRIG)
-            else io.BufferedReader(PieceFile(pieces), PIECE)
+            else io.BufferedReader(ChunkFile(chunks), CHUNK)
         )
 
         def note(_: object) -> bool:
@@ -236,17 +236,17 @@ class TextReader(Closing):
             if not _WHOLE.search(error.message):
                 raise
 
-    def _bounded(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    def _bounded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Chunks of a text whose parser holds a token of any length in memory.
 
         :raises LimitError: too many of them have no statement.
         """
-        for piece in pieces:
-            self._without_statement += len(piece)
+        for chunk in chunks:
+            self._without_statement += len(chunk)
             if self._without_statement > self._limits.frame_bytes:
                 what = "the number of bytes without a statement"
                 raise over(self._limits, "frame_bytes", self._without_statement, what)
-            yield piece
+            yield chunk
 
 
 def text_reader(
@@ -325,7 +325,7 @@ def _batch(
     return batch
 
 
-def gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def gathered(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Chunks joined as they arrive; an empty one means that the next may take a while.
 
     The text before an error is yielded before it.
@@ -333,11 +333,11 @@ def gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
     waiting: list[bytes] = []
     size = 0
     try:
-        for piece in pieces:
-            if piece:
-                waiting.append(piece)
-                size += len(piece)
-            if waiting and (not piece or size >= PIECE):
+        for chunk in chunks:
+            if chunk:
+                waiting.append(chunk)
+                size += len(chunk)
+            if waiting and (not chunk or size >= CHUNK):
                 yield b"".join(waiting)
                 waiting.clear()
                 size = 0
@@ -468,16 +468,16 @@ def check_base(lines: bytes) -> None:
                 raise TextError(f"the IRI <{reference}> is relative{_NEED_BASE}")
 
 
-class PieceFile(io.RawIOBase):
+class ChunkFile(io.RawIOBase):
     """An iterator of bytes as a file; closing it closes the iterator.
 
     :param name: how errors name it.
     """
 
-    def __init__(self, pieces: Iterator[bytes], name: str | None = None) -> None:
+    def __init__(self, chunks: Iterator[bytes], name: str | None = None) -> None:
         super().__init__()
         self.name = name
-        self._pieces = pieces
+        self._chunks = chunks
         self._rest = memoryview(b"")
 
     @property
@@ -491,14 +491,14 @@ class PieceFile(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         view = memoryview(buffer)
         if not self._rest:
-            self._rest = memoryview(next(self._pieces, b""))
+            self._rest = memoryview(next(self._chunks, b""))
         size = min(len(view), len(self._rest))
         view[:size] = self._rest[:size]
         self._rest = self._rest[size:]
         return size
 
     def close(self) -> None:
-        close = getattr(self._pieces, "close", None)
+        close = getattr(self._chunks, "close", None)
         if close is not None and not self.closed:
             close()
         super().close()
@@ -507,7 +507,7 @@ class PieceFile(io.RawIOBase):
 def piped(chunks: Iterator[bytes], src: Source) -> Readable:
     """Chunks of bytes as a source with the name of another one."""
     name = os.fspath(src) if isinstance(src, str | os.PathLike) else name_of(src)
-    return cast(Readable, PieceFile(chunks, name))
+    return cast(Readable, ChunkFile(chunks, name))
 
 
 def name_of(src: object) -> str:
@@ -523,7 +523,7 @@ def jelly_of_text(src: Source, limits: Limits) -> Readable:
     def frames() -> Iterator[bytes]:
         with Input(src) as source:
             try:
-                yield from frames_of_text(source.pieces(), limits)
+                yield from frames_of_text(source.chunks(), limits)
             except JellyError as error:
                 error.locate(source=source.name)
                 raise

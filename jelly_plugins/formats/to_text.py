@@ -19,7 +19,7 @@ from ..codec.text.ntriples import StandIns
 from ..codec.text.transcoding import TextFactory
 from ..errors import JellyError, TermError
 from ..io.sinks import Destination, Writable, open_output
-from ..io.streams import AnyFrameReader, FrameBytes, FrameReader, TextPieces
+from ..io.streams import AnyFrameReader, FrameBytes, FrameReader, TextChunks
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaText
 from ..jena.text import LineFactory
@@ -44,11 +44,11 @@ def jelly_to_lines(
         target.has_graphs
         or (options.physical_type is PhysicalType.TRIPLES and not settings.concatenated)
     ):
-        pieces = TextPieces(source, notation=settings.notation, on_frame=counter.count, **reading)
-        with pieces, open_output(dst) as out:
-            for piece in pieces:
-                out.write(piece)
-        counter.statements = pieces.statements
+        chunks = TextChunks(source, notation=settings.notation, on_frame=counter.count, **reading)
+        with chunks, open_output(dst) as out:
+            for chunk in chunks:
+                out.write(chunk)
+        counter.statements = chunks.statements
         return counter.conversion()
     # Each statement is checked for a named graph.
     lines: Any = LineFactory(TextFactory(settings.notation), graphs=target.has_graphs)
@@ -75,8 +75,8 @@ def jena_to_lines(
         limits=settings.limits,
     )
     with lines, open_output(dst) as out:
-        for piece in lines:
-            out.write(piece)
+        for chunk in lines:
+            out.write(chunk)
     return Conversion(statements=lines.statements)
 
 

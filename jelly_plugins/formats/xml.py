@@ -90,15 +90,15 @@ class EntityGuard:
         #: Bytes of the text in which a declaration that has begun has to end; 0 if none has.
         self._declaring = 0
 
-    def look(self, piece: bytes) -> None:
+    def look(self, chunk: bytes) -> None:
         """Look at what comes next.
 
         :raises TextError: entities expand to too much, or are of a kind that is not known here;
             with the line.
         """
-        self._size += len(piece)
-        self._waiting.append(piece)
-        if self._declaring and b">" not in piece and self._size < self._declaring:
+        self._size += len(chunk)
+        self._waiting.append(chunk)
+        if self._declaring and b">" not in chunk and self._size < self._declaring:
             # A declaration goes on.
             return
         data = b"".join((self._rest, *self._waiting))
@@ -144,7 +144,7 @@ class EntityGuard:
         return TextError(what, line=self._line + data.count(b"\n", 0, pos))
 
 
-def guarded(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def guarded(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Chunks of an XML text, each yielded after it was checked.
 
     :raises TextError: see :class:`EntityGuard`.
@@ -155,12 +155,12 @@ def guarded(pieces: Iterable[bytes]) -> Iterator[bytes]:
     jelly_plugins.errors.TextError: line 1: an entity expands to 70000 bytes
     """
     guard = EntityGuard()
-    for piece in pieces:
-        guard.look(piece)
-        yield piece
+    for chunk in chunks:
+        guard.look(chunk)
+        yield chunk
 
 
-def with_line_feeds(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Chunks of an XML document whose lines end in line feeds only, as every parser of XML has to
     read them.
 
@@ -168,10 +168,10 @@ def with_line_feeds(pieces: Iterable[bytes]) -> Iterator[bytes]:
     [b'a\\nb\\n', b'c\\n', b'd']
     """
     after_return = False
-    for piece in pieces:
-        part = piece[1:] if after_return and piece.startswith(b"\n") else piece
-        if piece:
-            after_return = piece.endswith(b"\r")
+    for chunk in chunks:
+        part = chunk[1:] if after_return and chunk.startswith(b"\n") else chunk
+        if chunk:
+            after_return = chunk.endswith(b"\r")
         yield part.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in part else part
 
 
@@ -188,7 +188,7 @@ class _HasRootError(Exception):
     """A document has a root element."""
 
 
-def with_root(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def with_root(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Chunks of an XML document, each as it is.
 
     :raises TextError: after the last one: the document has no root element.
@@ -204,11 +204,11 @@ def with_root(pieces: Iterable[bytes]) -> Iterator[bytes]:
     parser = expat.ParserCreate()
     parser.StartElementHandler = begins
     looking = True
-    for piece in pieces:
-        yield piece
+    for chunk in chunks:
+        yield chunk
         if looking:
             try:
-                parser.Parse(piece, False)
+                parser.Parse(chunk, False)
             except _HasRootError:
                 looking = False
             except expat.ExpatError as error:

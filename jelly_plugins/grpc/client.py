@@ -13,7 +13,7 @@ import grpc
 
 from ..backends import BlankNodes, owner_of
 from ..codec import Frame, StreamOptions, delimit
-from ..formats.reading import PieceFile
+from ..formats.reading import ChunkFile
 from ..io.sinks import Destination, open_output
 from ..io.sources import Closing
 from .connection import Answer, Connection, Request, Upload, seconds_of, status_error
@@ -90,7 +90,7 @@ class Subscription(Answer, Closing):
 
     def open(self) -> io.RawIOBase:
         """The whole stream as a delimited Jelly file, for whatever reads one."""
-        return PieceFile((delimit(frame) for frame in self._whole()), self.name)
+        return ChunkFile((delimit(frame) for frame in self._whole()), self.name)
 
     def _whole(self) -> Iterator[bytes]:
         yield from self.frames()

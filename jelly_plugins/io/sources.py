@@ -30,11 +30,11 @@ class Readable(Protocol):
 #: What every reading function takes: a path, a URL, an open binary file, or the bytes themselves.
 Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | Readable
 
-PIECE: Final = 1 << 16
+CHUNK: Final = 1 << 16
 
 #: A chunk of this size unpacks to half a megabyte at most with gzip, and to some 16 MiB with zstd.
 #: With bz2 it could be half a gigabyte, but bz2 can be stopped.
-_PACKED_PIECE: Final = 512
+_PACKED_CHUNK: Final = 512
 
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _MAGIC_BYTES: Final = 4
@@ -130,8 +130,8 @@ class Input(Closing):
         self._head = b""
         try:
             # A source may hand out its bytes one by one.
-            while len(self._head) < _MAGIC_BYTES and (piece := self._read_piece()):
-                self._head += piece
+            while len(self._head) < _MAGIC_BYTES and (chunk := self._read_chunk()):
+                self._head += chunk
         except BaseException:
             self.close()
             raise
@@ -145,7 +145,7 @@ class Input(Closing):
         if self._opened is not None:
             self._opened.close()
 
-    def pieces(self) -> Iterator[bytes]:
+    def chunks(self) -> Iterator[bytes]:
         """The source's bytes, once.
 
         :raises SourceError: the source cannot be read, or its compression is corrupt.
@@ -167,8 +167,8 @@ class Input(Closing):
         head, self._head = self._head, b""
         if head:
             yield head
-        while piece := self._read_piece():
-            yield piece
+        while chunk := self._read_chunk():
+            yield chunk
         # Reading a response to its end does not raise for missing bytes: http.client checks only
         # where all is read at once, old versions of urllib3 nowhere.
         missing = 0
@@ -180,11 +180,11 @@ class Input(Closing):
                 f"the HTTP response lacks {missing:,} bytes of its Content-Length; fetch it again"
             )
 
-    def _read_piece(self) -> bytes:
+    def _read_chunk(self) -> bytes:
         try:
-            piece = self._read(PIECE)
+            chunk = self._read(CHUNK)
         except UnicodeDecodeError:
-            piece = None
+            chunk = None
         except EOFError as error:
             # What gzip and bz2 files raise.
             raise TruncatedError(f"ends too early: {error}", source=self.name) from error
@@ -200,21 +200,21 @@ class Input(Closing):
             # A file object of another library raises whatever that library does (zlib.error,
             # an HTTP client's exceptions); all of them mean the same here.
             raise SourceError(f"cannot be read: {error}", source=self.name) from error
-        if not isinstance(piece, bytes | bytearray | memoryview):
+        if not isinstance(chunk, bytes | bytearray | memoryview):
             raise SourceError("the file is not open in binary mode", source=self.name)
-        return bytes(piece)
+        return bytes(chunk)
 
 
-def without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def without_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Chunks of a text in UTF-8 without its byte order mark, if any.
 
     >>> b"".join(without_mark([b"\\xef\\xbb", b"\\xbf<urn:a>"]))
     b'<urn:a>'
     """
-    iterator = iter(pieces)
+    iterator = iter(chunks)
     opening = b""
-    for piece in iterator:
-        opening += piece
+    for chunk in iterator:
+        opening += chunk
         if len(opening) >= len(BOM_UTF8) or not BOM_UTF8.startswith(opening):
             break
     if opening := opening.removeprefix(BOM_UTF8):
@@ -364,20 +364,20 @@ def _unpack(decompressor: _Decompressor, packed: bytes) -> Iterator[bytes]:
         if unpacked := decompressor.decompress(packed):
             yield unpacked
         return
-    while unpacked := decompressor.decompress(packed, PIECE):
+    while unpacked := decompressor.decompress(packed, CHUNK):
         yield unpacked
         packed = b""
         if decompressor.eof or decompressor.needs_input:
             return
 
 
-def _decompress(pieces: Iterator[bytes], make: Callable[[], _Decompressor]) -> Iterator[bytes]:
+def _decompress(chunks: Iterator[bytes], make: Callable[[], _Decompressor]) -> Iterator[bytes]:
     """Unpack one or more consecutive compressed streams."""
     decompressor: _Decompressor | None = None
     try:
-        for piece in pieces:
-            for start in range(0, len(piece), _PACKED_PIECE):
-                packed = piece[start : start + _PACKED_PIECE]
+        for chunk in chunks:
+            for start in range(0, len(chunk), _PACKED_CHUNK):
+                packed = chunk[start : start + _PACKED_CHUNK]
                 while packed:
                     if decompressor is None:
                         # Files may be padded with zeros between and after streams.

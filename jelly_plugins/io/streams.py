@@ -221,9 +221,9 @@ class FrameBytes(Closing):
         raise error
 
     def _split(self) -> Generator[bytes]:
-        for piece in self._input.pieces():
-            self._opening += piece[: _OPENING - len(self._opening)]
-            yield from self._splitter.feed(piece)
+        for chunk in self._input.chunks():
+            self._opening += chunk[: _OPENING - len(self._opening)]
+            yield from self._splitter.feed(chunk)
         if not self._opening and not self._strict:
             error = OptionsError("the stream has no options: it is empty", source=self.name)
             self.deviations.append(error)
@@ -377,7 +377,7 @@ class FrameReader(StreamReader[Frame[StatementT, IriT, GraphT]], Generic[Stateme
 AnyFrameReader: TypeAlias = FrameReader[Any, Any, Any]
 
 
-class TextPieces(StreamReader[bytes]):
+class TextChunks(StreamReader[bytes]):
     """Reads a source as lines of N-Triples, or N-Quads for streams that have graphs: an iterator of
     chunks of text, and a context manager that closes the source. For one thread at a time.
 
@@ -392,7 +392,7 @@ class TextPieces(StreamReader[bytes]):
     :ivar frame: number of the frame of the last chunk.
 
     >>> from jelly_plugins import Iri, Literal, Triple
-    >>> with TextPieces(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])) as text:
+    >>> with TextChunks(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])) as text:
     ...     print(b"".join(text))
     b'<urn:s> <urn:p> "o" .\\n'
     """

@@ -56,9 +56,9 @@ class _JenaNQuadsReader(NQuadsReader):
         self._text: Any = text
 
     def __iter__(self) -> Iterator[bytes]:
-        for piece in super().__iter__():
+        for chunk in super().__iter__():
             self.bytes = self._text.bytes
-            yield piece
+            yield chunk
 
 
 class _JenaQuadReader(QuadReader):

@@ -23,7 +23,7 @@ from ..codec import (
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError, SourceError
 from ..io.sinks import Destination, open_output
-from ..io.sources import PIECE, Closing, Input, Source
+from ..io.sources import CHUNK, Closing, Input, Source
 from ..io.streams import BATCH, GENERIC
 from .codec import RowDecoder, RowEncoder, RowTextDecoder
 from .names import DETECTION_BYTES, JenaFormat, detect, format_of
@@ -32,7 +32,7 @@ from .writer import declared
 _T = TypeVar("_T")
 
 #: Bytes that a decoder is given at once, where the source has them ready.
-_AT_ONCE: Final = 4 * PIECE
+_AT_ONCE: Final = 4 * CHUNK
 
 
 class JenaSource(Closing, Generic[_T]):
@@ -48,7 +48,7 @@ class JenaSource(Closing, Generic[_T]):
 
     def __init__(self, src: Source, format: JenaFormat | None) -> None:  # noqa: A002
         self._input = Input(src)
-        self._pieces = self._input.pieces()
+        self._chunks = self._input.chunks()
         try:
             self.format = format or format_of(self.name) or self._detected()
         except BaseException:
@@ -58,11 +58,11 @@ class JenaSource(Closing, Generic[_T]):
     def _detected(self) -> JenaFormat:
         """The encoding by the first bytes; a source without any has no rows in either."""
         head = b""
-        for piece in self._pieces:
-            head += piece
+        for chunk in self._chunks:
+            head += chunk
             if len(head) >= DETECTION_BYTES:
                 break
-        self._pieces = chain((head,), self._pieces)
+        self._chunks = chain((head,), self._chunks)
         found = detect(head[:DETECTION_BYTES])
         if found is None and head:
             raise SourceError(
@@ -94,7 +94,7 @@ class JenaSource(Closing, Generic[_T]):
 
 
 def batches(
-    pieces: Iterable[bytes],
+    chunks: Iterable[bytes],
     decode: Callable[[bytes, int], tuple[_T, int]],
     finish: Callable[[bytes], object],
 ) -> Generator[_T]:
@@ -107,12 +107,12 @@ def batches(
     pending: list[bytes] = []
     size = wanted = 0
     rest = b""
-    for piece in chain(pieces, (b"",)):
-        pending.append(piece)
-        size += len(piece)
+    for chunk in chain(chunks, (b"",)):
+        pending.append(chunk)
+        size += len(chunk)
         # Fast sources are read in large chunks: the overhead of a call is more work than a row. A
         # long row is not scanned again before there is twice as much of it.
-        if piece and (size < wanted or (size < _AT_ONCE and len(piece) >= PIECE)):
+        if chunk and (size < wanted or (size < _AT_ONCE and len(chunk) >= CHUNK)):
             continue
         rest = b"".join(pending)
         at = 0
@@ -125,7 +125,7 @@ def batches(
         rest = rest[at:]
         pending = [rest]
         size = len(rest)
-        wanted = 2 * size if size > PIECE else 0
+        wanted = 2 * size if size > CHUNK else 0
     finish(rest)
 
 
@@ -166,7 +166,7 @@ class JenaReader(JenaSource[AnyFrame]):
             directions=directions,
             limits=limits,
         )
-        self._items = batches(self._pieces, self._decoder.decode, self._decoder.finish)
+        self._items = batches(self._chunks, self._decoder.decode, self._decoder.finish)
 
     @property
     def prefixes(self) -> dict[str, str]:
@@ -221,7 +221,7 @@ class JenaText(JenaSource[bytes]):
             generalized=generalized,
             limits=limits,
         )
-        self._items = batches(self._pieces, self._decode, self._decoder.finish)
+        self._items = batches(self._chunks, self._decode, self._decoder.finish)
 
     @property
     def statements(self) -> int:

@@ -159,7 +159,7 @@ class LineEncoder:
         :raises TextError: with the line.
         :raises JellyError: with the row, if a statement cannot be written.
         """
-        for data in self._parser.pieces(text):
+        for data in self._parser.chunks(text):
             if rows := self._add(data):
                 yield rows
 

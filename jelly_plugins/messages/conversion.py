@@ -148,8 +148,8 @@ def _conversion(messages: int, metadata: int) -> LogConversion:
 def _lines_to_jelly(log: LineLog, dst: Destination, limits: Limits) -> int:
     cutter = FrameCutter(log.opening, limits)
     with open_output(dst) as out:
-        for piece in log.pieces():
-            out.write(cutter.cut(piece.rows, piece.counts))
+        for chunk in log.chunks():
+            out.write(cutter.cut(chunk.rows, chunk.counts))
     return cutter.frames
 
 

@@ -69,7 +69,7 @@ class FrameGroups:
     def __init__(self, source: Input, limits: Limits) -> None:
         self.source = source
         self._limits = limits
-        self._pieces = source.pieces()
+        self._chunks = source.chunks()
         self._data = b""
         self._pos = 0
         self._frames = 0
@@ -122,10 +122,10 @@ class FrameGroups:
 
     def _more(self) -> bool:
         """Read on; False at the end of the source."""
-        piece = next(self._pieces, None)
-        if piece is None:
+        chunk = next(self._chunks, None)
+        if chunk is None:
             return False
-        self._data = self._data[self._pos :] + piece
+        self._data = self._data[self._pos :] + chunk
         self._pos = 0
         return True
 
@@ -160,13 +160,13 @@ class FrameGroups:
         parts = [self._data[self._pos :]]
         left = size - len(parts[0])
         self._pos = 0
-        while (piece := next(self._pieces, None)) is not None:
-            parts.append(piece)
-            left -= len(piece)
+        while (chunk := next(self._chunks, None)) is not None:
+            parts.append(chunk)
+            left -= len(chunk)
             if left <= 0:
                 break
         self._data = b"".join(parts)
-        return piece is not None
+        return chunk is not None
 
     def _counted(self, group: Group) -> Group:
         """Count frames, and empty ones that follow one another."""
@@ -183,9 +183,9 @@ class FrameGroups:
         """The frame of a source that has one without a delimiter."""
         parts = [self._data]
         size = len(self._data)
-        for piece in self._pieces:
-            parts.append(piece)
-            size += len(piece)
+        for chunk in self._chunks:
+            parts.append(chunk)
+            size += len(chunk)
             if size > self._limits.frame_bytes:
                 error = over(self._limits, "frame_bytes", size, "the length of a frame")
                 raise error.locate(source=self.source.name, frame=0)

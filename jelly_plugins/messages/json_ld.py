@@ -48,8 +48,8 @@ def whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | N
     number = 0
     pending: list[bytes] = []
     size = 0
-    for piece in without_mark(source.pieces()):
-        first, *rest = piece.split(b"\n")
+    for chunk in without_mark(source.chunks()):
+        first, *rest = chunk.split(b"\n")
         pending.append(first)
         size += len(first)
         for line in rest:
@@ -156,11 +156,11 @@ def ndjson_ld_log(source: Input, syntax: Syntax, settings: ReadSettings) -> Pars
     lines: deque[int] = deque()
     # In the early draft each line is a message.
     sets_context = syntax.dialect is Dialect.CURRENT
-    pieces = _pieces(source, Documents(settings), lines, settings, sets_context)
-    return ParsedLog(source.name, gathered(pieces), lines)
+    chunks = _chunks(source, Documents(settings), lines, settings, sets_context)
+    return ParsedLog(source.name, gathered(chunks), lines)
 
 
-def _pieces(
+def _chunks(
     source: Input,
     documents: Documents,
     lines: deque[int],

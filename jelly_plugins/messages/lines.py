@@ -41,7 +41,7 @@ _COMMENT: Final = re.compile(
 
 
 @dataclass(slots=True)
-class Piece:
+class Chunk:
     """The contents of a chunk of a log.
 
     :ivar rows: its statements as rows; those of the first chunk follow the options.
@@ -93,18 +93,18 @@ class LineLog:
         self._encoder = TextEncoder(options, limits=batch_limits(self._limits))
         self.opening = self._encoder.flush()
 
-    def pieces(self) -> Iterator[Piece]:
+    def chunks(self) -> Iterator[Chunk]:
         """The contents of the log; messages that end before an error are yielded before it.
 
         :raises JellyError: with the line.
         """
         pending: list[bytes] = []
         size = 0
-        for data in without_mark(self.source.pieces()):
+        for data in without_mark(self.source.chunks()):
             # A CR at the very end may be half of a line end.
             cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
             if cut:
-                yield from self._piece(bytearray().join((*pending, data[:cut])))
+                yield from self._chunk(bytearray().join((*pending, data[:cut])))
                 pending.clear()
                 size = 0
             pending.append(data[cut:])
@@ -112,11 +112,11 @@ class LineLog:
             if size > self._limits.frame_bytes:
                 raise self._over("frame_bytes", size, "the length of a line")
         if size:
-            yield from self._piece(bytearray().join((*pending, b"\n")))
+            yield from self._chunk(bytearray().join((*pending, b"\n")))
         if self._open:
-            yield Piece(b"", [self._open], [])
+            yield Chunk(b"", [self._open], [])
 
-    def _piece(self, text: bytearray) -> Iterator[Piece]:
+    def _chunk(self, text: bytearray) -> Iterator[Chunk]:
         """The contents of whole lines."""
         counts: list[int] = []
         firsts: list[int] = []
@@ -145,7 +145,7 @@ class LineLog:
             _keep_whole(counts, carried + cut_rows(rows, b"", 0, 0, [], 0, 0)[4])
         if self._lines is not None:
             firsts = [self._lines.popleft() for _ in counts]
-        yield Piece(rows, counts, firsts)
+        yield Chunk(rows, counts, firsts)
         if failed is not None:
             raise self._located(failed)
         self._open_bytes = self._open_bytes + len(text) if self._open and not counts else 0
@@ -301,11 +301,11 @@ def read_lines(log: LineLog, limits: Limits) -> Iterator[Message]:
     open_quads: list[Any] = []
     index = 0
     firsts: deque[int] = deque()
-    for piece in log.pieces():
-        firsts += piece.firsts
-        quads = as_quads(decoder.decode(piece.rows).statements) if piece.rows else []
+    for chunk in log.chunks():
+        firsts += chunk.firsts
+        quads = as_quads(decoder.decode(chunk.rows).statements) if chunk.rows else []
         at = 0
-        for count in piece.counts:
+        for count in chunk.counts:
             _check_size(count, limits, name)
             stop = at + count - len(open_quads)
             found = open_quads + quads[at:stop] if open_quads else quads[at:stop]

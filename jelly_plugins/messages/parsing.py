@@ -38,17 +38,17 @@ class ParsedLog:
     :ivar lines: for each message that comes next, its line in the source.
     """
 
-    def __init__(self, name: str, pieces: Iterator[bytes], lines: deque[int]) -> None:
+    def __init__(self, name: str, chunks: Iterator[bytes], lines: deque[int]) -> None:
         self.name = name
         self.lines = lines
-        self._pieces = pieces
+        self._chunks = chunks
 
-    def pieces(self) -> Iterator[bytes]:
+    def chunks(self) -> Iterator[bytes]:
         """The log, once.
 
         :raises JellyError: the source is malformed; with its line.
         """
-        return self._pieces
+        return self._chunks
 
 
 def batch_for(size: int) -> int:

@@ -54,14 +54,14 @@ _BETWEEN: Final = re.compile(rb"(?:[ \t\r\n]++|\xef\xbb\xbf|<!--(?:[^-]++|-(?!->
 def rdf_xml_log(source: Input, settings: ReadSettings) -> ParsedLog:
     """A log in RDF/XML as one in N-Quads."""
     lines: deque[int] = deque()
-    return ParsedLog(source.name, gathered(_pieces(source, settings, lines)), lines)
+    return ParsedLog(source.name, gathered(_chunks(source, settings, lines)), lines)
 
 
-def _pieces(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterator[bytes]:
+def _chunks(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterator[bytes]:
     format_ = pyoxigraph_module().RdfFormat.RDF_XML
     base = settings.base
     try:
-        for found in documents(with_line_feeds(source.pieces()), settings.limits):
+        for found in documents(with_line_feeds(source.chunks()), settings.limits):
             if found is None:
                 yield b""
                 continue
@@ -71,8 +71,8 @@ def _pieces(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterato
             size = len(document) + guard.expanded
             batch = batch_for(size)
             parser = parser_of(document, format_, base)
-            for piece in parsed(parser, batch=batch, first_line=line):
-                yield _with_labels(piece) if b"_:label-" in piece else piece
+            for chunk in parsed(parser, batch=batch, first_line=line):
+                yield _with_labels(chunk) if b"_:label-" in chunk else chunk
             lines.append(line)
             yield DELIMITER
     except JellyError as error:
@@ -86,7 +86,7 @@ def _with_labels(lines: bytes) -> bytes:
     )
 
 
-def documents(pieces: Iterator[bytes], limits: Limits) -> Iterator[tuple[int, bytes] | None]:
+def documents(chunks: Iterator[bytes], limits: Limits) -> Iterator[tuple[int, bytes] | None]:
     """The documents of a log, with the lines in which they begin; None where more may take a while.
 
     :raises TextError: the source ends inside of one, or has other text between them.
@@ -95,9 +95,9 @@ def documents(pieces: Iterator[bytes], limits: Limits) -> Iterator[tuple[int, by
     splitter = _Splitter(limits)
     gathered: list[bytes] = []
     size = wanted = 0
-    for piece in pieces:
-        gathered.append(piece)
-        size += len(piece)
+    for chunk in chunks:
+        gathered.append(chunk)
+        size += len(chunk)
         if size < wanted:
             continue
         yield from splitter.feed(b"".join(gathered))

@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from ..errors import JellyError, TextError
-from ..formats.reading import PieceFile, parsed, parser_of, pyoxigraph_module
+from ..formats.reading import ChunkFile, parsed, parser_of, pyoxigraph_module
 from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER
 from .formats import LogFormat, Syntax
@@ -29,32 +29,32 @@ def turtle_log(source: Input, syntax: Syntax, settings: ReadSettings) -> ParsedL
     # The marker has no line end of its own, so that lines keep their numbers.
     base = settings.base
     splitter = TurtleSplitter(syntax, b" " + marker.replace(b"\n", b" "), base, settings.limits)
-    return ParsedLog(source.name, _pieces(source, syntax, base, splitter, marker), splitter.ended)
+    return ParsedLog(source.name, _chunks(source, syntax, base, splitter, marker), splitter.ended)
 
 
-def _pieces(
+def _chunks(
     source: Input, syntax: Syntax, base: str | None, splitter: TurtleSplitter, marker: bytes
 ) -> Iterator[bytes]:
     pyoxigraph = pyoxigraph_module()
     formats = pyoxigraph.RdfFormat
     format_ = formats.TRIG if syntax.format is LogFormat.TRIG else formats.TURTLE
     node = pyoxigraph.NamedNode(marker[1 : marker.index(b">")].decode())
-    text = PieceFile(splitter.split(without_mark(source.pieces())))
-    pieces = 0
+    text = ChunkFile(splitter.split(without_mark(source.chunks())))
+    chunks = 0
 
     def ends_batch(quad: Any) -> bool:
-        nonlocal pieces
+        nonlocal chunks
         # Long statements are not held, whether long as written or with names expanded.
-        if splitter.pieces != pieces:
-            pieces = splitter.pieces
+        if splitter.chunks != chunks:
+            chunks = splitter.chunks
             return True
         # Nor do messages wait for a chunk of the source that may take a while.
         return (text.is_read and quad.predicate == node) or splitter.namespace > _LONG_NAMESPACE
 
     try:
         parser = parser_of(text, format_, base)
-        for piece in parsed(parser, batch=BATCH, first_line=1, ends_batch=ends_batch):
-            yield piece.replace(marker, DELIMITER)
+        for chunk in parsed(parser, batch=BATCH, first_line=1, ends_batch=ends_batch):
+            yield chunk.replace(marker, DELIMITER)
     except JellyError as error:
         found = error
         failed = splitter.failed

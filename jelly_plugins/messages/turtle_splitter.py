@@ -68,7 +68,7 @@ class TurtleSplitter:
     :ivar ended: for each message that has ended and was not taken yet, the line of its first
         statement, or of its delimiter if it has none.
     :ivar failed: the error of the log, if its text ended early.
-    :ivar pieces: number of chunks of text yielded so far.
+    :ivar chunks: number of chunks of text yielded so far.
     :ivar namespace: bytes that the longest namespace or base has, at most.
     :ivar ends_open: whether the last message ended with the log.
     """
@@ -77,7 +77,7 @@ class TurtleSplitter:
         self.ended: deque[int] = deque()
         self.failed: JellyError | None = None
         self.ends_open = False
-        self.pieces = 0
+        self.chunks = 0
         self.namespace = self._base = len(base or "")
         self._marker = marker
         self._limits = limits
@@ -105,17 +105,17 @@ class TurtleSplitter:
         #: Whether a delimiter came before.
         self._begun = False
 
-    def split(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    def split(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """The text without delimiters and versions, with markers."""
         gathered: list[bytes] = []
         size = wanted = 0
-        for piece in pieces:
-            gathered.append(piece)
-            size += len(piece)
+        for chunk in chunks:
+            gathered.append(chunk)
+            size += len(chunk)
             if size < wanted:
                 continue
             if out := self._scan(b"".join(gathered)):
-                self.pieces += 1
+                self.chunks += 1
                 yield out
             if self.failed is not None:
                 return

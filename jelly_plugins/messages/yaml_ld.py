@@ -19,7 +19,7 @@ from typing import Any, Final
 from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, TextError
-from ..formats.reading import PieceFile, gathered
+from ..formats.reading import ChunkFile, gathered
 from ..io.sources import Input
 from ..lazy import library
 from .boundaries import DELIMITER
@@ -66,11 +66,11 @@ def yaml_ld_log(source: Input, settings: ReadSettings) -> ParsedLog:
     lines: deque[int] = deque()
     # Its extra includes all that documents need.
     yaml = library("yaml", "YAML-LD", "messages")
-    pieces = _pieces(yaml, source, Documents(settings), lines, settings.limits)
-    return ParsedLog(source.name, gathered(pieces), lines)
+    chunks = _chunks(yaml, source, Documents(settings), lines, settings.limits)
+    return ParsedLog(source.name, gathered(chunks), lines)
 
 
-def _pieces(
+def _chunks(
     yaml: Any, source: Input, documents: Documents, lines: deque[int], limits: Limits
 ) -> Iterator[bytes]:
     line = 1
@@ -91,12 +91,12 @@ def _pieces(
 def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, Any]]:
     """The documents as JSON values, with the lines in which they begin."""
     loader = getattr(yaml, "CLoader", yaml.Loader)
-    pieces = _Bounded(source, limits)
+    chunks = _Bounded(source, limits)
     try:
-        events = yaml.parse(io.BufferedReader(PieceFile(iter(pieces))), Loader=loader)
+        events = yaml.parse(io.BufferedReader(ChunkFile(iter(chunks))), Loader=loader)
         build: _Builder | None = None
         for event in events:
-            pieces.since_event = 0
+            chunks.since_event = 0
             if isinstance(event, yaml.DocumentStartEvent):
                 build = _Builder(yaml, limits)
             elif isinstance(event, yaml.DocumentEndEvent):
@@ -128,14 +128,14 @@ class _Bounded:
         self.since_event = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        for piece in _with_starts(self._source.pieces()):
-            self.since_event += len(piece)
+        for chunk in _with_starts(self._source.chunks()):
+            self.since_event += len(chunk)
             if self.since_event > self._limits.frame_bytes:
                 raise over(self._limits, "frame_bytes", self.since_event, "the length of a value")
-            yield piece
+            yield chunk
 
 
-def _with_starts(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _with_starts(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """YAML in which each document after ``...`` has a start: ``---``, written over the end of the
     one before, so that lines keep their numbers.
 
@@ -144,8 +144,8 @@ def _with_starts(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """
     # The byte before the text shows whether a line starts there.
     before, waiting = b"\n", b""
-    for piece in pieces:
-        text = before + waiting + piece
+    for chunk in chunks:
+        text = before + waiting + chunk
         end = max(text.rfind(b"\n."), text.rfind(b"\r.")) + 1
         if end and _WAITING.match(text, end) and len(text) - end <= _WAITING_BYTES:
             text, waiting = text[:end], text[end:]

@@ -21,7 +21,7 @@ from ..io.sinks import Destination
 from ..io.sources import Source
 from ..sparql.formats import ResultsFormat
 from ..sparql.reader import ResultsReader, read_results
-from ..sparql.w3c import json_boolean, json_pieces, parse
+from ..sparql.w3c import json_boolean, json_chunks, parse
 from ..sparql.writer import encode_results, write_boolean, write_results
 from .terms import DirectedFactory, describe_directed
 
@@ -60,7 +60,7 @@ def _json(results: ResultsReader, limits: Limits) -> Iterator[bytes]:
             return
         copies = _Copies(results, limits)
         solutions = copies.solutions()
-        yield from json_pieces(
+        yield from json_chunks(
             results.variables, solutions, describe_directed, on_long=copies.count
         )
 

@@ -53,26 +53,26 @@ class PatchColumnReader(PatchReader):
     def __next__(self) -> OperationColumns:  # type: ignore[override]
         return next(self._rows)  # type: ignore[return-value]
 
-    def _read_text(self, pieces: Iterator[bytes]) -> Iterator[Any]:
+    def _read_text(self, chunks: Iterator[bytes]) -> Iterator[Any]:
         with self._locating():
             try:
-                yield from self._gathered.add(super()._read_text(pieces))
+                yield from self._gathered.add(super()._read_text(chunks))
             except JellyError:
                 yield from self._gathered.flush()
                 raise
             yield from self._gathered.flush()
 
-    def _read_jelly(self, pieces: Iterator[bytes]) -> Iterator[Iterable[Any]]:
+    def _read_jelly(self, chunks: Iterator[bytes]) -> Iterator[Iterable[Any]]:
         try:
-            for batch in self._decode(pieces):
+            for batch in self._decode(chunks):
                 yield (batch,)
         except JellyError:
             yield self._decoder.flush()
             raise
 
-    def _decode(self, pieces: Iterator[bytes]) -> Iterator[OperationColumns]:
-        for piece in pieces:
-            for frame in self._splitter.feed(piece):
+    def _decode(self, chunks: Iterator[bytes]) -> Iterator[OperationColumns]:
+        for chunk in chunks:
+            for frame in self._splitter.feed(chunk):
                 yield from self._decoder.decode(frame)
         if self._wait is not None:
             yield from self._decoder.flush()

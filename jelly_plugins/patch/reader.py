@@ -173,26 +173,26 @@ class PatchReader(Closing):
             if self._wait is not None and self._input.compression is not None:
                 raise SourceError(f"compressed with {self._input.compression}: cannot be followed")
             # The format is detected from the first bytes.
-            pieces = self._pieces()
+            chunks = self._chunks()
             head = b""
-            for piece in pieces:
-                head += piece
+            for chunk in chunks:
+                head += chunk
                 if len(head) >= DETECTION_BYTES:
                     break
-            pieces = chain((head,), pieces)
+            chunks = chain((head,), chunks)
             self._opening = head[:_OPENING]
             if self.format is None:
                 self.format = detect(head, self.name)
                 self._guessed = self.format is None
             if self.format is None or self.format is PatchFormat.JELLY_PATCH:
                 self.format = PatchFormat.JELLY_PATCH
-                yield from self._read_jelly(pieces)
+                yield from self._read_jelly(chunks)
                 return
             thrift = self.format is PatchFormat.RDF_PATCH_THRIFT
             self._text = (PatchRowReader if thrift else PatchTextReader)(
                 self._factory, **self._settings
             )
-            yield self._read_text(pieces)
+            yield self._read_text(chunks)
 
     @contextmanager
     def _locating(self) -> Iterator[None]:
@@ -211,10 +211,10 @@ class PatchReader(Closing):
         finally:
             self._input.close()
 
-    def _read_text(self, pieces: Iterator[bytes]) -> Iterator[Operation]:
+    def _read_text(self, chunks: Iterator[bytes]) -> Iterator[Operation]:
         assert self._text is not None
         with self._locating():
-            yield from self._text.rows(pieces, growing=self._wait is not None)
+            yield from self._text.rows(chunks, growing=self._wait is not None)
             if self._wait is None:
                 self.ended = True
                 ending = self._text.finish()
@@ -222,9 +222,9 @@ class PatchReader(Closing):
                     raise TruncatedError(AFTER_HEADERS)
                 yield from ending
 
-    def _read_jelly(self, pieces: Iterator[bytes]) -> Iterator[Iterable[Operation]]:
-        for piece in pieces:
-            for frame in self._splitter.feed(piece):
+    def _read_jelly(self, chunks: Iterator[bytes]) -> Iterator[Iterable[Operation]]:
+        for chunk in chunks:
+            for frame in self._splitter.feed(chunk):
                 yield self._decoder.decode(frame).operations
         if self._wait is None:
             for frame in self._splitter.finish():
@@ -245,14 +245,14 @@ class PatchReader(Closing):
             )
         return self._decoder.finish()
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _chunks(self) -> Iterator[bytes]:
         while True:
             more = False
-            for piece in self._input.pieces():
+            for chunk in self._input.chunks():
                 more = True
                 if self._followed is not None:
-                    self._followed.read += len(piece)
-                yield piece
+                    self._followed.read += len(chunk)
+                yield chunk
                 if self._starve is not None:
                     self._starve()
             if self._wait is None or self._followed is None:

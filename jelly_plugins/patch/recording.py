@@ -55,7 +55,7 @@ except ImportError:  # Windows: two writers of one log are not detected there.
 _LAST_LINE: Final = re.compile(rb"(?:TC|TA|Z)[ \t]*\.?[ \t]*\r?")
 #: The row that ends a patch, at the end of a text.
 _MARK: Final = re.compile(rb"(?:^|\n)Z[ \t]*\.?\s*\Z")
-_PIECE: Final = 1 << 16
+_CHUNK: Final = 1 << 16
 #: Patches after which the file is looked at: whether it is there still, and as it was left.
 _LOOK_EVERY: Final = 100
 
@@ -466,8 +466,8 @@ class LogWriter:
         decoder = PatchDecoder(GenericFactory(), limits=self._limits)
         read = whole = 0
         file = self._reader()
-        while piece := file.read(_PIECE):
-            for frame in splitter.feed(piece):
+        while chunk := file.read(_CHUNK):
+            for frame in splitter.feed(chunk):
                 decoder.decode(frame)
                 read += len(delimit(frame))
                 if not decoder.inside_patch:

@@ -84,7 +84,7 @@ class PatchRowReader:
         """Whether there was something after the last END: rows, or part of one."""
         return self.order.inside_patch or self._pending > 0
 
-    def rows(self, pieces: Iterable[bytes], *, growing: bool = False) -> Iterator[Operation]:
+    def rows(self, chunks: Iterable[bytes], *, growing: bool = False) -> Iterator[Operation]:
         """Read rows. END comes where the source has it, and where the headers of the next patch
         begin; for the last patch, :meth:`finish` has it.
 
@@ -92,7 +92,7 @@ class PatchRowReader:
         :raises JellyError: with the row, while iterating.
         """
         self._growing = growing
-        return chain.from_iterable(batches(pieces, self._decode, self._end_of_rows))
+        return chain.from_iterable(batches(chunks, self._decode, self._end_of_rows))
 
     def finish(self) -> list[Operation]:
         """Mark the end of the source.

@@ -39,7 +39,7 @@ from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.terms import parts_of, terms_of
 from ..codec.patch.operations import BEGIN, COMMIT, END
 from ..codec.text.ntriples import Dialect, LineParser, Notation
-from ..codec.text.transcoding import PIECE
+from ..codec.text.transcoding import CHUNK
 from ..errors import LimitError, StatementError
 from ..io.sinks import Destination, open_output
 from .formats import PatchFormat, format_of
@@ -127,9 +127,9 @@ class PatchSerializer:
         :return: what is ready to be written.
         :raises JellyError: a row cannot be written.
         """
-        return b"".join(self.pieces(rows))
+        return b"".join(self.chunks(rows))
 
-    def pieces(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
+    def chunks(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
         """Write rows as :meth:`add` does, in chunks of limited size: text may be much longer than
         the rows, each of which has its terms in full."""
         if self._text is None:
@@ -140,7 +140,7 @@ class PatchSerializer:
         for line in self._text.write(rows):
             pending.append(line)
             size += len(line)
-            if size > PIECE:
+            if size > CHUNK:
                 yield b"".join(pending)
                 pending.clear()
                 size = 0
@@ -176,9 +176,9 @@ class PatchSerializer:
             texts = [(row.value.key, row.value.value.value) for row in headers]
             frames = self._encoder.add_transaction(texts, statements, self._parser)
             return b"".join(map(delimit, frames))
-        pieces = [self.add([*headers, BEGIN])]
-        pieces += (self.add_lines(kind, lines) for kind, lines in statements)
-        return b"".join([*pieces, self.add([COMMIT, END])])
+        chunks = [self.add([*headers, BEGIN])]
+        chunks += (self.add_lines(kind, lines) for kind, lines in statements)
+        return b"".join([*chunks, self.add([COMMIT, END])])
 
     def finish(self) -> bytes:
         """End the stream.
@@ -317,8 +317,8 @@ def write_rows(
     )
     with open_output(dst) as out:
         while batch := list(islice(iterator, BATCH)):
-            for piece in serializer.pieces(batch):
-                out.write(piece)
+            for chunk in serializer.chunks(batch):
+                out.write(chunk)
         out.write(serializer.finish())
 
 

@@ -1,4 +1,4 @@
-"""Results in CSV, of which no term has its kind: :func:`read_csv` and :func:`csv_pieces`.
+"""Results in CSV, of which no term has its kind: :func:`read_csv` and :func:`csv_chunks`.
 
 Reference: SPARQL 1.1 Query Results CSV and TSV Formats, which uses RFC 4180.
 """
@@ -16,17 +16,17 @@ from ..codec.common.limits import over
 from ..codec.common.terms import build
 from ..codec.text.ntriples import read_label, written_label
 from ..errors import TermError, TextError
-from ..formats.reading import PieceFile
-from ..io.sources import PIECE
+from ..formats.reading import ChunkFile
+from ..io.sources import CHUNK
 from .jena import Solution
-from .w3c import TermTexts, check_names, pieces_of
+from .w3c import TermTexts, check_names, chunks_of
 
 #: A cell, and what follows it.
 _CELL: Final = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\r\n?|\n|\Z)')
 
 
 def read_csv(
-    pieces: Iterator[bytes], factory: TermFactory[Any], limits: Limits
+    chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits
 ) -> tuple[list[str], Iterator[Solution]]:
     """Read the header; return the names of the variables, and the solutions.
 
@@ -37,7 +37,7 @@ def read_csv(
         a cell for each variable.
     :raises LimitError: likewise; a line is longer than a frame may be.
     """
-    records = _records(pieces, limits)
+    records = _records(chunks, limits)
     _, cells = next(records)
     # A line without cells looks like one with an empty cell.
     names = [] if cells == [""] else [name.removeprefix("?") for name in cells]
@@ -72,10 +72,10 @@ def _term(cell: str, factory: TermFactory[Any]) -> Any:
     return build(factory.literal, cell, None, None)
 
 
-def _records(pieces: Iterator[bytes], limits: Limits) -> Iterator[tuple[int, list[str]]]:
+def _records(chunks: Iterator[bytes], limits: Limits) -> Iterator[tuple[int, list[str]]]:
     """The cells of each record, and the line that it begins in; at least one record."""
     most = limits.frame_bytes
-    file = io.BufferedReader(PieceFile(pieces), PIECE)
+    file = io.BufferedReader(ChunkFile(chunks), CHUNK)
     lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
     start = line = 1
     record = ""
@@ -116,10 +116,10 @@ def _cells(record: str, line: int) -> list[str]:
         pos = found.end()
 
 
-def csv_pieces(
+def csv_chunks(
     variables: Sequence[str], solutions: Iterable[Sequence[Any]], describe: Describe
 ) -> Iterator[bytes]:
-    """Solutions as CSV, see :func:`.w3c.pieces_of`."""
+    """Solutions as CSV, see :func:`.w3c.chunks_of`."""
     check_names(variables)
     line = csv.writer(_Line()).writerow
     text_of = TermTexts(lambda term: _cell(term, describe))
@@ -127,7 +127,7 @@ def csv_pieces(
     def row_text(solution: Sequence[Any]) -> Any:
         return line(["" if term is None else text_of(term) for term in solution])
 
-    return pieces_of(line(variables), len(variables), solutions, row_text, "")
+    return chunks_of(line(variables), len(variables), solutions, row_text, "")
 
 
 class _Line:

@@ -57,7 +57,7 @@ class ResultsReader(Closing):
         self._input = Input(src)
         self._items: Generator[ResultsFrame] | None = None
         try:
-            head, self._pieces = _peek(self._input.pieces())
+            head, self._chunks = _peek(self._input.chunks())
             told = format_named(format) if format is not None else format_of(self.name)
             found = detected(head)
             if told is ResultsFormat.JELLY and found is not ResultsFormat.JELLY:
@@ -115,7 +115,7 @@ class ResultsReader(Closing):
     def _read(self) -> Generator[ResultsFrame]:
         try:
             if self.format is ResultsFormat.JELLY:
-                yield from decoded(self._pieces, self._decoder(), self._limits, self._note)
+                yield from decoded(self._chunks, self._decoder(), self._limits, self._note)
                 return
             for number, batch in enumerate(self._batches()):
                 columns = [self._column(cells) for cells in zip(*batch, strict=True)]
@@ -139,21 +139,21 @@ class ResultsReader(Closing):
         """The solutions of a format without frames; the first batch comes with the header."""
         if self.format.jena is not None:
             rows = RowDecoder(self.format.jena, self._factory, self._limits)
-            for batch in batches(self._pieces, rows.decode, rows.finish):
+            for batch in batches(self._chunks, rows.decode, rows.finish):
                 # The row of variables may be longer than a chunk.
                 if rows.started:
                     self.variables = rows.variables
                     yield batch
         elif self.format is ResultsFormat.CSV:
-            self.variables, solutions = read_csv(self._pieces, self._factory, self._limits)
+            self.variables, solutions = read_csv(self._chunks, self._factory, self._limits)
             yield []
             while batch := list(islice(solutions, BATCH)):
                 yield batch
         else:
             text = (
-                XmlResults(self._pieces, self._factory, self._limits)
+                XmlResults(self._chunks, self._factory, self._limits)
                 if self.format is ResultsFormat.XML
-                else TextResults(self._pieces, self.format, self._factory, self._limits)
+                else TextResults(self._chunks, self.format, self._factory, self._limits)
             )
             self.variables, self.boolean = text.variables or [], text.boolean
             yield []
@@ -165,7 +165,7 @@ class ResultsReader(Closing):
 
 
 def decoded(
-    pieces: Iterator[bytes],
+    chunks: Iterator[bytes],
     decoder: ResultsDecoder,
     limits: Limits,
     on_header: Callable[[ResultsDecoder], object],
@@ -178,8 +178,8 @@ def decoded(
     asked: ResultsFrame | None = None
 
     def frames() -> Iterator[bytes]:
-        for piece in pieces:
-            yield from splitter.feed(piece)
+        for chunk in chunks:
+            yield from splitter.feed(chunk)
         yield from splitter.finish()
 
     try:
@@ -201,17 +201,17 @@ def decoded(
         raise
 
 
-def _peek(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """A source's first bytes, and all its pieces."""
+def _peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """A source's first bytes, and all its chunks."""
     head = b""
-    for piece in pieces:
-        head += piece
+    for chunk in chunks:
+        head += chunk
         if len(head) >= DETECTION_BYTES:
             break
         # A stream may wait after its header: no more is read than it takes.
         if detected(head) is not None and not is_cut(head):
             break
-    return head, chain((head,), pieces)
+    return head, chain((head,), chunks)
 
 
 def read_results(

@@ -34,11 +34,11 @@ from ..errors import (
 from ..formats.depth import with_bounded_json
 from ..formats.reading import (
     PARSER_ERRORS,
-    PieceFile,
+    ChunkFile,
     parser_error,
     pyoxigraph_module,
 )
-from ..io.sources import PIECE
+from ..io.sources import CHUNK
 from .formats import ResultsFormat
 
 #: The name of a variable: VARNAME of SPARQL.
@@ -53,14 +53,14 @@ BATCH: Final = 1024
 CACHE_ENTRIES: Final = 1 << 16
 
 
-def json_pieces(
+def json_chunks(
     variables: Sequence[str],
     solutions: Iterable[Sequence[Any]],
     describe: Describe,
     *,
     on_long: Callable[[int], object] | None = None,
 ) -> Iterator[bytes]:
-    """Solutions as SPARQL JSON, see :func:`pieces_of`.
+    """Solutions as SPARQL JSON, see :func:`chunks_of`.
 
     :param on_long: called with the length of each long term before it is copied.
     """
@@ -80,7 +80,7 @@ def json_pieces(
         return before + "{" + ",".join(bound) + "}"
 
     head = '{"head":{"vars":' + _dumps(list(variables)) + '},"results":{"bindings":['
-    yield from pieces_of(head, len(variables), solutions, row_text, "]}}\n")
+    yield from chunks_of(head, len(variables), solutions, row_text, "]}}\n")
 
 
 class TermTexts:
@@ -106,7 +106,7 @@ class TermTexts:
         return text
 
 
-def pieces_of(
+def chunks_of(
     head: str,
     width: int,
     solutions: Iterable[Sequence[Any]],
@@ -134,7 +134,7 @@ def pieces_of(
             error.locate(row=row)
             raise
         size += len(parts[-1])
-        if size >= PIECE:
+        if size >= CHUNK:
             yield _utf8("".join(parts))
             parts.clear()
             size = 0
@@ -225,7 +225,7 @@ def _json(term: Any, describe: Describe, depth: int) -> dict[str, Any]:
     return literal
 
 
-def parse(pieces: Iterator[bytes], format: ResultsFormat) -> Any:  # noqa: A002
+def parse(chunks: Iterator[bytes], format: ResultsFormat) -> Any:  # noqa: A002
     """pyoxigraph's ``QuerySolutions`` or ``QueryBoolean`` of a text, read as it is iterated.
 
     :raises JellyError: it is not well-formed; while iterating, pyoxigraph's own errors.
@@ -235,7 +235,7 @@ def parse(pieces: Iterator[bytes], format: ResultsFormat) -> Any:  # noqa: A002
         ResultsFormat.JSON: ox.QueryResultsFormat.JSON,
         ResultsFormat.TSV: ox.QueryResultsFormat.TSV,
     }
-    file = io.BufferedReader(PieceFile(pieces), PIECE)
+    file = io.BufferedReader(ChunkFile(chunks), CHUNK)
     try:
         return ox.parse_query_results(file, formats[format])
     except JellyError:
@@ -253,7 +253,7 @@ class TextResults:
 
     def __init__(
         self,
-        pieces: Iterator[bytes],
+        chunks: Iterator[bytes],
         format: ResultsFormat,  # noqa: A002
         factory: TermFactory[Any],
         limits: Limits,
@@ -262,8 +262,8 @@ class TextResults:
         self.variables: list[str] | None = None
         self._terms = _Terms(factory, limits).terms
         if format is ResultsFormat.JSON:
-            pieces = with_bounded_json(pieces)
-        self._found = parse(pieces, format)
+            chunks = with_bounded_json(chunks)
+        self._found = parse(chunks, format)
         if hasattr(self._found, "variables"):
             self.variables = [variable.value for variable in self._found.variables]
         else:

@@ -13,16 +13,16 @@ from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
 from ..errors import JellyError, TermError
 from ..formats.reading import parser_error, pyoxigraph_module
 from ..io.sinks import Destination, Writable, open_output
-from .csv import csv_pieces
+from .csv import csv_chunks
 from .formats import ResultsFormat, format_named, format_of
 from .jena import encode_rows
-from .w3c import checked, json_boolean, json_pieces, parse
-from .xml import xml_boolean, xml_pieces
+from .w3c import checked, json_boolean, json_chunks, parse
+from .xml import xml_boolean, xml_chunks
 
 _BATCH: Final = 4096
 
 #: What writes the solutions of a format; JSON for TSV, which is made of it.
-_PIECES: Final = {ResultsFormat.CSV: csv_pieces, ResultsFormat.XML: xml_pieces}
+_CHUNKS: Final = {ResultsFormat.CSV: csv_chunks, ResultsFormat.XML: xml_chunks}
 
 
 def format_for(dst: Destination, format: ResultsFormat | str | None) -> ResultsFormat:  # noqa: A002
@@ -92,7 +92,7 @@ def write_results(
     """
     form = format_for(dst, format)
     if form is ResultsFormat.JELLY:
-        pieces = encode_results(
+        chunks = encode_results(
             variables,
             solutions,
             options=options,
@@ -101,7 +101,7 @@ def write_results(
             limits=limits,
         )
     elif form.jena is not None:
-        pieces = encode_rows(
+        chunks = encode_rows(
             variables,
             solutions,
             form.jena,
@@ -109,10 +109,10 @@ def write_results(
             limits=limits,
         )
     else:
-        write = _PIECES.get(form, json_pieces)
-        pieces = write(variables, solutions, checked(describe, form))
+        write = _CHUNKS.get(form, json_chunks)
+        chunks = write(variables, solutions, checked(describe, form))
     with open_output(dst) as out:
-        _write(pieces, form, out)
+        _write(chunks, form, out)
 
 
 def write_boolean(
@@ -140,14 +140,14 @@ def write_boolean(
         _write(iter((data,)), form, out)
 
 
-def _write(pieces: Iterator[bytes], form: ResultsFormat, out: Writable) -> None:
+def _write(chunks: Iterator[bytes], form: ResultsFormat, out: Writable) -> None:
     """Write what is in the format already, or JSON for TSV."""
     if form is not ResultsFormat.TSV:
-        for piece in pieces:
-            out.write(piece)
+        for chunk in chunks:
+            out.write(chunk)
         return
     ox = pyoxigraph_module()
-    found = parse(pieces, ResultsFormat.JSON)
+    found = parse(chunks, ResultsFormat.JSON)
     try:
         found.serialize(out, ox.QueryResultsFormat.TSV)
     except JellyError:

@@ -1,4 +1,4 @@
-"""Results in XML: :class:`XmlResults` reads them, :func:`xml_pieces` and :func:`xml_boolean` write.
+"""Results in XML: :class:`XmlResults` reads them, :func:`xml_chunks` and :func:`xml_boolean` write.
 
 pyoxigraph leaves out white space around a literal, accepts a document that is cut off, and writes
 characters that XML does not have.
@@ -23,7 +23,7 @@ from ..codec.text.transcoding import LONG_TERM
 from ..errors import JellyError, LimitError, TermError, TextError
 from ..formats.xml import NO_CHARACTER
 from .jena import Solution
-from .w3c import CACHE_ENTRIES, PARTS, TermTexts, check_names, pieces_of
+from .w3c import CACHE_ENTRIES, PARTS, TermTexts, check_names, chunks_of
 
 _SPARQL: Final = "http://www.w3.org/2005/sparql-results#"
 _LANGUAGE: Final = "http://www.w3.org/XML/1998/namespace lang"
@@ -54,7 +54,7 @@ class XmlResults:
         factory rejects a term.
     """
 
-    def __init__(self, pieces: Iterator[bytes], factory: TermFactory[Any], limits: Limits) -> None:
+    def __init__(self, chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits) -> None:
         self.variables: list[str] = []
         self.boolean: bool | None = None
         self._limits = limits
@@ -76,7 +76,7 @@ class XmlResults:
         self._found: list[Solution] = []
         self._waiting = 0
         self._parser = self._new_parser()
-        self._batches = self._parsed(pieces)
+        self._batches = self._parsed(chunks)
         self._first = next(self._batches)
 
     def batches(self) -> Iterator[list[Solution]]:
@@ -95,14 +95,14 @@ class XmlResults:
         parser.StartDoctypeDeclHandler = self._document_type
         return parser
 
-    def _parsed(self, pieces: Iterator[bytes]) -> Iterator[list[Solution]]:
-        """The solutions of each piece; the first batch comes once the header is known."""
+    def _parsed(self, chunks: Iterator[bytes]) -> Iterator[list[Solution]]:
+        """The solutions of each chunk; the first batch comes once the header is known."""
         started = False
-        for piece in pieces:
-            self._waiting += len(piece)
+        for chunk in chunks:
+            self._waiting += len(chunk)
             if self._waiting > self._limits.string_bytes:
                 raise over(self._limits, "string_bytes", self._waiting, "the length of a tag")
-            self._parse(piece, final=False)
+            self._parse(chunk, final=False)
             if self._found or ("results" in self._seen and not started):
                 started = True
                 batch, self._found = self._found, []
@@ -110,9 +110,9 @@ class XmlResults:
         self._parse(b"", final=True)
         yield self._found
 
-    def _parse(self, piece: bytes, *, final: bool) -> None:
+    def _parse(self, chunk: bytes, *, final: bool) -> None:
         try:
-            self._parser.Parse(piece, final)
+            self._parser.Parse(chunk, final)
         except expat.ExpatError as error:
             message = expat.errors.messages[error.code]
             raise TextError(message, line=error.lineno, column=error.offset + 1) from None
@@ -268,10 +268,10 @@ _HEADER: Final = f'<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="{_SPAR
 _ITS: Final = ' xmlns:its="http://www.w3.org/2005/11/its" its:version="2.0"'
 
 
-def xml_pieces(
+def xml_chunks(
     variables: Sequence[str], solutions: Iterable[Sequence[Any]], describe: Describe
 ) -> Iterator[bytes]:
-    """Solutions as XML, see :func:`.w3c.pieces_of`."""
+    """Solutions as XML, see :func:`.w3c.chunks_of`."""
     check_names(variables)
     openings = [f'<binding name="{name}">' for name in variables]
     text_of = TermTexts(lambda term: _element(term, describe, 0) + "</binding>")
@@ -286,7 +286,7 @@ def xml_pieces(
 
     names = "".join(f'<variable name="{name}"/>' for name in variables)
     head = f"{_HEADER}{_ITS}><head>{names}</head><results>\n"
-    return pieces_of(head, len(variables), solutions, row_text, "</results></sparql>\n")
+    return chunks_of(head, len(variables), solutions, row_text, "</results></sparql>\n")
 
 
 def xml_boolean(value: bool) -> bytes:

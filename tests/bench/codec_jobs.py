@@ -25,7 +25,7 @@ from jelly_plugins.codec.text import transcoding as text
 from .data import OPTIONS, Data
 from .measure import Runs
 
-_PIECE: Final = 1 << 18
+_CHUNK: Final = 1 << 18
 _BATCH: Final = 1 << 13
 
 
@@ -38,10 +38,10 @@ def count(items: Iterable[Any]) -> int:
 
 
 def split(jelly: bytes) -> Iterator[bytes]:
-    """The frames of a stream that comes in pieces."""
+    """The frames of a stream that comes in chunks."""
     splitter = FrameSplitter(limits=DEFAULT_LIMITS)
-    for start in range(0, len(jelly), _PIECE):
-        yield from splitter.feed(jelly[start : start + _PIECE])
+    for start in range(0, len(jelly), _CHUNK):
+        yield from splitter.feed(jelly[start : start + _CHUNK])
     yield from splitter.finish()
 
 
@@ -52,7 +52,7 @@ def _decode(decoder_class: Any, data: Data) -> int:
 
 def _decode_text(decoder_class: Any, data: Data) -> int:
     reader = decoder_class()
-    return sum(len(piece) for frame in split(data.jelly) for piece in reader.decode(frame))
+    return sum(len(chunk) for frame in split(data.jelly) for chunk in reader.decode(frame))
 
 
 def encode(
@@ -71,8 +71,8 @@ def encode(
 def _encode_text(encoder_class: Any, data: Data) -> int:
     out = io.BytesIO()
     writer = encoder_class(data.options)
-    for start in range(0, len(data.ntriples), _PIECE):
-        out.writelines(map(delimit, writer.feed(data.ntriples[start : start + _PIECE])))
+    for start in range(0, len(data.ntriples), _CHUNK):
+        out.writelines(map(delimit, writer.feed(data.ntriples[start : start + _CHUNK])))
     out.writelines(map(delimit, writer.finish()))
     return out.tell()
 

@@ -89,7 +89,7 @@ class Data:
         if self._is_text:
             return self._loaded
         decoder = TextDecoder()
-        return b"".join(piece for frame in self.frames for piece in decoder.decode(frame))
+        return b"".join(chunk for frame in self.frames for chunk in decoder.decode(frame))
 
     @cached_property
     def turtle(self) -> bytes:
@@ -120,12 +120,12 @@ class Data:
 
 
 def encoded(
-    pieces: Iterator[bytes] | list[bytes], options: StreamOptions = OPTIONS
+    chunks: Iterator[bytes] | list[bytes], options: StreamOptions = OPTIONS
 ) -> Iterator[bytes]:
-    """N-Triples in pieces as a delimited stream in pieces."""
+    """N-Triples in chunks as a delimited stream in chunks."""
     encoder = TextEncoder(options)
-    for piece in pieces:
-        yield from map(delimit, encoder.feed(piece))
+    for chunk in chunks:
+        yield from map(delimit, encoder.feed(chunk))
     yield from map(delimit, encoder.finish())
 
 
@@ -134,7 +134,7 @@ def from_file(path: Path, name: str | None = None) -> Data:
 
     def load() -> bytes:
         with Input(path) as source:
-            return b"".join(source.pieces())
+            return b"".join(source.chunks())
 
     return Data(name or path.name.split(".")[0], load)
 
@@ -146,7 +146,7 @@ def mix(count: int = MIX) -> Data:
 
 def mix_file(count: int) -> Path:
     """The mix as a file of N-Triples, which is made when it is first asked for."""
-    return _cached(f"mix-{count}.nt.gz", lambda: mix_pieces(count))
+    return _cached(f"mix-{count}.nt.gz", lambda: mix_chunks(count))
 
 
 def mix_stream(count: int) -> Path:
@@ -157,26 +157,26 @@ def mix_stream(count: int) -> Path:
 
 def _unpacked(path: Path) -> Iterator[bytes]:
     with Input(path) as source:
-        yield from source.pieces()
+        yield from source.chunks()
 
 
 def _cached(name: str, make: Callable[[], Iterator[bytes]]) -> Path:
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    # The number changes with what mix_pieces makes.
+    # The number changes with what mix_chunks makes.
     path = root / "jelly-plugins-bench" / "1" / name
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with open_output(path) as out:
-            for piece in make():
-                out.write(piece)
+            for chunk in make():
+                out.write(chunk)
     return path
 
 
-def mix_pieces(count: int) -> Iterator[bytes]:
-    """The lines of the mix, the same ones each time, some thousand in a piece."""
+def mix_chunks(count: int) -> Iterator[bytes]:
+    """The lines of the mix, the same ones each time, some thousand in a chunk."""
     lines = islice(_mix_lines(count), count)
-    while piece := "".join(islice(lines, 4096)):
-        yield piece.encode()
+    while chunk := "".join(islice(lines, 4096)):
+        yield chunk.encode()
 
 
 def _mix_lines(count: int) -> Iterator[str]:

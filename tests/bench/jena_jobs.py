@@ -27,7 +27,7 @@ from .data import Data
 from .measure import Prepared, Runs
 from .oxigraph_jobs import _bulk_load, _in_memory, _on_disk, _store
 
-_PIECE: Final = 1 << 16
+_CHUNK: Final = 1 << 16
 _FORMATS: Final = {"rt": JenaFormat.THRIFT, "rpb": JenaFormat.PROTOBUF}
 
 
@@ -36,19 +36,19 @@ def rows_of(data: Data, name: JenaFormat) -> bytes:
     return b"".join(kernel.LineEncoder(name, quads=False).encode(data.ntriples))
 
 
-def _pieces(rows: bytes) -> Iterator[bytes]:
-    return (rows[at : at + _PIECE] for at in range(0, len(rows), _PIECE))
+def _chunks(rows: bytes) -> Iterator[bytes]:
+    return (rows[at : at + _CHUNK] for at in range(0, len(rows), _CHUNK))
 
 
 def _to_text(decoder_class: Any, rows: bytes, name: JenaFormat) -> int:
     decoder = decoder_class(name)
-    made = batches(_pieces(rows), decoder.decode_text, decoder.finish)
+    made = batches(_chunks(rows), decoder.decode_text, decoder.finish)
     return sum(map(len, made))
 
 
 def _to_terms(decoder_class: Any, rows: bytes, name: JenaFormat) -> int:
     decoder = decoder_class(codec.GenericFactory(), name)
-    made = batches(_pieces(rows), decoder.decode, decoder.finish)
+    made = batches(_chunks(rows), decoder.decode, decoder.finish)
     return sum(count(batch.statements) for batch in made)
 
 

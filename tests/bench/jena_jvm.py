@@ -63,8 +63,8 @@ def _read_terms(path: Path) -> None:
 
 
 def _read_text(path: Path) -> None:
-    with JenaText(path) as pieces:
-        for _ in pieces:
+    with JenaText(path) as chunks:
+        for _ in chunks:
             pass
 
 

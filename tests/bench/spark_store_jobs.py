@@ -236,7 +236,7 @@ def alone(_: Any, folder: Path, operations: int) -> None:
             version=version,
             base=base,
             quads=there,
-            staged=((attempt.pieces("0")[0], ((0, 0),)),),
+            staged=((attempt.chunks("0")[0], ((0, 0),)),),
             checked=True,
         )
         with ProcessPoolExecutor(1, get_context("spawn")) as process:

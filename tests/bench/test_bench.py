@@ -12,7 +12,7 @@ from pyoxigraph import parse
 
 from . import cliffs, grpc_jobs, memory_jobs, results, sparql_jobs
 from .__main__ import main
-from .data import SHAPES, Data, from_file, mix_pieces, shape
+from .data import SHAPES, Data, from_file, mix_chunks, shape
 from .plot import plot
 from .registry import Job, jobs
 
@@ -41,7 +41,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bench") / "small.nt"
-    path.write_bytes(b"".join(mix_pieces(200)))
+    path.write_bytes(b"".join(mix_chunks(200)))
     return path
 
 
@@ -70,7 +70,7 @@ def test_shapes(shape_name: str) -> None:
 
 
 def test_the_mix_is_the_same_each_time() -> None:
-    once, again = (b"".join(mix_pieces(1000)) for _ in range(2))
+    once, again = (b"".join(mix_chunks(1000)) for _ in range(2))
     assert once == again
     assert once.count(b"\n") == 1000
 

@@ -42,12 +42,12 @@ def on_a_terminal(*arguments: str | Path) -> tuple[int, bytes, bytes]:
 def _all_of(terminal: int) -> Iterator[bytes]:
     while True:
         try:
-            piece = os.read(terminal, 1 << 16)
+            chunk = os.read(terminal, 1 << 16)
         except OSError:
             return
-        if not piece:
+        if not chunk:
             return
-        yield piece
+        yield chunk
 
 
 def test_a_bar_shows_how_far_a_large_file_is_read(tmp_path: Path) -> None:

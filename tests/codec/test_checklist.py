@@ -1292,15 +1292,15 @@ SMALL: list[dict[str, Any]] = [{}, {"prefixes": 0}, {"prefixes": 0, "datatypes":
 
 
 @pytest.mark.parametrize("data", frames_of_every_size(), ids=len)
-@pytest.mark.parametrize("piece", [1, 2, 3, 1000])
-def test_delimited_or_not_in_pieces_of_any_size(data: bytes, piece: int) -> None:
+@pytest.mark.parametrize("chunk", [1, 2, 3, 1000])
+def test_delimited_or_not_in_chunks_of_any_size(data: bytes, chunk: int) -> None:
     frames = [data, w.frame(*w.SPO, w.spo()), b""]
     for delimited, whole, expected in ((True, w.stream(*frames), frames), (False, data, [data])):
         splitter = FrameSplitter()
         found = [
             frame
-            for start in range(0, len(whole), piece)
-            for frame in splitter.feed(whole[start : start + piece])
+            for start in range(0, len(whole), chunk)
+            for frame in splitter.feed(whole[start : start + chunk])
         ]
         found += splitter.finish()
         assert (found, splitter.delimited) == (expected, delimited)

@@ -240,7 +240,7 @@ def quads(kernel: Any, frames: list[bytes]) -> list[Any]:
 
 def text(kernel: Any, frames: list[bytes]) -> bytes:
     decoder = kernel.TextDecoder()
-    return b"".join(piece for frame in frames for piece in decoder.decode(frame))
+    return b"".join(chunk for frame in frames for chunk in decoder.decode(frame))
 
 
 def column_batches(kernel: Any, frames: list[bytes]) -> list[Any]:
@@ -281,11 +281,11 @@ def test_a_frame_of_text_is_taken_to_its_end() -> None:
         list(decoder.decode(frames[1]))
 
 
-def test_text_of_repeats_comes_in_bounded_pieces() -> None:
+def test_text_of_repeats_comes_in_bounded_chunks() -> None:
     kernel = native()
     encoder = Encoder(StreamOptions(), frame_rows=1 << 20, frame_bytes=1 << 30)
     encoder.add([Triple(Iri("urn:s"), Iri("urn:p"), Literal("long" * 10_000))] * 3000)
-    sizes = [len(piece) for piece in kernel.TextDecoder().decode(encoder.flush())]
+    sizes = [len(chunk) for chunk in kernel.TextDecoder().decode(encoder.flush())]
     assert sum(sizes) > 3000 * 40_000
     assert max(sizes) < 1 << 20
 
@@ -296,12 +296,12 @@ def test_text_has_room_for_what_escapes_make(size: int) -> None:
     iri = Iri("urn:" + " " * size + "/" + "n" * size)
     encoder = Encoder(StreamOptions())
     frames = encoder.add([Triple(iri, iri, iri)]) + encoder.finish()
-    text = b"".join(piece for frame in frames for piece in native().TextDecoder().decode(frame))
+    text = b"".join(chunk for frame in frames for chunk in native().TextDecoder().decode(frame))
     assert text == (b"<urn:" + rb"\u0020" * size + b"/" + b"n" * size + b"> ") * 3 + b".\n"
 
 
-def test_text_goes_on_over_pieces() -> None:
-    # Terms that are repeated where a piece ends, beside quoted triples and the default graph.
+def test_text_goes_on_over_chunks() -> None:
+    # Terms that are repeated where a chunk ends, beside quoted triples and the default graph.
     kernel = native()
     quoted = Triple(Iri("urn:s"), Iri("urn:p"), BlankNode("b"))
     statements = [
@@ -316,12 +316,12 @@ def test_text_goes_on_over_pieces() -> None:
     encoder = Encoder(OPTIONS, frame_rows=1 << 20, frame_bytes=1 << 30)
     encoder.add(statements)
     frame = encoder.flush()
-    pieces = list(kernel.TextDecoder().decode(frame))
-    assert len(pieces) > 3
-    assert b"".join(pieces) == b"".join(TextDecoder().decode(frame))
+    chunks = list(kernel.TextDecoder().decode(frame))
+    assert len(chunks) > 3
+    assert b"".join(chunks) == b"".join(TextDecoder().decode(frame))
 
 
-def test_text_of_nested_triples_comes_in_bounded_pieces() -> None:
+def test_text_of_nested_triples_comes_in_bounded_chunks() -> None:
     kernel = native()
     term: Any = Iri("urn:" + "long" * 200)
     for _ in range(14):
@@ -330,7 +330,7 @@ def test_text_of_nested_triples_comes_in_bounded_pieces() -> None:
     encoder = Encoder(options)
     frames = encoder.add([Triple(Iri("urn:s"), Iri("urn:p"), term)]) + encoder.finish()
     decoder = kernel.TextDecoder()
-    sizes = [len(piece) for frame in frames for piece in decoder.decode(frame)]
+    sizes = [len(chunk) for frame in frames for chunk in decoder.decode(frame)]
     assert sum(sizes) > 800 << 14
     assert max(sizes) < 1 << 20
 
@@ -449,18 +449,18 @@ def test_an_encoder_cannot_be_entered_while_it_describes_a_term() -> None:
     assert len(quads(kernel, frames)) == 1
 
 
-def test_a_text_encoder_that_threads_share_refuses_or_takes_a_piece_whole() -> None:
-    """Each piece is one frame, so that the order of frames does not matter to what is in them."""
+def test_a_text_encoder_that_threads_share_refuses_or_takes_a_chunk_whole() -> None:
+    """Each chunk is one frame, so that the order of frames does not matter to what is in them."""
     kernel = native()
     count = 2000
-    piece = b"".join(b"<urn:s%d> <urn:p> <urn:o%d> .\n" % (n, n) for n in range(count))
+    chunk = b"".join(b"<urn:s%d> <urn:p> <urn:o%d> .\n" % (n, n) for n in range(count))
     encoder = kernel.TextEncoder(StreamOptions(), frame_rows=1 << 20, frame_bytes=1 << 30)
     taken: list[int] = []
 
     def work() -> None:
         for _ in range(10):
             try:
-                assert encoder.feed(piece) == []
+                assert encoder.feed(chunk) == []
             except OrderError:
                 continue
             taken.append(1)

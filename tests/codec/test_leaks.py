@@ -92,8 +92,8 @@ def encoding_patches(rng: Random) -> Case:
 def encoding_text(rng: Random) -> Case:
     options = StreamOptions(physical_type=rng.choice(list(PhysicalType)[1:]))
     settings = {"limits": limits_for(rng), "dialect": Dialect.RDF_1_1}
-    pieces = random_text(rng, rng.choice((3, 4)))
-    return partial(writers.text, native().TextEncoder, options, pieces, settings)
+    chunks = random_text(rng, rng.choice((3, 4)))
+    return partial(writers.text, native().TextEncoder, options, chunks, settings)
 
 
 def encoding_columns(rng: Random) -> Case:

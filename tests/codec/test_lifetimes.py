@@ -1,4 +1,4 @@
-"""Frames and pieces of text that are gone once they were read: what comes later may lean on what
+"""Frames and chunks of text that are gone once they were read: what comes later may lean on what
 they said, never on their bytes.
 
 Each is made for one call; then its memory is used again, so that whoever still reads it reads other
@@ -76,10 +76,10 @@ def decode(decoder: Any, frames: list[Callable[[], bytes]]) -> None:
     for make in frames:
         data = make()
         size = len(data)
-        pieces = decoder.decode(data)
+        chunks = decoder.decode(data)
         del data
-        list(pieces)
-        del pieces
+        list(chunks)
+        del chunks
         kept.append([b"\xdd" * size for _ in range(20)])
 
 
@@ -173,7 +173,7 @@ def test_columns_of_patches_ask_for_the_graph_of_an_earlier_namespace(kind: str,
     assert found == error_of(PatchColumnDecoder(validator=TextRefusing(0)), frames)
 
 
-def test_a_datatype_that_cannot_be_read_is_not_that_of_an_earlier_piece() -> None:
+def test_a_datatype_that_cannot_be_read_is_not_that_of_an_earlier_chunk() -> None:
     """In a process of its own: what was read was given back to the system. The datatype is as long
     as that of strings, which it was compared with."""
     native()

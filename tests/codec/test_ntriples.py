@@ -37,7 +37,7 @@ from jelly_plugins.codec.text.ntriples import (
 )
 from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
 from jelly_plugins.errors import TextError
-from jelly_plugins.io.streams import TextPieces, infer_options, read, write_bytes
+from jelly_plugins.io.streams import TextChunks, infer_options, read, write_bytes
 from jelly_plugins.jena.names import JenaFormat
 from jelly_plugins.jena.text import RowTextDecoder
 from jelly_plugins.jena.writer import RowEncoder
@@ -80,7 +80,7 @@ def test_terms() -> None:
 
 
 @pytest.mark.parametrize("quads", [False, True])
-def test_pieces_of_any_size_and_any_line_ends(quads: bool) -> None:
+def test_chunks_of_any_size_and_any_line_ends(quads: bool) -> None:
     parser = parse_nquads if quads else parse_ntriples
     text = (LINE + "\n" + '# é\n<urn:s> <urn:p> "é😀" . # é\n' + LINE.rstrip()).encode()
     for end in (b"\n", b"\r", b"\r\n", b"\n\r\n"):
@@ -88,8 +88,8 @@ def test_pieces_of_any_size_and_any_line_ends(quads: bool) -> None:
         whole = list(parser(data))
         assert len(whole) == 3
         for size in range(1, 20):
-            pieces = [data[pos : pos + size] for pos in range(0, len(data), size)]
-            assert list(parser(pieces)) == whole
+            chunks = [data[pos : pos + size] for pos in range(0, len(data), size)]
+            assert list(parser(chunks)) == whole
         with pytest.raises(TextError) as caught:
             list(parser([bytes([byte]) for byte in data + end + b"x"]))
         assert caught.value.line == 1 + (data + end).replace(b"\r\n", b"\n").translate(
@@ -98,11 +98,11 @@ def test_pieces_of_any_size_and_any_line_ends(quads: bool) -> None:
 
 
 def test_statements_come_out_before_the_text_has_ended() -> None:
-    def pieces() -> Iterator[str]:
+    def chunks() -> Iterator[str]:
         yield LINE + LINE
         raise AssertionError("read on")
 
-    assert next(parse_ntriples(pieces())) == Triple(S, P, O)
+    assert next(parse_ntriples(chunks())) == Triple(S, P, O)
 
 
 @pytest.mark.parametrize("opening", ["<< ", "<<( "])
@@ -192,9 +192,9 @@ def test_limits() -> None:
         list(parse_ntriples("<<" * 100_000))
     long = f'<urn:s> <urn:p> "{"x" * 200}" .'
     small = Limits(frame_bytes=200)
-    for pieces in (long, f"{LINE}{long}\n{LINE}", list(long)):
+    for chunks in (long, f"{LINE}{long}\n{LINE}", list(long)):
         with pytest.raises(LimitError, match="the length of a line"):
-            list(parse_ntriples(pieces, limits=small))
+            list(parse_ntriples(chunks, limits=small))
     assert len(list(parse_ntriples(LINE * 100, limits=small))) == 100
 
 
@@ -275,8 +275,8 @@ def test_labels_in_the_text_of_a_stream(labels: list[str]) -> None:
     triples = [Triple(BlankNode(label), Iri("urn:p"), BlankNode(label)) for label in labels]
     nodes = [f"_:{written_label(label)}" for label in labels]
     text = "".join(f"{node} <urn:p> {node} .\n" for node in nodes).encode()
-    with TextPieces(write_bytes(triples)) as pieces:
-        assert b"".join(pieces) == text
+    with TextChunks(write_bytes(triples)) as chunks:
+        assert b"".join(chunks) == text
     encoder = TextEncoder(infer_options(triples[0]))
     frames = [*encoder.feed(text), *encoder.finish()]
     assert list(read(b"".join(map(delimit, frames)))) == triples

@@ -43,13 +43,13 @@ def lines(rng: random.Random, count: int, variety: int, *, quads: bool) -> bytes
     ).encode()
 
 
-def frames(kernel: Any, options: StreamOptions, pieces: list[bytes]) -> list[bytes]:
+def frames(kernel: Any, options: StreamOptions, chunks: list[bytes]) -> list[bytes]:
     encoder = kernel.TextEncoder(options)
     found = []
-    for number, piece in enumerate(pieces):
+    for number, chunk in enumerate(chunks):
         if number % 3 == 2:
             found += encoder.restart()
-        found += encoder.feed(piece)
+        found += encoder.feed(chunk)
     return found + encoder.finish()
 
 
@@ -67,8 +67,8 @@ def test_both_kernels_write_the_same(
         max_datatype_table_size=datatypes,
     )
     rng = random.Random(f"{physical_type} {tables} {variety}")
-    pieces = [lines(rng, 400, variety, quads=physical_type is QUADS) for _ in range(7)]
-    assert frames(native, options, pieces) == frames(text, options, pieces)
+    chunks = [lines(rng, 400, variety, quads=physical_type is QUADS) for _ in range(7)]
+    assert frames(native, options, chunks) == frames(text, options, chunks)
 
 
 def triple_term(rng: random.Random, *, nested: bool) -> str:
@@ -95,11 +95,11 @@ def test_triple_terms(
     )
     rng = random.Random(f"{physical_type} {prefixes} {nested}")
     objects = [lambda: triple_term(rng, nested=nested), lambda: '"plain"', lambda: "_:b"]
-    pieces = [
+    chunks = [
         "".join(f"_:{rng.choice('bc')} <urn:p> {rng.choice(objects)()} .\n" for _ in range(200))
         for _ in range(7)
     ]
-    given = [piece.encode() for piece in pieces]
+    given = [chunk.encode() for chunk in chunks]
     unusual: list[Any] = []
     add_unusual = native.Encoder._add_unusual
 

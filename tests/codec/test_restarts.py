@@ -120,7 +120,7 @@ def test_text_and_columns_begin_there_too(kernel: Kernel, options: StreamOptions
 
 def text_of(frames: list[bytes]) -> bytes:
     decoder = TextDecoder()
-    return b"".join(piece for frame in frames for piece in decoder.decode(frame))
+    return b"".join(chunk for frame in frames for chunk in decoder.decode(frame))
 
 
 def test_restart_on_request(kernel: Kernel) -> None:

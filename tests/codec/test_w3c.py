@@ -97,7 +97,7 @@ def by_parser(path: Path, dialect: Dialect) -> tuple[list[Any], bytes]:
 
 
 def by_jelly(module: Any, size: int | None) -> Read:
-    """Through Jelly and back to text, fed in pieces of ``size`` bytes or whole."""
+    """Through Jelly and back to text, fed in chunks of ``size`` bytes or whole."""
 
     def read(path: Path, dialect: Dialect) -> tuple[list[Any], bytes]:
         physical_type = PhysicalType.QUADS if is_quads(path) else PhysicalType.TRIPLES
@@ -112,7 +112,7 @@ def by_jelly(module: Any, size: int | None) -> Read:
         generic = Decoder(GenericFactory())
         decoder = module.TextDecoder(Notation.RDF_1_2)
         statements = [each for frame in frames for each in generic.decode(frame).statements]
-        return statements, b"".join(piece for frame in frames for piece in decoder.decode(frame))
+        return statements, b"".join(chunk for frame in frames for chunk in decoder.decode(frame))
 
     return read
 

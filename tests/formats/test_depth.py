@@ -78,9 +78,9 @@ def test_brackets_in_strings_do_not_count(size: int) -> None:
     for _ in range(100):
         value = [value, {draw.choice(parts): draw.choice(parts)}]
     data = json.dumps(value, ensure_ascii=draw.random() < 0.5).encode()
-    pieces = [data[at : at + size] for at in range(0, len(data), size)]
-    assert b"".join(with_bounded_json(pieces)) == data
+    chunks = [data[at : at + size] for at in range(0, len(data), size)]
+    assert b"".join(with_bounded_json(chunks)) == data
     nested = b"[" * DEPTH + data + b"]" * DEPTH
-    pieces = [nested[at : at + size] for at in range(0, len(nested), size)]
+    chunks = [nested[at : at + size] for at in range(0, len(nested), size)]
     with pytest.raises(LimitError):
-        list(with_bounded_json(pieces))
+        list(with_bounded_json(chunks))

@@ -1,4 +1,4 @@
-"""What the kernel of Jena RDF Binary says of rows that come in pieces, each of which is gone once
+"""What the kernel of Jena RDF Binary says of rows that come in chunks, each of which is gone once
 it was read, and what it writes.
 
 Each function gives an :data:`~.comparison.Outcome` of one class, compiled or not; each ``…_case``
@@ -40,7 +40,7 @@ _STRINGS: Final = (
 
 
 def _read(
-    pieces: list[bytes],
+    chunks: list[bytes],
     decode: Callable[[bytes, int], Any],
     say: Callable[[], Any],
     finish: Callable[[bytes], Any],
@@ -48,8 +48,8 @@ def _read(
     """All that is said of rows, up to an error."""
     events: list[Any] = []
     rest = b""
-    for piece in pieces:
-        rest += piece
+    for chunk in chunks:
+        rest += chunk
         at = 0
         while at < len(rest):
             made = lent(decode, rest, at)
@@ -70,7 +70,7 @@ def _read(
 def terms(
     decoder_class: Callable[..., Any],
     name: JenaFormat,
-    pieces: list[bytes],
+    chunks: list[bytes],
     limits: Limits = DEFAULT_LIMITS,
     factory: Maker = FACTORIES[0],
     settings: dict[str, Any] | None = None,
@@ -78,7 +78,7 @@ def terms(
     """Rows as terms."""
     decoder = decoder_class(factory(limits), name, limits=limits, **settings or {})
     return _read(
-        pieces,
+        chunks,
         decoder.decode,
         lambda: (decoder.row, decoder.base, dict(decoder.prefixes)),
         decoder.finish,
@@ -88,7 +88,7 @@ def terms(
 def text(
     decoder_class: Callable[..., Any],
     name: JenaFormat,
-    pieces: list[bytes],
+    chunks: list[bytes],
     limits: Limits = DEFAULT_LIMITS,
     validator: Maker | None = None,
     settings: dict[str, Any] | None = None,
@@ -98,7 +98,7 @@ def text(
         name, limits=limits, validator=validator and validator(limits), **settings or {}
     )
     return _read(
-        pieces,
+        chunks,
         decoder.decode_text,
         lambda: (decoder.row, decoder.statements, list(decoder.declared)),
         decoder.finish,
@@ -121,7 +121,7 @@ def rows(
 def lines(
     encoder_class: Callable[..., Any],
     name: JenaFormat,
-    pieces: list[bytes],
+    chunks: list[bytes],
     settings: dict[str, Any],
 ) -> Outcome:
     """Lines of text as rows."""
@@ -131,14 +131,14 @@ def lines(
     def all_of(*given: bytes) -> None:
         made.extend(encoder.encode(iter(given)))
 
-    error = lent(all_of, *pieces)
+    error = lent(all_of, *chunks)
     return [*made, encoder.statements], None if error is None else error.error
 
 
 # Cases
 
 
-def in_pieces(data: bytes, size: int) -> list[bytes]:
+def in_chunks(data: bytes, size: int) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
@@ -234,7 +234,7 @@ def made_rows(rng: random.Random, name: JenaFormat) -> bytes:
 
 @cache
 def real_rows(name: JenaFormat) -> list[bytes]:
-    """Pieces of real files, where they are at hand, and Jena's own."""
+    """Chunks of real files, where they are at hand, and Jena's own."""
     found = [path.read_bytes() for path in sorted((SHARED / "data/jena").glob(f"g*.{name}"))]
     for statements in real_statements():
         for start in range(0, 1000, 25):
@@ -256,7 +256,7 @@ def _some(rng: random.Random) -> tuple[JenaFormat, list[bytes], Limits]:
     name = rng.choice(FORMATS)
     data = random_rows(rng, name)
     sizes = (1, 7, 50) if len(data) < 400 else (100, 1000)
-    return name, in_pieces(data, rng.choice((*sizes, 1 << 20, 1 << 20))), limits_for(rng)
+    return name, in_chunks(data, rng.choice((*sizes, 1 << 20, 1 << 20))), limits_for(rng)
 
 
 def terms_case(rng: random.Random) -> Outcome:
@@ -286,8 +286,8 @@ def rows_case(rng: random.Random) -> Outcome:
 def lines_case(rng: random.Random) -> Outcome:
     quads = rng.random() < 0.5
     settings = {**_settings(rng), "quads": quads, "relative_iris": rng.random() < 0.3}
-    pieces = random_text(rng, 4 if quads else 3)
-    return compare(lines, LineEncoder, rng.choice(FORMATS), pieces, settings)
+    chunks = random_text(rng, 4 if quads else 3)
+    return compare(lines, LineEncoder, rng.choice(FORMATS), chunks, settings)
 
 
 def in_batches(statements: list[Any]) -> list[list[Any]]:

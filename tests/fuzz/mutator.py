@@ -51,18 +51,18 @@ def remove(data: bytearray, random: Random) -> None:
 def duplicate(data: bytearray, random: Random) -> None:
     """Say something twice."""
     start = random.randrange(len(data))
-    piece = data[start : start + random.choice((2, 10, 100, 1000))]
+    chunk = data[start : start + random.choice((2, 10, 100, 1000))]
     position = random.choice((start, random.randrange(len(data))))
-    data[position:position] = piece * random.choice((1, 1, 1, 50))
+    data[position:position] = chunk * random.choice((1, 1, 1, 50))
 
 
 def swap(data: bytearray, random: Random) -> None:
-    """Move a piece to another place."""
+    """Move a chunk to another place."""
     start = random.randrange(len(data))
-    piece = data[start : start + random.randrange(1, 200)]
-    del data[start : start + len(piece)]
+    chunk = data[start : start + random.randrange(1, 200)]
+    del data[start : start + len(chunk)]
     position = random.randrange(len(data) + 1)
-    data[position:position] = piece
+    data[position:position] = chunk
 
 
 def truncate(data: bytearray, random: Random) -> None:

@@ -107,7 +107,7 @@ def of_frame(frames: list[bytes], _limits: Limits, batch_rows: int) -> Iterator[
 
 
 def _parts(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
-    """A batch in pieces, whose buffers begin before their first rows, and with a number for the
+    """A batch in chunks, whose buffers begin before their first rows, and with a number for the
     name of its file."""
     at = batch.schema.get_field_index("source")
     numbered = batch.set_column(at, "source", pa.array([1] * batch.num_rows, pa.int64()))

@@ -87,7 +87,7 @@ def split(data: bytes) -> list[bytes]:
 
 @cache
 def real_streams() -> list[list[bytes]]:
-    """Our vectors and, where they are at hand, the official suite's streams and pieces of real
+    """Our vectors and, where they are at hand, the official suite's streams and chunks of real
     files."""
     streams = []
     folders = (ROOT / "conformance/vectors", SHARED / "conformance/jelly-rdf")
@@ -101,9 +101,9 @@ def real_streams() -> list[list[bytes]]:
     files = real_statements()
     for start in range(0, 2000, 40):
         for statements in files:
-            if piece := statements[start : start + 40]:
+            if chunk := statements[start : start + 40]:
                 encoder = Encoder(StreamOptions(), frame_rows=40)
-                streams.append(encoder.add(piece) + encoder.finish())
+                streams.append(encoder.add(chunk) + encoder.finish())
     return streams
 
 
@@ -146,9 +146,9 @@ def mutate(rng: random.Random, frames: list[bytes], other: list[bytes]) -> list[
             stop = min(len(frame), pos + rng.randrange(1, 60))
             frame[pos:pos] = frame[pos:stop]
         elif kind == 6 and other:
-            piece = rng.choice(other)
-            start = rng.randrange(len(piece) + 1)
-            frame[pos:pos] = piece[start : start + rng.randrange(1, 80)]
+            chunk = rng.choice(other)
+            start = rng.randrange(len(chunk) + 1)
+            frame[pos:pos] = chunk[start : start + rng.randrange(1, 80)]
         elif kind == 7 and other:
             frames.insert(at, rng.choice(other))
             continue

@@ -127,8 +127,8 @@ def writer_case(data: bytes) -> Case:
     name = kind % 5
     if name == 0:
         size = (1, 7, 40, 4000)[cut >> 6]
-        pieces = [text[start : start + size] for start in range(0, len(text), size)]
-        return writers.text, TextEncoder, (options, pieces, {**parsing, **ending})
+        chunks = [text[start : start + size] for start in range(0, len(text), size)]
+        return writers.text, TextEncoder, (options, chunks, {**parsing, **ending})
     if name == 1:
         kinds = (OperationKind.ADD, OperationKind.DELETE)
         lines = [
@@ -193,24 +193,24 @@ def jena_case(data: bytes) -> Case:
     limits = _LIMITS[settings & 3]
     size = (1 << 20, 1 << 20, 50, 7)[settings >> 2 & 3]
     flags = [bool(settings & bit) for bit in (16, 32)]
-    pieces = jena.in_pieces(given, size)
+    chunks = jena.in_chunks(given, size)
     encoding = {"generalized": flags[0], "limits": limits}
     decoding = {"quads": flags[0], "generalized": flags[1]}
     writing = {"graphs": not flags[0], "generalized": flags[1]}
     quads = bool(settings & 64)
     statements = jena.in_batches(_statements(given, quads)) if kind >> 1 & 7 == 6 else []
     cases: tuple[Case, ...] = (
-        (jena.terms, jena.RowDecoder, (name, pieces, limits, readers.FACTORIES[0], decoding)),
-        (jena.terms, jena.RowDecoder, (name, pieces, limits, readers.FACTORIES[3], decoding)),
-        (jena.text, jena.RowTextDecoder, (name, pieces, limits, None, writing)),
+        (jena.terms, jena.RowDecoder, (name, chunks, limits, readers.FACTORIES[0], decoding)),
+        (jena.terms, jena.RowDecoder, (name, chunks, limits, readers.FACTORIES[3], decoding)),
+        (jena.text, jena.RowTextDecoder, (name, chunks, limits, None, writing)),
         (
             *(jena.text, jena.RowTextDecoder),
-            (name, pieces, limits, readers.VALIDATORS[2], writing),
+            (name, chunks, limits, readers.VALIDATORS[2], writing),
         ),
-        (jena.lines, jena.LineEncoder, (name, pieces, {**encoding, "quads": quads})),
-        (jena.lines, jena.LineEncoder, (name, pieces, {**encoding, "quads": not quads})),
+        (jena.lines, jena.LineEncoder, (name, chunks, {**encoding, "quads": quads})),
+        (jena.lines, jena.LineEncoder, (name, chunks, {**encoding, "quads": not quads})),
         (jena.rows, jena.RowEncoder, (name, statements, encoding)),
-        (jena.terms, jena.RowDecoder, (name, pieces, limits, readers.FACTORIES[0], {})),
+        (jena.terms, jena.RowDecoder, (name, chunks, limits, readers.FACTORIES[0], {})),
     )
     return cases[kind >> 1 & 7]
 

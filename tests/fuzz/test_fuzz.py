@@ -113,8 +113,8 @@ def attempt(kernel: Kernel, data: bytes) -> str:
     decoder = kernel.Decoder(GenericFactory(), limits=LIMITS)
     read = []
     try:
-        for piece in (splitter.feed(data), splitter.finish()):
-            for frame in piece:
+        for chunk in (splitter.feed(data), splitter.finish()):
+            for frame in chunk:
                 read.append((frame, decoder.decode(frame).statements))
         decoder.finish()
     except JellyError as error:

@@ -1,4 +1,4 @@
-"""Text that encoders are given: lines in pieces, and columns of terms."""
+"""Text that encoders are given: lines in chunks, and columns of terms."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _ODD = (
 
 
 def random_text(rng: random.Random, width: int, *, whole_lines: bool = False) -> list[bytes]:
-    """Lines of N-Triples or N-Quads in pieces, with something wrong in them now and then.
+    """Lines of N-Triples or N-Quads in chunks, with something wrong in them now and then.
 
     :param width: terms of a line, most often.
-    :param whole_lines: whether pieces end where lines do.
+    :param whole_lines: whether chunks end where lines do.
     """
     terms = Terms(rng)
     lines = []

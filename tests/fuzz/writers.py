@@ -1,5 +1,5 @@
 """What encoders make of what they are given, of which nothing is left once they have written it:
-terms of every backend, text in pieces, columns, operations and lines of operations.
+terms of every backend, text in chunks, columns, operations and lines of operations.
 
 Each function gives an :data:`~.comparison.Outcome` of one class, compiled or not; each ``…_case``
 compares the two on something random.
@@ -96,7 +96,7 @@ def operations(
 def text(
     encoder_class: Callable[..., Any],
     options: StreamOptions,
-    pieces: list[bytes],
+    chunks: list[bytes],
     settings: dict[str, Any],
 ) -> Outcome:
     """The frames that text comes to."""
@@ -105,8 +105,8 @@ def text(
         encoder = encoder_class(options, frame_rows=20, **settings)
     except JellyError as error:
         return made, describe_error(error)
-    for piece in pieces:
-        found = lent(encoder.feed, piece)
+    for chunk in chunks:
+        found = lent(encoder.feed, chunk)
         made += (found, encoder.statements)
         if isinstance(found, Refusal):
             return made, found.error
@@ -117,14 +117,14 @@ def text(
 def lines(
     encoder_class: Callable[..., Any],
     options: PatchOptions,
-    pieces: list[tuple[OperationKind, bytes]],
+    chunks: list[tuple[OperationKind, bytes]],
     parsing: dict[str, Any],
     settings: dict[str, Any],
     headers: list[tuple[str, str]] | None = None,
 ) -> Outcome:
     """The frames that lines of operations come to, and those of the statements between them.
 
-    :param headers: of a patch of one transaction that each piece is; otherwise there is none.
+    :param headers: of a patch of one transaction that each chunk is; otherwise there is none.
     """
     made: list[Any] = []
     try:
@@ -133,14 +133,14 @@ def lines(
         return made, describe_error(error)
     quads = options.statement_type is PatchStatementType.QUADS
     parser = LineParser(**parsing, quads=quads)
-    for kind, piece in pieces:
+    for kind, chunk in chunks:
 
         def write(given: bytes, kind: OperationKind = kind) -> Any:
             if headers is None:
                 return encoder.add_lines(kind, given, parser)
             return encoder.add_transaction(headers, [(kind, given)], parser)
 
-        found = lent(write, piece)
+        found = lent(write, chunk)
         made += (found, parser.count, encoder.inside_patch, encoder.pending)
         if isinstance(found, Refusal):
             return [*made, lent(encoder.finish)], found.error
@@ -263,12 +263,12 @@ def lines_case(rng: random.Random) -> Outcome:
     }
     width = 4 if options.statement_type is PatchStatementType.QUADS else 3
     kinds = (OperationKind.ADD, OperationKind.DELETE)
-    pieces = [(rng.choice(kinds), piece) for piece in random_text(rng, width, whole_lines=True)]
+    chunks = [(rng.choice(kinds), chunk) for chunk in random_text(rng, width, whole_lines=True)]
     settings = {"limits": limits}
     headers = None
     if rng.random() < 0.5:
         headers = [(rng.choice(_KEYS), rng.choice(_IRIS)) for _ in range(rng.randrange(4))]
-    return compare(lines, PatchEncoder, options, pieces, parsing, settings, headers)
+    return compare(lines, PatchEncoder, options, chunks, parsing, settings, headers)
 
 
 def columns_case(rng: random.Random) -> Outcome:

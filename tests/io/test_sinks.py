@@ -72,7 +72,7 @@ def test_broken_bits_do_not_pass_for_data(suffix: str, tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[2500] ^= 4
     with Input(bytes(data)) as source, pytest.raises(SourceError, match="corrupt"):
-        list(source.pieces())
+        list(source.chunks())
 
 
 def test_compression_of() -> None:
@@ -110,8 +110,8 @@ def test_a_source_may_be_its_own_destination(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(DATA)
     with open(path, "rb") as file, open_output(path) as out:
-        while piece := file.read(1000):
-            out.write(piece.upper())
+        while chunk := file.read(1000):
+            out.write(chunk.upper())
     assert path.read_bytes() == DATA.upper()
 
 
@@ -292,9 +292,9 @@ class Partial(io.RawIOBase):
         return True
 
     def write(self, data: Any, /) -> int:
-        piece = bytes(data)[:1000]
-        self.taken += piece
-        return len(piece)
+        chunk = bytes(data)[:1000]
+        self.taken += chunk
+        return len(chunk)
 
 
 def test_raw_files_get_everything() -> None:

@@ -17,7 +17,7 @@ import pytest
 import zstandard
 
 from jelly_plugins import JellyError, MissingExtraError, SourceError, TruncatedError
-from jelly_plugins.io.sources import PIECE, Input
+from jelly_plugins.io.sources import CHUNK, Input
 
 from .. import programs
 from ..codec.input_kinds import INPUT_KINDS, Trickle
@@ -27,7 +27,7 @@ DATA = random.Random(1).randbytes(200_000) + bytes(200_000)
 
 def content(src: Any) -> bytes:
     with Input(src) as source:
-        return b"".join(source.pieces())
+        return b"".join(source.chunks())
 
 
 @pytest.mark.parametrize("kind", INPUT_KINDS)
@@ -39,15 +39,15 @@ def test_every_kind_of_source(kind: str, data: bytes, tmp_path: Path) -> None:
         assert content(src) == data
 
 
-def test_pieces_come_as_they_arrive() -> None:
+def test_chunks_come_as_they_arrive() -> None:
     reading, writing = os.pipe()
     with open(reading, "rb") as file, open(writing, "wb", buffering=0) as pipe:
         pipe.write(b"abcd")
         with Input(file) as source:
-            pieces = source.pieces()
-            assert next(pieces) == b"abcd"
+            chunks = source.chunks()
+            assert next(chunks) == b"abcd"
             pipe.write(b"efg")
-            assert next(pieces) == b"efg"
+            assert next(chunks) == b"efg"
 
 
 @pytest.mark.parametrize("kind", ["file", "raw file", "BytesIO"])
@@ -216,8 +216,8 @@ def test_truncation_loses_nothing_before_it(compression: str) -> None:
     truncated = False
     with Input(data[: len(data) // 2]) as source:
         try:
-            for piece in source.pieces():
-                found += piece
+            for chunk in source.chunks():
+                found += chunk
         except TruncatedError:
             truncated = True
     assert truncated
@@ -262,21 +262,21 @@ else:
 before = peak()
 total = largest = 0
 with Input(data) as source:
-    for piece in source.pieces():
-        total += len(piece)
-        largest = max(largest, len(piece))
+    for chunk in source.chunks():
+        total += len(chunk)
+        largest = max(largest, len(chunk))
 print(total >> 20, largest, (peak() - before) >> 20)
 """
 
 
 @packed
-def test_bombs_come_in_small_pieces(compression: str) -> None:
+def test_bombs_come_in_small_chunks(compression: str) -> None:
     code = BOMB.format(compression=compression)
     done = programs.run(code)
     total, largest, grown = map(int, done.stdout.split())
     assert total == (128 if compression == "bz2" else 256)
     assert largest <= 16 << 20
-    assert compression != "bz2" or largest <= PIECE
+    assert compression != "bz2" or largest <= CHUNK
     # That much came through; packing it, in the same process, has taken 32 MB before.
     assert grown < 64
 

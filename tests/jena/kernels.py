@@ -36,9 +36,9 @@ class Kernel(NamedTuple):
         limits: Limits = DEFAULT_LIMITS,
         **settings: Any,
     ) -> list[Any]:
-        """All statements of rows, in pieces of ``size`` bytes."""
+        """All statements of rows, in chunks of ``size`` bytes."""
         decoder = self.RowDecoder(factory or GenericFactory(), format, limits=limits, **settings)
-        read = batches(pieces(data, size), decoder.decode, decoder.finish)
+        read = batches(chunks(data, size), decoder.decode, decoder.finish)
         return [statement for batch in read for statement in batch.statements]
 
     def text(
@@ -52,7 +52,7 @@ class Kernel(NamedTuple):
     ) -> bytes:
         """All lines of rows."""
         decoder = self.RowTextDecoder(format, limits=limits, **settings)
-        return b"".join(batches(pieces(data, size), decoder.decode_text, decoder.finish))
+        return b"".join(batches(chunks(data, size), decoder.decode_text, decoder.finish))
 
     def lines(self, text: bytes, format: JenaFormat, *, quads: bool, **settings: Any) -> bytes:  # noqa: A002
         """The rows of lines."""
@@ -69,8 +69,8 @@ def load_kernel(name: str) -> Kernel:
     return Kernel(name, *found)
 
 
-def pieces(data: bytes, size: int | None) -> list[bytes]:
-    """Bytes in pieces of some size; None for all at once."""
+def chunks(data: bytes, size: int | None) -> list[bytes]:
+    """Bytes in chunks of some size; None for all at once."""
     size = size or len(data) or 1
     return [data[at : at + size] for at in range(0, len(data), size)]
 

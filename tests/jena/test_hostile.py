@@ -272,7 +272,7 @@ def test_repeats_of_a_long_term_as_text(kernel: Kernel, format: JenaFormat) -> N
 
 
 def test_a_row_of_many_parts_takes_no_time(kernel: Kernel) -> None:
-    # Read again with each piece that comes, such a row would take hours.
+    # Read again with each chunk that comes, such a row would take hours.
     term = WIRES[T].encode(TERM, ("tripleTerm", {"S": S, "P": P, "O": O}))
     for _ in range(11):
         term = WIRES[T].encode(TERM, ("tripleTerm", {"S": term, "P": P, "O": term}))

@@ -91,7 +91,7 @@ def test_what_jena_calls_the_default_graph(
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, None])
-def test_pieces_of_any_size(kernel: Kernel, format: JenaFormat, size: int | None) -> None:  # noqa: A002
+def test_chunks_of_any_size(kernel: Kernel, format: JenaFormat, size: int | None) -> None:  # noqa: A002
     values = [
         prefix("x", "urn:x:"),
         triple(name_of("x", "a"), P, literal("l", langtag="en")),

@@ -88,10 +88,10 @@ class Dripping(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        piece = self._data[self._pos : self._pos + min(self._step, len(buffer))]
-        buffer[: len(piece)] = piece
-        self._pos += len(piece)
-        return len(piece)
+        chunk = self._data[self._pos : self._pos + min(self._step, len(buffer))]
+        buffer[: len(chunk)] = chunk
+        self._pos += len(chunk)
+        return len(chunk)
 
 
 def outcome(data: Any, format_: str, **settings: Any) -> tuple[list[set[Any]], str | None]:

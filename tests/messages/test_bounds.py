@@ -21,28 +21,28 @@ MEGABYTE = 1 << 20
 HEAD = 'VERSION "1.2-messages"\n'
 
 
-def longest_piece(log: str, format_: str) -> int:
+def longest_chunk(log: str, format_: str) -> int:
     """Bytes of N-Quads that are held at once, at most."""
     settings = ReadSettings()
     lines = line_log(Input(log.encode()), syntax_named(format_), settings)
-    return max(map(len, lines.source.pieces()))
+    return max(map(len, lines.source.chunks()))
 
 
 def test_statements_with_long_terms_are_not_held() -> None:
     literals = "".join(f'<urn:a> <urn:p> "{"x" * 300_000}{n}" .\n' for n in range(20))
-    assert longest_piece(literals, "ttl") < MEGABYTE
+    assert longest_chunk(literals, "ttl") < MEGABYTE
 
 
 def test_statements_with_long_namespaces_are_not_held() -> None:
     log = f"PREFIX a: <urn:{'x' * 60_000}>\n" + "".join(f"a:{n} a:p a:o .\n" for n in range(100))
-    assert longest_piece(log, "ttl") < MEGABYTE
+    assert longest_chunk(log, "ttl") < MEGABYTE
 
 
 def test_statements_of_documents_are_not_held() -> None:
     log = f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="urn:{"x" * 300_000}:">' + "".join(
         f'<rdf:Description rdf:about="urn:{n}"><e:p>x</e:p></rdf:Description>' for n in range(100)
     )
-    assert longest_piece(log + "</rdf:RDF>\n", "rdf") < 8 * MEGABYTE
+    assert longest_chunk(log + "</rdf:RDF>\n", "rdf") < 8 * MEGABYTE
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_case(case: dict[str, Any], format_: str) -> None:
 
 @pytest.mark.parametrize(("case", "format_"), cases())
 @pytest.mark.parametrize("step", [1, 3, 17])
-def test_case_in_small_pieces(case: dict[str, Any], format_: str, step: int) -> None:
+def test_case_in_small_chunks(case: dict[str, Any], format_: str, step: int) -> None:
     source: Any = Dripping(case["input"].encode(), step)
     announced = case.get("announced", False)
     if case["expect"] == "error":

@@ -26,7 +26,7 @@ from .logs import (
     written,
 )
 
-#: Text of pieces that could be taken for something else.
+#: Text of chunks that could be taken for something else.
 _TEXTS = st.lists(
     st.sampled_from(
         (
@@ -95,7 +95,7 @@ def test_cuts_at_every_byte(format_: str, dialect: str | None) -> None:
 @pytest.mark.parametrize("dialect", [None, EARLY])
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("step", [1, 7, 100])
-def test_pieces_of_any_size(format_: str, dialect: str | None, step: int) -> None:
+def test_chunks_of_any_size(format_: str, dialect: str | None, step: int) -> None:
     data = written(LOGS[4], format_, dialect=dialect)
     assert outcome(Dripping(data, step), format_, dialect=dialect) == outcome(
         data, format_, dialect=dialect
@@ -114,7 +114,7 @@ MESSAGE ex:a.message.b ex:p ex:c..message .
 
 
 @pytest.mark.parametrize("step", range(1, 40))
-def test_names_that_open_like_delimiters_in_pieces_of_any_size(step: int) -> None:
+def test_names_that_open_like_delimiters_in_chunks_of_any_size(step: int) -> None:
     assert outcome(_LOOKALIKES, "ttl")[1] is None
     assert outcome(Dripping(_LOOKALIKES, step), "ttl") == outcome(_LOOKALIKES, "ttl")
 

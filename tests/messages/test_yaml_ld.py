@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jelly_plugins import MissingExtraError, TextError
-from jelly_plugins.formats.reading import PieceFile
+from jelly_plugins.formats.reading import ChunkFile
 from jelly_plugins.messages import read_messages
 
 from .logs import sizes
@@ -34,8 +34,8 @@ NODE = '"@id": urn:s\nurn:p: x\n'
 def test_a_document_after_an_end_needs_no_start(log: str, expected: list[int]) -> None:
     assert sizes(log, "yamlld") == expected
     for size in (1, 2, 3, 7):
-        pieces = [log.encode()[at : at + size] for at in range(0, len(log), size)]
-        file: Any = PieceFile(iter(pieces))
+        chunks = [log.encode()[at : at + size] for at in range(0, len(log), size)]
+        file: Any = ChunkFile(iter(chunks))
         assert [len(each) for each in read_messages(file, format="yamlld")] == expected
 
 

@@ -138,12 +138,12 @@ folder, path, wait = sys.argv[1:]
 class Source:
     def __init__(self):
         data = open(path, "rb").read()
-        self.pieces = [data[:-10], data[-10:]]
+        self.chunks = [data[:-10], data[-10:]]
     def read(self, size):
-        if len(self.pieces) == 1:
+        if len(self.chunks) == 1:
             print("read", flush=True)
             time.sleep(float(wait))
-        return self.pieces.pop(0) if self.pieces else b""
+        return self.chunks.pop(0) if self.chunks else b""
 
 load(Store(folder), Source())
 print("loaded", flush=True)

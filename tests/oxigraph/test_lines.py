@@ -192,10 +192,10 @@ from jelly_plugins.oxigraph import load
 from tests.oxigraph.support import jelly, numbered
 
 class Source:
-    pieces = [jelly(*numbered(20_000))]
+    chunks = [jelly(*numbered(20_000))]
     def read(self, size):
-        if self.pieces:
-            return self.pieces.pop()
+        if self.chunks:
+            return self.chunks.pop()
         # The reader stands in the middle of a load, and never goes on.
         print("reading", flush=True)
         threading.Event().wait()
@@ -297,7 +297,7 @@ def test_kernels_count_long_terms_alike() -> None:
         for decoder_type in (native_kernel().TextDecoder, reference.TextDecoder):
             decoder = decoder_type(limits=Limits(frame_expansion=most))
             try:
-                found.append(sum(len(piece) for frame in frames for piece in decoder.decode(frame)))
+                found.append(sum(len(chunk) for frame in frames for chunk in decoder.decode(frame)))
             except LimitError as error:
                 found.append((error.message.partition(" is ")[0], error.frame, error.row))
         assert found[0] == found[1]

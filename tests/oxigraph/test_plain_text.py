@@ -23,7 +23,7 @@ SEEDS = [
         "_:s <urn:p> _:o",
     )
 ]
-PIECES = [
+CHUNKS = [
     *(" ", "<", ">", '"', "\\", "\n", ".", " .\n", "0", "-", "T", "\x00", "\x7f", "é", "\uffff"),
     *("_:b", "<urn:x>", "@en", "^^", "\\u0041", f"^^<{XSD}date>"),
 ]
@@ -34,7 +34,7 @@ def mutated(rng: random.Random) -> str:
     for _ in range(rng.randrange(4)):
         at = rng.randrange(len(text))
         end = at + rng.choice((0, 0, 1, 5))
-        put = rng.choice(PIECES) if rng.random() < 0.7 else rng.choice(SEEDS)[:end]
+        put = rng.choice(CHUNKS) if rng.random() < 0.7 else rng.choice(SEEDS)[:end]
         text = text[:at] + put + text[end:]
     return text
 

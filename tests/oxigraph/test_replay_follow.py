@@ -18,22 +18,22 @@ PATCHES = counting(4, 3)
 
 
 class Growing:
-    """Appends the pieces of a log one by one, each time the reader of the file has nothing left;
+    """Appends the chunks of a log one by one, each time the reader of the file has nothing left;
     and notes how many statements the store has then."""
 
-    def __init__(self, path: Path, store: ox.Store, pieces: list[bytes]) -> None:
+    def __init__(self, path: Path, store: ox.Store, chunks: list[bytes]) -> None:
         self.path = path
         self.counts: list[int] = []
         self._store = store
-        self._pieces = pieces
+        self._chunks = chunks
         path.write_bytes(b"")
 
     def stop(self) -> bool:
         self.counts.append(count(self._store))
-        if not self._pieces:
+        if not self._chunks:
             return True
         with self.path.open("ab") as file:
-            file.write(self._pieces.pop(0))
+            file.write(self._chunks.pop(0))
         return False
 
     def follow(self) -> None:
@@ -46,8 +46,8 @@ def test_what_is_complete_is_applied(
     store: ox.Store, tmp_path: Path, suffix: str, size: int
 ) -> None:
     data = (jelly_log if suffix == "jellyp" else log)(*PATCHES)
-    pieces = [data[start : start + size] for start in range(0, len(data), size)]
-    growing = Growing(tmp_path / f"log.{suffix}", store, pieces)
+    chunks = [data[start : start + size] for start in range(0, len(data), size)]
+    growing = Growing(tmp_path / f"log.{suffix}", store, chunks)
     growing.follow()
     assert set(growing.counts) <= {0, 3, 6, 9, 12}
     assert growing.counts == sorted(growing.counts)
@@ -60,8 +60,8 @@ def test_what_is_complete_is_applied(
 
 
 def test_transactions_of_a_patch_that_is_not_complete(store: ox.Store, tmp_path: Path) -> None:
-    pieces = [f"A <urn:s> <urn:p> {i} .\nTC .\nTX .\n".encode() for i in range(3)]
-    growing = Growing(tmp_path / "log.rdfp", store, [b"H id <urn:p:1> .\nTX .\n", *pieces])
+    chunks = [f"A <urn:s> <urn:p> {i} .\nTC .\nTX .\n".encode() for i in range(3)]
+    growing = Growing(tmp_path / "log.rdfp", store, [b"H id <urn:p:1> .\nTX .\n", *chunks])
     growing.follow()
     assert growing.counts == [0, 0, 1, 2, 3]
     assert not positions(store)[0].complete

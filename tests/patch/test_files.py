@@ -334,8 +334,8 @@ def test_frames_have_the_size_asked_for() -> None:
 class Growing:
     """A file that is written to while it is read."""
 
-    def __init__(self, pieces: list[bytes]) -> None:
-        self._pieces = iter(pieces)
+    def __init__(self, chunks: list[bytes]) -> None:
+        self._chunks = iter(chunks)
         self._data = io.BytesIO()
         self.waits = 0
 
@@ -344,10 +344,10 @@ class Growing:
 
     def wait(self) -> bool:
         self.waits += 1
-        piece = next(self._pieces, None)
-        if piece is None:
+        chunk = next(self._chunks, None)
+        if chunk is None:
             return False
-        self._data = io.BytesIO(piece)
+        self._data = io.BytesIO(chunk)
         return True
 
 
@@ -355,12 +355,12 @@ class Growing:
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_following(format: PatchFormat, size: int) -> None:  # noqa: A002
     data = written([*ROWS, END], format)
-    pieces = [data[start : start + size] for start in range(0, len(data), size)]
-    file = Growing(pieces)
+    chunks = [data[start : start + size] for start in range(0, len(data), size)]
+    file = Growing(chunks)
     with PatchReader(file, wait=file.wait) as reader:  # type: ignore[arg-type]
         assert list(reader) == [*ROWS, END]
         assert not reader.inside_patch
-    assert file.waits == len(pieces) + 1
+    assert file.waits == len(chunks) + 1
 
 
 @pytest.mark.parametrize("format", FORMATS)

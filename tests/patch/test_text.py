@@ -110,7 +110,7 @@ Z .
     assert [row for byte in [text.encode()] for row in read(byte)] == rows
 
 
-def test_text_in_pieces() -> None:
+def test_text_in_chunks() -> None:
     text = "TX .\nA <urn:s> <urn:é> 'x' .\n".replace("'", '"').encode()
     reader = PatchTextReader(GenericFactory())
     rows = list(reader.rows(bytes((byte,)) for byte in text))

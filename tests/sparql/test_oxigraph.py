@@ -115,13 +115,13 @@ def test_solutions_are_read_as_they_are_iterated() -> None:
             yield frame
 
     class File(io.RawIOBase):
-        pieces = frames()
+        chunks = frames()
 
         def readable(self) -> bool:
             return True
 
         def read(self, _: int = -1) -> bytes:
-            return next(self.pieces, b"")
+            return next(self.chunks, b"")
 
     solutions: Any = read_solutions(File())
     assert str(next(solutions)["s"]) == "<urn:0>"

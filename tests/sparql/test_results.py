@@ -150,7 +150,7 @@ def test_names_that_queries_have(form: ResultsFormat) -> None:
 
 @pytest.mark.parametrize("form", [each for each in ResultsFormat if each.is_binary])
 @pytest.mark.parametrize("size", range(90, 130))
-def test_formats_are_detected_in_small_pieces(form: ResultsFormat, size: int) -> None:
+def test_formats_are_detected_in_small_chunks(form: ResultsFormat, size: int) -> None:
     """The length of a frame may be the first character of JSON."""
     rows = [(Literal("x" * size),)]
     data = written(form, ["v"], rows)

@@ -25,7 +25,7 @@ from ..rdf.decoder import Decoder
 from ..rdf.options import StreamOptions
 from .lines import shorten
 from .ntriples import Notation
-from .transcoding import PieceDecoder, TermEncoder, TextFactory
+from .transcoding import ChunkDecoder, TermEncoder, TextFactory
 
 #: What has the buffer protocol: bytes, a memoryview, an Arrow library's buffer.
 Buffer: TypeAlias = Any
@@ -170,7 +170,7 @@ def check_batch(batch_rows: int, batch_bytes: int) -> None:
         raise ValueError(f"batch_rows and batch_bytes must be from 1 to {_CEILING}")
 
 
-class ColumnDecoder(PieceDecoder):
+class ColumnDecoder(ChunkDecoder):
     """Reads the frames of one stream as columns: subject, predicate, object, graph.
 
     Rows are gathered over frames until there are ``batch_rows`` of them, or ``batch_bytes`` bytes

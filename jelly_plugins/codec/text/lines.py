@@ -73,7 +73,7 @@ _ESCAPED_CHARACTERS: Final = {
 }
 
 #: Text is processed in chunks of about this many bytes.
-PIECE: Final = 1 << 16
+CHUNK: Final = 1 << 16
 
 
 class LineReader:
@@ -89,7 +89,7 @@ class LineReader:
         #: Bytes of a last line that was not complete, in a text that grows.
         self.pending = 0
 
-    def pieces(self, text: Text, *, growing: bool = False) -> Iterator[bytes]:
+    def chunks(self, text: Text, *, growing: bool = False) -> Iterator[bytes]:
         """Cut the text after line ends.
 
         :param growing: whether a last line without a line end is not complete, and is left out.
@@ -177,8 +177,8 @@ def _as_bytes(text: Text) -> Iterator[bytes]:
     for part in (text,) if isinstance(text, bytes | str) else text:
         # Text that cannot be encoded is found again, and rejected, when it is decoded.
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        for start in range(0, len(data), PIECE):
-            yield data[start : start + PIECE]
+        for start in range(0, len(data), CHUNK):
+            yield data[start : start + CHUNK]
 
 
 def count_line_ends(text: str) -> int:

@@ -169,7 +169,7 @@ class LineParser(LineReader):
         self._blank_nodes.clear()
 
     def parse(self, text: Text) -> Iterator[Statement]:
-        for data in self.pieces(text):
+        for data in self.chunks(text):
             yield from self.statements(data)
 
     def statements(self, data: bytes) -> Iterator[Statement]:

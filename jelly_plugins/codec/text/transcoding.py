@@ -19,7 +19,7 @@ from .lines import BLANK_NODE, IRI, LITERAL, Pattern
 from .ntriples import Dialect, LineParser, Notation, term_text
 
 #: Text is yielded in chunks of about this many bytes.
-PIECE: Final = 1 << 18
+CHUNK: Final = 1 << 18
 
 #: Bytes of a term that is a long one. A few bytes of a frame can repeat such a term, and each
 #: statement of the text has it in full.
@@ -107,7 +107,7 @@ class TextFactory:
         return text if self._validator is None else TermText.of(text, term)
 
 
-class PieceDecoder:
+class ChunkDecoder:
     """The state of a stream in a decoder that converts statements to another form."""
 
     def __init__(self, decoder: Decoder) -> None:
@@ -129,7 +129,7 @@ class PieceDecoder:
         return self._decoder.inside_graph
 
 
-class TextDecoder(PieceDecoder):
+class TextDecoder(ChunkDecoder):
     """Reads the frames of one stream as lines of N-Triples, or of N-Quads where it has graphs.
 
     :param notation: how quoted triples are written.
@@ -167,7 +167,7 @@ class TextDecoder(PieceDecoder):
 
     def decode(self, data: bytes) -> Iterator[bytes]:
         """Decode the next frame; its lines come in chunks of any size, never of more than
-        some :data:`PIECE` bytes and a term. All of them must be consumed before the next frame is
+        some :data:`CHUNK` bytes and a term. All of them must be consumed before the next frame is
         decoded.
 
         :param data: the frame's bytes, without a delimiter.
@@ -188,7 +188,7 @@ class TextDecoder(PieceDecoder):
                 if len(text) > _PERHAPS_LONG:
                     long_bytes += _long_bytes(text)
                 pending.append(" " if text != "." else "\n")
-                if size > PIECE:
+                if size > CHUNK:
                     yield "".join(pending).encode()
                     pending.clear()
                     size = 0

@@ -25,7 +25,7 @@ LexicalForm: TypeAlias = Callable[[str, str], str]
 _LITERAL: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(?:\^\^<([^>]*+)>)?')
 
 
-def in_text(pieces: Iterable[bytes], form: LexicalForm) -> Iterator[bytes]:
+def in_text(chunks: Iterable[bytes], form: LexicalForm) -> Iterator[bytes]:
     """Chunks of N-Triples or N-Quads, each of whole lines, with other lexical forms."""
 
     def rewritten(found: re.Match[bytes]) -> bytes:
@@ -35,8 +35,8 @@ def in_text(pieces: Iterable[bytes], form: LexicalForm) -> Iterator[bytes]:
         new = form(lex, datatype)
         return found[0] if new == lex else term_text(GenericLiteral(new, None, datatype)).encode()
 
-    for piece in pieces:
-        yield _LITERAL.sub(rewritten, piece) if b'"^^<' in piece else piece
+    for chunk in chunks:
+        yield _LITERAL.sub(rewritten, chunk) if b'"^^<' in chunk else chunk
 
 
 def in_quads(parts: Iterable[Iterable[Quad]], form: LexicalForm) -> Iterator[list[Quad]]:

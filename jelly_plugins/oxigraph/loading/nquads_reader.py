@@ -21,7 +21,7 @@ from ...backends import BlankNodes
 from ...codec import AnyFrame, Limits, PhysicalType, StreamOptions, native
 from ...codec.text.ntriples import Notation
 from ...errors import LimitError, OptionsError, SourceError
-from ...io.streams import FrameBytes, TextPieces
+from ...io.streams import FrameBytes, TextChunks
 from ...reserved import BOOKKEEPING_TEXT
 from ..terms import DEFAULT_GRAPH, GraphName, QuadFactory
 from .lexical_forms import LexicalForm, in_text
@@ -30,7 +30,7 @@ from .lexical_forms import LexicalForm, in_text
 LONGEST_LINE: Final = (1 << 24) - 1
 
 #: Chunks up to this size are not searched for lines that are too long.
-_LONG_PIECE: Final = 1 << 20
+_LONG_CHUNK: Final = 1 << 20
 
 _LINE_END: Final = b" .\n"
 
@@ -65,7 +65,7 @@ class NQuadsReader:
         self._on_namespace = on_namespace
         # Labels are kept in the text; the validator's nodes only serve to reject labels.
         validator = QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep")
-        self._text = TextPieces(
+        self._text = TextChunks(
             src, notation=Notation.RDF_1_2, validator=validator, limits=limits, on_frame=self._take
         )
 
@@ -83,33 +83,33 @@ class NQuadsReader:
         """The text in chunks, each of whole lines."""
         rest: list[bytes] = []
         size = 0
-        with self._text as pieces:
-            for piece in pieces:
-                cut = piece.rfind(_LINE_END) + len(_LINE_END)
+        with self._text as chunks:
+            for chunk in chunks:
+                cut = chunk.rfind(_LINE_END) + len(_LINE_END)
                 if cut < len(_LINE_END):
                     # A line that goes on; it cannot be cut inside its end.
-                    rest.append(piece)
-                    size += len(piece)
+                    rest.append(chunk)
+                    size += len(chunk)
                     self._check(size)
                     continue
-                whole = b"".join((*rest, piece[:cut])) if rest else piece[:cut]
-                rest = [piece[cut:]] if cut < len(piece) else []
-                size = len(piece) - cut
-                if len(whole) > _LONG_PIECE:
+                whole = b"".join((*rest, chunk[:cut])) if rest else chunk[:cut]
+                rest = [chunk[cut:]] if cut < len(chunk) else []
+                size = len(chunk) - cut
+                if len(whole) > _LONG_CHUNK:
                     self._check(max(map(len, whole.split(_LINE_END))) + len(_LINE_END))
                 yield whole
 
-    def has_reserved(self, piece: bytes) -> bool:
+    def has_reserved(self, chunk: bytes) -> bool:
         """Whether a statement of a chunk is in the reserved graph."""
         # A line has one end, and no term contains another.
-        return self.has_graphs and _RESERVED_LINE in piece
+        return self.has_graphs and _RESERVED_LINE in chunk
 
-    def rewritten(self, pieces: Iterable[bytes], form: LexicalForm) -> Iterator[bytes]:
+    def rewritten(self, chunks: Iterable[bytes], form: LexicalForm) -> Iterator[bytes]:
         """Chunks with other lexical forms."""
-        return in_text(pieces, form)
+        return in_text(chunks, form)
 
     def quads(
-        self, pieces: Iterable[bytes], graph: GraphName | None, *, fresh: bool = False
+        self, chunks: Iterable[bytes], graph: GraphName | None, *, fresh: bool = False
     ) -> Iterator[Quad]:
         """The statements of chunks as quads.
 
@@ -119,8 +119,8 @@ class NQuadsReader:
         """
         end = _LINE_END if graph is None or graph == DEFAULT_GRAPH else f" {graph} .\n".encode()
         if end is not _LINE_END:
-            pieces = (piece.replace(_LINE_END, end) for piece in pieces)
-        text: Any = _Readable(pieces)
+            chunks = (chunk.replace(_LINE_END, end) for chunk in chunks)
+        text: Any = _Readable(chunks)
         return parse(text, RdfFormat.N_QUADS, lenient=True, rename_blank_nodes=fresh)
 
     def read(self, graph: GraphName | None) -> Iterator[Quad]:
@@ -133,14 +133,14 @@ class NQuadsReader:
         except SyntaxError as error:
             raise rejected(error, self._text.name) from error
 
-    def load(self, pieces: Iterable[bytes], store: Store, graph: BlankNode) -> None:
+    def load(self, chunks: Iterable[bytes], store: Store, graph: BlankNode) -> None:
         """Have a store load chunks into a graph, all or nothing, with relabelled blank nodes.
 
         This is for a blank node as the graph, which :meth:`quads` would rename, too.
 
         :raises SyntaxError: see :func:`rejected`.
         """
-        text: Any = _Readable(pieces)
+        text: Any = _Readable(chunks)
         self._given = text
         try:
             store.bulk_load(text, RdfFormat.N_TRIPLES, to_graph=graph, lenient=True)

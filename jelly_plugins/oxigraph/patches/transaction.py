@@ -137,11 +137,11 @@ class Update:
         iterator = iter(rows)
         # Texts of single rows take more memory than what they come to.
         while batch := list(islice(iterator, _BATCH)):
-            for graph, pieces in self._texts(batch, opaque).items():
-                texts.setdefault(graph, []).append("".join(pieces))
+            for graph, chunks in self._texts(batch, opaque).items():
+                texts.setdefault(graph, []).append("".join(chunks))
         data = []
-        for graph, pieces in texts.items():
-            quads = ".\n".join(pieces)
+        for graph, chunks in texts.items():
+            quads = ".\n".join(chunks)
             data.append(f"GRAPH {graph} {{{quads}}}\n" if graph else f"{quads}.\n")
         return "".join(data), list(opaque.values())
 
@@ -150,7 +150,7 @@ class Update:
     ) -> dict[str, list[str]]:
         """The text of ground rows in chunks, by graph; other rows go to ``opaque``."""
         graphs: dict[str, list[str]] = {}
-        pieces: list[str] = []
+        chunks: list[str] = []
         graph_before: str | None = None
         subject_before = ""
         for row in rows:
@@ -162,15 +162,15 @@ class Update:
                 continue
             if graph != graph_before:
                 graph_before = graph
-                pieces = graphs.setdefault(graph, [])
+                chunks = graphs.setdefault(graph, [])
                 subject_before = ""
             # Oxigraph's parser is faster where a subject is not repeated.
             if subject == subject_before:
-                pieces.append(f";{predicate} {object_}")
+                chunks.append(f";{predicate} {object_}")
             else:
                 subject_before = subject
-                start = ".\n" if pieces else ""
-                pieces.append(f"{start}{subject} {predicate} {object_}")
+                start = ".\n" if chunks else ""
+                chunks.append(f"{start}{subject} {predicate} {object_}")
         return graphs
 
     def _takes(self, row: Row) -> bool:

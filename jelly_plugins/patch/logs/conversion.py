@@ -172,10 +172,10 @@ def _has_quoted_triples(source: Source, rewind: Callable[[], object]) -> bool:
         rewind()
         with Input(source) as opened:
             last = b""
-            for piece in opened.pieces():
-                if _QUOTED in piece or _QUOTED in last + piece[:1]:
+            for chunk in opened.chunks():
+                if _QUOTED in chunk or _QUOTED in last + chunk[:1]:
                     return True
-                last = piece[-1:]
+                last = chunk[-1:]
         return False
     except JellyError:
         # Reading it to its end reports the error and its location.

@@ -303,12 +303,12 @@ class PatchTextReader(TermScanner):
         :raises TextError: with the line, while iterating.
         :raises JellyError: the text is beyond the limits, or a term cannot be held.
         """
-        for data in self.pieces(text, growing=growing):
-            piece = self.decode(data)
-            self.text = piece
+        for data in self.chunks(text, growing=growing):
+            chunk = self.decode(data)
+            self.text = chunk
             self.pos = 0
-            yield from self._rows(piece)
-            self.line_ends += count_line_ends(piece)
+            yield from self._rows(chunk)
+            self.line_ends += count_line_ends(chunk)
 
     def finish(self) -> list[Operation]:
         """Mark the end of the text.

@@ -100,7 +100,7 @@ def _frames(
     """
     try:
         with Input(source) as opened:
-            for data in opened.pieces():
+            for data in opened.chunks():
                 yield from splitter.feed(data)
         if last:
             yield from splitter.finish()

@@ -91,7 +91,7 @@ cdef class PatchColumnDecoder(GatheringDecoder):
         del self.others[self.kept_others:]
         return 0
 
-    cdef object _piece(self):
+    cdef object _chunk(self):
         cdef Reader *reader = &self.reader
         cdef Status status
         while True:

@@ -153,7 +153,7 @@ cdef object column_of(Gathered *gathered, int column):
     )
 
 
-cdef class GatheringDecoder(PieceDecoder):
+cdef class GatheringDecoder(ChunkDecoder):
     """What the decoders to columns have in common: the rows that are gathered."""
 
     cdef Gathered gathered

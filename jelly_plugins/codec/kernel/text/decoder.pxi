@@ -24,7 +24,7 @@ cdef struct LineWriter:
     int depth
 
 
-cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcept nogil:
+cdef bint write_planned(Reader *reader, LineWriter *lines, size_t chunk) noexcept nogil:
     """Write what is planned, or as much of it as makes a chunk; False if memory is exhausted.
 
     All of it is written when `lines.next` has reached the end of the plan and `depth` is 0. An
@@ -32,7 +32,7 @@ cdef bint write_planned(Reader *reader, LineWriter *lines, size_t piece) noexcep
     the frame's long terms are too much.
     """
     cdef Planned *planned
-    while lines.out.size < piece:
+    while lines.out.size < chunk:
         if lines.depth:
             if not write_step(lines):
                 return False
@@ -92,11 +92,11 @@ cdef bint write_step(LineWriter *lines) noexcept nogil:
     return append(&lines.out, lines.opening.bytes, lines.opening.size)
 
 
-cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept nogil:
+cdef Status read_lines(Reader *reader, LineWriter *lines, size_t chunk) noexcept nogil:
     """Read on, and write, until there is a chunk (AT_PLAN_END) or something else stops it."""
     cdef Status status
     while lines.long_bytes <= reader.frame_expansion:
-        if not write_planned(reader, lines, piece):
+        if not write_planned(reader, lines, chunk):
             return NO_MEMORY
         if lines.long_bytes > reader.frame_expansion:
             break
@@ -118,7 +118,7 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t piece) noexcept
     return TOO_MUCH_TEXT if status == AT_FRAME_END else status
 
 
-cdef class PieceDecoder:
+cdef class ChunkDecoder:
     """The common part of the decoders that make no terms: the current frame, errors, and the output
     of a frame chunk by chunk."""
 
@@ -162,7 +162,7 @@ cdef class PieceDecoder:
         """Decode the next frame; see the reference."""
         if type(data) is not bytes:
             data = bytes(memoryview(data))
-        return _Pieces.__new__(_Pieces, self, data)
+        return _Chunks.__new__(_Chunks, self, data)
 
     # What a decoder of its own kind has of these.
 
@@ -205,7 +205,7 @@ cdef class PieceDecoder:
         return 0
 
     cdef int _enter(self, bint begins) except -1:
-        """Begin to work on a frame, or go on; is followed by a `_next_piece`."""
+        """Begin to work on a frame, or go on; is followed by a `_next_chunk`."""
         if self.busy:
             raise OrderError("another thread is using the decoder")
         if begins and self.frame is not None:
@@ -213,26 +213,26 @@ cdef class PieceDecoder:
         self.busy = True
         return 0
 
-    cdef object _next_piece(self, bytes data):
+    cdef object _next_chunk(self, bytes data):
         """The next chunk, None at the end of the frame.
 
         :param data: a frame that begins with this chunk; None for the one that was begun.
         """
-        piece = None
+        chunk = None
         try:
             if data is not None:
                 self._begin(data)
-            piece = self._piece()
+            chunk = self._chunk()
         except BaseException as error:
             self._broken()
             if isinstance(error, JellyError):
                 error.locate(frame=self.next_frame, row=row_number(&self.reader))
             raise
         finally:
-            if piece is None:
+            if chunk is None:
                 self._let_go()
             self.busy = False
-        return piece
+        return chunk
 
     cdef int _begin(self, bytes data) except -1:
         self.frame = Frame(self.next_frame, size=len(data))
@@ -251,7 +251,7 @@ cdef class PieceDecoder:
             self.data = None
         return 0
 
-    cdef object _piece(self):
+    cdef object _chunk(self):
         cdef Reader *reader = &self.reader
         cdef Status status
         while True:
@@ -276,26 +276,26 @@ cdef class PieceDecoder:
             elif status != AT_PLAN_END and status != AT_FRAME_END:
                 self._stopped(status)
             else:
-                piece = self._take(status == AT_FRAME_END)
-                if piece is None:
+                chunk = self._take(status == AT_FRAME_END)
+                if chunk is None:
                     self._ended()
                     self.frame.rows = reader.rows
                     self.last_frame = self.frame
                     self.frame = None
                     self.next_frame += 1
                 # After the last chunk the next call finds no more.
-                return piece
+                return chunk
 
 
-cdef class _Pieces:
+cdef class _Chunks:
     """The output of one frame, chunk by chunk."""
 
-    cdef PieceDecoder decoder
+    cdef ChunkDecoder decoder
     # The frame, before it is begun.
     cdef bytes data
     cdef bint ended
 
-    def __cinit__(self, PieceDecoder decoder not None, bytes data not None):
+    def __cinit__(self, ChunkDecoder decoder not None, bytes data not None):
         self.decoder = decoder
         self.data = data
 
@@ -303,21 +303,21 @@ cdef class _Pieces:
         return self
 
     def __next__(self):
-        piece = None
+        chunk = None
         if not self.ended:
             data = self.data
             # It changes nothing if this is rejected.
             self.decoder._enter(data is not None)
             self.data = None
             self.ended = True
-            piece = self.decoder._next_piece(data)
-            self.ended = piece is None
-        if piece is None:
+            chunk = self.decoder._next_chunk(data)
+            self.ended = chunk is None
+        if chunk is None:
             raise StopIteration
-        return piece
+        return chunk
 
 
-cdef class TextDecoder(PieceDecoder):
+cdef class TextDecoder(ChunkDecoder):
     """See :class:`jelly_plugins.codec.text.transcoding.TextDecoder`, which this is the compiled
     form of."""
 
@@ -363,18 +363,18 @@ cdef class TextDecoder(PieceDecoder):
             # Which row it was is long past.
             self.reader.in_row = False
             raise reference_text.too_much(self.limits, self.lines.long_bytes)
-        return PieceDecoder._stopped(self, status)
+        return ChunkDecoder._stopped(self, status)
 
     cdef object _factory(self):
         return reference_text.TextFactory(self.notation, self.validator)
 
     cdef Status _read_on(self) noexcept nogil:
-        return read_lines(&self.reader, &self.lines, TEXT_PIECE)
+        return read_lines(&self.reader, &self.lines, TEXT_CHUNK)
 
     cdef object _take(self, bint at_frame_end):
-        cdef bytes piece
+        cdef bytes chunk
         if at_frame_end and self.lines.out.size == 0:
             return None
-        piece = (<const char *> self.lines.out.bytes)[:self.lines.out.size]
+        chunk = (<const char *> self.lines.out.bytes)[:self.lines.out.size]
         self.lines.out.size = 0
-        return piece
+        return chunk
