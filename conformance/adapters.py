@@ -41,7 +41,7 @@ class Adapter(Protocol):
     def read(self, path: Path) -> list[Frame]:
         """Read a stream.
 
-        :raises JellyError: it is refused.
+        :raises JellyError: it is rejected.
         """
         ...
 
@@ -55,7 +55,7 @@ class Adapter(Protocol):
     def read_patches(self, path: Path) -> tuple[list[Operation], PatchOptions | None]:
         """Read a Jelly-Patch stream: its rows, with the END of each patch, and its options.
 
-        :raises JellyError: it is refused.
+        :raises JellyError: it is rejected.
         """
         ...
 
@@ -153,7 +153,7 @@ class BackendAdapter:
 
 class _Tuples:
     """A backend's factory whose statements are plain tuples. The backend makes its own first, and
-    may refuse to."""
+    may reject them."""
 
     def __init__(self, factory: Any) -> None:
         self._factory = factory
@@ -192,7 +192,7 @@ def _build(factory: Any, term: Any) -> Any:
 
 
 def _convert(frame: Frame, convert: Callable[[Any], Any], factory: _Tuples | None = None) -> Frame:
-    """A frame with other terms; ``factory`` may refuse the statements they make."""
+    """A frame with other terms; ``factory`` may reject the statements they make."""
     statements = [tuple(map(convert, statement)) for statement in frame.statements]
     if factory is not None:
         for statement in statements:

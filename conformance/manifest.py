@@ -40,7 +40,7 @@ class Case:
     :ivar iri: its name in the manifest, in full.
     :ivar name: its name, short.
     :ivar title: what it is about.
-    :ivar positive: whether it must succeed; otherwise it must be refused.
+    :ivar positive: whether it must succeed; otherwise it must be rejected.
     :ivar actions: input files: the stream, or the options and then the statements of each frame or
         the rows of each patch.
     :ivar results: expected statements of each frame, or rows of each patch.
@@ -51,7 +51,7 @@ class Case:
     :ivar graphs: graphs that start, as frame and IRI (or blank node label after ``_:``, or an empty
         string for the default graph).
     :ivar delimited: whether the stream is delimited.
-    :ivar refused_at: frame and row of what must be refused; of results the frame alone.
+    :ivar rejected_at: frame and row of what must be rejected; of results the frame alone.
     """
 
     iri: str
@@ -66,7 +66,7 @@ class Case:
     metadata: tuple[tuple[int, str, bytes], ...] | None = None
     graphs: tuple[tuple[int, str], ...] | None = None
     delimited: bool | None = None
-    refused_at: tuple[int, ...] | None = None
+    rejected_at: tuple[int, ...] | None = None
 
 
 def read_suite(folder: Path) -> list[Case]:
@@ -118,7 +118,7 @@ class _Reader:
         if len(tasks) != 1 or positive is (JELLYT.TestNegative in types):
             raise ManifestError(f"{self._path}: {entry} is of no kind of test that is known here")
         delimited = graph.value(entry, OURS.delimited)
-        refused_at = self._tuples(entry, OURS.refusedAt)
+        rejected_at = self._tuples(entry, OURS.rejectedAt)
         return Case(
             iri=str(entry),
             name=f"{self._path.parent.name}/{self._relative(entry)}",
@@ -135,7 +135,7 @@ class _Reader:
             metadata=self._tuples(entry, OURS.metadata),
             graphs=self._tuples(entry, OURS.graphs),
             delimited=None if delimited is None else delimited.toPython(),
-            refused_at=None if refused_at is None else refused_at[0],
+            rejected_at=None if rejected_at is None else rejected_at[0],
         )
 
     def _relative(self, iri: Any) -> str:

@@ -55,8 +55,8 @@ def read_patches(case: Case, adapter: Adapter) -> None:
     _check_held(_split(rows), expected, adapter)
 
 
-def refuse_patches(case: Case, adapter: Adapter) -> None:
-    """A stream is refused, where the case says so."""
+def reject_patches(case: Case, adapter: Adapter) -> None:
+    """A stream is rejected, where the case says so."""
     [source] = case.actions
     readers: tuple[Adapter, ...] = (GenericAdapter(), adapter)
     for reader in readers:
@@ -64,13 +64,13 @@ def refuse_patches(case: Case, adapter: Adapter) -> None:
             reader.read_patches(source)
         except JellyError as error:
             place = (error.frame, error.row)
-            if case.refused_at not in (None, place):
+            if case.rejected_at not in (None, place):
                 raise FailedError(
-                    f"refused at frame {place[0]}, row {place[1]}, not at frame and row "
-                    f"{case.refused_at}: {error}"
+                    f"rejected at frame {place[0]}, row {place[1]}, not at frame and row "
+                    f"{case.rejected_at}: {error}"
                 ) from error
         else:
-            raise FailedError("read, although it must be refused")
+            raise FailedError("read, although it must be rejected")
 
 
 def write_patches(case: Case, adapter: Adapter) -> None:
@@ -90,14 +90,14 @@ def write_patches(case: Case, adapter: Adapter) -> None:
     _check_frames(data, options, len(patches))
 
 
-def refuse_to_write_patches(case: Case, adapter: Adapter) -> None:
-    """What must be refused is not written."""
+def fail_to_write_patches(case: Case, adapter: Adapter) -> None:
+    """What must be rejected is not written."""
     try:
         options, patches = _task(case)
         _write(patches, options, adapter)
     except JellyError:
         return
-    raise FailedError("written, although it must be refused")
+    raise FailedError("written, although it must be rejected")
 
 
 def _write(patches: Sequence[Rows], options: PatchOptions, adapter: Adapter) -> bytes:

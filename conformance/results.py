@@ -41,16 +41,16 @@ def check_results(case: Case, adapter: Adapter) -> None:
         raise FailedError("what is written differs from what was read")
 
 
-def refuse_results(case: Case, adapter: Adapter) -> None:
+def reject_results(case: Case, adapter: Adapter) -> None:
     """The stream is rejected, in the frame that the case names."""
     del adapter
     [source] = case.actions
     try:
         _read(source)
     except JellyError as error:
-        if case.refused_at not in (None, (error.frame,)):
+        if case.rejected_at not in (None, (error.frame,)):
             raise FailedError(
-                f"rejected in frame {error.frame}, not in {case.refused_at}: {error}"
+                f"rejected in frame {error.frame}, not in {case.rejected_at}: {error}"
             ) from error
     else:
         raise FailedError("read, although it must be rejected")

@@ -27,8 +27,8 @@ from jelly_plugins.tools.compare import compare_streams
 from .adapters import Adapter, GenericAdapter
 from .manifest import Case, Task
 from .outcome import FailedError, InapplicableError, Outcome, Status
-from .patches import read_patches, refuse_patches, refuse_to_write_patches, write_patches
-from .results import check_results, refuse_results
+from .patches import fail_to_write_patches, read_patches, reject_patches, write_patches
+from .results import check_results, reject_results
 
 PASSED = Outcome(Status.PASSED)
 
@@ -47,7 +47,7 @@ def run_case(case: Case, adapter: Adapter) -> Outcome:
     except FailedError as reason:
         return Outcome(Status.FAILED, str(reason))
     except JellyError as error:
-        return Outcome(Status.FAILED, f"refused: {error}")
+        return Outcome(Status.FAILED, f"rejected: {error}")
     except Exception as error:
         return Outcome(Status.FAILED, f"crashed with {type(error).__name__}: {error}")
     return PASSED
@@ -72,7 +72,7 @@ def _read(case: Case, adapter: Adapter) -> None:
     _check_same_extras(frames, generic)
 
 
-def _refuse_to_read(case: Case, adapter: Adapter) -> None:
+def _fail_to_read(case: Case, adapter: Adapter) -> None:
     [source] = case.actions
     readers: tuple[Adapter, ...] = (GenericAdapter(), adapter)
     for reader in readers:
@@ -80,13 +80,13 @@ def _refuse_to_read(case: Case, adapter: Adapter) -> None:
             reader.read(source)
         except JellyError as error:
             place = (error.frame, error.row)
-            if reader.name == GenericAdapter.name and case.refused_at not in (None, place):
+            if reader.name == GenericAdapter.name and case.rejected_at not in (None, place):
                 raise FailedError(
-                    f"refused at frame {place[0]}, row {place[1]}, not at frame and row "
-                    f"{case.refused_at}: {error}"
+                    f"rejected at frame {place[0]}, row {place[1]}, not at frame and row "
+                    f"{case.rejected_at}: {error}"
                 ) from error
         else:
-            raise FailedError("read, although it must be refused")
+            raise FailedError("read, although it must be rejected")
 
 
 def _check_frames(frames: Sequence[Frame], expected: Sequence[Sequence[Any]]) -> None:
@@ -213,13 +213,13 @@ def _write(case: Case, adapter: Adapter) -> None:
     _check_extras(case, written, None)
 
 
-def _refuse_to_write(case: Case, adapter: Adapter) -> None:
+def _fail_to_write(case: Case, adapter: Adapter) -> None:
     try:
         options, frames = _task(case)
         adapter.write(frames, options, bool(case.namespaces))
     except JellyError:
         return
-    raise FailedError("written, although it must be refused")
+    raise FailedError("written, although it must be rejected")
 
 
 def _task(case: Case) -> tuple[StreamOptions, list[Frame]]:
@@ -249,9 +249,9 @@ _Judge: TypeAlias = Callable[[Case, Adapter], None]
 
 #: What judges the positive and the negative cases of each task.
 _JUDGES: Final[dict[Task, tuple[_Judge, _Judge]]] = {
-    Task.FROM_JELLY: (_read, _refuse_to_read),
-    Task.TO_JELLY: (_write, _refuse_to_write),
-    Task.PATCH_FROM_JELLY: (read_patches, refuse_patches),
-    Task.PATCH_TO_JELLY: (write_patches, refuse_to_write_patches),
-    Task.RESULTS_FROM_JELLY: (check_results, refuse_results),
+    Task.FROM_JELLY: (_read, _fail_to_read),
+    Task.TO_JELLY: (_write, _fail_to_write),
+    Task.PATCH_FROM_JELLY: (read_patches, reject_patches),
+    Task.PATCH_TO_JELLY: (write_patches, fail_to_write_patches),
+    Task.RESULTS_FROM_JELLY: (check_results, reject_results),
 }

@@ -1,7 +1,7 @@
 """IRIs that the package keeps for itself: all of them are named here, and nowhere else.
 
 One graph is reserved in data: the one in which stores of quads keep the positions of logs. No
-statement and no namespace may be in it that a source or a caller brings (:func:`refuse_graph`), and
+statement and no namespace may be in it that a source or a caller brings (:func:`reject_graph`), and
 what is written or counted leaves it out. In any other position its IRI is one like others.
 
 All other names of ours identify something for the duration of a call, such as a graph that a failed
@@ -48,7 +48,7 @@ def is_reserved(graph: object) -> bool:
     return graph in (BOOKKEEPING_TEXT, BOOKKEEPING_IRI)
 
 
-def refuse_graph(graph: object, *, what: str = "a statement") -> None:
+def reject_graph(graph: object, *, what: str = "a statement") -> None:
     """Reject a reserved graph.
 
     :param graph: see :func:`is_reserved`.

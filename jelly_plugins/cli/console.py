@@ -156,7 +156,7 @@ def require_files(names: list[str]) -> None:
             os.stat(name)
 
 
-def refuse_ending(name: str, written: str) -> None:
+def reject_ending(name: str, written: str) -> None:
     """Reject an output whose name has an ending that is not of the format written.
 
     A name without an ending, and anything that is not a file, gets the default format.

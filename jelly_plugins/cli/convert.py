@@ -385,7 +385,7 @@ def _formats(
     target = Format(to_name) if to_name else format_of(output)
     if target is None:
         known = f"known are {', '.join(ENDINGS)}; --to names a format"
-        console.refuse_ending(output, f"{known}; jelly patch writes logs of patches")
+        console.reject_ending(output, f"{known}; jelly patch writes logs of patches")
     told: list[Format] = []
     for name in sources:
         found = from_ or format_of(name)

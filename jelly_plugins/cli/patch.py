@@ -24,8 +24,8 @@ from .store import (
     graph_name,
     is_store,
     open_to_read,
-    refuse_no_store,
-    refuse_other_folder,
+    reject_no_store,
+    reject_other_folder,
     store_to_fill,
 )
 
@@ -53,7 +53,7 @@ class DiffBlankNodes(StrEnum):
     AUTO = "auto"
     KEEP = "keep"
     CANONICALIZE = "canonicalize"
-    REFUSE = "refuse"
+    REJECT = "reject"
 
 
 LogArgument: TypeAlias = Annotated[
@@ -148,7 +148,7 @@ def apply(
     """
     if follow and log == STANDARD:
         raise WrongUsageError("--follow needs a file with a name")
-    refuse_other_folder(store)
+    reject_other_folder(store)
     limits = settings.limits_from(limit)
     into = {} if graph is None else {"graph": graph_name(graph)}
     console.require_files([log])
@@ -240,7 +240,7 @@ def _position_text(position: Position) -> str:
 @app.command()
 def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
     """Show the positions of an Oxigraph store on disk in its logs."""
-    refuse_no_store(store)
+    reject_no_store(store)
     opened_store = open_to_read(store)
     from ..oxigraph import count, namespaces, positions
 
@@ -631,7 +631,7 @@ def log_target(output: str, to: LogFormat | None, *, text_sources: bool = False)
 
     if (told := _format(to) or format_of(output)) is not None:
         return told
-    console.refuse_ending(output, f"a log is {', '.join(PatchFormat)}, as --to says")
+    console.reject_ending(output, f"a log is {', '.join(PatchFormat)}, as --to says")
     text = output == STANDARD and not text_sources
     return PatchFormat.RDF_PATCH if text else PatchFormat.JELLY_PATCH
 

@@ -16,7 +16,7 @@ from ..io.sinks import open_output
 from . import console, settings
 from .console import STANDARD, WrongUsageError
 from .signals import stopped_by_signals
-from .store import open_store, refuse_other_folder
+from .store import open_store, reject_other_folder
 
 if TYPE_CHECKING:
     from ..grpc import ClientTls, ServerTls, Subscription
@@ -172,7 +172,7 @@ def serve(
         raise WrongUsageError(f"--topic {of_store[0]}: a file is needed, or --store")
     sink: Any = None
     if store is not None:
-        refuse_other_folder(store)
+        reject_other_folder(store)
         opened = open_store(store)
         served = {
             name: topic or StoreTopic(opened, limits=limits) for name, topic in served.items()
@@ -280,7 +280,7 @@ def subscribe(
     connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
     limits = settings.limits_from(limit)
     if format_of(output) is not Format.JELLY:
-        console.refuse_ending(output, "subscribe writes jelly")
+        console.reject_ending(output, "subscribe writes jelly")
     dst = console.destination(output, force=force, binary=True)
     from ..grpc import subscribe as subscribe_
 

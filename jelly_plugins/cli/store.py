@@ -82,7 +82,7 @@ def load(
     The store is created if it is missing. An interrupt after the last file was loaded
     is reported on stderr, and the exit code is 0.
     """
-    refuse_other_folder(store)
+    reject_other_folder(store)
     from ..oxigraph import load as load_
 
     loading: dict[str, Any] = {
@@ -90,7 +90,7 @@ def load(
         "graph": graph_name(graph),
         "blank_nodes": blank_nodes.value,
         "atomic": atomic,
-        "quoted_triples": "reify" if reify else "refuse",
+        "quoted_triples": "reify" if reify else "reject",
         "limits": settings.limits_from(limit),
         "concatenated": concatenated,
         "strict": strict,
@@ -135,10 +135,10 @@ def dump(
 
     A format without graphs needs --graph if the store has named graphs.
     """
-    refuse_no_store(store)
+    reject_no_store(store)
     told = to or format_of(output)
     if told is None:
-        console.refuse_ending(output, f"known are {', '.join(ENDINGS)}; --to names a format")
+        console.reject_ending(output, f"known are {', '.join(ENDINGS)}; --to names a format")
         told = Format.JELLY
     dst = console.destination(output, force=force, binary=told.is_binary)
     from_graph = graph_name(graph)
@@ -166,13 +166,13 @@ def is_store(folder: str) -> bool:
     return os.path.exists(os.path.join(folder, _STORE_FILE))
 
 
-def refuse_no_store(folder: str) -> None:
+def reject_no_store(folder: str) -> None:
     """Reject a folder without a store."""
     if not is_store(folder):
         raise WrongUsageError(f"{folder} is not an Oxigraph store")
 
 
-def refuse_other_folder(folder: str) -> None:
+def reject_other_folder(folder: str) -> None:
     """Reject a folder with other contents than a store; an empty one is accepted."""
     if os.path.isdir(folder) and os.listdir(folder) and not is_store(folder):
         raise WrongUsageError(f"{folder} is neither an Oxigraph store nor empty")

@@ -26,7 +26,7 @@ from .buffers import DEFAULT_BUFFER_BYTES, FrameBuffer, NotWantedError
 from .frames import FRAME_BYTES, FRAME_ROWS, open_stream
 from .outgoing import outgoing
 from .service import Published
-from .wire import check_answer, refused
+from .wire import check_answer, rejected
 
 #: Seconds that publishers wait for a slow subscriber.
 DEFAULT_PATIENCE: Final = 10.0
@@ -99,7 +99,7 @@ class Broadcast:
         try:
             check_answer(options, self._options)
         except OptionsError as error:
-            raise refused(error) from error
+            raise rejected(error) from error
         buffer = FrameBuffer(self._buffer_bytes)
         with self._lock:
             if self._closed:

@@ -86,7 +86,7 @@ class Calls:
                 try:
                     topic, asked = wire.read_subscribe(request, self._limits)
                 except JellyError as error:
-                    raise wire.refused(error) from error
+                    raise wire.rejected(error) from error
                 yield from self._frames(topic, asked, context)
         except Exception as error:
             # A stream that the application cannot read or write is not the client's error.
@@ -105,7 +105,7 @@ class Calls:
                 try:
                     wire.check_answer(asked, opening.options)
                 except OptionsError as error:
-                    raise wire.refused(error) from error
+                    raise wire.rejected(error) from error
             yield from fitted(frame, opening.options, self._bounds.message_bytes)
         if opening.options is None and context.is_active():
             raise OptionsError("the stream has no options: it is empty")

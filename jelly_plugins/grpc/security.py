@@ -121,9 +121,9 @@ class TokenInterceptor(grpc.ServerInterceptor):
 
     def __init__(self, token: str) -> None:
         self._expected = (_SCHEME + check_token(token)).encode()
-        self._refusals: dict[bool, Any] = {
-            True: grpc.stream_stream_rpc_method_handler(_refuse),
-            False: grpc.unary_unary_rpc_method_handler(_refuse),
+        self._rejections: dict[bool, Any] = {
+            True: grpc.stream_stream_rpc_method_handler(_reject),
+            False: grpc.unary_unary_rpc_method_handler(_reject),
         }
         self._check = _OpenCheck()
 
@@ -135,7 +135,7 @@ class TokenInterceptor(grpc.ServerInterceptor):
             return handler
         if handler_call_details.method == _HEALTH:
             return self._check.handler(handler)
-        return self._refusals[_streams(handler)]
+        return self._rejections[_streams(handler)]
 
     def _is_shown(self, metadata: Sequence[tuple[str, str | bytes]]) -> bool:
         shown = [value for key, value in metadata if key == _HEADER]
@@ -177,5 +177,5 @@ def _streams(handler: Any) -> bool:
     return bool(handler.request_streaming or handler.response_streaming)
 
 
-def _refuse(_request: object, context: grpc.ServicerContext) -> Any:
+def _reject(_request: object, context: grpc.ServicerContext) -> Any:
     context.abort(grpc.StatusCode.UNAUTHENTICATED, "a valid token is needed")

@@ -15,7 +15,7 @@ from ..backends import BlankNodes, owner_of
 from ..codec import DEFAULT_LIMITS, Decoder, Limits, delimit
 from ..errors import OptionsError
 from ..patch.replay.target import lock_of
-from ..reserved import refuse_graph
+from ..reserved import reject_graph
 from .service import Published
 
 #: Bytes of a stream that are held in memory; what is more is in a temporary file.
@@ -111,7 +111,7 @@ class FrameSink:
                     quads.append(Quad(subject, predicate, object_, graph))
             for name in {quad.graph_name for quad in quads} | set(frame.empty_graphs):
                 if isinstance(name, NamedNode):
-                    refuse_graph(name.value)
+                    reject_graph(name.value)
             self._store.extend(quads)
             for empty in frame.empty_graphs:
                 self._store.add_graph(empty)

@@ -22,7 +22,7 @@ from .calls import stop
 from .frames import FRAME_BYTES, FRAME_ROWS
 from .service import Publishable, Published, Subscribable
 from .sinks import shared_lock
-from .wire import answer_to, refused
+from .wire import answer_to, rejected
 
 #: Bytes of a snapshot that are held in memory; what is more is in a temporary file.
 _IN_MEMORY: Final = 1 << 20
@@ -87,11 +87,11 @@ class StoreTopic:
             and self._graph is None
             and options.physical_type is PhysicalType.TRIPLES
         ):
-            raise refused(OptionsError(f"topic {topic} has quads"))
+            raise rejected(OptionsError(f"topic {topic} has quads"))
         answer = answer_to(options, usual)
 
         def write(out: Writable) -> None:
-            with _refusals(options):
+            with _rejections(options):
                 self._backend.dump(
                     self._store,
                     out,
@@ -133,7 +133,7 @@ class GraphTopic:
             settings["options"] = answer_to(options, replace(_QUADS, stream_name=topic))
         file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (_frames_of closes it)
         try:
-            with self.lock, _refusals(options):
+            with self.lock, _rejections(options):
                 self._backend.dump(self._graph, file, limits=self._limits, **settings)
             file.seek(0)
         except BaseException:
@@ -148,7 +148,7 @@ def _frames_of(file: Any, limits: Limits) -> Iterator[bytes]:
 
 
 @contextmanager
-def _refusals(asked: StreamOptions | None) -> Iterator[None]:
+def _rejections(asked: StreamOptions | None) -> Iterator[None]:
     """A stream that cannot be written with the requested options is rejected; with the default
     options it is a server error."""
     try:
@@ -156,7 +156,7 @@ def _refusals(asked: StreamOptions | None) -> Iterator[None]:
     except (OptionsError, StatementError) as error:
         if asked is None:
             raise
-        raise refused(error) from error
+        raise rejected(error) from error
 
 
 Topic: TypeAlias = "Subscribable | str | os.PathLike[str] | Any"

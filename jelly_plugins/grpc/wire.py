@@ -121,6 +121,6 @@ def answer_to(requested: StreamOptions | None, usual: StreamOptions) -> StreamOp
     )
 
 
-def refused(error: Exception) -> ServiceError:
+def rejected(error: Exception) -> ServiceError:
     """The error for a request that cannot be answered as it is."""
     return ServiceError(str(error), status="INVALID_ARGUMENT")

@@ -201,7 +201,7 @@ class FrameBytes(Closing):
         self._frames = chain(peeked, rest)
         return options
 
-    def refuse(self, error: JellyError, decoder: _Decoding) -> NoReturn:
+    def reject(self, error: JellyError, decoder: _Decoding) -> NoReturn:
         """Raise an error of ``decoder`` with its place, or a better one where the source is no
         Jelly-RDF at all."""
         if decoder.options is None:
@@ -294,7 +294,7 @@ class StreamReader(Closing, Generic[_ItemT]):
                 yield from self._read(number, data)
             yield from self._decoder.finish() or ()
         except JellyError as error:
-            self._source.refuse(error, self._decoder)
+            self._source.reject(error, self._decoder)
         finally:
             self._source.close()
 

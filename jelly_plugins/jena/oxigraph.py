@@ -130,7 +130,7 @@ def load(
     graph: GraphName | None = None,
     blank_nodes: LoadedBlankNodes = "fresh",
     atomic: bool = True,
-    quoted_triples: QuotedTriples = "refuse",
+    quoted_triples: QuotedTriples = "reject",
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
     on_namespace: Callable[[str, str], object] | None = None,
@@ -159,7 +159,7 @@ def load(
     reading: BlankNodes = "keep" if blank_nodes == "canonicalize" else blank_nodes
     check_settings(graph, reading, quoted_triples)
     # As in oxigraph.load.
-    if quoted_triples == "refuse" and (
+    if quoted_triples == "reject" and (
         not isinstance(graph, BlankNode) or (atomic and reading == "fresh")
     ):
         text = _text(src, format, graph, limits, on_namespace)
@@ -201,7 +201,7 @@ def read_quads(
 
     :raises JellyError: while iterating, with source and row.
     """
-    check_settings(graph, "keep", "refuse")
+    check_settings(graph, "keep", "reject")
     text = _JenaNQuadsReader(_text(src, format, graph, limits, None), quads=graph is None)
     yield from text.read(graph)
 

@@ -176,6 +176,6 @@ def _jelly_to_lines(
             if messages:
                 decoder.finish()
         except JellyError as error:
-            raise groups.refuse(error, group) from None
+            raise groups.reject(error, group) from None
         writer.finish()
     return _conversion(messages, metadata)

@@ -191,7 +191,7 @@ class FrameGroups:
                 raise error.locate(source=self.source.name, frame=0)
         return Group(b"".join(parts), 0)
 
-    def refuse(self, error: JellyError, group: Group | None) -> JellyError:
+    def reject(self, error: JellyError, group: Group | None) -> JellyError:
         """An error with its position, or a better one if the source is not Jelly.
 
         :param group: what was being decoded.
@@ -236,4 +236,4 @@ def read_jelly(groups: FrameGroups, limits: Limits) -> Iterator[Message]:
         if index:
             decoder.finish()
     except JellyError as error:
-        raise groups.refuse(error, group) from None
+        raise groups.reject(error, group) from None

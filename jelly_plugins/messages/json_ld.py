@@ -132,7 +132,7 @@ def load_json(data: bytes) -> Any:
     :raises TextError: it is malformed; without its line.
     """
     try:
-        return json.loads(data, parse_constant=_refuse_constant, object_pairs_hook=_object)
+        return json.loads(data, parse_constant=_reject_constant, object_pairs_hook=_object)
     except RecursionError:
         raise TextError("values are nested too deeply") from None
     except ValueError as error:
@@ -140,7 +140,7 @@ def load_json(data: bytes) -> Any:
         raise TextError(f"malformed JSON: {message}") from None
 
 
-def _refuse_constant(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a number")
 
 

@@ -50,7 +50,7 @@ _WAITING: Final = re.compile(
 #: Bytes that wait, at most.
 _WAITING_BYTES: Final = 1 << 16
 
-#: Digits of an integer, at most; Python refuses to read many more.
+#: Digits of an integer, at most; Python does not read many more.
 _DIGITS: Final = 4000
 #: Collections in collections, at most.
 _DEPTH: Final = 256

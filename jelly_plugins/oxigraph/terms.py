@@ -316,7 +316,7 @@ def make_triple(terms: tuple[Any, Any, Any], *, quoted: bool = False, way_out: s
     try:
         return Triple(*terms)
     except TypeError as error:
-        raise _refusal(terms, " of a quoted triple" if quoted else "", way_out) from error
+        raise _rejection(terms, " of a quoted triple" if quoted else "", way_out) from error
 
 
 def make_quad(terms: tuple[Any, ...], *, way_out: str = "") -> Quad:
@@ -331,10 +331,10 @@ def make_quad(terms: tuple[Any, ...], *, way_out: str = "") -> Quad:
     try:
         return Quad(*terms)
     except TypeError as error:
-        raise _refusal(terms, "", way_out) from error
+        raise _rejection(terms, "", way_out) from error
 
 
-def _refusal(terms: Sequence[Any], where: str, way_out: str) -> TermError:
+def _rejection(terms: Sequence[Any], where: str, way_out: str) -> TermError:
     """The error for terms that pyoxigraph did not take as a statement."""
     for position, term in enumerate(terms):
         if not isinstance(term, _HELD[position]):

@@ -32,7 +32,7 @@ from .model import BEGIN, COMMIT, ID, PREV, Operation, Patch, add, delete
 
 #: Labels of blank nodes: canonical for files and kept for all else; or kept; or canonical; or there
 #: must be no blank nodes.
-BlankNodes: TypeAlias = Choice["auto", "keep", "canonicalize", "refuse"]
+BlankNodes: TypeAlias = Choice["auto", "keep", "canonicalize", "reject"]
 
 #: A file in any RDF format, a graph, dataset or store of a backend, or the statements themselves.
 Statements: TypeAlias = Source | Iterable[Any]
@@ -83,11 +83,11 @@ def diff(
         of files canonical labels, which depend on the statements alone, and keeps those of graphs,
         datasets, stores and statements. ``"keep"`` keeps all labels: right for two dumps of one
         store. ``"canonicalize"`` gives canonical labels to both sides, so that isomorphic sides are
-        equal. ``"refuse"`` raises an error for a blank node. The patch fits data with the labels of
+        equal. ``"reject"`` raises an error for a blank node. The patch fits data with the labels of
         ``old``: for canonical ones, a store that was filled with
         ``oxigraph.load(…, blank_nodes="canonicalize")``.
     :param base: IRI that relative ones in files are resolved against; without it they are rejected.
-    :raises TermError: there is a blank node, and ``blank_nodes`` is ``"refuse"``.
+    :raises TermError: there is a blank node, and ``blank_nodes`` is ``"reject"``.
     :raises LimitError: blank nodes are too symmetric for canonical labels.
     :raises JellyError: a source cannot be read.
 
@@ -135,8 +135,8 @@ def _quads(
     if blank_nodes == "canonicalize" or (blank_nodes == "auto" and is_file(source)):
         statements = canonical(statements)
     for statement in statements:
-        if blank_nodes == "refuse":
-            _refuse_blank_nodes(statement)
+        if blank_nodes == "reject":
+            _reject_blank_nodes(statement)
         if len(statement) == 4:
             quads.add(True)
             yield Quad._make(statement)
@@ -236,7 +236,7 @@ def _triple(quad: Quad) -> Triple:
     return Triple._make(quad[:3])
 
 
-def _refuse_blank_nodes(terms: Iterable[Any]) -> None:
+def _reject_blank_nodes(terms: Iterable[Any]) -> None:
     for term in terms:
         if isinstance(term, BlankNode):
             raise TermError(
@@ -244,7 +244,7 @@ def _refuse_blank_nodes(terms: Iterable[Any]) -> None:
                 'blank_nodes="keep" keeps its label, "canonicalize" gives it a canonical one'
             )
         if isinstance(term, tuple):
-            _refuse_blank_nodes(term)
+            _reject_blank_nodes(term)
 
 
 def canonical(statements: Iterable[Any]) -> Iterator[Any]:

@@ -373,12 +373,12 @@ def describe(term: object) -> tuple[Any, ...]:
     return describe_node(term)
 
 
-def refuse_no_graph(graph: object) -> None:
+def reject_no_graph(graph: object) -> None:
     """Reject an object that is not a graph, such as the path of a file.
 
     :raises TypeError: it is none.
 
-    >>> refuse_no_graph("data.ttl")
+    >>> reject_no_graph("data.ttl")
     Traceback (most recent call last):
     TypeError: an rdflib.Graph is needed, not 'data.ttl'
     """

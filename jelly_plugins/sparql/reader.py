@@ -61,7 +61,7 @@ class ResultsReader(Closing):
             told = format_named(format) if format is not None else format_of(self.name)
             found = detected(head)
             if told is ResultsFormat.JELLY and found is not ResultsFormat.JELLY:
-                self._refuse(head, found)
+                self._reject(head, found)
             form = told or found
             if not head and (form is None or not form.is_binary):
                 raise SourceError("the results are empty: they have no header")
@@ -106,7 +106,7 @@ class ResultsReader(Closing):
         self._input.close()
 
     @staticmethod
-    def _refuse(head: bytes, found: ResultsFormat | None) -> None:
+    def _reject(head: bytes, found: ResultsFormat | None) -> None:
         """Say what content is that should be Jelly-SPARQL, if it is known."""
         kind = kind_of(head)
         if kind is not None or found in (ResultsFormat.JSON, ResultsFormat.XML):

@@ -1,4 +1,4 @@
-"""``jelly convert``: every format both ways, files that are not clobbered, what is refused."""
+"""``jelly convert``: every format both ways, files that are not clobbered, what is rejected."""
 
 from __future__ import annotations
 
@@ -343,7 +343,7 @@ def test_named_graphs_need_a_format_that_has_them(form: str, tmp_path: Path) -> 
         (Triple(Iri(EX), Iri(EX + "p"), Literal("a\x01")), "U+0001"),
     ],
 )
-def test_what_xml_cannot_say_is_refused(statement: Triple, word: str, tmp_path: Path) -> None:
+def test_what_xml_cannot_say_is_rejected(statement: Triple, word: str, tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     write([statement], path)
     assert_failed(jelly("convert", path, "--to", "rdf", "-o", tmp_path / "y"), 1, "frame 0", word)
@@ -403,8 +403,8 @@ def test_transcoding_regroups_and_changes_types(tmp_path: Path) -> None:
         assert frames.options.logical_type is LogicalType.DATASETS
         assert frames.options.max_name_table_size == 128
         assert [len(frame.statements) for frame in frames] == [3, 4]
-    refused = jelly("convert", source, "--to", "jelly", "--frame-rows", "99", "-o", tmp_path / "z")
-    assert_failed(refused, 1, "cannot be regrouped")
+    rejected = jelly("convert", source, "--to", "jelly", "--frame-rows", "99", "-o", tmp_path / "z")
+    assert_failed(rejected, 1, "cannot be regrouped")
     flat = jelly("convert", source, "--to", "jelly", "--frame-rows", "99", "--flat").out
     [frame] = read_frames(flat)
     assert frame.statements == TRIPLES
@@ -438,8 +438,8 @@ def test_the_logical_type(physical: PhysicalType, logical: LogicalType, tmp_path
         with read_frames(each.out) as frames:
             assert frames.options.logical_type is logical
             assert [len(frame.statements) for frame in frames] == [len(TRIPLES) * times]
-    refused = jelly("convert", text, *asked, "--frame-rows", "2", "-o", tmp_path / "y")
-    assert refused.code == (1 if expected.grouped else 0)
+    rejected = jelly("convert", text, *asked, "--frame-rows", "2", "-o", tmp_path / "y")
+    assert rejected.code == (1 if expected.grouped else 0)
     assert jelly("convert", text, *asked, "--not-delimited").code == 0
 
 
@@ -460,7 +460,7 @@ def test_relative_iris_need_a_base() -> None:
     assert list(read(done.out)) == [Triple(Iri(EX + "s"), Iri(EX + "p"), Iri(EX + "x"))]
 
 
-def test_base_directions_are_refused() -> None:
+def test_base_directions_are_rejected() -> None:
     text = b'<urn:s> <urn:p> "x"@ar--rtl .'
     for form in ("nt", "ttl"):
         assert_failed(jelly("convert", "-", "--from", form, stdin=text), 1, "base direction")

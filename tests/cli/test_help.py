@@ -47,7 +47,7 @@ def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             assert (done.code, done.err) == (0, ""), (line, done)
 
 
-def test_a_value_is_refused_in_plain_words() -> None:
+def test_a_value_is_rejected_in_plain_words() -> None:
     done = jelly("convert", "x.nt", "--physical", "cubes")
     assert done.code == 2
     assert "Value error" not in done.err

@@ -83,8 +83,8 @@ def test_options_of_the_stream(log: Path) -> None:
         assert [len(frame.statements) for frame in frames] == SIZES
     done = jelly("convert", "--messages", log, "--to", "jelly", "--logical-type", "flat-quads")
     assert_failed(done, 2, "--logical-type flat-quads")
-    for refused in ("--flat", "--namespaces", "--lossy", "--concatenated"):
-        assert_failed(jelly("convert", "--messages", log, "--to", "nq", refused), 2, refused)
+    for rejected in ("--flat", "--namespaces", "--lossy", "--concatenated"):
+        assert_failed(jelly("convert", "--messages", log, "--to", "nq", rejected), 2, rejected)
     done = jelly("convert", "--messages", log, "--to", "nq", "--frame-rows", "9")
     assert_failed(done, 2, "--frame-rows")
 

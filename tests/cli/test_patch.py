@@ -182,7 +182,7 @@ def test_several_logs_become_one(tmp_path: Path) -> None:
     assert check(whole)
 
 
-def test_logs_that_do_not_follow_each_other_are_refused(tmp_path: Path) -> None:
+def test_logs_that_do_not_follow_each_other_are_rejected(tmp_path: Path) -> None:
     path, target = log_file(tmp_path), tmp_path / "x.jellyp"
     other = log_file(tmp_path, "other.rdfp", b"H id <urn:4> .\nH prev <urn:3> .\nTX .\nTC .\n")
     for name in ("convert", "compact"):
@@ -389,7 +389,7 @@ def test_diff_of_formats_that_are_told(tmp_path: Path) -> None:
     assert (done.code, done.text.count("\n")) == (0, 2)
     done = jelly("patch", "diff", old, tmp_path / "old.nt", "--id", "<urn:mine>")
     assert done.text == "H id <urn:mine> .\nZ .\n"
-    assert_failed(jelly("patch", "diff", old, old, "--blank-nodes", "refuse"), 1, "blank")
+    assert_failed(jelly("patch", "diff", old, old, "--blank-nodes", "reject"), 1, "blank")
 
 
 def test_blank_nodes_made_canonical(tmp_path: Path) -> None:
@@ -430,8 +430,8 @@ def test_a_store_that_was_loaded_from_a_file_follows_by_differences(tmp_path: Pa
         assert done.code == 0, done.err
         assert "TX" not in jelly("patch", "diff", folder, new).text
         assert isomorphic(folder, new)
-        refused = jelly("patch", "apply", patch, "--store", random)
-        assert_failed(refused, 1, "may have other labels")
+        rejected = jelly("patch", "apply", patch, "--store", random)
+        assert_failed(rejected, 1, "may have other labels")
         assert isomorphic(random, files[0])
     done = jelly("patch", "apply", patch, "--store", random, "--no-check-blank-nodes")
     assert done.code == 0
@@ -556,7 +556,7 @@ def test_check_finds_what_is_wrong(text: bytes, problem: str, tmp_path: Path) ->
     assert json.loads(report.text)["valid"] is False
 
 
-def test_a_log_without_its_last_mark_is_named_and_refused_where_it_is_strict(
+def test_a_log_without_its_last_mark_is_named_and_rejected_where_it_is_strict(
     tmp_path: Path,
 ) -> None:
     log = tmp_path / "log.jellyp"

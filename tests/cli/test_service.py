@@ -184,7 +184,7 @@ def test_errors_are_one_line(tmp_path: Path) -> None:
         assert jelly_process("publish", file, "--to", server.address).code == 1
 
 
-def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_text_is_rejected(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_bytes(b"\xff\xfe")
     found = jelly("serve", "--live", "t", "--token-file", token)

@@ -88,8 +88,8 @@ def test_quoted_triples_are_reified_on_request(tmp_path: Path) -> None:
     folder, path = tmp_path / "store", tmp_path / "x.jelly"
     quoted = Triple(Iri("urn:a"), Iri("urn:b"), Iri("urn:c"))
     write([Triple(quoted, Iri("urn:p"), Iri("urn:o"))], path, options=StreamOptions(rdf_star=True))
-    refused = jelly_process("load", path, "--store", folder)
-    assert_failed(refused, 1, "frame 0", "quoted triple as subject")
+    rejected = jelly_process("load", path, "--store", folder)
+    assert_failed(rejected, 1, "frame 0", "quoted triple as subject")
     assert jelly("load", path, "--store", folder, "--reify").code == 0
     assert len(Store(str(folder))) == 2
 

@@ -231,7 +231,7 @@ def test_the_real_file() -> None:
     assert jelly("validate", path).code == 0
 
 
-def test_a_file_of_no_bytes_is_named_and_refused_where_it_is_strict(tmp_path: Path) -> None:
+def test_a_file_of_no_bytes_is_named_and_rejected_where_it_is_strict(tmp_path: Path) -> None:
     path = tmp_path / "empty.jelly"
     path.write_bytes(b"")
     done = jelly("validate", path)

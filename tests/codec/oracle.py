@@ -1,7 +1,7 @@
 """A second reader of Jelly-RDF: walks Protocol Buffers messages, believes everything.
 
 Written from the specification alone, as short as it can be, to check the codec against: it knows
-no limits and refuses nothing.
+no limits and rejects nothing.
 """
 
 from __future__ import annotations

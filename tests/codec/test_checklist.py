@@ -62,10 +62,10 @@ def kinds(*frames: bytes) -> list[str]:
     return [row.WhichOneof("row") for row in rows(*frames)]
 
 
-def refused(
+def rejected(
     kernel: Kernel, error: type[JellyError], *parts: bytes, match: str, row: int | None = None
 ) -> None:
-    """A frame is refused in its last row, or in ``row``."""
+    """A frame is rejected in its last row, or in ``row``."""
     with pytest.raises(error, match=match) as caught:
         kernel.decode(w.frame(*parts))
     assert (caught.value.frame, caught.value.row) == (0, len(parts) - 1 if row is None else row)
@@ -191,22 +191,22 @@ def test_unknown_fields_of_a_frame_are_passed_over(kernel: Kernel) -> None:
 # Rows and types
 
 
-def test_an_empty_row_is_refused(kernel: Kernel) -> None:
-    refused(kernel, WireError, w.options(), bytes_field(1, b""), match="empty")
+def test_an_empty_row_is_rejected(kernel: Kernel) -> None:
+    rejected(kernel, WireError, w.options(), bytes_field(1, b""), match="empty")
 
 
-def test_a_row_of_an_unknown_kind_is_refused(kernel: Kernel) -> None:
-    refused(kernel, WireError, w.options(), w.row(7, b""), match="an unknown kind")
+def test_a_row_of_an_unknown_kind_is_rejected(kernel: Kernel) -> None:
+    rejected(kernel, WireError, w.options(), w.row(7, b""), match="an unknown kind")
 
 
-def test_a_row_with_two_fields_is_refused(kernel: Kernel) -> None:
+def test_a_row_with_two_fields_is_rejected(kernel: Kernel) -> None:
     both = bytes_field(2, b"") + bytes_field(9, b"")
-    refused(kernel, WireError, w.options(), bytes_field(1, both), match="two fields")
+    rejected(kernel, WireError, w.options(), bytes_field(1, both), match="two fields")
 
 
-def test_a_row_with_a_field_twice_is_refused(kernel: Kernel) -> None:
+def test_a_row_with_a_field_twice_is_rejected(kernel: Kernel) -> None:
     twice = bytes_field(9, b"") * 2
-    refused(kernel, WireError, w.options(), bytes_field(1, twice), match="twice")
+    rejected(kernel, WireError, w.options(), bytes_field(1, twice), match="twice")
 
 
 def test_a_row_may_have_an_unknown_field_besides(kernel: Kernel) -> None:
@@ -235,21 +235,21 @@ OTHER_ROWS = {
 @pytest.mark.parametrize(
     ("physical", "row"), [(physical, row) for physical, bad in OTHER_ROWS.items() for row in bad]
 )
-def test_rows_of_another_physical_type_are_refused(
+def test_rows_of_another_physical_type_are_rejected(
     kernel: Kernel, physical: PhysicalType, row: str
 ) -> None:
     bad = OTHER_ROWS[physical][row]
-    refused(kernel, OrderError, w.options(physical), bad, match=f"{row}.*{physical.name}")
+    rejected(kernel, OrderError, w.options(physical), bad, match=f"{row}.*{physical.name}")
 
 
-def test_a_quad_inside_a_graph_is_refused(kernel: Kernel) -> None:
+def test_a_quad_inside_a_graph_is_rejected(kernel: Kernel) -> None:
     start = w.graph_start(w.default_graph())
-    refused(kernel, OrderError, w.options(w.GRAPHS), start, w.quad(), match="QUAD inside a graph")
+    rejected(kernel, OrderError, w.options(w.GRAPHS), start, w.quad(), match="QUAD inside a graph")
 
 
 @pytest.mark.parametrize("physical", [0, 4, 200])
-def test_a_physical_type_that_is_none_is_refused(kernel: Kernel, physical: int) -> None:
-    refused(kernel, OptionsError, w.options(physical), match=f"physical type {physical}")
+def test_a_physical_type_that_is_none_is_rejected(kernel: Kernel, physical: int) -> None:
+    rejected(kernel, OptionsError, w.options(physical), match=f"physical type {physical}")
 
 
 @pytest.mark.parametrize("physical", [w.TRIPLES, w.QUADS, w.GRAPHS])
@@ -341,11 +341,11 @@ def decode(*frames: bytes) -> list[Frame]:
     "first", [*w.SPO, w.spo(), w.prefix("p"), w.datatype("d"), w.namespace("")]
 )
 def test_options_come_first(kernel: Kernel, first: bytes) -> None:
-    refused(kernel, OptionsError, first, match="does not start with its options")
+    rejected(kernel, OptionsError, first, match="does not start with its options")
 
 
 @pytest.mark.parametrize("frames", [[], [b""], [b"", b""], [w.frame(metadata={"a": b"b"})]])
-def test_a_stream_without_options_is_refused(kernel: Kernel, frames: list[bytes]) -> None:
+def test_a_stream_without_options_is_rejected(kernel: Kernel, frames: list[bytes]) -> None:
     with pytest.raises(OptionsError, match="no options"):
         kernel.decode(*frames)
 
@@ -387,10 +387,10 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("field", DIFFERENT)
-def test_different_options_are_refused(kernel: Kernel, field: str) -> None:
+def test_different_options_are_rejected(kernel: Kernel, field: str) -> None:
     first = {"physical": w.GRAPHS} | FULL
     changed = first | {field: DIFFERENT[field]}
-    refused(kernel, OptionsError, w.options(**first), w.options(**changed), match="differ")
+    rejected(kernel, OptionsError, w.options(**first), w.options(**changed), match="differ")
 
 
 @pytest.mark.parametrize("physical", list(PhysicalType))
@@ -451,13 +451,13 @@ UNDECLARED = [
 
 
 @pytest.mark.parametrize(("position", "term", "option"), UNDECLARED)
-def test_undeclared_features_are_refused(
+def test_undeclared_features_are_rejected(
     kernel: Kernel, position: str, term: w.WireTerm, option: str
 ) -> None:
     one = w.iri(name=1)
     terms = {"s": one, "p": one, "o": one, "g": one} | {position: term}
     parts = [w.quad(**terms)]
-    refused(kernel, StatementError, w.options(w.QUADS), w.SPO[0], *parts, match=option)
+    rejected(kernel, StatementError, w.options(w.QUADS), w.SPO[0], *parts, match=option)
     both = w.options(w.QUADS, generalized=True, star=True)
     assert len(kernel.statements(w.frame(both, w.SPO[0], *parts))) == 1
 
@@ -465,19 +465,19 @@ def test_undeclared_features_are_refused(
 def test_a_quoted_predicate_needs_both_options(kernel: Kernel) -> None:
     one = w.iri(name=1)
     row = w.triple(one, w.quoted(one, one, one), one)
-    refused(kernel, StatementError, w.options(star=True), w.SPO[0], row, match="generalized")
-    refused(kernel, StatementError, w.options(generalized=True), w.SPO[0], row, match="rdf_star")
+    rejected(kernel, StatementError, w.options(star=True), w.SPO[0], row, match="generalized")
+    rejected(kernel, StatementError, w.options(generalized=True), w.SPO[0], row, match="rdf_star")
 
 
-def test_undeclared_features_are_refused_in_quoted_triples(kernel: Kernel) -> None:
+def test_undeclared_features_are_rejected_in_quoted_triples(kernel: Kernel) -> None:
     one = w.iri(name=1)
     row = w.triple(w.quoted(one, w.bnode(), one), one, one)
-    refused(kernel, StatementError, w.options(star=True), w.SPO[0], row, match="generalized")
+    rejected(kernel, StatementError, w.options(star=True), w.SPO[0], row, match="generalized")
 
 
 def test_a_literal_as_graph_start_needs_generalized(kernel: Kernel) -> None:
     start = w.graph_start(w.literal("g"))
-    refused(kernel, StatementError, w.options(w.GRAPHS), start, match="generalized_statements")
+    rejected(kernel, StatementError, w.options(w.GRAPHS), start, match="generalized_statements")
     declared = w.options(w.GRAPHS, generalized=True)
     data = w.frame(declared, *w.SPO, start, w.spo())
     assert kernel.statements(data) == [Quad(S, P, OB, Literal("g"))]
@@ -494,7 +494,7 @@ GENERALIZED = [
 
 
 @pytest.mark.parametrize(("statement", "option"), GENERALIZED)
-def test_writers_refuse_what_was_not_declared(
+def test_writers_reject_what_was_not_declared(
     kernel: Kernel, statement: Triple, option: str
 ) -> None:
     with pytest.raises(StatementError, match=option):
@@ -504,7 +504,7 @@ def test_writers_refuse_what_was_not_declared(
 
 
 @pytest.mark.parametrize("physical", [PhysicalType.QUADS, PhysicalType.GRAPHS])
-def test_writers_refuse_a_literal_as_graph(kernel: Kernel, physical: PhysicalType) -> None:
+def test_writers_reject_a_literal_as_graph(kernel: Kernel, physical: PhysicalType) -> None:
     statement = Quad(S, P, OB, X)
     with pytest.raises(StatementError, match="generalized_statements"):
         kernel.encode([statement], StreamOptions(physical_type=physical))
@@ -520,7 +520,7 @@ def test_writers_declare_features_only_as_told() -> None:
 
 @pytest.mark.parametrize("names", [0, 1, 7])
 def test_a_name_table_has_at_least_8_entries(kernel: Kernel, names: int) -> None:
-    refused(kernel, OptionsError, w.options(names=names), match="name table")
+    rejected(kernel, OptionsError, w.options(names=names), match="name table")
     with pytest.raises(OptionsError, match="name table"):
         kernel.Encoder(StreamOptions(max_name_table_size=names))
     assert kernel.decode(w.frame(w.options(names=8)))
@@ -529,18 +529,18 @@ def test_a_name_table_has_at_least_8_entries(kernel: Kernel, names: int) -> None
 def test_a_prefix_table_of_0_is_not_used(kernel: Kernel) -> None:
     head = w.options(prefixes=0)
     assert kernel.statements(w.frame(head, *w.SPO, w.spo())) == [SPO]
-    refused(kernel, LookupTableError, head, w.prefix("urn:"), match="table of 0")
+    rejected(kernel, LookupTableError, head, w.prefix("urn:"), match="table of 0")
     one = w.iri(1, 1)
-    refused(kernel, LookupTableError, head, w.SPO[0], w.triple(one, one, one), match="prefix")
+    rejected(kernel, LookupTableError, head, w.SPO[0], w.triple(one, one, one), match="prefix")
 
 
 def test_a_datatype_table_of_0_is_not_used(kernel: Kernel) -> None:
     head = w.options(datatypes=0)
     plain = w.frame(head, *w.SPO, w.spo(), w.triple(o=w.literal("x", lang="en")))
     assert len(kernel.statements(plain)) == 2
-    refused(kernel, LookupTableError, head, w.datatype("urn:d"), match="table of 0")
+    rejected(kernel, LookupTableError, head, w.datatype("urn:d"), match="table of 0")
     typed = w.triple(w.bnode(), w.iri(), w.literal("1", datatype=1))
-    refused(kernel, LookupTableError, head, w.SPO[0], typed, match="size 0")
+    rejected(kernel, LookupTableError, head, w.SPO[0], typed, match="size 0")
 
 
 def test_writers_without_tables(kernel: Kernel) -> None:
@@ -557,18 +557,18 @@ TABLES = {"names": 4096, "prefixes": 4096, "datatypes": 256}
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_tables_above_the_limit_are_refused(kernel: Kernel, table: str) -> None:
+def test_tables_above_the_limit_are_rejected(kernel: Kernel, table: str) -> None:
     most = TABLES[table]
     assert kernel.decode(w.frame(w.options(**{table: most})))
     for size in (most + 1, 2**32 - 1):
-        refused(kernel, LimitError, w.options(**{table: size}), match=f"{size}.*{most}")
+        rejected(kernel, LimitError, w.options(**{table: size}), match=f"{size}.*{most}")
     field = {"names": "name", "prefixes": "prefix", "datatypes": "datatype"}[table] + "_table"
     raised = Limits(**{field: 2**32 - 1})
     assert kernel.decode(w.frame(w.options(**{table: 2**32 - 1})), limits=raised)
 
 
 def test_a_table_size_is_a_number_of_32_bits(kernel: Kernel) -> None:
-    refused(kernel, WireError, w.options(names=2**32), match="32 bits")
+    rejected(kernel, WireError, w.options(names=2**32), match="32 bits")
 
 
 @pytest.mark.parametrize("table", ["name", "prefix", "datatype"])
@@ -594,8 +594,8 @@ def test_presets() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 3, 4, 9999, 10_000, 2**32 - 1])
-def test_version_0_and_later_ones_are_refused(kernel: Kernel, version: int) -> None:
-    refused(kernel, OptionsError, w.options(version=version), match=f"version {version}")
+def test_version_0_and_later_ones_are_rejected(kernel: Kernel, version: int) -> None:
+    rejected(kernel, OptionsError, w.options(version=version), match=f"version {version}")
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -608,7 +608,7 @@ def test_namespaces_are_of_version_2(kernel: Kernel, physical: int) -> None:
     space = w.namespace("ex", w.iri(name=1))
     accepted = w.frame(w.options(physical, version=2), w.name("urn:s"), space)
     assert kernel.decode(accepted)[0].namespaces == [("ex", S)]
-    refused(
+    rejected(
         kernel,
         OptionsError,
         *(w.options(physical, version=1), w.name("urn:s"), space),
@@ -625,7 +625,7 @@ def test_writers_take_the_lowest_version_that_fits(kernel: Kernel) -> None:
     assert rows(encoder.flush({"metadata": b"is no reason"}))[0].options.version == 1
 
 
-def test_writers_refuse_versions_that_do_not_fit(kernel: Kernel) -> None:
+def test_writers_reject_versions_that_do_not_fit(kernel: Kernel) -> None:
     with pytest.raises(OptionsError, match="version 2"):
         kernel.Encoder(StreamOptions(version=1), namespaces=True)
     with pytest.raises(OptionsError, match="version 2"):
@@ -669,7 +669,7 @@ def test_entry_ids_run_on_over_frames(kernel: Kernel) -> None:
 def test_an_entry_holds_for_later_rows_only(kernel: Kernel) -> None:
     one = w.iri(name=1)
     early = w.triple(one, one, one)
-    refused(kernel, LookupTableError, w.options(), early, match="never set")
+    rejected(kernel, LookupTableError, w.options(), early, match="never set")
     literals = [w.triple(w.bnode(), w.iri(name=1), w.literal("x", datatype=1)), w.triple()]
     head = w.frame(w.options(), w.SPO[0], w.datatype("urn:a"), literals[0])
     tail = w.frame(w.datatype("urn:b", id=1), literals[1], literals[0])
@@ -681,14 +681,14 @@ def test_an_entry_holds_for_later_rows_only(kernel: Kernel) -> None:
     "entry", [w.name, w.prefix, w.datatype], ids=["name", "prefix", "datatype"]
 )
 @pytest.mark.parametrize("number", [9, 1000, 2**32 - 1])
-def test_ids_above_the_size_are_refused(kernel: Kernel, entry: Any, number: int) -> None:
-    refused(kernel, LookupTableError, w.options(), entry("x", id=number), match="outside")
+def test_ids_above_the_size_are_rejected(kernel: Kernel, entry: Any, number: int) -> None:
+    rejected(kernel, LookupTableError, w.options(), entry("x", id=number), match="outside")
     last = entry("x", id=8)
-    refused(kernel, LookupTableError, w.options(), last, entry("y"), match="entry 9 is outside")
+    rejected(kernel, LookupTableError, w.options(), last, entry("y"), match="entry 9 is outside")
 
 
 def test_an_entry_id_is_a_number_of_32_bits(kernel: Kernel) -> None:
-    refused(kernel, WireError, w.options(), w.name("x", id=2**32), match="32 bits")
+    rejected(kernel, WireError, w.options(), w.name("x", id=2**32), match="32 bits")
 
 
 @pytest.mark.parametrize(
@@ -706,10 +706,10 @@ def test_an_entry_id_is_a_number_of_32_bits(kernel: Kernel) -> None:
         w.literal(datatype=2**64 - 1),
     ],
 )
-def test_references_to_nothing_are_refused(kernel: Kernel, term: w.WireTerm) -> None:
+def test_references_to_nothing_are_rejected(kernel: Kernel, term: w.WireTerm) -> None:
     row = w.triple(w.bnode(), w.iri(name=1), term)
     entries = [w.name("a"), w.name("b"), w.prefix("p", id=2), w.datatype("d", id=2)]
-    refused(kernel, LookupTableError, w.options(), *entries, row, match="never set")
+    rejected(kernel, LookupTableError, w.options(), *entries, row, match="never set")
 
 
 def test_values_are_utf_8_and_may_be_empty(kernel: Kernel) -> None:
@@ -757,11 +757,11 @@ def test_the_first_statement_repeats_nothing(kernel: Kernel, missing: str) -> No
     terms = dict.fromkeys("spog", one)
     del terms[missing]
     position = {"s": "subject", "p": "predicate", "o": "object", "g": "graph"}[missing]
-    refused(kernel, StatementError, w.options(w.QUADS), w.SPO[0], w.quad(**terms), match=position)
+    rejected(kernel, StatementError, w.options(w.QUADS), w.SPO[0], w.quad(**terms), match=position)
     if missing != "g":
         del terms["g"]
         triple = w.triple(**terms)
-        refused(kernel, StatementError, w.options(), w.SPO[0], triple, match=position)
+        rejected(kernel, StatementError, w.options(), w.SPO[0], triple, match=position)
 
 
 def test_a_position_that_is_not_set_repeats(kernel: Kernel) -> None:
@@ -806,19 +806,19 @@ def test_nothing_repeats_in_a_quoted_triple(kernel: Kernel, missing: str) -> Non
     full = w.triple(one, one, one)
     position = {"s": "subject", "p": "predicate", "o": "object"}[missing]
     head = w.options(star=True)
-    refused(kernel, StatementError, head, w.SPO[0], full, row, match=f"no {position}")
+    rejected(kernel, StatementError, head, w.SPO[0], full, row, match=f"no {position}")
 
 
-def test_a_position_that_is_set_twice_is_refused(kernel: Kernel) -> None:
+def test_a_position_that_is_set_twice_is_rejected(kernel: Kernel) -> None:
     subject = w.bnode()
     twice = w.row(2, bytes_field(2, subject.payload) + bytes_field(1, b""))
-    refused(kernel, WireError, w.options(), *w.SPO, twice, match="subject is set twice")
+    rejected(kernel, WireError, w.options(), *w.SPO, twice, match="subject is set twice")
 
 
-def test_a_triple_with_a_graph_is_refused(kernel: Kernel) -> None:
+def test_a_triple_with_a_graph_is_rejected(kernel: Kernel) -> None:
     one = w.iri(name=1)
     row = w.triple(one, one, one, g=w.bnode())
-    refused(kernel, StatementError, w.options(), *w.SPO, row, match="graph")
+    rejected(kernel, StatementError, w.options(), *w.SPO, row, match="graph")
 
 
 def test_writers_leave_out_what_repeats(kernel: Kernel) -> None:
@@ -851,29 +851,29 @@ GRAPHS = w.options(w.GRAPHS)
 START = w.graph_start(w.default_graph())
 
 
-def test_a_triple_outside_a_graph_is_refused(kernel: Kernel) -> None:
-    refused(kernel, OrderError, GRAPHS, *w.SPO, w.spo(), match="TRIPLE outside a graph")
+def test_a_triple_outside_a_graph_is_rejected(kernel: Kernel) -> None:
+    rejected(kernel, OrderError, GRAPHS, *w.SPO, w.spo(), match="TRIPLE outside a graph")
     after = [START, w.spo(), w.graph_end(), w.spo()]
-    refused(kernel, OrderError, GRAPHS, *w.SPO, *after, match="TRIPLE outside a graph")
+    rejected(kernel, OrderError, GRAPHS, *w.SPO, *after, match="TRIPLE outside a graph")
 
 
-def test_a_nested_start_is_refused(kernel: Kernel) -> None:
-    refused(kernel, OrderError, GRAPHS, START, START, match="GRAPH_START inside a graph")
+def test_a_nested_start_is_rejected(kernel: Kernel) -> None:
+    rejected(kernel, OrderError, GRAPHS, START, START, match="GRAPH_START inside a graph")
 
 
-def test_an_end_without_a_start_is_refused(kernel: Kernel) -> None:
-    refused(kernel, OrderError, GRAPHS, w.graph_end(), match="GRAPH_END outside a graph")
+def test_an_end_without_a_start_is_rejected(kernel: Kernel) -> None:
+    rejected(kernel, OrderError, GRAPHS, w.graph_end(), match="GRAPH_END outside a graph")
 
 
-def test_a_start_without_a_name_is_refused(kernel: Kernel) -> None:
-    refused(kernel, StatementError, GRAPHS, w.graph_start(), match="no name")
+def test_a_start_without_a_name_is_rejected(kernel: Kernel) -> None:
+    rejected(kernel, StatementError, GRAPHS, w.graph_start(), match="no name")
     again = [START, w.graph_end(), w.graph_start()]
-    refused(kernel, StatementError, GRAPHS, *again, match="cannot repeat")
+    rejected(kernel, StatementError, GRAPHS, *again, match="cannot repeat")
 
 
-def test_a_start_with_two_names_is_refused(kernel: Kernel) -> None:
+def test_a_start_with_two_names_is_rejected(kernel: Kernel) -> None:
     both = w.row(4, bytes_field(2, b"b") + bytes_field(3, b""))
-    refused(kernel, WireError, GRAPHS, both, match="two names")
+    rejected(kernel, WireError, GRAPHS, both, match="two names")
 
 
 def test_graphs_may_be_empty_and_recur_and_span_frames(kernel: Kernel) -> None:
@@ -1149,7 +1149,7 @@ def test_literals_that_are_none(
     kernel: Kernel, term: w.WireTerm, error: type[JellyError], match: str
 ) -> None:
     row = w.triple(w.bnode(), w.iri(), term)
-    refused(kernel, error, w.options(), w.datatype("urn:d"), w.SPO[0], row, match=match)
+    rejected(kernel, error, w.options(), w.datatype("urn:d"), w.SPO[0], row, match=match)
 
 
 def test_writers_write_each_kind_of_literal(kernel: Kernel) -> None:

@@ -1,4 +1,4 @@
-"""Columns in Arrow's layout: what they hold, where batches end, and what is refused."""
+"""Columns in Arrow's layout: what they hold, where batches end, and what is rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What writers do beyond the rules of the format: frames, tables that overflow, refusals."""
+"""What writers do beyond the rules of the format: frames, tables that overflow, rejections."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_frames_have_a_size(kernel: Kernel, frame_rows: int, frame_bytes: int) -
         kernel.Encoder(StreamOptions(), frame_rows=frame_rows, frame_bytes=frame_bytes)
 
 
-def test_an_element_larger_than_a_reader_takes_is_refused(kernel: Kernel) -> None:
+def test_an_element_larger_than_a_reader_takes_is_rejected(kernel: Kernel) -> None:
     options = StreamOptions(logical_type=LogicalType.GRAPHS)
     for limits in (Limits(frame_rows=20), Limits(frame_bytes=300), Limits(frame_repeats=20)):
         encoder = kernel.Encoder(options, limits=limits)
@@ -297,7 +297,7 @@ def test_a_stream_name_that_cannot_be_said(kernel: Kernel) -> None:
         kernel.Encoder(StreamOptions(stream_name="x" * 20), limits=Limits(string_bytes=10))
 
 
-# Statements that are refused
+# Statements that are rejected
 
 BAD_TRIPLES: dict[str, tuple[Any, type[JellyError]]] = {
     "no term": (Triple(S, P, None), TermError),  # type: ignore[arg-type]
@@ -333,7 +333,7 @@ BAD_TRIPLES["term of another library"] = ((S, P, ForeignTerm("urn:o")), TermErro
 
 @pytest.mark.parametrize("name", BAD_TRIPLES)
 @pytest.mark.parametrize("physical", list(PhysicalType))
-def test_refused_statements_leave_the_encoder_as_it_was(
+def test_rejected_statements_leave_the_encoder_as_it_was(
     kernel: Kernel, name: str, physical: PhysicalType
 ) -> None:
     bad, error = BAD_TRIPLES[name]
@@ -362,7 +362,7 @@ def test_refused_statements_leave_the_encoder_as_it_was(
     "graph", [None, "g", ["g"], SPO, Iri("\ud800"), Literal("x"), ForeignTerm("g")], ids=ascii
 )
 @pytest.mark.parametrize("options", [QUADS, GRAPHS], ids=["quads", "graphs"])
-def test_refused_graphs_leave_the_encoder_as_it_was(
+def test_rejected_graphs_leave_the_encoder_as_it_was(
     kernel: Kernel, graph: Any, options: StreamOptions
 ) -> None:
     encoder = kernel.Encoder(options)
@@ -387,7 +387,7 @@ def test_graphs_start_only_in_streams_of_graphs(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize("options", [StreamOptions(), GRAPHS], ids=["triples", "graphs"])
-def test_frames_that_ended_before_a_refusal_are_not_lost(
+def test_frames_that_ended_before_a_rejection_are_not_lost(
     kernel: Kernel, options: StreamOptions
 ) -> None:
     def statement(number: int) -> Any:
@@ -456,7 +456,7 @@ def test_terms_of_any_library_are_described_once(kernel: Kernel) -> None:
     assert len(asked) == len(set(asked)) == 5
 
 
-def test_a_literal_of_both_kinds_is_refused(kernel: Kernel) -> None:
+def test_a_literal_of_both_kinds_is_rejected(kernel: Kernel) -> None:
     generalized = StreamOptions(generalized_statements=True)
     encoder = kernel.Encoder(generalized, lambda _: (Kind.LITERAL, "x", "en", "urn:d"))
     with pytest.raises(TermError, match="not both"):
@@ -475,7 +475,7 @@ def test_options_are_checked(kernel: Kernel) -> None:
 # Enormous data
 
 
-def test_strings_above_the_limit_are_refused(kernel: Kernel) -> None:
+def test_strings_above_the_limit_are_rejected(kernel: Kernel) -> None:
     limits = Limits(string_bytes=100)
     encoder = kernel.Encoder(StreamOptions(), limits=limits)
     long = "é" * 51
@@ -502,7 +502,7 @@ def test_huge_strings_are_written_and_read(kernel: Kernel) -> None:
         kernel.encode([Triple(S, P, Literal(huge + "x"))])
 
 
-def test_a_row_larger_than_a_frame_is_refused(kernel: Kernel) -> None:
+def test_a_row_larger_than_a_frame_is_rejected(kernel: Kernel) -> None:
     limits = Limits(frame_bytes=1000)
     big = [Literal(letter * 400) for letter in "abc"]
     encoder = kernel.Encoder(STAR, limits=limits)

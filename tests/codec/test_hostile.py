@@ -1,4 +1,4 @@
-"""Input that is broken, by accident or on purpose: refused with its place, in bounded memory."""
+"""Input that is broken, by accident or on purpose: rejected with its place, in bounded memory."""
 
 from __future__ import annotations
 
@@ -116,16 +116,16 @@ def test_flipped_bits(kernel: Kernel, source: str) -> None:
     positions = range(len(data) * 8)
     if len(positions) > 4000:
         positions = sorted(random_.sample(positions, 1200))
-    refused = []
+    rejected = []
     for position in positions:
         broken = bytearray(data)
         broken[position // 8] ^= 1 << position % 8
         try:
             kernel.decode(*frames[:-1], bytes(broken))
         except JellyError as error:
-            refused.append(error.frame)
-    assert len(refused) > len(positions) // 10
-    assert set(refused) == {len(frames) - 1}
+            rejected.append(error.frame)
+    assert len(rejected) > len(positions) // 10
+    assert set(rejected) == {len(frames) - 1}
 
 
 # Lengths and sizes
@@ -321,7 +321,7 @@ def test_field_numbers_that_are_none(kernel: Kernel, number: int) -> None:
         kernel.decode(w.frame(w.options()) + varint(number << 3) + b"\x00")
 
 
-def test_the_pre_release_dialect_is_refused_clearly(kernel: Kernel) -> None:
+def test_the_pre_release_dialect_is_rejected_clearly(kernel: Kernel) -> None:
     """That dialect had terms in boxes, other numbers, and types of streams at other places."""
     # Its options: stream_name 1, stream_type 2, …, max_name_table_size 5 and so on, version 9.
     old = w.row(1, bytes.fromhex("1001" + "28a01f" + "309601" + "3820" + "4801"))
@@ -346,13 +346,13 @@ def deep(depth: int) -> bytes:
 
 
 @pytest.mark.parametrize("depth", [65, 91, 1_000, 20_000])
-def test_deep_nesting_is_refused(kernel: Kernel, depth: int) -> None:
+def test_deep_nesting_is_rejected(kernel: Kernel, depth: int) -> None:
     head = w.options(star=True)
     with pytest.raises(LimitError, match="depth of quoted triples is 65"):
         kernel.decode(w.frame(head, deep(depth)))
 
 
-def test_very_deep_nesting_is_refused(kernel: Kernel) -> None:
+def test_very_deep_nesting_is_rejected(kernel: Kernel) -> None:
     # Built from the inside out in one go: 100,000 times a tag and a length.
     lengths = [0]
     for _ in range(100_000):
@@ -520,7 +520,7 @@ def test_jelly_is_not_called_text(size: int) -> None:
             list(read(data))
 
 
-def test_other_files_are_refused() -> None:
+def test_other_files_are_rejected() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("a.jelly", random.Random(1).randbytes(1000))
@@ -576,7 +576,7 @@ def test_frames_of_a_part_are_numbered_as_they_stand_in_the_whole(kernel: Kernel
     assert (caught.value.frame, caught.value.row) == (8, 0)
 
 
-# Factories that refuse
+# Factories that reject
 
 FACTORY_ROWS = w.frame(
     w.options(w.QUADS, star=True),
@@ -588,11 +588,11 @@ CALLS = ["iri", "blank_node", "literal", "quoted_triple", "quad", "triple"]
 
 
 def factory_that_raises(call: str, error: Exception) -> Any:
-    def refuse(*_: Any) -> Any:
+    def reject(*_: Any) -> Any:
         raise error
 
     factory = GenericFactory()
-    setattr(factory, call, refuse)
+    setattr(factory, call, reject)
     return factory
 
 
@@ -601,7 +601,7 @@ class MyError(ValueError):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_a_factory_refuses_is_an_error_with_its_place(kernel: Kernel, call: str) -> None:
+def test_what_a_factory_rejects_is_an_error_with_its_place(kernel: Kernel, call: str) -> None:
     data = TRIPLE_ROWS if call == "triple" else FACTORY_ROWS
     cause = MyError("not for me")
     with pytest.raises(TermError, match="not for me") as caught:

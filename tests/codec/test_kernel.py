@@ -84,12 +84,12 @@ def consume(frames: Iterable[Any]) -> None:
         pass
 
 
-def refuse(decode: Callable[[], Any]) -> None:
+def reject(decode: Callable[[], Any]) -> None:
     with pytest.raises(JellyError):
         decode()
 
 
-def test_nothing_leaks_when_frames_are_refused() -> None:
+def test_nothing_leaks_when_frames_are_rejected() -> None:
     kernel = native()
     frames = stream()
     damaged = [
@@ -100,14 +100,14 @@ def test_nothing_leaks_when_frames_are_refused() -> None:
 
     def decode() -> None:
         for data in damaged:
-            refuse(lambda data=data: kernel.Decoder(GenericFactory()).decode(data))
-            refuse(lambda data=data: list(kernel.TextDecoder().decode(data)))
-            refuse(lambda data=data: list(kernel.ColumnDecoder(batch_rows=9).decode(data)))
+            reject(lambda data=data: kernel.Decoder(GenericFactory()).decode(data))
+            reject(lambda data=data: list(kernel.TextDecoder().decode(data)))
+            reject(lambda data=data: list(kernel.ColumnDecoder(batch_rows=9).decode(data)))
 
     assert memory_held_by(decode, 10) == 0
 
 
-def test_nothing_leaks_when_a_factory_refuses() -> None:
+def test_nothing_leaks_when_a_factory_rejects() -> None:
     kernel = native()
     frames = stream()
 
@@ -130,7 +130,7 @@ def test_nothing_leaks_when_a_factory_refuses() -> None:
     assert memory_held_by(decode) == 0
 
 
-def test_nothing_leaks_when_statements_are_refused() -> None:
+def test_nothing_leaks_when_statements_are_rejected() -> None:
     kernel = native()
     good = Quad(Iri("urn:s"), Iri("urn:p"), Literal("o"), Iri("urn:g"))
     bad: list[Any] = [
@@ -144,13 +144,13 @@ def test_nothing_leaks_when_statements_are_refused() -> None:
     def encode() -> None:
         encoder = kernel.Encoder(OPTIONS)
         for statement in bad:
-            refuse(lambda statement=statement: encoder.add([good, statement]))
+            reject(lambda statement=statement: encoder.add([good, statement]))
         encoder.finish()
 
     assert memory_held_by(encode) == 0
 
 
-def test_nothing_leaks_when_columns_are_refused() -> None:
+def test_nothing_leaks_when_columns_are_rejected() -> None:
     kernel = native()
     [columns] = column_batches(kernel, stream(50))
     bad = replace(columns, object=replace(columns.object, data=b"x" * len(columns.object.data)))
@@ -267,7 +267,7 @@ def test_nothing_is_decoded_after_an_error() -> None:
     kernel = native()
     frames = stream()
     decoder = kernel.Decoder(GenericFactory())
-    refuse(lambda: decoder.decode(b"\x0a\x00"))
+    reject(lambda: decoder.decode(b"\x0a\x00"))
     with pytest.raises(OrderError):
         decoder.decode(frames[0])
 
@@ -353,10 +353,10 @@ def test_the_environment_chooses_the_reference() -> None:
 @pytest.mark.parametrize("limits", [Limits(frame_bytes=80), Limits(string_bytes=3)])
 def test_limits_hold_for_text(limits: Limits) -> None:
     encoder = native().TextEncoder(StreamOptions(), limits=limits)
-    refuse(lambda: encoder.feed(b"<urn:some:subject> <urn:some:predicate> <urn:some:object> .\n"))
+    reject(lambda: encoder.feed(b"<urn:some:subject> <urn:some:predicate> <urn:some:object> .\n"))
 
 
-def test_a_statement_that_is_refused_does_not_count() -> None:
+def test_a_statement_that_is_rejected_does_not_count() -> None:
     for encoder_class in (TextEncoder, native().TextEncoder):
         encoder = encoder_class(StreamOptions(max_datatype_table_size=0))
         with pytest.raises(JellyError):
@@ -379,8 +379,8 @@ class Meeting:
         assert self.go_on.wait(60)
 
 
-def refused_meanwhile(meeting: Meeting, work: Callable[[], Any], other: Callable[[], Any]) -> None:
-    """While a thread is at ``work`` and waits, ``other`` is refused here; then it ends well."""
+def rejected_meanwhile(meeting: Meeting, work: Callable[[], Any], other: Callable[[], Any]) -> None:
+    """While a thread is at ``work`` and waits, ``other`` is rejected here; then it ends well."""
     results: list[Any] = []
     thread = threading.Thread(target=lambda: results.append(work()))
     thread.start()
@@ -394,7 +394,7 @@ def refused_meanwhile(meeting: Meeting, work: Callable[[], Any], other: Callable
     assert len(results) == 1
 
 
-def test_a_decoder_at_work_in_another_thread_refuses() -> None:
+def test_a_decoder_at_work_in_another_thread_rejects() -> None:
     frames = stream()
     meeting = Meeting()
 
@@ -404,7 +404,9 @@ def test_a_decoder_at_work_in_another_thread_refuses() -> None:
             return Iri(value)
 
     decoder = native().Decoder(Waiting())
-    refused_meanwhile(meeting, lambda: decoder.decode(frames[0]), lambda: decoder.decode(frames[1]))
+    rejected_meanwhile(
+        meeting, lambda: decoder.decode(frames[0]), lambda: decoder.decode(frames[1])
+    )
 
 
 @pytest.mark.parametrize(
@@ -415,7 +417,7 @@ def test_a_decoder_at_work_in_another_thread_refuses() -> None:
     ],
     ids=["statements", "namespaces"],
 )
-def test_an_encoder_at_work_in_another_thread_refuses(other: Callable[[Any, Any], Any]) -> None:
+def test_an_encoder_at_work_in_another_thread_rejects(other: Callable[[Any, Any], Any]) -> None:
     kernel = native()
     statement = Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))
     meeting = Meeting()
@@ -426,7 +428,7 @@ def test_an_encoder_at_work_in_another_thread_refuses(other: Callable[[Any, Any]
         yield statement
 
     encoder = kernel.Encoder(StreamOptions(), namespaces=True)
-    refused_meanwhile(meeting, lambda: encoder.add(waiting()), lambda: other(encoder, statement))
+    rejected_meanwhile(meeting, lambda: encoder.add(waiting()), lambda: other(encoder, statement))
     frames = encoder.add([statement]) + encoder.finish()
     assert quads(kernel, frames) == [statement] * 3
 
@@ -449,7 +451,7 @@ def test_an_encoder_cannot_be_entered_while_it_describes_a_term() -> None:
     assert len(quads(kernel, frames)) == 1
 
 
-def test_a_text_encoder_that_threads_share_refuses_or_takes_a_chunk_whole() -> None:
+def test_a_text_encoder_that_threads_share_rejects_or_takes_a_chunk_whole() -> None:
     """Each chunk is one frame, so that the order of frames does not matter to what is in them."""
     kernel = native()
     count = 2000

@@ -1,4 +1,4 @@
-"""The compiled kernel holds nothing of what it refused, whatever the reason: thousands of failing
+"""The compiled kernel holds nothing of what it rejected, whatever the reason: thousands of failing
 inputs leave memory as it was, and reference counts too."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from jelly_plugins.errors import JellyError
 
 from ..fuzz import readers, writers
 from ..fuzz.comparison import Outcome, native
-from ..fuzz.lending import Refusal
+from ..fuzz.lending import Rejection
 from ..fuzz.statements import (
     random_batches,
     random_options,
@@ -36,9 +36,9 @@ from ..fuzz.statements import (
 from ..fuzz.streams import damaged_log, damaged_stream, leaning, leaning_in_log, limits_for
 from ..fuzz.texts import random_columns, random_text
 
-#: Inputs of each sort that are tried; those that are refused count.
+#: Inputs of each sort that are tried; those that are rejected count.
 INPUTS = 80
-#: How often each of them is refused between two looks at memory, and how many looks there are at
+#: How often each of them is rejected between two looks at memory, and how many looks there are at
 #: most.
 ROUNDS = 2
 SPANS = 20
@@ -121,10 +121,10 @@ def cases_of(sort: Callable[[Random], Case], inputs: int = INPUTS) -> Iterator[C
     return (sort(Random(f"leaks/{seed}")) for seed in range(inputs))
 
 
-def is_refused(outcome: Outcome) -> bool:
-    """Whether something was refused; where others go on after that, it is among the events."""
+def is_rejected(outcome: Outcome) -> bool:
+    """Whether something was rejected; where others go on after that, it is among the events."""
     events, error = outcome
-    return error is not None or any(isinstance(event, Refusal) for event in events)
+    return error is not None or any(isinstance(event, Rejection) for event in events)
 
 
 def run(cases: Iterable[Case]) -> None:
@@ -133,7 +133,7 @@ def run(cases: Iterable[Case]) -> None:
 
 
 def grows(cases: list[Case]) -> bool:
-    """Whether each refusal leaves at least a small object behind, or all of them some that the
+    """Whether each rejection leaves at least a small object behind, or all of them some that the
     garbage collector knows."""
     objects = len(gc.get_objects())
     before, _ = tracemalloc.get_traced_memory()
@@ -145,9 +145,9 @@ def grows(cases: list[Case]) -> bool:
 
 
 @pytest.mark.parametrize("sort", SORTS, ids=lambda sort: sort.__name__)
-def test_what_is_refused_is_not_held(sort: Callable[[Random], Case]) -> None:
+def test_what_is_rejected_is_not_held(sort: Callable[[Random], Case]) -> None:
     native()
-    cases = [case for case in cases_of(sort) if is_refused(case())]
+    cases = [case for case in cases_of(sort) if is_rejected(case())]
     assert len(cases) > INPUTS // 8
     tracemalloc.start()
     try:
@@ -161,7 +161,7 @@ def test_what_is_refused_is_not_held(sort: Callable[[Random], Case]) -> None:
         tracemalloc.stop()
 
 
-def test_each_kind_of_refusal_was_among_them() -> None:
+def test_each_kind_of_rejection_was_among_them() -> None:
     native()
     kinds = {
         outcome[1][0].__name__

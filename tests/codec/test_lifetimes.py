@@ -29,8 +29,8 @@ LONG = 300_000
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
-class Refusing(GenericFactory):
-    """Takes so many statements, and then refuses them and shows them. The reference asks for each,
+class Rejecting(GenericFactory):
+    """Takes so many statements, and then rejects them and shows them. The reference asks for each,
     the kernel for none that is as usual."""
 
     def __init__(self, taken: int) -> None:
@@ -46,7 +46,7 @@ class Refusing(GenericFactory):
         return self.triple(terms)
 
 
-class TextRefusing(TextFactory):
+class TextRejecting(TextFactory):
     """The same for columns, whose validator makes texts."""
 
     def __init__(self, taken: int) -> None:
@@ -120,8 +120,8 @@ def test_a_judge_is_asked_for_terms_of_an_earlier_frame(kind: str, size: int, or
         return w.frame(options, *entries(w), w.triple(**{each: parts[each] for each in order}))
 
     frames = [first, lambda: w.frame(w.triple(p=w.bnode("b")))]
-    found = error_of(native().TextDecoder(validator=Refusing(0)), frames)
-    assert found == error_of(TextDecoder(validator=Refusing(1)), frames)
+    found = error_of(native().TextDecoder(validator=Rejecting(0)), frames)
+    assert found == error_of(TextDecoder(validator=Rejecting(1)), frames)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -143,8 +143,8 @@ def test_a_judge_is_asked_for_a_graph_of_an_earlier_frame(
             lambda: w.frame(options, *entries(w), w.graph_start(name()), w.triple(*spo)),
             lambda: w.frame(w.triple(p=w.bnode("b"))),
         ]
-    found = error_of(native().TextDecoder(validator=Refusing(0)), frames)
-    assert found == error_of(TextDecoder(validator=Refusing(1)), frames)
+    found = error_of(native().TextDecoder(validator=Rejecting(0)), frames)
+    assert found == error_of(TextDecoder(validator=Rejecting(1)), frames)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -156,8 +156,8 @@ def test_columns_of_patches_ask_for_terms_of_an_earlier_frame(kind: str, size: i
         lambda: p.frame(options, *entries(p), p.add(w.iri(name=1), w.iri(name=2), term())),
         lambda: p.frame(p.delete(None, w.bnode("b"))),
     ]
-    found = error_of(native().PatchColumnDecoder(validator=TextRefusing(0)), frames)
-    assert found == error_of(PatchColumnDecoder(validator=TextRefusing(1)), frames)
+    found = error_of(native().PatchColumnDecoder(validator=TextRejecting(0)), frames)
+    assert found == error_of(PatchColumnDecoder(validator=TextRejecting(1)), frames)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -169,8 +169,8 @@ def test_columns_of_patches_ask_for_the_graph_of_an_earlier_namespace(kind: str,
         lambda: p.frame(options, *entries(p), p.namespace_add("n", w.iri(name=1), name())),
         lambda: p.frame(p.add(w.iri(name=1), w.bnode("b"), w.iri(name=3))),
     ]
-    found = error_of(native().PatchColumnDecoder(validator=TextRefusing(0)), frames)
-    assert found == error_of(PatchColumnDecoder(validator=TextRefusing(0)), frames)
+    found = error_of(native().PatchColumnDecoder(validator=TextRejecting(0)), frames)
+    assert found == error_of(PatchColumnDecoder(validator=TextRejecting(0)), frames)
 
 
 def test_a_datatype_that_cannot_be_read_is_not_that_of_an_earlier_chunk() -> None:

@@ -168,7 +168,7 @@ def test_version_directive() -> None:
         ("<urn:s> <urn:p> _:o. .", "more than a comment"),
     ],
 )
-def test_refused(line: str, message: str) -> None:
+def test_rejected(line: str, message: str) -> None:
     with pytest.raises(TextError, match=message) as caught:
         list(parse_ntriples(f"{LINE}\n{line}\n{LINE}"))
     assert caught.value.line == 3

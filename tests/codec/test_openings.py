@@ -80,7 +80,7 @@ def arrow_rows(data: bytes) -> Any:
     "reader", [lambda data: list(read(data)), read_frames, TextChunks, inspect, arrow_rows]
 )
 @pytest.mark.parametrize("packed", [bytes, delimit, gzip.compress])
-def test_readers_of_jelly_rdf_refuse_jelly_patch(
+def test_readers_of_jelly_rdf_reject_jelly_patch(
     reader: Callable[[bytes], Any], packed: Callable[[bytes], bytes]
 ) -> None:
     with pytest.raises(SourceError, match=r"^<bytes>: this is Jelly-Patch, not Jelly-RDF$"):
@@ -89,7 +89,7 @@ def test_readers_of_jelly_rdf_refuse_jelly_patch(
 
 @pytest.mark.parametrize("reader", [PatchReader, read_patches])
 @pytest.mark.parametrize("format", [None, *PatchFormat])
-def test_readers_of_logs_refuse_jelly_rdf(
+def test_readers_of_logs_reject_jelly_rdf(
     reader: Callable[..., Any],
     format: PatchFormat | None,  # noqa: A002
 ) -> None:

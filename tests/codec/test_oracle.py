@@ -32,7 +32,7 @@ def test_an_independent_reader_understands_what_we_write(
     encoder = kernel.Encoder(options)
     decoder = kernel.Decoder(GenericFactory())
     oracle = Oracle()
-    refusals: list[str] = []
+    rejections: list[str] = []
     for batch in batches:
         written: list[Any] = []
         for statement in batch:
@@ -41,7 +41,7 @@ def test_an_independent_reader_understands_what_we_write(
                 written.append(statement)
             except TermError as error:
                 # A row that needs more entries than the small tables have.
-                refusals.append(error.message)
+                rejections.append(error.message)
         data = encoder.flush()
         message = rdf_pb2.RdfStreamFrame.FromString(data)
         assert message.SerializeToString() == data
@@ -54,8 +54,8 @@ def test_an_independent_reader_understands_what_we_write(
         decoder.decode(data)
     assert _fields(oracle.options) == _fields(decoder.options)
     assert decoder.options == encoder.options
-    assert all("table_size" in message for message in refusals)
-    event("some refused" if refusals else "all written")
+    assert all("table_size" in message for message in rejections)
+    event("some rejected" if rejections else "all written")
 
 
 OPTION_FIELDS = [field.name for field in rdf_pb2.RdfStreamOptions.DESCRIPTOR.fields]

@@ -96,8 +96,8 @@ def kinds(*frames: bytes) -> list[str]:
     return [row.WhichOneof("row") for row in rows(*frames)]
 
 
-def refused(error: type[JellyError], *parts: bytes, match: str, row: int | None = None) -> None:
-    """A frame is refused in its last row, or in ``row``."""
+def rejected(error: type[JellyError], *parts: bytes, match: str, row: int | None = None) -> None:
+    """A frame is rejected in its last row, or in ``row``."""
     with pytest.raises(error, match=match) as caught:
         read(w.frame(*parts))
     assert (caught.value.frame, caught.value.row) == (0, len(parts) - 1 if row is None else row)
@@ -113,9 +113,9 @@ def test_a_stream_may_be_delimited_or_bare() -> None:
 
 
 def test_a_row_sets_one_field() -> None:
-    refused(WireError, w.options(), bytes_field(1, b""), match="empty")
+    rejected(WireError, w.options(), bytes_field(1, b""), match="empty")
     both = bytes_field(1, bytes_field(6, b"") + bytes_field(7, b""))
-    refused(WireError, w.options(), both, match="two fields")
+    rejected(WireError, w.options(), both, match="two fields")
 
 
 def test_rows_without_content_have_none() -> None:
@@ -123,11 +123,11 @@ def test_rows_without_content_have_none() -> None:
     # Fields that are not known are passed over, as everywhere.
     assert read(w.frame(w.options(), full, w.commit())) == [BEGIN, COMMIT, END]
     broken = bytes_field(1, bytes_field(6, b"\x08"))
-    refused(WireError, w.options(), broken, match="ends after")
+    rejected(WireError, w.options(), broken, match="ends after")
 
 
 def test_options_come_first() -> None:
-    refused(OptionsError, w.start(), match="does not start with its options")
+    rejected(OptionsError, w.start(), match="does not start with its options")
     for frames in ((), (w.frame(), w.frame())):
         with pytest.raises(OptionsError, match="empty"):
             read(*frames)
@@ -139,22 +139,22 @@ def test_options_come_first() -> None:
 def test_options_may_be_repeated_and_not_changed() -> None:
     stream = [w.frame(w.options(w.FLAT), w.start(), w.options(w.FLAT)), w.frame(w.commit())]
     assert read(*stream) == [BEGIN, COMMIT, END]
-    refused(OptionsError, w.options(), w.options(names=9), match="differ")
+    rejected(OptionsError, w.options(), w.options(names=9), match="differ")
 
 
 def test_features_are_declared() -> None:
     generalized = (w.iri(name=1), w.bnode(), w.literal())
     head = (*w.SPO, w.add(*generalized))
-    refused(StatementError, w.options(), *head, match="generalized_statements")
+    rejected(StatementError, w.options(), *head, match="generalized_statements")
     assert len(read(w.frame(w.options(generalized=True), *head))) == 2
     quoted = w.quoted(*w.spo())
-    refused(StatementError, w.options(), *w.SPO, w.header("x", quoted), match="rdf_star")
+    rejected(StatementError, w.options(), *w.SPO, w.header("x", quoted), match="rdf_star")
     assert read(w.frame(w.options(star=True), *w.SPO, w.header("x", quoted))) == [
         header("x", SPO),
         END,
     ]
     literal_graph = w.namespace_add("x", w.iri(), w.literal())
-    refused(
+    rejected(
         StatementError,
         w.options(statement=w.QUADS),
         *w.SPO,
@@ -173,10 +173,10 @@ def test_a_writer_needs_the_features_declared() -> None:
 
 
 def test_tables_have_legal_sizes() -> None:
-    refused(OptionsError, w.options(names=7), match="too small")
+    rejected(OptionsError, w.options(names=7), match="too small")
     for sizes in ({"names": 4097}, {"prefixes": 4097}, {"datatypes": 257}):
-        refused(LimitError, w.options(**sizes), match="above the limit")
-    refused(
+        rejected(LimitError, w.options(**sizes), match="above the limit")
+    rejected(
         LookupTableError,
         w.options(datatypes=0),
         *w.SPO,
@@ -186,8 +186,8 @@ def test_tables_have_legal_sizes() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 2, 10000])
-def test_versions_that_are_not_known_are_refused(version: int) -> None:
-    refused(OptionsError, w.options(version=version), match=f"version {version}")
+def test_versions_that_are_not_known_are_rejected(version: int) -> None:
+    rejected(OptionsError, w.options(version=version), match=f"version {version}")
 
 
 def test_a_writer_says_version_1() -> None:
@@ -205,8 +205,8 @@ def test_lookups_carry_over_patches_and_do_not_wait_for_them() -> None:
         Triple(S, S, S),
         Triple(P, S, S),
     ]
-    refused(LookupTableError, w.options(), w.name("a", 9), match="outside the declared table")
-    refused(LookupTableError, w.options(), w.add(*w.spo()), match="never set")
+    rejected(LookupTableError, w.options(), w.name("a", 9), match="outside the declared table")
+    rejected(LookupTableError, w.options(), w.add(*w.spo()), match="never set")
 
 
 def test_limits_hold() -> None:
@@ -238,12 +238,12 @@ def test_a_writer_keeps_within_the_limits() -> None:
 
 @pytest.mark.parametrize("stream", [0, 4])
 def test_stream_type_is_one_of_three(stream: int) -> None:
-    refused(OptionsError, w.options(stream), match=f"stream type {stream}")
+    rejected(OptionsError, w.options(stream), match=f"stream type {stream}")
 
 
 @pytest.mark.parametrize("statement", [0, 3])
 def test_statement_type_is_one_of_two(statement: int) -> None:
-    refused(OptionsError, w.options(statement=statement), match=f"statement type {statement}")
+    rejected(OptionsError, w.options(statement=statement), match=f"statement type {statement}")
 
 
 def test_statements_are_quads_on_the_wire() -> None:
@@ -254,10 +254,10 @@ def test_statements_are_quads_on_the_wire() -> None:
 
 
 def test_triples_have_no_graph() -> None:
-    refused(
+    rejected(
         StatementError, w.options(), *w.SPO, w.add(*w.spo(w.default_graph())), match="has a graph"
     )
-    refused(
+    rejected(
         StatementError,
         w.options(),
         *w.SPO,
@@ -271,7 +271,7 @@ def test_triples_have_no_graph() -> None:
 
 
 def test_quads_have_one() -> None:
-    refused(
+    rejected(
         StatementError,
         w.options(statement=w.QUADS),
         *w.SPO,
@@ -322,7 +322,7 @@ def test_punctuated_marks_end_patches() -> None:
 
 @pytest.mark.parametrize("stream", [w.FRAME, w.FLAT])
 def test_marks_stand_nowhere_else(stream: int) -> None:
-    refused(OrderError, w.options(stream), w.mark(), match="PUNCTUATION .* of type")
+    rejected(OrderError, w.options(stream), w.mark(), match="PUNCTUATION .* of type")
 
 
 def test_rows_after_the_last_mark_are_an_unfinished_patch() -> None:
@@ -490,7 +490,7 @@ def test_a_namespace_without_a_graph_to_repeat_is_the_default_graphs() -> None:
 
 
 def test_a_namespace_without_a_graph_gives_statements_none_to_repeat() -> None:
-    refused(
+    rejected(
         StatementError,
         w.options(statement=w.QUADS),
         *w.SPO,
@@ -512,7 +512,7 @@ def test_a_namespaces_iri_comes_before_its_graph(graph_first: bool) -> None:
 
 
 def test_an_added_namespace_has_an_iri() -> None:
-    refused(StatementError, w.options(), w.namespace_add("x"), match="without an IRI")
+    rejected(StatementError, w.options(), w.namespace_add("x"), match="without an IRI")
     assert read(w.frame(w.options(), w.namespace_delete("x"))) == [delete_namespace("x"), END]
     with pytest.raises(StatementError, match="without an IRI"):
         write([add_namespace("x", None)], TRIPLES)
@@ -522,7 +522,7 @@ def test_an_added_namespace_has_an_iri() -> None:
 
 def test_a_namespace_has_one_graph() -> None:
     twice = bytes_field(1, bytes_field(5, bytes_field(4, b"g") + bytes_field(5, b"")))
-    refused(WireError, w.options(statement=w.QUADS), twice, match="set twice")
+    rejected(WireError, w.options(statement=w.QUADS), twice, match="set twice")
 
 
 def test_a_writer_repeats_what_it_can() -> None:
@@ -576,8 +576,8 @@ def test_headers_advance_the_state_and_do_not_repeat() -> None:
 
 
 def test_a_header_has_one_value() -> None:
-    refused(StatementError, w.options(), w.header("id"), match="has no value")
-    refused(
+    rejected(StatementError, w.options(), w.header("id"), match="has no value")
+    rejected(
         WireError, w.options(), w.header("id", w.literal(), w.bnode()), match="value is set twice"
     )
 
@@ -597,16 +597,16 @@ def test_a_writer_writes_every_value() -> None:
 def test_transactions_are_in_order(stream: int) -> None:
     head = w.options(stream)
     for end in (w.commit(), w.abort()):
-        refused(OrderError, head, end, match="outside a transaction")
-        refused(OrderError, head, w.start(), end, end, match="a transaction")
-    refused(OrderError, head, w.start(), w.start(), match="START inside a transaction")
+        rejected(OrderError, head, end, match="outside a transaction")
+        rejected(OrderError, head, w.start(), end, end, match="a transaction")
+    rejected(OrderError, head, w.start(), w.start(), match="START inside a transaction")
 
 
 def test_a_transaction_stays_within_its_patch() -> None:
-    refused(
+    rejected(
         OrderError, w.options(w.FRAME), w.start(), w.name("x"), match="patch, ends inside", row=1
     )
-    refused(OrderError, w.options(w.PUNCTUATED), w.start(), w.mark(), match="PUNCTUATION inside")
+    rejected(OrderError, w.options(w.PUNCTUATED), w.start(), w.mark(), match="PUNCTUATION inside")
     for stream in (w.FLAT, w.PUNCTUATED):
         with pytest.raises(TruncatedError, match="ends inside a transaction"):
             read(w.frame(w.options(stream), w.start()), w.frame())
@@ -624,7 +624,7 @@ def test_a_writer_keeps_the_order(options: PatchOptions) -> None:
         encoder = PatchEncoder(options)
         with pytest.raises(OrderError):
             encoder.add(wrong)
-        # What was refused did not happen.
+        # What was rejected did not happen.
         encoder.add([ABORT, END] if encoder.inside_patch and wrong[-1] in (BEGIN, END) else [END])
         encoder.finish()
 
@@ -648,7 +648,7 @@ def test_streams_of_the_same_options_are_one_stream(continues: bool) -> None:
     assert write([], FRAME, continues=True) == []
 
 
-def test_what_is_refused_changes_nothing() -> None:
+def test_what_is_rejected_changes_nothing() -> None:
     encoder = PatchEncoder(PUNCTUATED)
     encoder.add([add(SPOG)])
     for operation in (

@@ -191,7 +191,7 @@ def test_a_judge_makes_the_text(make: Maker) -> None:
             if data:
                 expected_of(data, RowFactory())
         except JellyError:
-            # A literal that Oxigraph refuses.
+            # A literal that Oxigraph rejects.
             continue
         good.append(row)
     assert len(good) > 500
@@ -233,7 +233,7 @@ def test_types_of_streams(
     assert found[-1] == END
 
 
-REFUSED = {
+REJECTED = {
     "an IRI": Quad(Iri("urn:a b"), P, Iri("urn:o"), DEFAULT_GRAPH),
     "a relative IRI": Quad(Iri("urn:s"), P, Iri("o"), DEFAULT_GRAPH),
     "a datatype": Quad(Iri("urn:s"), P, Literal("x", None, "a b"), DEFAULT_GRAPH),
@@ -245,11 +245,11 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_the_judge_refuses(make: Maker, what: str) -> None:
+@pytest.mark.parametrize("what", REJECTED)
+def test_what_the_judge_rejects(make: Maker, what: str) -> None:
     good = [add(Quad(Iri(f"urn:s{n}"), P, Literal(str(n)), DEFAULT_GRAPH)) for n in range(100)]
     data = frames(
-        [BEGIN, *good, add(REFUSED[what]), *good, COMMIT, END], generalized_statements=True
+        [BEGIN, *good, add(REJECTED[what]), *good, COMMIT, END], generalized_statements=True
     )
     with pytest.raises(JellyError) as expected:
         expected_of(data, RowFactory())
@@ -266,10 +266,10 @@ def test_a_literal_as_graph_of_a_namespace(make: Maker) -> None:
     decoder = make()
     before = frames([header("id", Literal("x")), BEGIN, COMMIT, END], generalized_statements=True)
     assert not list(decoder.decode(before[0]))
-    with pytest.raises(TermError, match="graph of a namespace") as refused:
+    with pytest.raises(TermError, match="graph of a namespace") as rejected:
         list(decoder.decode(frames(rows, generalized_statements=True)[0]))
     # Behind options, start and entries.
-    assert (refused.value.frame, refused.value.row) == (1, 4)
+    assert (rejected.value.frame, rejected.value.row) == (1, 4)
     assert decoder.next_frame == 1
     with pytest.raises(OrderError, match="after an error") as again:
         list(decoder.decode(before[0]))
@@ -278,7 +278,7 @@ def test_a_literal_as_graph_of_a_namespace(make: Maker) -> None:
     assert next(row.kind for _, row in batch.others) == OperationKind.HEADER
 
 
-def test_the_judge_says_why_a_row_is_refused(make: Maker) -> None:
+def test_the_judge_says_why_a_row_is_rejected(make: Maker) -> None:
     """It takes a base direction, which N-Triples cannot say: that is not what is wrong."""
     row = w.delete(None, w.iri(name=1), w.literal("x", lang="en--ltr"))
     data = w.frame(w.options(w.FRAME), w.name("urn:p"), row)
@@ -286,10 +286,10 @@ def test_the_judge_says_why_a_row_is_refused(make: Maker) -> None:
         list(make(validator=RowFactory(), notation=Notation.RDF_1_2).decode(data))
 
 
-def test_both_kernels_refuse_the_same() -> None:
+def test_both_kernels_reject_the_same() -> None:
     data = frames(rows(star=True))
     picked = random.Random(5)
-    refused = 0
+    rejected = 0
     for _ in range(400):
         number = picked.randrange(len(data))
         damaged = bytearray(data[number])
@@ -309,8 +309,8 @@ def test_both_kernels_refuse_the_same() -> None:
                 before = operations_of([*found, *decoder.flush()])
                 outcomes.append(((type(error), str(error), error.frame, error.row), before))
         assert outcomes[0] == outcomes[1]
-        refused += outcomes[0][0] is not None
-    assert refused > 30
+        rejected += outcomes[0][0] is not None
+    assert rejected > 30
 
 
 def test_what_was_gathered_before_an_error_is_there(make: Maker) -> None:

@@ -59,7 +59,7 @@ def stream() -> bytes:
 
 
 def read(data: bytes) -> list[Operation] | None:
-    """What a source says, None if it is refused."""
+    """What a source says, None if it is rejected."""
     try:
         with PatchReader(data, format=PatchFormat.JELLY_PATCH) as rows:
             return list(rows)

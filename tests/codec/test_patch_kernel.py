@@ -62,7 +62,7 @@ def test_nothing_leaks() -> None:
     assert memory_held_by(round_trip, 20) == 0
 
 
-def test_nothing_leaks_when_rows_are_refused() -> None:
+def test_nothing_leaks_when_rows_are_rejected() -> None:
     kernel = native()
     data = b"".join(frames())
     damaged = [
@@ -70,21 +70,21 @@ def test_nothing_leaks_when_rows_are_refused() -> None:
         for cut in range(5, len(data), 97)
         for junk in (b"", b"\xff", b"\x0a" * 99)
     ]
-    refused = 0
+    rejected = 0
 
     def decode() -> None:
-        nonlocal refused
+        nonlocal rejected
         for each in damaged:
             try:
                 kernel.PatchDecoder(GenericFactory()).decode(each)
             except JellyError:
-                refused += 1
+                rejected += 1
 
     assert memory_held_by(decode, 5) == 0
-    assert refused > 100
+    assert rejected > 100
 
 
-def test_nothing_leaks_when_operations_are_refused() -> None:
+def test_nothing_leaks_when_operations_are_rejected() -> None:
     kernel = native()
     good: Any = Quad(Iri("urn:s"), Iri("urn:p"), Literal("o"), Iri("urn:g"))
     bad: list[Any] = [
@@ -124,7 +124,7 @@ def test_a_decoder_is_not_entered_twice() -> None:
         factory.decoder.decode(frames()[0])
 
 
-def test_what_a_factory_refuses_is_refused_with_its_row() -> None:
+def test_what_a_factory_rejects_is_rejected_with_its_row() -> None:
     class Choosy(GenericFactory):
         def iri(self, value: str) -> Iri:  # type: ignore[override]
             if value == "urn:ex:":

@@ -117,21 +117,21 @@ def test_where_no_statement_may_stand() -> None:
         flat.add_lines(OperationKind.ADD, LINES, parser())
 
 
-def test_a_refused_line_begins_no_patch() -> None:
+def test_a_rejected_line_begins_no_patch() -> None:
     options = PatchOptions(
         statement_type=PatchStatementType.TRIPLES,
         stream_type=PatchStreamType.PUNCTUATED,
         max_datatype_table_size=0,
     )
     encoder = PatchEncoder(options)
-    # Entries of its IRIs are written before it is refused for its datatype.
+    # Entries of its IRIs are written before it is rejected for its datatype.
     with pytest.raises(JellyError):
         encoder.add_lines(OperationKind.ADD, b'<urn:s> <urn:p> "x"^^<urn:d> .\n', parser(False))
     assert not encoder.inside_patch
     assert len(encoder.finish()) == 1
 
 
-def test_a_frame_that_is_too_long_is_refused_at_its_line() -> None:
+def test_a_frame_that_is_too_long_is_rejected_at_its_line() -> None:
     limits = Limits(frame_bytes=300)
     read = LineParser(Dialect.RDF_1_2, False, False, limits, quads=False)
     options = PatchOptions(
@@ -139,9 +139,9 @@ def test_a_frame_that_is_too_long_is_refused_at_its_line() -> None:
     )
     encoder = PatchEncoder(options, limits=limits)
     lines = b"".join(b'<urn:s> <urn:p> "%0200d" .\n' % number for number in range(2))
-    with pytest.raises(LimitError, match="the length of a frame") as refused:
+    with pytest.raises(LimitError, match="the length of a frame") as rejected:
         encoder.add_lines(OperationKind.ADD, lines, read)
-    assert (refused.value.frame, refused.value.row) == (0, encoder.pending)
+    assert (rejected.value.frame, rejected.value.row) == (0, encoder.pending)
     assert read.count == 1
 
 
@@ -196,9 +196,9 @@ def test_a_transaction_that_cannot_be_written(
     headers: list[tuple[str, str]], lines: bytes, error: type[JellyError], row: int | None
 ) -> None:
     encoder = PatchEncoder(OPTIONS, limits=Limits(frame_bytes=500))
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as rejected:
         encoder.add_transaction(headers, [(OperationKind.ADD, lines)], parser())
-    assert refused.value.row == row
+    assert rejected.value.row == row
 
 
 def test_a_transaction_inside_a_patch() -> None:

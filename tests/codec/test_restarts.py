@@ -171,7 +171,7 @@ def test_lookups_of_a_reader_stay_within_its_limit(kernel: Kernel) -> None:
     encoder = kernel.Encoder(options, limits=limits)
     decoder = kernel.Decoder(GenericFactory(), limits=limits)
     rng = random.Random(3)
-    refused = written = read = 0
+    rejected = written = read = 0
     for _ in range(200):
         longest = rng.choice((5, 20, 120))
         for _ in range(rng.randrange(1, 5)):
@@ -179,11 +179,11 @@ def test_lookups_of_a_reader_stay_within_its_limit(kernel: Kernel) -> None:
                 encoder.add([Triple(*(Iri("x" * rng.randrange(longest)) for _ in range(3)))])
                 written += 1
             except LimitError:
-                refused += 1
+                rejected += 1
         for frame in encoder.restart():
             read += len(decoder.decode(frame).statements)
     assert read == written
-    assert 10 < refused < written
+    assert 10 < rejected < written
 
 
 def test_streams_of_frames_that_are_elements(kernel: Kernel) -> None:

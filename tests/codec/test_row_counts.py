@@ -36,7 +36,7 @@ def test_what_is_counted(frame: bytes, counted: dict[int, int]) -> None:
     assert count_rows(frame) == counted
 
 
-def test_a_frame_that_is_cut_is_refused_alike() -> None:
+def test_a_frame_that_is_cut_is_rejected_alike() -> None:
     for count in (decoder.count_rows, count_rows):
         with pytest.raises(WireError):
             count(EVERY_KIND[:-1])

@@ -2,7 +2,7 @@
 form), on everything here that reads those formats.
 
 Base directions of RDF 1.2 are accepted by its tests; Jelly cannot carry them, so that they are
-refused with that reason.
+rejected with that reason.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is no text is refused, None too; by the compiled kernel with a TypeError, not a crash."""
+"""What is no text is rejected, None too; by the compiled kernel with a TypeError, not a crash."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_official_suite(name: str) -> None:
     ]
     for case, reason in inapplicable:
         # Streams of RDF 1.1 are only left out if they declare more, or if a term is not held to
-        # the letter; all else that a backend refuses is beyond RDF 1.1.
+        # the letter; all else that a backend rejects is beyond RDF 1.1.
         features = {"requirementGeneralizedRdf", "requirementRdfStar"} & case.requires
         assert features or " holds " in reason or "generalized" in reason, (case.name, reason)
         assert case.positive
@@ -89,10 +89,15 @@ GOOD = bytes.fromhex("0a 0a08 0a06 1001 4808 7801")
 @pytest.mark.parametrize(
     ("kind", "more", "data", "reason"),
     [
-        ("jellyt:TestPositive", "", b"\x01", "refused: "),
+        ("jellyt:TestPositive", "", b"\x01", "rejected: "),
         ("jellyt:TestPositive", "", GOOD, "1 frames, not 0"),
-        ("jellyt:TestNegative", "", GOOD, "read, although it must be refused"),
-        ("jellyt:TestNegative", "; ours:refusedAt ( 0 1 )", GOOD + GOOD[:4], "refused at frame 1"),
+        ("jellyt:TestNegative", "", GOOD, "read, although it must be rejected"),
+        (
+            "jellyt:TestNegative",
+            "; ours:rejectedAt ( 0 1 )",
+            GOOD + GOOD[:4],
+            "rejected at frame 1",
+        ),
         ("jellyt:TestPositive", "; mf:result <out.nt>", GOOD, "has 0 statements, not 1"),
         ("jellyt:TestPositive", "; mf:result <bad.nt>", GOOD, "the suite's own file"),
         ("jellyt:TestPositive", "; mf:result <no.nt> ; ours:delimited false", GOOD, "delimited is"),
@@ -132,14 +137,14 @@ PATCH = bytes.fromhex("10 0a0a 0a08 0802 1003 4808 7801 0a02 7a00")
 @pytest.mark.parametrize(
     ("kind", "more", "data", "reason"),
     [
-        ("jellyt:TestPositive", "", b"\x01", "refused: "),
+        ("jellyt:TestPositive", "", b"\x01", "rejected: "),
         ("jellyt:TestPositive", "", PATCH, "1 patches, not 0"),
-        ("jellyt:TestNegative", "", PATCH, "read, although it must be refused"),
+        ("jellyt:TestNegative", "", PATCH, "read, although it must be rejected"),
         (
             "jellyt:TestNegative",
-            "; ours:refusedAt ( 0 1 )",
+            "; ours:rejectedAt ( 0 1 )",
             PATCH + PATCH[:4],
-            "refused at frame 1",
+            "rejected at frame 1",
         ),
         ("jellyt:TestPositive", "; mf:result <out.rdfp>", PATCH, "patch 0 has 0 rows, not 1"),
         ("jellyt:TestPositive", "; mf:result <bad.rdfp>", PATCH, "the suite's own file"),

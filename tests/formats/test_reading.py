@@ -91,7 +91,7 @@ def test_the_place_of_an_error() -> None:
 
 
 @pytest.mark.parametrize("source", [bytes, OneByte])
-def test_entities_that_grow_are_refused(source: Any) -> None:
+def test_entities_that_grow_are_rejected(source: Any) -> None:
     entities = '<!ENTITY a0 "aaaaaaaaaa">' + "".join(
         f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10)
     )

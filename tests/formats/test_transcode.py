@@ -121,7 +121,7 @@ def test_quads_of_named_graphs_do_not_become_triples(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_an_undeclared_feature_is_refused() -> None:
+def test_an_undeclared_feature_is_rejected() -> None:
     options = StreamOptions(rdf_star=True)
     source = write_bytes([Triple(Triple(S, P, S), P, S)], options=options)
     with pytest.raises(StatementError, match="rdf_star"):
@@ -219,6 +219,6 @@ def test_a_broken_source_leaves_the_target_as_it_was(tmp_path: Path) -> None:
     assert target.read_bytes() == b"before"
 
 
-def test_quads_are_refused_where_triples_are_written() -> None:
+def test_quads_are_rejected_where_triples_are_written() -> None:
     with pytest.raises(OrderError, match="4 terms"):
         write_bytes([Triple(S, P, S), Quad(S, P, S, G)])

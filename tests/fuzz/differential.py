@@ -3,7 +3,7 @@
 Every reader and writer there is, on streams whose later frames lean on earlier ones, on frames that
 were cut, flipped and spliced at random, and on statements, text and columns of which some cannot be
 written. Whatever is handed over is gone once the call is over (see ``lending``). Both kernels must
-give the same, or refuse with the same error: its type, its words and its place.
+give the same, or reject with the same error: its type, its words and its place.
 
 ``python -m tests.fuzz.differential CASES [SEED [SORT]]`` runs as long as it is asked to; ``SORT``
 is a sort of cases (``leaning.text`` for instance), or the beginning of its name. It goes on behind
@@ -103,12 +103,12 @@ def _run_here(cases: int, seed: int, wanted: str, place: str, first: int) -> Non
     """Run cases, note in a file which one is at work, and say how far it is."""
     logging.getLogger("rdflib.term").setLevel(logging.ERROR)
     with open(place, "r+b", buffering=0) as noted:
-        _, refused, different = map(int, noted.read().split())
+        _, rejected, different = map(int, noted.read().split())
         for number in range(first, cases):
-            os.pwrite(noted.fileno(), b"%20d %20d %20d" % (number, refused, different), 0)
+            os.pwrite(noted.fileno(), b"%20d %20d %20d" % (number, rejected, different), 0)
             try:
                 _, error = case(number, seed, wanted)
-                refused += error is not None
+                rejected += error is not None
             except Exception as error:
                 different += 1
                 if different <= _SHOWN:
@@ -119,7 +119,7 @@ def _run_here(cases: int, seed: int, wanted: str, place: str, first: int) -> Non
                     print(f"  {error}"[:3000], flush=True)
             if number % 10_000 == 9_999 or number == cases - 1:
                 print(
-                    f"{number + 1} cases, {refused} refused by both, {different} different",
+                    f"{number + 1} cases, {rejected} rejected by both, {different} different",
                     flush=True,
                 )
     sys.exit(different > 0)

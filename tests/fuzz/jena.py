@@ -22,7 +22,7 @@ from jelly_plugins.jena.writer import RowEncoder
 
 from ..shared_data import SHARED
 from .comparison import Outcome, compare
-from .lending import Refusal, lent
+from .lending import Rejection, lent
 from .readers import FACTORIES, VALIDATORS, Maker
 from .statements import Terms
 from .streams import damaged, limits_for, real_statements
@@ -53,7 +53,7 @@ def _read(
         at = 0
         while at < len(rest):
             made = lent(decode, rest, at)
-            if isinstance(made, Refusal):
+            if isinstance(made, Rejection):
                 return events, made.error
             batch, stop = made
             events += (batch, stop, say())
@@ -62,7 +62,7 @@ def _read(
             at = stop
         rest = rest[at:]
     made = lent(finish, rest)
-    if isinstance(made, Refusal):
+    if isinstance(made, Rejection):
         return events, made.error
     return events, None
 
@@ -111,7 +111,7 @@ def rows(
     batches: list[list[Any]],
     settings: dict[str, Any],
 ) -> Outcome:
-    """Statements as rows; a batch that is refused does not end it."""
+    """Statements as rows; a batch that is rejected does not end it."""
     encoder = encoder_class(name, **settings)
     made = [written(encoder.add_prefix, *each) for each in _PREFIXES.items()]
     made += [written(encoder.add, batch) for batch in batches]

@@ -3,7 +3,7 @@
 Frames are short; what they say is left out wherever it may be: terms of the statement before, in
 every position, over several frames, and ids that follow from those before. Terms are of all kinds
 and lengths, such as no cache keeps too; entries of lookups are replaced while what they said is
-still repeated. Nearly all of it is legal, and some of it is what Oxigraph or rdflib refuse: late,
+still repeated. Nearly all of it is legal, and some of it is what Oxigraph or rdflib reject: late,
 for a term that came early.
 """
 

@@ -106,20 +106,20 @@ class Lender:
 LENDER: Final = Lender()
 
 
-class Refusal(NamedTuple):
+class Rejection(NamedTuple):
     """An error in the place of a result."""
 
     error: tuple[Any, ...]
 
 
 def lent(call: Callable[..., Any], *given: Any) -> Any:
-    """What a call makes of what is given, of which bytes are lent; or its :class:`Refusal`.
+    """What a call makes of what is given, of which bytes are lent; or its :class:`Rejection`.
 
     :param call: takes all of its result before it returns.
     """
     try:
         return call(*(LENDER.lend(each) if type(each) is bytes else each for each in given))
     except JellyError as error:
-        return Refusal(describe_error(error))
+        return Rejection(describe_error(error))
     finally:
         LENDER.take_back()

@@ -23,7 +23,7 @@ from jelly_plugins.oxigraph.terms import DEFAULT_GRAPH, OxigraphFactory, QuadFac
 from jelly_plugins.rdflib.terms import RdflibFactory
 
 from .comparison import Outcome, compare
-from .lending import Refusal, lent
+from .lending import Rejection, lent
 from .streams import limits_for
 
 #: Makes the factory of a reading; each reading has its own.
@@ -57,11 +57,11 @@ def _read(
     events: list[Any] = []
     for frame in frames:
         made = lent(decode, frame)
-        if isinstance(made, Refusal):
+        if isinstance(made, Rejection):
             return events, made.error
         events += (made, say())
     made = lent(finish)
-    if isinstance(made, Refusal):
+    if isinstance(made, Rejection):
         return events, made.error
     return [*events, made], None
 
@@ -115,7 +115,7 @@ def text(
 def columns(
     decoder_class: Callable[..., Any], frames: list[bytes], settings: dict[str, Any]
 ) -> Outcome:
-    """A stream as columns: batches, or where it is refused, the rows of the frames before."""
+    """A stream as columns: batches, or where it is rejected, the rows of the frames before."""
     decoder = decoder_class(**settings)
     batches: list[Columns] = []
     for frame in frames:
@@ -126,7 +126,7 @@ def columns(
             rows = [row for batch in batches for row in rows_of(batch)]
             return [[row for row in rows if row[0] < decoder.next_frame], again], error.error
     made = lent(decoder.finish)
-    if isinstance(made, Refusal):
+    if isinstance(made, Rejection):
         return [*batches, *decoder.flush()], made.error
     return [*batches, *made, decoder.options, decoder.inside_graph], None
 
@@ -152,7 +152,7 @@ def patch_columns(
     validator: Maker | None,
     settings: dict[str, Any],
 ) -> Outcome:
-    """A log as columns; where it is refused, the operations of the frames before."""
+    """A log as columns; where it is rejected, the operations of the frames before."""
     decoder = decoder_class(validator=validator and validator(limits), limits=limits, **settings)
     batches: list[OperationColumns] = []
     for frame in frames:
@@ -162,12 +162,12 @@ def patch_columns(
             batches += decoder.flush()
             rows = [row for batch in batches for row in operations_of(batch)]
             if set(settings) - {"notation"}:
-                # Batches that are full may have come out of the frame that was refused.
+                # Batches that are full may have come out of the frame that was rejected.
                 del rows[_operations_in(frames[: decoder.next_frame]) :]
             return [rows, again], error.error
     said = (decoder.options, decoder.inside_patch, decoder.next_frame)
     made = lent(decoder.finish)
-    if isinstance(made, Refusal):
+    if isinstance(made, Rejection):
         return [*batches, *decoder.flush(), said], made.error
     return [*batches, *made, said], None
 

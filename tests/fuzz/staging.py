@@ -74,9 +74,9 @@ def _lending(decoder_class: Callable[..., Any]) -> Callable[..., Any]:
 
         def decode(self, data: bytes) -> list[OperationColumns]:
             batches: list[OperationColumns] = []
-            refusal = lent(take_all, self._decoder, batches, data)
-            if refusal is not None:
-                kind, source, frame, row, message, _ = refusal.error
+            rejection = lent(take_all, self._decoder, batches, data)
+            if rejection is not None:
+                kind, source, frame, row, message, _ = rejection.error
                 raise kind(message, source=source, frame=frame, row=row)
             return batches
 

@@ -36,7 +36,7 @@ _DELETE = OperationKind.DELETE
 
 
 class Terms:
-    """Terms of every kind, few enough to meet again and odd enough to be refused now and then."""
+    """Terms of every kind, few enough to meet again and odd enough to be rejected now and then."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng

@@ -31,9 +31,9 @@ def test_both_kernels_make_the_same_of_the_corpus(which: str) -> None:
             outcomes.append(compare(outcome, reference, *given))
         except AssertionError as error:
             raise AssertionError(f"{path.name}: {error}") from None
-    # It holds what is read and written, and what is refused.
+    # It holds what is read and written, and what is rejected.
     assert any(error is None for _, error in outcomes)
-    # What cuts logs stops at what it does not know, and refuses nothing.
+    # What cuts logs stops at what it does not know, and rejects nothing.
     assert which == "messages" or any(error is not None for _, error in outcomes)
 
 

@@ -29,12 +29,12 @@ def test_both_kernels_say_the_same() -> None:
     native()
     found = differential(CASES, SEED)
     assert found.returncode == 0, found.stdout[-4000:] + found.stderr[-2000:]
-    cases, refused, different = (
+    cases, rejected, different = (
         int(word) for word in found.stdout.splitlines()[-1].split() if word.isdigit()
     )
     assert (cases, different) == (CASES, 0)
     # Both outcomes are common, or the cases show little.
-    assert CASES // 10 < refused < CASES * 9 // 10
+    assert CASES // 10 < rejected < CASES * 9 // 10
 
 
 STALE = """

@@ -34,7 +34,7 @@ from jelly_plugins.oxigraph.terms import describe as describe_oxigraph
 from jelly_plugins.rdflib.terms import RdflibFactory, describe_node
 
 from .comparison import Outcome, compare, describe_error
-from .lending import LENDER, Refusal, lent
+from .lending import LENDER, Rejection, lent
 from .statements import (
     random_batches,
     random_options,
@@ -67,7 +67,7 @@ def statements(
     steps: list[tuple[Any, ...]],
     settings: dict[str, Any],
 ) -> Outcome:
-    """All that an encoder makes of a series of steps; one that is refused does not end it."""
+    """All that an encoder makes of a series of steps; one that is rejected does not end it."""
     try:
         encoder = encoder_class(options, namespaces=options.version != 1, frame_rows=20, **settings)
     except JellyError as error:
@@ -82,7 +82,7 @@ def operations(
     batches: list[list[Any]],
     settings: dict[str, Any],
 ) -> Outcome:
-    """All that an encoder makes of batches of operations; one that is refused ends only its own."""
+    """All that an encoder makes of batches of operations; a rejected one ends only its own."""
     made: list[Any] = []
     try:
         encoder = encoder_class(options, frame_rows=20, **settings)
@@ -108,10 +108,10 @@ def text(
     for chunk in chunks:
         found = lent(encoder.feed, chunk)
         made += (found, encoder.statements)
-        if isinstance(found, Refusal):
+        if isinstance(found, Rejection):
             return made, found.error
     found = lent(encoder.finish)
-    return [*made, found], found.error if isinstance(found, Refusal) else None
+    return [*made, found], found.error if isinstance(found, Rejection) else None
 
 
 def lines(
@@ -142,7 +142,7 @@ def lines(
 
         found = lent(write, chunk)
         made += (found, parser.count, encoder.inside_patch, encoder.pending)
-        if isinstance(found, Refusal):
+        if isinstance(found, Rejection):
             return [*made, lent(encoder.finish)], found.error
         made.append(parser.line_ends)
     return [*made, lent(encoder.finish)], None
@@ -154,18 +154,18 @@ def columns(
     batches: list[Columns],
     settings: dict[str, Any],
 ) -> Outcome:
-    """The frames that columns come to; one batch that is refused does not end them."""
+    """The frames that columns come to; one batch that is rejected does not end them."""
     made: list[Any] = []
     try:
         encoder = encoder_class(options, frame_rows=20, **settings)
     except JellyError as error:
         return made, describe_error(error)
-    refused = None
+    rejected = None
     for batch in batches:
         found = lent(lambda batch=batch: encoder.add(_lent_columns(batch)))
-        refused = found.error if isinstance(found, Refusal) else refused
+        rejected = found.error if isinstance(found, Rejection) else rejected
         made += (found, encoder.pending)
-    return [*made, lent(encoder.finish)], refused
+    return [*made, lent(encoder.finish)], rejected
 
 
 def _lent_columns(columns: Columns) -> Columns:
@@ -187,7 +187,7 @@ def _lent_columns(columns: Columns) -> Columns:
 
 
 def of_backend(value: Any, factory: Any) -> Any:
-    """The same terms, as a backend has them; what it refuses stays as it is."""
+    """The same terms, as a backend has them; what it rejects stays as it is."""
     if factory is None:
         return value
     try:

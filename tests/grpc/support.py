@@ -119,7 +119,7 @@ def endless() -> Iterator[Triple]:
 
 
 @contextmanager
-def refused(status: str, *words: str) -> Iterator[Any]:
+def rejected(status: str, *words: str) -> Iterator[Any]:
     """The block ends in a ServiceError with a status."""
     with pytest.raises(ServiceError) as caught:
         yield caught

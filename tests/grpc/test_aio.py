@@ -15,7 +15,7 @@ from rdflib import Graph, URIRef
 from jelly_plugins import JellyError, ServiceError, StreamOptions, write
 from jelly_plugins.grpc import Bounds, Client, StoreSink, Topics, aio
 
-from .support import PATIENCE, Fixed, Kept, frames_of, numbered, quads, refused
+from .support import PATIENCE, Fixed, Kept, frames_of, numbered, quads, rejected
 
 
 def run(test: Awaitable[None]) -> None:
@@ -60,7 +60,7 @@ class Application:
 
     async def publish(self, frames: aio.AsyncPublished) -> None:
         self.names.append(frames.options.stream_name)
-        if self.names[-1] == "refused":
+        if self.names[-1] == "rejected":
             raise ServiceError("not this one", status="PERMISSION_DENIED")
         try:
             self.streams.append([frame async for frame in frames])
@@ -100,12 +100,12 @@ def test_an_application_of_the_loop() -> None:
 def test_statuses_of_an_application() -> None:
     async def test() -> None:
         async with await aio.serve(Application()) as server, aio.Client(server.address) as client:
-            with refused("NOT_FOUND"):
+            with rejected("NOT_FOUND"):
                 async with client.subscribe("nowhere") as stream:
                     await anext(stream)
-            with refused("PERMISSION_DENIED", "not this one"):
-                await client.publish(numbered(3), topic="refused")
-            with refused("INVALID_ARGUMENT", "no frames"):
+            with rejected("PERMISSION_DENIED", "not this one"):
+                await client.publish(numbered(3), topic="rejected")
+            with rejected("INVALID_ARGUMENT", "no frames"):
                 await client.publish_frames([])
 
     run(test())
@@ -141,7 +141,7 @@ def test_an_application_is_told_that_a_publisher_left() -> None:
             await application.changed.wait()
             assert application.streams == []
             assert isinstance(application.failures[0], ServiceError)
-            with refused("DEADLINE_EXCEEDED"):
+            with rejected("DEADLINE_EXCEEDED"):
                 await client.publish_frames(frames(), timeout=0.2)
 
     run(test())
@@ -198,7 +198,7 @@ def test_options_are_checked() -> None:
     async def test() -> None:
         topics = {"t": Fixed(frames_of(numbered(3)))}
         async with await aio.serve(topics) as server:
-            with refused("INVALID_ARGUMENT", "max_name_table_size"):
+            with rejected("INVALID_ARGUMENT", "max_name_table_size"):
                 async with aio.subscribe(
                     "t", server.address, options=StreamOptions.small()
                 ) as stream:
@@ -237,7 +237,7 @@ def test_a_server_that_is_stopped() -> None:
         waiting = asyncio.ensure_future(server.wait())
         await server.stop()
         await waiting
-        with refused("UNAVAILABLE"):
+        with rejected("UNAVAILABLE"):
             await aio.publish(numbered(1), server.address)
         with pytest.raises(JellyError):
             async with aio.subscribe("t", server.address) as stream:

@@ -17,7 +17,7 @@ from jelly_plugins.grpc import Broadcast, Client, Server, Subscription, wire
 from jelly_plugins.grpc.buffers import FrameBuffer
 from jelly_plugins.io.streams import GENERIC, encode_frames
 
-from .support import PATIENCE, frames_of, numbered, quads, refused, service
+from .support import PATIENCE, frames_of, numbered, quads, rejected, service
 
 FLAT = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
 
@@ -134,7 +134,7 @@ def test_elements_stay_elements() -> None:
             frame = next(stream)
             assert frame.statements == element.statements
             assert frame.metadata == element.metadata
-        with refused("INVALID_ARGUMENT", "logical type of the stream"):
+        with rejected("INVALID_ARGUMENT", "logical type of the stream"):
             client.publish(
                 quads(1),
                 topic="t",
@@ -182,16 +182,16 @@ def test_a_topic_of_version_1_leaves_namespaces_out() -> None:
         ({"generalized_statements": True}, "generalized_statements"),
     ],
 )
-def test_what_the_topic_cannot_say_is_refused(published: dict[str, Any], words: str) -> None:
-    with service({"t": Broadcast(FLAT)}) as (_, client), refused("INVALID_ARGUMENT", words):
+def test_what_the_topic_cannot_say_is_rejected(published: dict[str, Any], words: str) -> None:
+    with service({"t": Broadcast(FLAT)}) as (_, client), rejected("INVALID_ARGUMENT", words):
         client.publish([], topic="t", options=StreamOptions(**published))
 
 
 def test_what_is_asked_for_is_looked_at_at_once() -> None:
     with service({"t": Broadcast(FLAT)}) as (_, client):
-        with refused("INVALID_ARGUMENT", "physical type"):
+        with rejected("INVALID_ARGUMENT", "physical type"):
             list(client.subscribe("t", options=StreamOptions(physical_type=PhysicalType.QUADS)))
-        with refused("INVALID_ARGUMENT", "name_table"):
+        with rejected("INVALID_ARGUMENT", "name_table"):
             list(client.subscribe("t", options=StreamOptions.small()))
 
 
@@ -200,7 +200,7 @@ def test_a_broken_stream_ends_for_its_publisher_alone() -> None:
     with service({"t": topic}) as (_, client):
         stream = listening(client).statements()
         broken = [*_renamed(iter(frames_of(numbered(3)))), b"\x0a\x02\x4a"]
-        with refused("INVALID_ARGUMENT", "frame 1, row 0"):
+        with rejected("INVALID_ARGUMENT", "frame 1, row 0"):
             client.publish_frames(broken)
         client.publish(numbered(4), topic="t")
         assert taken(stream, 7) == numbered(3) + numbered(4)
@@ -294,7 +294,7 @@ def test_a_topic_that_is_closed_ends_with_a_status() -> None:
         topic.send(numbered(3))
         server.stop()
         assert taken(stream, 3) == numbered(3)
-        with refused("UNAVAILABLE", "being stopped"):
+        with rejected("UNAVAILABLE", "being stopped"):
             next(stream)
     with pytest.raises(ServiceError, match="being stopped"):
         topic.subscribe("t", None)

@@ -31,7 +31,7 @@ from .support import (
     numbered,
     quads,
     raw,
-    refused,
+    rejected,
     service,
 )
 
@@ -128,9 +128,9 @@ def test_a_stream_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
     dataset = Dataset()
     with service({"t": BreaksOff()}) as (_, client):
         for taker in (store, dataset):
-            with refused("DATA_LOSS", "no more"):
+            with rejected("DATA_LOSS", "no more"):
                 client.subscribe("t").load(taker)
-        with refused("DATA_LOSS"):
+        with rejected("DATA_LOSS"):
             client.subscribe("t").save(tmp_path / "x.jelly")
     assert len(store) == len(dataset) == 0
     assert list(tmp_path.iterdir()) == []
@@ -168,7 +168,7 @@ def test_a_server_that_sends_nothing() -> None:
 
 
 def test_a_server_that_has_no_such_service() -> None:
-    with foreign({}) as address, refused("UNIMPLEMENTED"):
+    with foreign({}) as address, rejected("UNIMPLEMENTED"):
         publish(numbered(1), address)
 
 
@@ -197,9 +197,9 @@ def test_nobody_is_there() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with refused("UNAVAILABLE", address):
+        with rejected("UNAVAILABLE", address):
             publish(numbered(1), address)
-        with refused("UNAVAILABLE", address), subscribe("t", address) as stream:
+        with rejected("UNAVAILABLE", address), subscribe("t", address) as stream:
             next(stream)
 
 
@@ -263,7 +263,7 @@ class Waiting:
 def test_deadlines_end_calls_on_both_sides() -> None:
     waiting = Waiting()
     with service({"t": waiting}) as (_, client):
-        with refused("DEADLINE_EXCEEDED"):
+        with rejected("DEADLINE_EXCEEDED"):
             list(client.subscribe("t", timeout=0.2))
         assert waiting.left.wait(PATIENCE)
     sink = Waiting()
@@ -274,7 +274,7 @@ def test_deadlines_end_calls_on_both_sides() -> None:
         forever.wait(PATIENCE)
 
     with service(sink=sink) as (_, client):
-        with refused("DEADLINE_EXCEEDED"):
+        with rejected("DEADLINE_EXCEEDED"):
             client.publish_frames(frames(), timeout=0.2)
         assert sink.left.wait(PATIENCE)
         forever.set()
@@ -291,9 +291,9 @@ def test_a_server_bounds_how_long_a_stream_lasts() -> None:
         forever.wait(PATIENCE)
 
     with service({"t": waiting}, sink=sink, bounds=bounds) as (_, client):
-        with refused("CANCELLED"):
+        with rejected("CANCELLED"):
             list(client.subscribe("t"))
-        with refused("CANCELLED"):
+        with rejected("CANCELLED"):
             client.publish_frames(frames())
         assert waiting.left.wait(PATIENCE)
         assert sink.left.wait(PATIENCE)
@@ -305,9 +305,9 @@ def test_a_server_bounds_how_many_streams_there_are() -> None:
     with service({"t": waiting}, sink=Kept(), bounds=Bounds(streams=1)) as (_, client):
         with client.subscribe("t") as stream:
             next(stream)
-            with refused("RESOURCE_EXHAUSTED", "1 streams"):
+            with rejected("RESOURCE_EXHAUSTED", "1 streams"):
                 list(client.subscribe("t"))
-            with refused("RESOURCE_EXHAUSTED"):
+            with rejected("RESOURCE_EXHAUSTED"):
                 client.publish(numbered(1))
         assert waiting.left.wait(PATIENCE)
 
@@ -343,7 +343,7 @@ def test_what_is_at_work_ends_when_a_server_stops() -> None:
         publisher.join(PATIENCE)
         stopper.join(PATIENCE)
         assert server.wait(PATIENCE)
-        with refused("UNAVAILABLE"):
+        with rejected("UNAVAILABLE"):
             client.publish(numbered(1), timeout=5)
     assert len(sink.streams) == 1
 

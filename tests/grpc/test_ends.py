@@ -27,7 +27,7 @@ from jelly_plugins.grpc import (
 )
 from jelly_plugins.io.streams import encode
 
-from .support import PATIENCE, answering, endless, frames_of, numbered, refused, service
+from .support import PATIENCE, answering, endless, frames_of, numbered, rejected, service
 
 
 class Endless:
@@ -68,7 +68,7 @@ def test_what_is_closed_while_it_is_loaded_is_not_loaded(new: Callable[[], Any])
     endless, store = Endless(), new()
     with serve(endless) as server, subscribe("any", server.address) as stream:
         closing = closed_later(endless, stream)
-        with refused("CANCELLED", "closed before its end"):
+        with rejected("CANCELLED", "closed before its end"):
             stream.load(store)
         closing.join()
     assert len(store) == 0
@@ -78,7 +78,7 @@ def test_what_is_closed_while_it_is_saved_is_not_there(tmp_path: Path) -> None:
     endless = Endless()
     with serve(endless) as server, subscribe("any", server.address) as stream:
         closing = closed_later(endless, stream)
-        with refused("CANCELLED"):
+        with rejected("CANCELLED"):
             stream.save(tmp_path / "saved.jelly")
         closing.join()
     assert not list(tmp_path.iterdir())
@@ -92,7 +92,7 @@ def test_what_another_task_closes_is_not_loaded() -> None:
             loading = asyncio.create_task(stream.load(store))
             await asyncio.to_thread(endless.sent.wait, PATIENCE)
             await stream.close()
-            with refused("CANCELLED"):
+            with rejected("CANCELLED"):
                 await loading
         assert len(store) == 0
 
@@ -151,7 +151,7 @@ def test_an_error_that_is_no_unicode_is_told() -> None:
             raise ServiceError("no \ud800", status="NOT_FOUND")
 
     with serve(Odd()) as server, subscribe("any", server.address) as stream:
-        with refused("NOT_FOUND") as caught:
+        with rejected("NOT_FOUND") as caught:
             next(stream)
         assert caught.value.message == "no \\ud800"
 
@@ -183,10 +183,10 @@ def test_what_waits_in_a_loop_ends_with_its_client() -> None:
         sleeping = Sleeping()
         server = await aio.serve(sleeping)
         async with aio.Client(server.address) as client:
-            with refused("DEADLINE_EXCEEDED"):
+            with rejected("DEADLINE_EXCEEDED"):
                 await client.publish(numbered(1), timeout=0.5)
             async with client.subscribe("any", timeout=0.5) as stream:
-                with refused("DEADLINE_EXCEEDED"):
+                with rejected("DEADLINE_EXCEEDED"):
                     await anext(stream)
         await asyncio.wait_for(server.stop(), PATIENCE)
         assert sleeping.cancelled == ["publish", "subscribe"]
@@ -227,7 +227,7 @@ def test_requests_that_nobody_waits_for_end_with_the_call() -> None:
 
     async def main(address: str) -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
-        with refused("DATA_LOSS"):
+        with rejected("DATA_LOSS"):
             await aio.publish(endless(), address)
 
     with answering(b"", read=1) as address:

@@ -16,7 +16,7 @@ from jelly_plugins import Literal, LogicalType, ServiceError, StreamOptions, Tri
 from jelly_plugins.grpc import Bounds, Broadcast, Client, Topics, aio, serve, wire
 from jelly_plugins.grpc.security import authorization
 
-from .support import PATIENCE, Fixed, Kept, frames_of, numbered, refused, service
+from .support import PATIENCE, Fixed, Kept, frames_of, numbered, rejected, service
 from .test_clients import Waiting
 
 BOUNDS = Bounds(streams=4, idle=0.5)
@@ -91,7 +91,7 @@ def test_a_publisher_that_falls_silent() -> None:
         over.wait(PATIENCE)
 
     with service(sink=sink, bounds=BOUNDS) as (_, client):
-        with refused("CANCELLED"):
+        with rejected("CANCELLED"):
             client.publish_frames(frames())
         assert sink.done.wait(PATIENCE)
         over.set()

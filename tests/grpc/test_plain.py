@@ -23,7 +23,7 @@ from jelly_plugins.grpc import StoreSink, publish, subscribe
 from jelly_plugins.oxigraph import load
 
 from ..shared_data import ROOT
-from .support import PATIENCE, Kept, delimited, frames_of, numbered, quads, refused, service
+from .support import PATIENCE, Kept, delimited, frames_of, numbered, quads, rejected, service
 
 #: How a program is called, before its arguments.
 Program = list[str]
@@ -138,7 +138,7 @@ def test_its_server_is_published_and_subscribed_to(program: Program, tmp_path: P
             assert stream.load(store) == 600
         with (
             subscribe("nowhere", address) as stream,
-            refused("INVALID_ARGUMENT", "only weather"),
+            rejected("INVALID_ARGUMENT", "only weather"),
         ):
             list(stream)
         publish(numbered(600), address)

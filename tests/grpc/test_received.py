@@ -10,7 +10,7 @@ import pytest
 
 from jelly_plugins.grpc import Published, aio, publish, serve
 
-from .support import answering, endless, frames_of, numbered, refused, service
+from .support import answering, endless, frames_of, numbered, rejected, service
 
 
 def publish_in_loop(data: Any, target: str) -> None:
@@ -24,7 +24,7 @@ clients = pytest.mark.parametrize("client", [publish, publish_in_loop])
 @pytest.mark.parametrize("read", [0, 1, 3])
 def test_an_answer_before_the_end_of_the_stream(client: Callable[..., None], read: int) -> None:
     with answering(b"", read=read) as address:
-        with refused("DATA_LOSS", "before it had received all") as caught:
+        with rejected("DATA_LOSS", "before it had received all") as caught:
             client(endless(), address)
         assert caught.value.source == address
 
@@ -34,7 +34,7 @@ def test_an_answer_before_the_end_of_the_stream(client: Callable[..., None], rea
 def test_an_answer_that_is_not_an_rdf_stream_received(
     client: Callable[..., None], answer: bytes
 ) -> None:
-    with answering(answer) as address, refused("INTERNAL", "the server's answer is malformed"):
+    with answering(answer) as address, rejected("INTERNAL", "the server's answer is malformed"):
         client(numbered(3), address)
 
 
@@ -64,7 +64,7 @@ def test_an_application_that_takes_a_part(taken: int) -> None:
             for _ in range(taken):
                 next(iter(frames))
 
-    with service(sink=Part()) as (_, client), refused("INTERNAL", "only a part"):
+    with service(sink=Part()) as (_, client), rejected("INTERNAL", "only a part"):
         client.publish_frames(frames_of(numbered(600)))
 
 
@@ -87,7 +87,7 @@ def test_an_application_of_a_loop_that_takes_a_part() -> None:
 
     async def main() -> None:
         async with await aio.serve(Part()) as server:
-            with refused("INTERNAL", "only a part"):
+            with rejected("INTERNAL", "only a part"):
                 await aio.publish(numbered(5000), server.address)
 
     asyncio.run(main())
@@ -101,5 +101,5 @@ def test_a_server_that_takes_nothing_at_all() -> None:
         def publish(self, frames: Published) -> None:
             """Take nothing."""
 
-    with serve(Nothing()) as server, refused("INTERNAL", "only a part"):
+    with serve(Nothing()) as server, rejected("INTERNAL", "only a part"):
         publish(numbered(1), server.address)

@@ -18,7 +18,7 @@ from jelly_plugins.codec.common.wire import bytes_field, string_field, varint_fi
 from jelly_plugins.grpc import serve, subscribe, wire
 from jelly_plugins.grpc.connection import Answer, Request
 
-from .support import Fixed, Kept, code_of, frames_of, numbered, raw, refused, service
+from .support import Fixed, Kept, code_of, frames_of, numbered, raw, rejected, service
 
 TABLES = {"max_name_table_size": 64, "max_prefix_table_size": 16, "max_datatype_table_size": 8}
 
@@ -62,25 +62,25 @@ def test_less_than_what_is_asked_for_will_do() -> None:
         ({"max_datatype_table_size": 7}, "max_datatype_table_size is 8"),
     ],
 )
-def test_more_than_what_is_asked_for_is_refused(changes: dict[str, Any], words: str) -> None:
+def test_more_than_what_is_asked_for_is_rejected(changes: dict[str, Any], words: str) -> None:
     with service({"t": Fixed(frames_of(numbered(3), **TABLES))}) as (_, client):
         stream = client.subscribe("t", options=asked(**changes))
-        with refused("INVALID_ARGUMENT", words):
+        with rejected("INVALID_ARGUMENT", words):
             list(stream)
 
 
 @pytest.mark.parametrize("feature", ["generalized_statements", "rdf_star"])
-def test_features_that_are_not_asked_for_are_refused(feature: str) -> None:
+def test_features_that_are_not_asked_for_are_rejected(feature: str) -> None:
     with service({"t": Fixed(frames_of(numbered(3), **TABLES, **{feature: True}))}) as (_, client):
-        with refused("INVALID_ARGUMENT", feature):
+        with rejected("INVALID_ARGUMENT", feature):
             list(client.subscribe("t", options=asked()))
         assert len(list(client.subscribe("t", options=asked(**{feature: True})))) == 1
 
 
-def test_a_version_above_that_asked_for_is_refused() -> None:
+def test_a_version_above_that_asked_for_is_rejected() -> None:
     topic = Fixed(frames_of(numbered(3), **TABLES, version=2))
     with service({"t": topic}) as (_, client):
-        with refused("INVALID_ARGUMENT", "version is 2"):
+        with rejected("INVALID_ARGUMENT", "version is 2"):
             list(client.subscribe("t", options=asked(version=1)))
         # Clients of Jelly-JVM do not say a version.
         for version in (0, 2):
@@ -120,13 +120,13 @@ def test_requests_of_garbage(request_: bytes) -> None:
 
 
 def test_a_topic_that_there_is_not() -> None:
-    with service({"t": Fixed([])}) as (_, client), refused("NOT_FOUND", "'nowhere'"):
+    with service({"t": Fixed([])}) as (_, client), rejected("NOT_FOUND", "'nowhere'"):
         list(client.subscribe("nowhere"))
 
 
 @pytest.mark.parametrize("frames", [[], [b""], [b"\x0a\x00"], [b"\x0a\x02\x12\x00"]])
 def test_an_application_that_streams_nothing_with_options(frames: list[bytes]) -> None:
-    with service({"t": Fixed(frames)}) as (_, client), refused("DATA_LOSS"):
+    with service({"t": Fixed(frames)}) as (_, client), rejected("DATA_LOSS"):
         list(client.subscribe("t"))
 
 
@@ -139,7 +139,7 @@ def test_an_application_that_fails() -> None:
     with service({"t": Failing()}) as (_, client):
         stream = client.subscribe("t")
         assert len(next(stream).statements) == 1
-        with refused("INTERNAL") as caught:
+        with rejected("INTERNAL") as caught:
             next(stream)
         assert "secret" not in str(caught.value)
 
@@ -179,9 +179,9 @@ FIRST, SECOND = frames_of(numbered(40), rows=32)[:2]
         ([b"", b"\x0a\xff"], "frame 1"),
     ],
 )
-def test_streams_without_options_are_refused(frames: list[bytes], words: str) -> None:
+def test_streams_without_options_are_rejected(frames: list[bytes], words: str) -> None:
     sink = Kept()
-    with service(sink=sink) as (_, client), refused("INVALID_ARGUMENT", words):
+    with service(sink=sink) as (_, client), rejected("INVALID_ARGUMENT", words):
         client.publish_frames(frames)
     assert sink.streams == []
 
@@ -198,10 +198,10 @@ def test_streams_without_options_are_refused(frames: list[bytes], words: str) ->
         ({"logical_type": LogicalType.FLAT_QUADS}, "does not match"),
     ],
 )
-def test_options_that_are_not_supported_are_refused(options: dict[str, Any], words: str) -> None:
+def test_options_that_are_not_supported_are_rejected(options: dict[str, Any], words: str) -> None:
     sink = Kept()
     row = bytes_field(1, write_options(StreamOptions(**{"version": 1, **options})))
-    with service(sink=sink) as (_, client), refused("INVALID_ARGUMENT", words):
+    with service(sink=sink) as (_, client), rejected("INVALID_ARGUMENT", words):
         client.publish_frames([bytes_field(1, row)])
     assert sink.streams == []
 
@@ -210,15 +210,15 @@ def test_the_limits_of_the_server_hold() -> None:
     limits = Limits(name_table=100)
     with service(sink=Kept(), limits=limits) as (_, client):
         client.publish(numbered(3), options=StreamOptions(max_name_table_size=100))
-        with refused("INVALID_ARGUMENT", "Limits.name_table"):
+        with rejected("INVALID_ARGUMENT", "Limits.name_table"):
             client.publish(numbered(3), options=StreamOptions(max_name_table_size=101))
 
 
 def test_a_server_that_takes_nothing() -> None:
     with service({"t": Fixed([])}) as (_, client):
-        with refused("INVALID_ARGUMENT", "nothing is published here"):
+        with rejected("INVALID_ARGUMENT", "nothing is published here"):
             client.publish(numbered(3))
-        with refused("INVALID_ARGUMENT", "'t'"):
+        with rejected("INVALID_ARGUMENT", "'t'"):
             client.publish(numbered(3), topic="t")
 
 
@@ -228,7 +228,7 @@ def test_a_sink_that_fails() -> None:
             next(frames)
             raise OSError("/secret/path: disk full")
 
-    with service(sink=Failing()) as (_, client), refused("INTERNAL") as caught:
+    with service(sink=Failing()) as (_, client), rejected("INTERNAL") as caught:
         client.publish(numbered(3))
     assert "secret" not in str(caught.value)
 
@@ -282,7 +282,7 @@ def test_an_element_that_no_message_holds_is_an_error() -> None:
     [frame] = grouped(5000)
     assert len(frame) > 4 << 20
     with service({"t": Fixed([frame])}, sink=Kept()) as (server, client):
-        with refused("DATA_LOSS", "one element"):
+        with rejected("DATA_LOSS", "one element"):
             list(client.subscribe("t"))
         with pytest.raises(Exception, match="one element"):
             client.publish_frames([frame])
@@ -293,7 +293,7 @@ def test_an_element_that_no_message_holds_is_an_error() -> None:
 def test_a_row_that_no_message_holds_is_an_error() -> None:
     statement = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:" + "x" * (5 << 20)))
     frames = frames_of([statement])
-    with service({"t": Fixed(frames)}) as (_, client), refused("DATA_LOSS", "a row takes"):
+    with service({"t": Fixed(frames)}) as (_, client), rejected("DATA_LOSS", "a row takes"):
         list(client.subscribe("t"))
 
 
@@ -337,7 +337,7 @@ def test_options_are_not_waited_for_without_end(size: int) -> None:
     endless = Rowless(frame)
     with serve(endless) as server, raw(server) as (_, publish):
         assert code_of(lambda: publish(endless.subscribe("", None))) == "INVALID_ARGUMENT"
-        with refused("DATA_LOSS"), subscribe("any", server.address) as stream:
+        with rejected("DATA_LOSS"), subscribe("any", server.address) as stream:
             assert stream.options
     answer = answer_from("here")
 
@@ -349,7 +349,7 @@ def test_options_are_not_waited_for_without_end(size: int) -> None:
         take_all()
 
 
-def test_an_answer_that_begins_with_no_frame_is_refused() -> None:
+def test_an_answer_that_begins_with_no_frame_is_rejected() -> None:
     answer = answer_from("here")
     with pytest.raises(WireError, match="here: t: frame 0"):
         answer._check(b"\xff" * 9)

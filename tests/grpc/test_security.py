@@ -17,7 +17,7 @@ from jelly_plugins import SourceError
 from jelly_plugins.grpc import Bounds, Client, ClientTls, ServerTls, Topics, serve
 from jelly_plugins.grpc.security import check_token
 
-from .support import PATIENCE, Fixed, Kept, frames_of, numbered, refused
+from .support import PATIENCE, Fixed, Kept, frames_of, numbered, rejected
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +62,11 @@ def works(address: str, **settings: Any) -> None:
 
 
 def fails(address: str, status: str, **settings: Any) -> None:
-    """Both methods are refused."""
+    """Both methods are rejected."""
     with Client(address, **settings) as client:
-        with refused(status):
+        with rejected(status):
             client.publish(numbered(3), timeout=30)
-        with refused(status):
+        with rejected(status):
             list(client.subscribe("t", timeout=30))
 
 

@@ -29,7 +29,7 @@ from jelly_plugins.oxigraph import load
 from jelly_plugins.reserved import BOOKKEEPING_IRI
 
 from ..shared_data import shared
-from .support import G, delimited, frames_of, numbered, quads, refused, service
+from .support import G, delimited, frames_of, numbered, quads, rejected, service
 
 S, P = ox.NamedNode("urn:s"), ox.NamedNode("urn:p")
 
@@ -50,14 +50,14 @@ def test_a_file_is_streamed_as_it_is(tmp_path: Path) -> None:
         for name in "tuv":
             with client.subscribe(name) as stream:
                 assert list(stream.statements()) == numbered(600)
-        with refused("INVALID_ARGUMENT"):
+        with rejected("INVALID_ARGUMENT"):
             list(client.subscribe("t", options=StreamOptions.small()))
 
 
 def test_a_file_that_is_not_there_now(tmp_path: Path) -> None:
     with (
         service({"t": tmp_path / "x.jelly"}) as (_, client),
-        refused("UNAVAILABLE", "does not exist now") as caught,
+        rejected("UNAVAILABLE", "does not exist now") as caught,
     ):
         list(client.subscribe("t"))
     assert str(tmp_path) not in str(caught.value)
@@ -66,7 +66,7 @@ def test_a_file_that_is_not_there_now(tmp_path: Path) -> None:
 def test_a_file_that_is_broken(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     path.write_bytes(delimited(frames_of(numbered(600)))[:-1])
-    with service({"t": path}) as (_, client), refused("DATA_LOSS", "inside a frame") as caught:
+    with service({"t": path}) as (_, client), rejected("DATA_LOSS", "inside a frame") as caught:
         list(client.subscribe("t"))
     assert str(tmp_path) not in str(caught.value)
 
@@ -115,7 +115,7 @@ def test_a_graph_of_a_store_is_triples() -> None:
 
 
 def test_a_store_is_no_stream_of_triples() -> None:
-    with service({"t": filled()}) as (_, client), refused("INVALID_ARGUMENT", "has quads"):
+    with service({"t": filled()}) as (_, client), rejected("INVALID_ARGUMENT", "has quads"):
         list(client.subscribe("t", options=StreamOptions()))
 
 
@@ -124,7 +124,7 @@ def test_triple_terms_are_not_sent_to_who_did_not_ask() -> None:
     store.add(ox.Quad(S, P, ox.Triple(S, P, S)))
     asked = StreamOptions(physical_type=PhysicalType.QUADS)
     with service({"t": store}) as (_, client):
-        with refused("INVALID_ARGUMENT", "rdf_star"):
+        with rejected("INVALID_ARGUMENT", "rdf_star"):
             list(client.subscribe("t", options=asked))
         for options in (None, StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)):
             assert len(list(client.subscribe("t", options=options).statements())) == 6
@@ -134,7 +134,7 @@ def test_a_logical_type_that_a_store_has_not() -> None:
     asked = StreamOptions(
         physical_type=PhysicalType.QUADS, logical_type=LogicalType.TIMESTAMPED_NAMED_GRAPHS
     )
-    with service({"t": filled()}) as (_, client), refused("INVALID_ARGUMENT", "no frames"):
+    with service({"t": filled()}) as (_, client), rejected("INVALID_ARGUMENT", "no frames"):
         list(client.subscribe("t", options=asked))
 
 
@@ -172,7 +172,7 @@ def test_rdflib_graphs_and_datasets_are_streamed() -> None:
         other = Dataset()
         client.subscribe("dataset").load(other)
         assert set(other.quads()) == set(dataset.quads())
-        with refused("INVALID_ARGUMENT", "named graphs"):
+        with rejected("INVALID_ARGUMENT", "named graphs"):
             list(client.subscribe("dataset", options=StreamOptions()))
         asked = StreamOptions(
             physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.SUBJECT_GRAPHS
@@ -206,7 +206,7 @@ def broken(count: int = 20_000) -> list[bytes]:
 
 def test_a_stream_that_is_broken_is_not_loaded_at_all() -> None:
     store = filled()
-    with service(sink=StoreSink(store)) as (_, client), refused("INVALID_ARGUMENT", "row 0"):
+    with service(sink=StoreSink(store)) as (_, client), rejected("INVALID_ARGUMENT", "row 0"):
         client.publish_frames(broken())
     assert len(store) == 5
 
@@ -214,11 +214,11 @@ def test_a_stream_that_is_broken_is_not_loaded_at_all() -> None:
 def test_a_stream_that_a_store_cannot_hold_is_not_loaded_at_all() -> None:
     for sink in (StoreSink, FrameSink):
         store = filled()
-        with service(sink=sink(store)) as (_, client), refused("INVALID_ARGUMENT"):
+        with service(sink=sink(store)) as (_, client), rejected("INVALID_ARGUMENT"):
             client.publish([*quads(3), Quad(Iri("no iri"), Iri("urn:p"), Iri("urn:o"), G)])
         assert len(store) == 5
         bad = Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri(BOOKKEEPING_IRI))
-        with service(sink=sink(store)) as (_, client), refused("INVALID_ARGUMENT", "bookkeeping"):
+        with service(sink=sink(store)) as (_, client), rejected("INVALID_ARGUMENT", "bookkeeping"):
             client.publish([*quads(3), bad])
         assert len(store) == 5
 
@@ -237,7 +237,7 @@ def test_rdflib_graphs_are_loaded() -> None:
     graph = Graph()
     with service(sink=StoreSink(graph)) as (_, client):
         client.publish(numbered(7))
-        with refused("INVALID_ARGUMENT"):
+        with rejected("INVALID_ARGUMENT"):
             client.publish_frames([*frames_of(numbered(600)), b"\x0a\x02\x4a"])
     assert len(graph) == 7
 
@@ -264,9 +264,9 @@ def test_a_graph_is_read_and_changed_in_turn() -> None:
     with service({"t": topic}, sink=sink) as (_, client):
         with topic.lock:
             stream = client.subscribe("t", timeout=0.2)
-            with refused("DEADLINE_EXCEEDED"):
+            with rejected("DEADLINE_EXCEEDED"):
                 list(stream)
-            with refused("DEADLINE_EXCEEDED"):
+            with rejected("DEADLINE_EXCEEDED"):
                 client.publish(numbered(3), timeout=0.2)
             # The server is told a moment after the client.
             while sink.is_waited_for():
@@ -286,7 +286,7 @@ def test_settings_of_the_load_are_passed_on() -> None:
 def test_frames_are_loaded_as_they_come() -> None:
     store = ox.Store()
     frames = frames_of(quads(3000), rows=256)
-    with service(sink=FrameSink(store)) as (_, client), refused("INVALID_ARGUMENT"):
+    with service(sink=FrameSink(store)) as (_, client), rejected("INVALID_ARGUMENT"):
         client.publish_frames([*frames, b"\x0a\x02\x4a"])
     # What came before the error stays.
     assert len(store) == 3000
@@ -304,7 +304,7 @@ def test_frames_of_triples_and_of_empty_graphs() -> None:
     sink = FrameSink(store, graph=ox.NamedNode("urn:g"))
     with service(sink=sink) as (_, client):
         client.publish(numbered(2))
-        with refused("INVALID_ARGUMENT", "names its graphs itself"):
+        with rejected("INVALID_ARGUMENT", "names its graphs itself"):
             client.publish(quads(2))
     assert len(store) == 4
     with pytest.raises(TypeError, match="Oxigraph"):
@@ -320,7 +320,7 @@ def test_nothing_is_loaded_of_a_frame_with_an_empty_graph_named_by_a_literal(
     encoder.add(quads(2))
     encoder.start_graph(Literal("x"))
     message = "cannot hold a literal as graph name"
-    with service(sink=sink(store)) as (_, client), refused("INVALID_ARGUMENT", message):
+    with service(sink=sink(store)) as (_, client), rejected("INVALID_ARGUMENT", message):
         client.publish_frames(encoder.finish())
     assert len(store) == 0
 
@@ -356,6 +356,6 @@ def test_a_published_stream_has_bounds() -> None:
     store = ox.Store()
     with service(sink=StoreSink(store), bounds=Bounds(stream_bytes=10_000)) as (_, client):
         client.publish(numbered(10))
-        with refused("RESOURCE_EXHAUSTED", "10,000 bytes"):
+        with rejected("RESOURCE_EXHAUSTED", "10,000 bytes"):
             client.publish(numbered(10_000))
     assert len(store) == 10

@@ -206,7 +206,7 @@ def test_jena_reads_every_file_of_ours(
     failed = [
         (path, answer) for (path, _), answer in zip(expected, said, strict=True) if answer != "done"
     ]
-    print(f"\n{format}: we wrote {len(jobs)} files, of which Jena refused {len(failed)}: {failed}")
+    print(f"\n{format}: we wrote {len(jobs)} files, of which Jena rejected {len(failed)}: {failed}")
     for (path, found), (_, _, back), answer in zip(expected, jobs, said, strict=True):
         if answer == "done":
             assert in_graphs(parsed(back, relative_iris=True), in_one_form) == in_graphs(found), (

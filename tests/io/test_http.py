@@ -69,10 +69,10 @@ def test_a_file_by_http(served: str) -> None:
 
 
 def test_a_protocol_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def reject(*_: object) -> None:
         raise ImportError("Install s3fs to access S3")
 
-    monkeypatch.setattr(fsspec, "open", refuse)
+    monkeypatch.setattr(fsspec, "open", reject)
     with pytest.raises(MissingExtraError, match="Install s3fs"):
         list(read("s3://bucket/x.jelly"))
 

@@ -226,7 +226,7 @@ def test_truncation_loses_nothing_before_it(compression: str) -> None:
 
 
 @packed
-def test_garbage_after_a_stream_is_refused(compression: str) -> None:
+def test_garbage_after_a_stream_is_rejected(compression: str) -> None:
     with pytest.raises(SourceError, match="corrupt"):
         content(PACK[compression](DATA) + b"garbage")
 
@@ -234,15 +234,15 @@ def test_garbage_after_a_stream_is_refused(compression: str) -> None:
 @packed
 def test_flipped_bits(compression: str) -> None:
     data = PACK[compression](DATA[:3000])
-    refused = 0
+    rejected = 0
     for position in range(0, len(data) * 8, 37):
         broken = bytearray(data)
         broken[position // 8] ^= 1 << position % 8
         try:
             content(bytes(broken))
         except JellyError as error:
-            refused += isinstance(error, SourceError | TruncatedError)
-    assert refused > len(data) * 8 // 37 // 2
+            rejected += isinstance(error, SourceError | TruncatedError)
+    assert rejected > len(data) * 8 // 37 // 2
 
 
 BOMB = """

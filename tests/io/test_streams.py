@@ -307,7 +307,7 @@ def test_round_trips_through_every_type(physical: PhysicalType) -> None:
         assert list(read(data)) == statements
 
 
-def test_statements_of_two_widths_are_refused() -> None:
+def test_statements_of_two_widths_are_rejected() -> None:
     with pytest.raises(OrderError, match="4 terms in a stream of physical type TRIPLES"):
         write_bytes([TRIPLES[0], QUADS[0]])
     with pytest.raises(OrderError, match="3 terms in a stream of physical type QUADS"):
@@ -383,7 +383,7 @@ def test_no_frames_at_all_are_a_stream() -> None:
         assert list(read(w.stream(data))) == []
 
 
-def test_frames_above_the_limits_are_spread_or_refused() -> None:
+def test_frames_above_the_limits_are_spread_or_rejected() -> None:
     limits = Limits(frame_repeats=100)
     frames: list[Any] = [TRIPLES[:1] * 500, TRIPLES[:2]]
     written = w.stream(*encode_frames(frames, options=StreamOptions(), limits=limits))

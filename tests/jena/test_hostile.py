@@ -22,7 +22,7 @@ T, B = JenaFormat.THRIFT, JenaFormat.PROTOBUF
 FORMATS = list(JenaFormat)
 
 
-def refused(kernel: Kernel, data: bytes, format: JenaFormat, **settings: Any) -> JellyError:  # noqa: A002
+def rejected(kernel: Kernel, data: bytes, format: JenaFormat, **settings: Any) -> JellyError:  # noqa: A002
     """The one error that all ways of reading end in."""
     found = []
     for read in (kernel.read, kernel.text):
@@ -50,7 +50,7 @@ def test_truncated_anywhere(kernel: Kernel, format: JenaFormat) -> None:  # noqa
             statements = max(ends.index(cut) - 1, 0)
             assert len(kernel.read(data[:cut], format)) == statements
             continue
-        error = refused(kernel, data[:cut], format)
+        error = rejected(kernel, data[:cut], format)
         assert isinstance(error, TruncatedError)
         assert error.row == sum(cut > end for end in ends) - 1
 
@@ -101,7 +101,7 @@ THRIFT_ERRORS = [
 
 @pytest.mark.parametrize(("data", "message"), THRIFT_ERRORS)
 def test_thrift_that_is_none(kernel: Kernel, data: bytes, message: str) -> None:
-    error = refused(kernel, GOOD + data + b"\0" * 20, T)
+    error = rejected(kernel, GOOD + data + b"\0" * 20, T)
     assert isinstance(error, WireError)
     assert error.row == 1
     with pytest.raises(WireError, match=message):
@@ -158,7 +158,7 @@ PROTO_ERRORS = [
 
 @pytest.mark.parametrize(("data", "message"), PROTO_ERRORS)
 def test_protobuf_that_is_none(kernel: Kernel, data: bytes, message: str) -> None:
-    error = refused(kernel, rows(B, triple(S, P, O)) + data + b"\0" * 20, B)
+    error = rejected(kernel, rows(B, triple(S, P, O)) + data + b"\0" * 20, B)
     assert isinstance(error, WireError)
     assert error.row == 1
     with pytest.raises(WireError, match=message):
@@ -183,22 +183,22 @@ def test_deep_nesting(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
         return rows(format, triple(S, P, term), quad(S, P, term))
 
     assert len(kernel.read(nested(64), format)) == 2
-    error = refused(kernel, nested(65), format)
+    error = rejected(kernel, nested(65), format)
     assert isinstance(error, LimitError)
     assert error.row == 0
     assert "Limits.nesting" in str(error)
-    assert isinstance(refused(kernel, nested(5000), format), LimitError)
+    assert isinstance(rejected(kernel, nested(5000), format), LimitError)
     assert len(kernel.read(nested(3), format, limits=Limits(nesting=3))) == 2
-    assert isinstance(refused(kernel, nested(4), format, limits=Limits(nesting=3)), LimitError)
+    assert isinstance(rejected(kernel, nested(4), format, limits=Limits(nesting=3)), LimitError)
 
 
 def test_huge_lengths_are_not_waited_for(kernel: Kernel) -> None:
     # What is said to follow is never there.
     for size in (17 << 20, (1 << 32) - 1):
-        error = refused(kernel, GOOD + thrift("2c1c1c18", varint(size), b"x" * 50), T)
+        error = rejected(kernel, GOOD + thrift("2c1c1c18", varint(size), b"x" * 50), T)
         assert "Limits.string_bytes" in str(error)
     for size in ((64 << 20) + 1, (1 << 63) - 1):
-        error = refused(kernel, rows(B, triple(S, P, O)) + varint(size) + b"x" * 50, B)
+        error = rejected(kernel, rows(B, triple(S, P, O)) + varint(size) + b"x" * 50, B)
         assert "Limits.frame_bytes" in str(error)
         assert error.row == 1
 
@@ -207,15 +207,15 @@ def test_huge_lengths_are_not_waited_for(kernel: Kernel) -> None:
 def test_limits_of_rows(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
     data = rows(format, triple(S, P, O), triple(S, P, literal("x" * 101)))
     assert len(kernel.read(data, format)) == 2
-    error = refused(kernel, data, format, limits=Limits(string_bytes=100))
+    error = rejected(kernel, data, format, limits=Limits(string_bytes=100))
     assert (error.row, "Limits.string_bytes" in str(error)) == (1, True)
-    error = refused(kernel, data, format, limits=Limits(frame_bytes=100))
+    error = rejected(kernel, data, format, limits=Limits(frame_bytes=100))
     assert (error.row, "Limits.frame_bytes" in str(error)) == (1, True)
-    error = refused(kernel, data[:-5], format, limits=Limits(frame_bytes=100))
+    error = rejected(kernel, data[:-5], format, limits=Limits(frame_bytes=100))
     assert "Limits.frame_bytes" in str(error)
     declared = rows(format, *(prefix(f"p{number}", "urn:") for number in range(5)))
     assert kernel.read(declared, format) == []
-    error = refused(kernel, declared, format, limits=Limits(prefix_table=4))
+    error = rejected(kernel, declared, format, limits=Limits(prefix_table=4))
     assert (error.row, "Limits.prefix_table" in str(error)) == (4, True)
     # A name that is bound again takes no more room.
     assert (
@@ -226,7 +226,7 @@ def test_limits_of_rows(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A0
         )
         == []
     )
-    error = refused(kernel, declared, format, limits=Limits(lookup_characters=20))
+    error = rejected(kernel, declared, format, limits=Limits(lookup_characters=20))
     assert (error.row, "Limits.lookup_characters" in str(error)) == (3, True)
 
 
@@ -235,7 +235,7 @@ def test_a_few_bytes_that_become_many(kernel: Kernel, format: JenaFormat) -> Non
     long = "urn:" + "x" * 996
     abbreviated = [prefix("x", long), *[triple(S, P, name_of("x", ""))] * 6000]
     limits = Limits(frame_expansion=4_000_000)
-    error = refused(kernel, rows(format, *abbreviated), format, limits=limits)
+    error = rejected(kernel, rows(format, *abbreviated), format, limits=limits)
     assert (error.row, "Limits.frame_expansion" in str(error)) == (4001, True)
     # The limit is for so many rows, not for all of them.
     spread = [prefix("x", long), *[triple(S, P, name_of("x", "")), triple(S, P, O)] * 3000]
@@ -245,7 +245,7 @@ def test_a_few_bytes_that_become_many(kernel: Kernel, format: JenaFormat) -> Non
         prefix("x", long),
         *[triple(S, P, literal("", dtPrefix={"prefix": "x", "localName": "d"}))] * 5000,
     ]
-    error = refused(kernel, rows(format, *datatyped), format, limits=limits)
+    error = rejected(kernel, rows(format, *datatyped), format, limits=limits)
     assert error.row == 3997
     too_long = rows(format, abbreviated[0], triple(S, P, name_of("x", "y")))
     with pytest.raises(LimitError, match="length of an IRI"):
@@ -255,7 +255,7 @@ def test_a_few_bytes_that_become_many(kernel: Kernel, format: JenaFormat) -> Non
         for scale in ((1 << 31) - 1, -(1 << 31))
     ]
     for value in huge:
-        error = refused(kernel, rows(format, value), format)
+        error = rejected(kernel, rows(format, value), format)
         assert "Limits.string_bytes" in str(error)
 
 

@@ -110,7 +110,7 @@ def test_bad_sources_change_nothing(format: JenaFormat) -> None:  # noqa: A002
         rows(format, triple(("tripleTerm", {"S": IRI_S, "P": IRI_P, "O": IRI_O}), IRI_P, IRI_O)),
         good[:-4],
     ):
-        for settings in ({}, {"blank_nodes": "keep"}, {"quoted_triples": "refuse"}):
+        for settings in ({}, {"blank_nodes": "keep"}, {"quoted_triples": "reject"}):
             store = Store()
             with pytest.raises(JellyError) as caught:
                 load(store, good + bad, **settings)  # type: ignore[arg-type]

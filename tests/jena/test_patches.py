@@ -1,4 +1,4 @@
-"""Binary RDF Patch: beside RDF Patch text and Jelly-Patch, and what is refused in it."""
+"""Binary RDF Patch: beside RDF Patch text and Jelly-Patch, and what is rejected in it."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_headers_open_patches() -> None:
         ("650066", WireError, 0),
     ],
 )
-def test_what_is_refused(data: str, error: type[JellyError], row: int) -> None:
+def test_what_is_rejected(data: str, error: type[JellyError], row: int) -> None:
     with pytest.raises(error) as caught:
         list(PatchReader(bytes.fromhex(data), format=TRP))
     assert caught.value.row == row

@@ -1,4 +1,4 @@
-"""SPARQL results in generic terms: what is read, and what is refused."""
+"""SPARQL results in generic terms: what is read, and what is rejected."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_repeats(format: JenaFormat) -> None:  # noqa: A002
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_what_is_refused(format: JenaFormat) -> None:  # noqa: A002
+def test_what_is_rejected(format: JenaFormat) -> None:  # noqa: A002
     iri = ("iri", {"iri": "urn:s"})
     for data, error, row in (
         (rows(format, ["a"], [iri], [iri, iri]), StatementError, 2),

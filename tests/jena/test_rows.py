@@ -213,7 +213,7 @@ def test_a_prefix_that_is_declared_again(kernel: Kernel, format: JenaFormat) -> 
         ((*GENERIC[:2], Literal("", None, 5)), "row 0: an IRI is not a string: 5"),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_no_statement_is_refused(
+def test_what_is_no_statement_is_rejected(
     kernel: Kernel,
     format: JenaFormat,  # noqa: A002
     statement: tuple[Any, ...],
@@ -307,7 +307,7 @@ def test_repeats(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
         ),
     ],
 )
-def test_what_means_nothing_is_refused(
+def test_what_means_nothing_is_rejected(
     kernel: Kernel,
     format: JenaFormat,  # noqa: A002
     values: Any,
@@ -321,7 +321,7 @@ def test_what_means_nothing_is_refused(
         assert caught.value.row == row
 
 
-def test_two_kinds_of_a_literal_are_refused(kernel: Kernel) -> None:
+def test_two_kinds_of_a_literal_are_rejected(kernel: Kernel) -> None:
     both = {"langtag": "en", "datatype": f"{XSD}int"}
     data = rows(JenaFormat.THRIFT, triple(S, P, literal("x", **both)))
     with pytest.raises(TermError, match="not both"):
@@ -425,7 +425,7 @@ def test_limits_of_writing(kernel: Kernel, format: JenaFormat) -> None:  # noqa:
         encoder.add_prefix("b", "urn:b")
 
 
-def test_a_second_entry_is_refused(format: JenaFormat) -> None:  # noqa: A002
+def test_a_second_entry_is_rejected(format: JenaFormat) -> None:  # noqa: A002
     try:
         encoder = load_kernel("native").RowEncoder(format)
     except ImportError:

@@ -1,4 +1,4 @@
-"""What is long in a log takes no more memory than is needed, or is refused."""
+"""What is long in a log takes no more memory than is needed, or is rejected."""
 
 from __future__ import annotations
 

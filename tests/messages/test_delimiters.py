@@ -214,7 +214,7 @@ class TestTurtle:
         [message] = read('<a:s> <a:p> "x"@en-GB .', format_)
         assert message.quads[0].object == Literal("x", "en-gb")
 
-    def test_a_base_direction_is_refused(self, format_: str) -> None:
+    def test_a_base_direction_is_rejected(self, format_: str) -> None:
         log = V + "\n<a:s> <a:p> 1 .\nMESSAGE\n\n<a:s> <a:p> 'x'@en--ltr ."
         with pytest.raises(TextError, match="base direction") as caught:
             sizes(log, format_)

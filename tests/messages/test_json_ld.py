@@ -86,7 +86,7 @@ class TestLines:
             )
         ]
 
-    def test_strict_refuses_blank_lines(self) -> None:
+    def test_strict_rejects_blank_lines(self) -> None:
         with pytest.raises(TextError, match="line 2: a blank line"):
             sizes("{}\n\n{}\n", "ndjsonld", strict=True)
 

@@ -119,7 +119,7 @@ def test_a_graph_has_no_graphs() -> None:
     ],
 )
 @pytest.mark.parametrize("format_", FORMATS)
-def test_what_is_no_statement_is_refused(wrong: list[Any], format_: str) -> None:
+def test_what_is_no_statement_is_rejected(wrong: list[Any], format_: str) -> None:
     with pytest.raises(JellyError, match=r"message 1"):
         written([[], wrong], format_)
 
@@ -138,7 +138,7 @@ def test_what_is_no_statement_is_refused(wrong: list[Any], format_: str) -> None
         Literal("x", None, "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"),
     ],
 )
-def test_what_would_come_back_as_something_else_is_refused(format_: str, term: Any) -> None:
+def test_what_would_come_back_as_something_else_is_rejected(format_: str, term: Any) -> None:
     with pytest.raises(TermError, match=r"message 0"):
         written([[Triple(Iri("urn:s"), Iri("urn:p"), term)]], format_)
 

@@ -73,7 +73,7 @@ def test_errors_have_the_line(wrong: str, line: int) -> None:
     assert caught.value.line == line
 
 
-def test_entities_that_grow_are_refused() -> None:
+def test_entities_that_grow_are_rejected() -> None:
     entities = '<!ENTITY a0 "aaaaaaaaaa">' + "".join(
         f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10)
     )
@@ -133,7 +133,7 @@ def test_a_message_is_bounded() -> None:
         (Triple(Iri("urn:s t"), Iri(EX + "p"), Iri("urn:o")), "IRI"),
     ],
 )
-def test_what_cannot_be_said_is_refused(triple: Triple, words: str) -> None:
+def test_what_cannot_be_said_is_rejected(triple: Triple, words: str) -> None:
     with pytest.raises(TermError, match=rf"^message 1: .*{words}"):
         written([[], [triple]], "rdf")
 

@@ -205,7 +205,7 @@ def test_one_element_is_one_frame(
     assert len(frames) == 1
 
 
-def test_other_elements_are_refused(store: ox.Store) -> None:
+def test_other_elements_are_rejected(store: ox.Store) -> None:
     options = StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.NAMED_GRAPHS)
     with pytest.raises(OptionsError, match="NAMED_GRAPHS"):
         dump(store, io.BytesIO(), options=options)

@@ -93,13 +93,13 @@ def test_iris_are_judged_as_oxigraph_does(value: str) -> None:
     statement = Triple(S, Iri(value), Literal("x", datatype=value or "urn:d"))
     try:
         ox.NamedNode(value)
-        refused = False
+        rejected = False
     except ValueError:
-        refused = True
+        rejected = True
     for decoder in (native_kernel().TextDecoder, reference.TextDecoder):
         found = text_outcome(decoder, statement)
-        assert isinstance(found, tuple) is refused
-        if refused:
+        assert isinstance(found, tuple) is rejected
+        if rejected:
             assert found == quads_outcome(statement)
         else:
             [quad] = ox.parse(b"".join(found), ox.RdfFormat.N_QUADS, lenient=True)
@@ -264,7 +264,7 @@ def test_long_terms_are_not_repeated_without_end(store: ox.Store) -> None:
         data,
         graph=None,
         blank_nodes="fresh",
-        quoted_triples="refuse",
+        quoted_triples="reject",
         limits=limits,
         concatenated=False,
     )

@@ -58,7 +58,7 @@ def test_quads_go_where_they_say(store: ox.Store) -> None:
     assert {str(quad.graph_name) for quad in store} == {"<urn:g>", "DEFAULT", "_:g"}
 
 
-def test_quads_are_refused_with_a_graph(store: ox.Store) -> None:
+def test_quads_are_rejected_with_a_graph(store: ox.Store) -> None:
     with pytest.raises(OptionsError, match="leave graph out"):
         load(store, jelly(Quad(S, P, O, G)), graph=GRAPH)
     assert contents(store) == set()
@@ -181,7 +181,7 @@ def test_empty_graphs_are_added(store: ox.Store, atomic: bool) -> None:
 
 
 @pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
-@pytest.mark.parametrize("quoted_triples", ["refuse", "reify"])
+@pytest.mark.parametrize("quoted_triples", ["reject", "reify"])
 def test_an_empty_graph_named_by_a_literal_is_rejected_before_anything_is_added(
     store: ox.Store, blank_nodes: Any, quoted_triples: Any
 ) -> None:

@@ -1,4 +1,4 @@
-"""Quoted triples: kept as objects, refused elsewhere, or reified."""
+"""Quoted triples: kept as objects, rejected elsewhere, or reified."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def reified(*statements: Triple | Quad) -> set[str]:
     return {str(quad).replace(str(reifier), "_:r") for quad in quads}
 
 
-@pytest.mark.parametrize("quoted_triples", ["refuse", "reify"])
+@pytest.mark.parametrize("quoted_triples", ["reject", "reify"])
 def test_objects_are_triple_terms(store: ox.Store, quoted_triples: str) -> None:
     data = jelly(Triple(S, P, QUOTED), Triple(S, P, Triple(S, P, QUOTED)))
     assert load(store, data, quoted_triples=quoted_triples) == 2  # type: ignore[arg-type]
@@ -58,7 +58,7 @@ def test_objects_are_triple_terms(store: ox.Store, quoted_triples: str) -> None:
         (Quad(QUOTED, P, O, G), "as subject "),
     ],
 )
-def test_other_positions_are_refused_with_a_way_out(
+def test_other_positions_are_rejected_with_a_way_out(
     store: ox.Store, statement: Triple | Quad, says: str
 ) -> None:
     store.add(ox.Quad(ox.NamedNode("urn:x"), ox.NamedNode("urn:x"), ox.Literal("x")))
@@ -116,7 +116,7 @@ def test_different_quoted_triples_have_different_reifiers() -> None:
     assert len({quad.subject for quad in quads}) == len(others)
 
 
-def test_generalized_quoted_triples_are_refused_when_reifying() -> None:
+def test_generalized_quoted_triples_are_rejected_when_reifying() -> None:
     for statement in (
         Triple(S, QUOTED, O),
         Triple(Triple(S, QUOTED, O), P, O),

@@ -28,7 +28,7 @@ def test_triples_go_into_a_graph(graph: Any) -> None:
     assert quad.graph_name == graph
 
 
-def test_quads_are_refused_with_a_graph() -> None:
+def test_quads_are_rejected_with_a_graph() -> None:
     with pytest.raises(OptionsError, match="leave graph out") as caught:
         list(read_quads(jelly(Quad(S, P, O, G)), graph=GRAPH))
     assert caught.value.source == "<bytes>"
@@ -78,7 +78,7 @@ def test_limits_hold() -> None:
 
 
 def test_what_to_do_with_quoted_triples_is_known() -> None:
-    with pytest.raises(ValueError, match="'refuse' or 'reify'"):
+    with pytest.raises(ValueError, match="'reject' or 'reify'"):
         list(read_quads(jelly(Triple(S, P, O)), quoted_triples="drop"))  # type: ignore[arg-type]
 
 

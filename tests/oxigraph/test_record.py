@@ -705,7 +705,7 @@ def test_many_kinds_of_graphs_and_literals(new_store: Callable[[], ox.Store], pa
 
 
 @pytest.mark.parametrize("value", [None, "x", 1, (N, P, N), ox.Triple(N, P, N)], ids=repr)
-def test_what_is_no_quad_is_refused(tmp_path: Path, value: Any) -> None:
+def test_what_is_no_quad_is_rejected(tmp_path: Path, value: Any) -> None:
     store, path = ox.Store(), tmp_path / "log.jellyp"
     with record(store, path) as recorder:
         for add_first in (False, True):
@@ -743,7 +743,7 @@ if not child:
         try:
             change()
         except SourceError:
-            print("refused", flush=True)
+            print("rejected", flush=True)
     recorder.close()
     print(recorder._behind, flush=True)
     os._exit(0)
@@ -758,7 +758,7 @@ def test_a_forked_child_leaves_store_and_log_alone(tmp_path: Path) -> None:
     path = tmp_path / "log.jellyp"
     done = programs.run(FORKING, tmp_path / "store", path)
     # The position is not written there either.
-    assert done.stdout == "refused\n" * 3 + "1\n0\n", done.stderr
+    assert done.stdout == "rejected\n" * 3 + "1\n0\n", done.stderr
     store, copy = ox.Store(tmp_path / "store"), ox.Store()
     assert data(store) == {str(quad("2"))}
     assert [position.number for position in positions(store)] == [3]

@@ -1,4 +1,4 @@
-"""What a replay makes of a log: transactions, terms, namespaces, and what it refuses."""
+"""What a replay makes of a log: transactions, terms, namespaces, and what it rejects."""
 
 from __future__ import annotations
 

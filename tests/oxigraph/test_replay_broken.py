@@ -34,8 +34,8 @@ PATCHES = [
 ]
 
 
-def refused(store: ox.Store, source: Any) -> JellyError | None:
-    """Replay a log; the error with which it is refused, if it is."""
+def rejected(store: ox.Store, source: Any) -> JellyError | None:
+    """Replay a log; the error with which it is rejected, if it is."""
     try:
         replay(store, source)
     except JellyError as error:
@@ -57,7 +57,7 @@ def test_truncated_at_every_byte(write: Any) -> None:
     known = states(whole)
     for length in range(0, len(whole), 1 if write is jelly_log else 5):
         store = ox.Store()
-        error = refused(store, whole[:length])
+        error = rejected(store, whole[:length])
         assert data(store) in known
         if write is jelly_log:
             assert error is not None or data(store) in known[1:]
@@ -98,7 +98,7 @@ def test_logs_of_nothing(ending: str, text: bytes, tmp_path: Path) -> None:
     path = tmp_path / f"log.{ending}"
     path.write_bytes(text)
     store = ox.Store()
-    error = refused(store, path)
+    error = rejected(store, path)
     assert error is None or str(error).startswith(str(path))
     assert (error is None) is ((not text.strip() and ending == "rdfp") or text.startswith(b"#"))
     assert everything(store) == set()
@@ -113,5 +113,5 @@ def test_real_logs_broken(seed: int, tmp_path: Path) -> None:
     at = rng.randrange(len(whole))
     for broken in (whole[:at], whole[:at] + bytes((whole[at] ^ 0x55,)) + whole[at + 1 :]):
         store = ox.Store()
-        if refused(store, broken):
+        if rejected(store, broken):
             assert everything(store) == set()

@@ -84,7 +84,7 @@ def test_operations_of_a_group_are_bounded(store: ox.Store, updates: list[str]) 
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("size", [1, MANY])
 @pytest.mark.parametrize("bad", [1, 2, 5, 9])
-def test_a_transaction_that_is_refused(store: ox.Store, group: int, size: int, bad: int) -> None:
+def test_a_transaction_that_is_rejected(store: ox.Store, group: int, size: int, bad: int) -> None:
     patches = counting(9, size)
     patches[bad - 1] = patches[bad - 1].replace(
         "TC .", "A <urn:s> <urn:p> <urn:o> <urn:jelly-plugins:bookkeeping> .\nTC ."
@@ -207,7 +207,7 @@ def test_progress_that_raises_ends_it(store: ox.Store, group: int) -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("size", [1, MANY])
-def test_a_store_that_was_refused_something_can_be_opened_again(
+def test_a_store_that_was_rejected_something_can_be_opened_again(
     tmp_path: Path, group: int, size: int
 ) -> None:
     store = ox.Store(tmp_path / "store")

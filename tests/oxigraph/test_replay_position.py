@@ -250,7 +250,7 @@ def test_an_id_may_be_any_term(store: ox.Store, value: str) -> None:
     assert replay(store, source.encode()).patches == 0
 
 
-def test_a_replay_that_is_refused_says_it_as_a_jelly_error(store: ox.Store) -> None:
+def test_a_replay_that_is_rejected_says_it_as_a_jelly_error(store: ox.Store) -> None:
     with pytest.raises(JellyError):
         replay(store, b"no patch at all")
     with pytest.raises(JellyError):

@@ -1,4 +1,4 @@
-"""What the package keeps for itself: refused on the way in, invisible on the way out, and out of
+"""What the package keeps for itself: rejected on the way in, invisible on the way out, and out of
 reach for data that happen to have names like ours."""
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def test_replay_into_it(store: ox.Store) -> None:
     assert everything(store) == set()
 
 
-REFUSED = [
+REJECTED = [
     "INSERT DATA { GRAPH <urn:jelly-plugins:bookkeeping> { <urn:s> <urn:p> 1 } }",
     "DELETE DATA { GRAPH <urn:jelly-plugins:bookkeeping> { <urn:s> <urn:p> 1 } }",
     "INSERT { GRAPH <urn:jelly-plugins:bookkeeping> { ?s <urn:p> 2 } } WHERE { ?s ?p ?o }",
@@ -153,7 +153,7 @@ READING = [
 ]
 
 
-@pytest.mark.parametrize("update", REFUSED)
+@pytest.mark.parametrize("update", REJECTED)
 def test_recorded_updates_that_would_change_it(
     store: ox.Store, tmp_path: Path, update: str
 ) -> None:

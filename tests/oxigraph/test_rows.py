@@ -62,7 +62,7 @@ def test_directions() -> None:
     ("langtag", "datatype"),
     [("not a tag", None), ("en> <urn:x", None), (None, "urn:x> }"), (None, "relative")],
 )
-def test_what_oxigraph_refuses(langtag: str | None, datatype: str | None) -> None:
+def test_what_oxigraph_rejects(langtag: str | None, datatype: str | None) -> None:
     for _ in range(2):
         with pytest.raises(TermError, match="Oxigraph rejects"):
             RowFactory().literal("x", langtag, datatype)

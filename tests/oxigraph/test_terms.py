@@ -95,7 +95,7 @@ def test_statements_are_triples_and_quads() -> None:
         (Literal("x", datatype="no iri"), "the datatype 'no iri'"),
     ],
 )
-def test_terms_that_oxigraph_refuses(term: Any, says: str) -> None:
+def test_terms_that_oxigraph_rejects(term: Any, says: str) -> None:
     with pytest.raises(TermError, match="Oxigraph rejects ") as caught:
         list(read_frames(to_jelly(Triple(S, P, term)), factory=OxigraphFactory()))
     assert says in str(caught.value)
@@ -119,7 +119,7 @@ def test_terms_that_oxigraph_refuses(term: Any, says: str) -> None:
         (Triple(S, P, Triple(Triple(S, P, O), P, O)), "a quoted triple as subject of a quoted"),
     ],
 )
-def test_positions_that_oxigraph_refuses(statement: Any, says: str) -> None:
+def test_positions_that_oxigraph_rejects(statement: Any, says: str) -> None:
     good = statement._replace(subject=S, predicate=P, object=O)
     if len(good) == 4:
         good = good._replace(graph=G)

@@ -206,7 +206,7 @@ def test_any_text_stays_what_it_is(text: str, tail: str, opaque: bool) -> None:
 
 @given(st.text(max_size=8), st.booleans())
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-def test_any_iri_is_itself_or_refused(text: str, opaque: bool) -> None:
+def test_any_iri_is_itself_or_rejected(text: str, opaque: bool) -> None:
     store = ox.Store()
     factory = rows.RowFactory()
     try:

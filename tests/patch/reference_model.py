@@ -47,7 +47,7 @@ def text_of(log: Sequence[Patch]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-class RefusedError(Exception):
+class RejectedError(Exception):
     """A log is not to be applied from here on."""
 
 
@@ -66,7 +66,7 @@ class Model:
     def replay(self, log: Sequence[Patch]) -> Iterator[frozenset[Row]]:
         """Replay a log; give the state after each transaction that is applied.
 
-        :raises RefusedError: something in the log is wrong; what comes before was applied.
+        :raises RejectedError: something in the log is wrong; what comes before was applied.
         """
         before = list(self._done)
         real = [patch for patch in log if not patch.is_blank]
@@ -78,24 +78,24 @@ class Model:
         for patch in real:
             if seen and patch.id is not None and patch.id == seen[-1].id:
                 if patch.effective != seen[-1].effective:
-                    raise RefusedError("other content")
+                    raise RejectedError("other content")
                 continue
             if patch.id is not None and any(patch.id == each.id for each in seen):
-                raise RefusedError("an id that recurs")
+                raise RejectedError("an id that recurs")
             if len(seen) < len(before):
                 if patch != before[len(seen)]:
-                    raise RefusedError("another log")
+                    raise RejectedError("another log")
                 seen.append(patch)
                 continue
             if patch.prev is not None and patch.prev != (seen[-1].id if seen else None):
-                raise RefusedError("it follows another one")
+                raise RejectedError("it follows another one")
             seen.append(patch)
             for transaction in patch.effective:
                 self._apply(transaction)
                 yield frozenset(self.quads)
             self._done = list(seen)
         if len(seen) < len(before):
-            raise RefusedError("the log ends before")
+            raise RejectedError("the log ends before")
 
     def _apply(self, transaction: Transaction) -> None:
         for kind, *terms in transaction.rows:

@@ -105,11 +105,11 @@ def test_blank_nodes_are_their_labels() -> None:
         Triple(S, P, Triple(S, P, BlankNode("a"))),
     ],
 )
-def test_blank_nodes_are_refused(statement: Any) -> None:
+def test_blank_nodes_are_rejected(statement: Any) -> None:
     for old, new in (([statement], []), ([], [statement])):
         with pytest.raises(TermError, match="blank node _:a"):
-            diff(old, new, blank_nodes="refuse")
-    assert diff([ONE], [], blank_nodes="refuse").operations[1] == delete(ONE)
+            diff(old, new, blank_nodes="reject")
+    assert diff([ONE], [], blank_nodes="reject").operations[1] == delete(ONE)
 
 
 def test_blank_nodes_are_canonicalized() -> None:

@@ -100,7 +100,7 @@ def test_group_keeps_what_was_not_read() -> None:
 
 
 @pytest.mark.parametrize("rows", [[ONE], [header("id", S)], [END, ONE, TWO]])
-def test_group_refuses_what_has_no_end(rows: list[Operation]) -> None:
+def test_group_rejects_what_has_no_end(rows: list[Operation]) -> None:
     with pytest.raises(TruncatedError, match="end inside a patch"):
         list(group(rows))
 

@@ -29,7 +29,7 @@ from jelly_plugins.rdflib import replay as replay_graph
 
 from ..cli.command import command
 from ..interrupting import Interrupting
-from .reference_model import Model, Patch, RefusedError, Row, Transaction, text_of
+from .reference_model import Model, Patch, RejectedError, Row, Transaction, text_of
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 #: Random logs of the long form, of all kinds of targets together.
@@ -209,13 +209,13 @@ class Logs:
 def holds(target: Target, model: Model, log: list[Patch]) -> None:
     """Replay a log into both, twice, and compare."""
     for again in (False, True):
-        refused = False
+        rejected = False
         try:
             for _ in model.replay(log):
                 assert not again
-        except RefusedError:
-            refused = True
-        if refused:
+        except RejectedError:
+            rejected = True
+        if rejected:
             with pytest.raises(ChainError):
                 target.replay(text_of(log))
         else:
@@ -235,7 +235,7 @@ def is_ours(file: str) -> bool:
 def interrupted(target: Target, model: Model, log: list[Patch], rng: random.Random) -> None:
     """Replay a log with interrupts; after each of them the store is between two transactions."""
     states = {frozenset(model.quads)}
-    with suppress(RefusedError):
+    with suppress(RejectedError):
         states.update(model.replay(log))
     for _ in range(3):
         try:

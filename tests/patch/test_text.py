@@ -418,7 +418,7 @@ def test_round_trip(log: tuple[PatchOptions, list[Operation]]) -> None:
     assert again == rows
 
 
-# What is refused
+# What is rejected
 
 
 @pytest.mark.parametrize(

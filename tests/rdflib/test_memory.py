@@ -327,7 +327,7 @@ def test_writing_takes_steps_by_the_number_of_graphs_and_no_more(same: str) -> N
 
 
 @pytest.mark.usefixtures("half")
-def test_bad_batches_are_refused() -> None:
+def test_bad_batches_are_rejected() -> None:
     store = Memory()
     for bad in ([["not a tuple"]], [[(S, P, O), (S, P)]]):
         with pytest.raises((TypeError, ValueError)):
@@ -609,7 +609,7 @@ def test_a_graph_may_change_while_it_is_written() -> None:
 
 
 @pytest.mark.usefixtures("half")
-def test_what_is_no_term_is_refused_when_it_is_written() -> None:
+def test_what_is_no_term_is_rejected_when_it_is_written() -> None:
     graph = Graph()
     graph.add((URIRef("urn:s"), RDF.value, Graph()))  # type: ignore[arg-type]
     with pytest.raises(JellyError, match="is not an RDF term"):

@@ -209,7 +209,7 @@ def test_media_type_names_the_plugin() -> None:
     assert len(Graph().parse(data=ONE, format="application/x-jelly-rdf")) == 1
 
 
-def test_sources_that_are_no_bytes_are_refused(tmp_path: Path) -> None:
+def test_sources_that_are_no_bytes_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="this is text, not Jelly"):
         Graph().parse(data="<urn:s> <urn:p> <urn:o> .", format="jelly-plugins")
     with pytest.raises(SourceError, match="binary"):
@@ -426,7 +426,7 @@ def test_namespaces_override_as_in_turtle() -> None:
         assert dict(graph.namespaces()) == dict(expected.namespaces())
 
 
-def test_namespaces_that_cannot_be_bound_are_refused() -> None:
+def test_namespaces_that_cannot_be_bound_are_rejected() -> None:
     graph = Graph()
     before = dict(graph.namespaces())
     with pytest.raises(TermError, match="'a b'") as caught:
@@ -502,7 +502,7 @@ def test_limits_are_the_callers() -> None:
         parse(Graph(), b"\xff\xff\xff\xff\x1f" + ONE)
 
 
-def test_a_store_that_refuses_a_statement_is_a_term_error() -> None:
+def test_a_store_that_rejects_a_statement_is_a_term_error() -> None:
     class Picky(Graph):
         def addN(self, quads: Any) -> Any:  # noqa: N802, ARG002
             raise ValueError("not that one")
@@ -541,7 +541,7 @@ def test_a_store_that_rejects_a_statement_gets_no_namespaces(make: Any, atomic: 
         ([(5, b"")], OrderError),
     ],
 )
-def test_graphs_out_of_order_are_refused(rows: list[tuple[int, bytes]], error: Any) -> None:
+def test_graphs_out_of_order_are_rejected(rows: list[tuple[int, bytes]], error: Any) -> None:
     options = varint_field(2, 3) + varint_field(9, 8) + varint_field(15, 1)
     frame = b"".join(
         bytes_field(1, bytes_field(number, body)) for number, body in [(1, options), *rows]
@@ -552,7 +552,7 @@ def test_graphs_out_of_order_are_refused(rows: list[tuple[int, bytes]], error: A
     assert not list(dataset.store.contexts())
 
 
-def test_a_typed_literal_without_a_datatype_table_is_refused() -> None:
+def test_a_typed_literal_without_a_datatype_table_is_rejected() -> None:
     options = varint_field(2, 1) + varint_field(9, 8) + varint_field(15, 1)
     name = string_field(2, "urn:s")
     triple = (

@@ -1,4 +1,4 @@
-"""The graph that the package keeps for itself: refused on the way in, invisible on the way out."""
+"""The graph that the package keeps for itself: rejected on the way in, invisible on the way out."""
 
 from __future__ import annotations
 

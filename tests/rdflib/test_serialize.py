@@ -87,7 +87,7 @@ def test_an_encoding_gives_bytes(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("make", [Graph, Dataset, conjunctive_graph])
-def test_a_string_is_refused_with_the_way_out(make: Callable[[], Any]) -> None:
+def test_a_string_is_rejected_with_the_way_out(make: Callable[[], Any]) -> None:
     with pytest.raises(SourceError, match=r"give serialize\(\) a destination, or any encoding="):
         make().serialize(format="jelly-plugins")
     with pytest.raises(SourceError, match="the format is binary"):
@@ -227,7 +227,7 @@ def test_an_aggregate_is_written_under_the_names_of_its_graphs() -> None:
     assert quads_of(back) == {(*TRIPLE, URIRef(EX + "g0")), (*TRIPLE, URIRef(EX + "g1"))}
 
 
-def test_formulas_are_refused() -> None:
+def test_formulas_are_rejected() -> None:
     data = f"@prefix : <{EX}> . {{ :a :b :c }} :p {{ :d :e :f }} ."
     dataset = conjunctive_graph()
     dataset.parse(data=data, format="n3")

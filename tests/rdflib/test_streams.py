@@ -235,7 +235,7 @@ def test_concatenated_streams_of_different_types() -> None:
     assert [type(graph) for graph in back] == [Graph, Dataset]
 
 
-def test_a_namespace_that_cannot_be_bound_is_refused_with_its_frame() -> None:
+def test_a_namespace_that_cannot_be_bound_is_rejected_with_its_frame() -> None:
     data = jelly([Triple(S, P, O)], namespaces={"a b": EX})
     with pytest.raises(TermError, match=r"<bytes>: frame 0: .*'a b'"):
         list(read_graphs(data))

@@ -102,7 +102,7 @@ def test_plain_and_tagged_literals_equal_those_of_the_constructor() -> None:
             assert _same(factory.literal(lex, langtag, None), Literal(lex, lang=langtag))
 
 
-def test_a_language_tag_that_rdflib_refuses_is_refused_with_its_place() -> None:
+def test_a_language_tag_that_rdflib_rejects_is_rejected_with_its_place() -> None:
     literal = jelly_plugins.Literal("x", langtag="not a tag")
     with pytest.raises(TermError, match=r"frame 0, row 6: .*not a tag"):
         parse(Graph(), jelly([Triple(S, P, O), Triple(S, P, literal)]))
@@ -155,7 +155,7 @@ def test_fresh_blank_nodes_are_one_for_each_label_and_differ_between_readings() 
         assert not node[0].isdigit()
 
 
-def test_a_decimal_that_would_be_written_out_in_full_is_refused() -> None:
+def test_a_decimal_that_would_be_written_out_in_full_is_rejected() -> None:
     literal = jelly_plugins.Literal("1E999999999", datatype=str(rdflib.XSD.decimal))
     with pytest.raises(TermError, match="exponent") as caught:
         parse(Graph(), jelly([Triple(S, P, literal)]))
@@ -222,7 +222,7 @@ def test_terms_are_taken_apart(term: Any, expected: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize(
     "term", [Variable("v"), QuotedGraph(Graph().store, URIRef("urn:f")), "text", 1]
 )
-def test_what_is_no_term_is_refused(term: Any) -> None:
+def test_what_is_no_term_is_rejected(term: Any) -> None:
     for function in (describe, describe_node):
         with pytest.raises(TermError, match="is not an RDF term"):
             function(term)
@@ -258,7 +258,7 @@ STAR = StreamOptions(rdf_star=True, generalized_statements=True)
 
 
 @pytest.mark.parametrize("into", [Graph, Dataset])
-def test_quoted_triples_are_refused_with_their_place(into: Any) -> None:
+def test_quoted_triples_are_rejected_with_their_place(into: Any) -> None:
     data = jelly([Triple(S, P, O), Triple(S, P, Triple(S, P, O))], options=STAR)
     graph = into()
     with pytest.raises(TermError, match="quoted triples") as caught:
@@ -275,7 +275,7 @@ def test_quoted_triples_are_refused_with_their_place(into: Any) -> None:
         (Triple(S, jelly_plugins.BlankNode("b"), O), "a blank node cannot be a predicate"),
     ],
 )
-def test_generalized_statements_are_refused_unless_let_through(
+def test_generalized_statements_are_rejected_unless_let_through(
     triple: Triple, message: str
 ) -> None:
     data = jelly([Triple(S, P, O), triple], options=STAR)
@@ -302,13 +302,13 @@ def _fields(types: StreamOptions, features: StreamOptions) -> dict[str, Any]:
     }
 
 
-def test_declarations_that_are_not_used_are_no_reason_to_refuse() -> None:
+def test_declarations_that_are_not_used_are_no_reason_to_reject() -> None:
     data = jelly([Triple(S, P, O)], options=STAR)
     assert len(parse(Graph(), data)) == 1
 
 
 @pytest.mark.parametrize("generalized", [True, False])
-def test_a_graph_named_by_a_literal_is_refused(generalized: bool) -> None:
+def test_a_graph_named_by_a_literal_is_rejected(generalized: bool) -> None:
     name = jelly_plugins.Literal("g")
     quads = StreamOptions(**_fields(QUADS, STAR))
     graphs = StreamOptions(**_fields(GRAPHS, STAR))

@@ -214,16 +214,16 @@ class TermWriter:
                         if before is term or before == term:
                             continue
                     except AttributeError as error:
-                        self._refuse(term, error)
+                        self._reject(term, error)
                 try:
                     known = described.get(term)
                 except (TypeError, AttributeError) as error:
-                    self._refuse(term, error)
+                    self._reject(term, error)
                 description = known or self._remember(term)
             kind, tags, first, second = description
             tag = tags[position]
             if tag is None:
-                raise self._refusal(position, kind)
+                raise self._rejection(position, kind)
             parts.append(tag)
             if kind is _IRI:
                 parts.append(self._iri(first, second))
@@ -241,10 +241,10 @@ class TermWriter:
             try:
                 description = self._described.get(term) or self._remember(term)
             except (TypeError, AttributeError) as error:
-                self._refuse(term, error)
+                self._reject(term, error)
         kind, tags, _, _ = description
         if tags[positions.GRAPH] is None:
-            raise self._refusal(positions.GRAPH, kind)
+            raise self._rejection(positions.GRAPH, kind)
         return _GRAPH_START_TAGS[kind] + self._term(description, 0)
 
     def _check_nesting(self, term: tuple[Any, ...]) -> None:
@@ -266,7 +266,7 @@ class TermWriter:
             self._check_row(triples * _LEAST_TRIPLE)
             level = inner
 
-    def _refuse(self, term: Any, error: Exception) -> NoReturn:
+    def _reject(self, term: Any, error: Exception) -> NoReturn:
         """Reject a term that cannot be compared with others; all writable terms can.
 
         :raises TermError: always; it reports an invalid part, if there is one.
@@ -322,7 +322,7 @@ class TermWriter:
             return (kind, tags, parts[1:], 3)
         return (kind, tags, _sized(b""), None)
 
-    def _refusal(self, position: int, kind: Kind) -> StatementError:
+    def _rejection(self, position: int, kind: Kind) -> StatementError:
         if position == positions.GRAPH and kind == Kind.TRIPLE:
             return StatementError("a quoted triple cannot name a graph")
         if kind == Kind.DEFAULT_GRAPH:

@@ -86,7 +86,7 @@ class PatchTermWriter(TermWriter):
         description = self._find(term)
         kind, tags = description[:2]
         if tags[position] is None:
-            raise self._refusal(position, kind)
+            raise self._rejection(position, kind)
         return field_tags[kind] + self._term(description, 0)
 
     def _find(self, term: Any) -> tuple[Any, ...]:
@@ -96,7 +96,7 @@ class PatchTermWriter(TermWriter):
         try:
             return self._described.get(term) or self._remember(term)
         except (TypeError, AttributeError) as error:
-            self._refuse(term, error)
+            self._reject(term, error)
 
 
 def check_width(statement: tuple[Any, ...], width: int) -> None:

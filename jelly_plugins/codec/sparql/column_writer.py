@@ -92,7 +92,7 @@ class ColumnWriter(TermWriter):
         try:
             found: Any = known.get(term)
         except (TypeError, AttributeError) as error:
-            self._refuse(term, error)
+            self._reject(term, error)
         if found is None:
             found = self._describe(term)
             if found.size <= CACHED_STRING:

@@ -54,18 +54,18 @@ class Checker:
             raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
         self._check_node(subject, "subject")
         if not isinstance(predicate, Iri):
-            raise self._refusal(predicate, "predicate")
+            raise self._rejection(predicate, "predicate")
         self._check_term(predicate)
         if isinstance(object_, Triple):
             if not self._quoted:
-                raise self._refusal(object_, "object")
+                raise self._rejection(object_, "object")
             self._check_triple(*object_, depth + 1)
         else:
             self._check_term(object_)
 
     def _check_node(self, term: Any, role: str) -> None:
         if not isinstance(term, Iri | BlankNode):
-            raise self._refusal(term, role)
+            raise self._rejection(term, role)
         self._check_term(term)
 
     def _check_term(self, term: Any) -> None:
@@ -103,6 +103,6 @@ class Checker:
         if _SURROGATE.search(lex):
             raise TermError("a term has a surrogate, which is not a character")
 
-    def _refusal(self, term: Any, role: str) -> TermError:
+    def _rejection(self, term: Any, role: str) -> TermError:
         kind = {Triple: "a quoted triple", Literal: "a literal", BlankNode: "a blank node"}
         return TermError(f"{self._name} has no {role} that is {kind.get(type(term), repr(term))}")

@@ -324,16 +324,16 @@ cdef class RowDecoder(RowReader):
             try:
                 statement = make(statement)
             except ValueError as error:
-                raise self._refused(error) from error.__cause__
+                raise self._rejected(error) from error.__cause__
         self.expanded += expanded
         return statement
 
-    cdef object _refused(self, error):
+    cdef object _rejected(self, error):
         """The error for a term that the factory rejected, with its row."""
         if not isinstance(error, JellyError):
-            refused = TermError(str(error))
-            refused.__cause__ = error
-            error = refused
+            rejected = TermError(str(error))
+            rejected.__cause__ = error
+            error = rejected
         return error.locate(row=self.rows)
 
     cdef bint _term(self, RowTerm *term, Before *before, uint64_t *expanded) except -1:
@@ -359,7 +359,7 @@ cdef class RowDecoder(RowReader):
             try:
                 made = self._make(term, expanded)
             except ValueError as error:
-                raise self._refused(error) from error.__cause__
+                raise self._rejected(error) from error.__cause__
             if made is None:
                 return False
             if kept:

@@ -30,7 +30,7 @@ def load(
     graph: GraphName | None = None,
     blank_nodes: LoadedBlankNodes = "fresh",
     atomic: bool = True,
-    quoted_triples: QuotedTriples = "refuse",
+    quoted_triples: QuotedTriples = "reject",
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
@@ -74,7 +74,7 @@ def load(
         process is killed. This takes memory: on disk up to 1.5 GB, in memory up to half of the
         store's own. With False, the load proceeds in constant memory in atomic batches of 50,000
         quads, and the batches before an error stay.
-    :param quoted_triples: ``"refuse"`` raises an error for those that are not objects, ``"reify"``
+    :param quoted_triples: ``"reject"`` raises an error for those that are not objects, ``"reify"``
         reifies them: a blank node replaces the quoted triple, and ``_:node rdf:reifies <<( s p o
         )>>`` is added in the same graph. A triple that is quoted again has the same node.
     :param progress: called every 10,000 statements and at the end, with the number of statements

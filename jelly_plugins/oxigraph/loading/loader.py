@@ -28,7 +28,7 @@ from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError
 from ...io.sources import Source
 from ...io.streams import FrameBytes
-from ...reserved import BOOKKEEPING_IRI, is_reserved, refuse_graph
+from ...reserved import BOOKKEEPING_IRI, is_reserved, reject_graph
 from ..patches.deferred import check_recorded
 from ..terms import GraphName, check_store
 from .lexical_forms import LexicalForm
@@ -60,7 +60,7 @@ def load_jelly(
     graph: GraphName | None = None,
     blank_nodes: LoadedBlankNodes = "fresh",
     atomic: bool = True,
-    quoted_triples: QuotedTriples = "refuse",
+    quoted_triples: QuotedTriples = "reject",
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
@@ -74,14 +74,14 @@ def load_jelly(
     reading: BlankNodes = "keep" if blank_nodes == "canonicalize" else blank_nodes
     check_settings(graph, reading, quoted_triples)
     if isinstance(graph, NamedNode) and not bookkeeping:
-        refuse_graph(graph.value, what="what is to be loaded")
+        reject_graph(graph.value, what="what is to be loaded")
     check_recorded(store)
     frames = FrameBytes(src, limits=limits, strict=strict)
     text = None
     # Reifiers are made of terms; each stream of several has labels of its own; and batches are made
     # of what Oxigraph's parser gives, which renames a blank node as the graph.
     if (
-        quoted_triples == "refuse"
+        quoted_triples == "reject"
         and not concatenated
         and (atomic or not isinstance(graph, BlankNode))
     ):
@@ -181,19 +181,19 @@ def _parts(reader: StatementReader, progress: Progress | None, bookkeeping: bool
     parts: Iterator[Any] = iter(reader)
     for part in parts:
         if not bookkeeping and reader.has_reserved(part):
-            _refuse(reader)
+            _reject(reader)
         yield part
         if progress is not None and reader.statements >= due:
             due = reader.statements + PROGRESS_STATEMENTS
             progress(reader.statements, reader.bytes)
     for graph in reader.empty_graphs:
         if not bookkeeping and is_reserved(graph.value):
-            _refuse(reader)
+            _reject(reader)
 
 
-def _refuse(reader: StatementReader) -> None:
+def _reject(reader: StatementReader) -> None:
     try:
-        refuse_graph(BOOKKEEPING_IRI)
+        reject_graph(BOOKKEEPING_IRI)
     except JellyError as error:
         error.locate(frame=reader.frame)
         raise

@@ -23,7 +23,7 @@ from .nquads_reader import check_target, text_of
 from .reify import ReifyingFactory
 
 #: How quoted triples outside the object position are handled: an error, or a reifier.
-QuotedTriples = Literal["refuse", "reify"]
+QuotedTriples = Literal["reject", "reify"]
 
 
 def check_settings(graph: object, blank_nodes: object, quoted_triples: object) -> None:
@@ -32,7 +32,7 @@ def check_settings(graph: object, blank_nodes: object, quoted_triples: object) -
     :raises ValueError: or TypeError: it is nothing that can be chosen.
     """
     if quoted_triples not in get_args(QuotedTriples):
-        raise ValueError(f"quoted_triples must be 'refuse' or 'reify' (got {quoted_triples!r})")
+        raise ValueError(f"quoted_triples must be 'reject' or 'reify' (got {quoted_triples!r})")
     if blank_nodes not in get_args(BlankNodes):
         raise ValueError(
             "blank_nodes must be 'fresh', 'keep' or, in a load, 'canonicalize' "
@@ -145,7 +145,7 @@ def read_quads(
     *,
     graph: GraphName | None = None,
     blank_nodes: BlankNodes = "keep",
-    quoted_triples: QuotedTriples = "refuse",
+    quoted_triples: QuotedTriples = "reject",
     limits: Limits = DEFAULT_LIMITS,
     concatenated: bool = False,
 ) -> Iterator[Quad]:
@@ -158,7 +158,7 @@ def read_quads(
         of a file give equal quads; a label that Oxigraph rejects is mapped, see
         :func:`.terms.kept`. ``"fresh"`` makes new nodes for each reading: two sources that use
         the same labels stay apart.
-    :param quoted_triples: ``"refuse"`` raises an error for those that are not objects, ``"reify"``
+    :param quoted_triples: ``"reject"`` raises an error for those that are not objects, ``"reify"``
         reifies them, see
         :func:`.load`.
     :param limits: the limits on untrusted input.
@@ -173,7 +173,7 @@ def read_quads(
     """
     check_settings(graph, blank_nodes, quoted_triples)
     frames = FrameBytes(src, limits=limits)
-    if blank_nodes == "keep" and quoted_triples == "refuse" and not concatenated:
+    if blank_nodes == "keep" and quoted_triples == "reject" and not concatenated:
         text = text_of(frames, graph=graph, blank_nodes=blank_nodes, limits=limits)
         if text is not None:
             yield from text.read(graph)

@@ -16,7 +16,7 @@ from ...codec.text.transcoding import LONG_TERM
 from ...errors import ConflictError
 from ...patch.replay.position import Position
 from ...patch.replay.target import Changes, idle, lock_of, moved, unmatched
-from ...reserved import refuse_graph
+from ...reserved import reject_graph
 from ..rows import Opaque, Row, check_graph_text, graph_text, has_blank_node, quads_of, row_of
 from ..terms import DEFAULT_GRAPH, GraphName, check_graph
 from .bookkeeping import (
@@ -285,7 +285,7 @@ class StoreTarget:
         self.graph: Final = graph_text(graph)
         self._check_blank_nodes = check_blank_nodes
         self._make: Final = StrictChanges if strict else NetChanges
-        refuse_graph(self.graph, what="what is to be changed")
+        reject_graph(self.graph, what="what is to be changed")
         #: The quad and the row of the position that the store was moved to here.
         self._reached: tuple[Quad, Row] | None = None
         #: Positions of logs of which the store may have more, by log.
@@ -315,7 +315,7 @@ class StoreTarget:
             what = "the number of characters of long terms that a transaction repeats"
             raise over(self._limits, "frame_expansion", repeated, what)
         for graph in {row[3] for row in changes.net}:
-            refuse_graph(graph)
+            reject_graph(graph)
         # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._store):
             if write_deferred(self._store):
@@ -388,7 +388,7 @@ class StoreTarget:
         old: set[Row] = set()
         new: set[Row] = set()
         for (graph, name), iri in found.items():
-            refuse_graph(graph, what="a namespace")
+            reject_graph(graph, what="a namespace")
             old |= namespace_rows(self._store, graph, name)
             if iri is not None:
                 new.add(namespace_row(graph, name, iri))

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Store
 
-from ...reserved import BOOKKEEPING_IRI, refuse_graph
+from ...reserved import BOOKKEEPING_IRI, reject_graph
 from ..plain_text import PlainText, check_terms, plain_text
 from ..rows import Row, row_of
 from ..terms import DEFAULT_GRAPH, GraphName, may_have_blank_nodes
@@ -123,7 +123,7 @@ class Transaction(Changes):
 
         :raises TermError: it is the one that keeps the positions of logs.
         """
-        refuse_graph(graph.value, what="what is to be made")
+        reject_graph(graph.value, what="what is to be made")
         self._graphs[graph] = True
 
     def drop_graph(self, graph: NamedNode | BlankNode) -> None:
@@ -142,7 +142,7 @@ class Transaction(Changes):
             wrong = next(quad for quad in quads if not isinstance(quad, Quad))
             raise TypeError(f"a pyoxigraph.Quad is needed, not {wrong!r:.200}") from None
         if BOOKKEEPING in graphs:
-            refuse_graph(BOOKKEEPING_IRI)
+            reject_graph(BOOKKEEPING_IRI)
         net = self._net
         if net:
             # A graph stays though what was added to it may not.

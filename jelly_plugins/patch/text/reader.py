@@ -152,7 +152,7 @@ class TermScanner(LineReader):
             else:
                 kind = Kind.LITERAL
                 if langtag is not None and _DIRECTION.match(self.text, self.pos):
-                    self.refuse("Jelly cannot carry the base direction of a string")
+                    self.reject("Jelly cannot carry the base direction of a string")
                 term = self.literal(lex, langtag, datatype, start)
         self._check(position, kind, start)
         return term
@@ -165,12 +165,12 @@ class TermScanner(LineReader):
         if named is not None:
             prefix, local = named.groups("")
             if prefix not in self.prefixes:
-                self.refuse(f"no PA row has declared the prefix {shorten(prefix)}:")
+                self.reject(f"no PA row has declared the prefix {shorten(prefix)}:")
             self.pos = named.end()
             value = self.prefixes[prefix] + _LOCAL_ESCAPE.sub(r"\1", local)
             return Kind.IRI, build(self._factory.iri, value)
         if found is None:
-            self.refuse(f"no {positions.POSITIONS[position]} can be read here")
+            self.reject(f"no {positions.POSITIONS[position]} can be read here")
         self.pos = found.end()
         return Kind.LITERAL, self._make_literal(found[0], None, f"{_XSD}{found.lastgroup}")
 
@@ -185,14 +185,14 @@ class TermScanner(LineReader):
         terms = [self.term(position, depth) for position in range(3)]
         self.skip()
         if not self.text.startswith(closing, self.pos):
-            self.refuse(f"the quoted triple does not end here with {closing}")
+            self.reject(f"the quoted triple does not end here with {closing}")
         self.pos += len(closing)
         return build(self._factory.quoted_triple, *terms)
 
     def _check(self, position: int, kind: Kind, pos: int | None = None) -> None:
         """Reject a kind of term that is not allowed in its position."""
         if positions.undeclared(position, kind, self._generalized, rdf_star=True) is not None:
-            self.refuse(f"{kind.name} as {positions.POSITIONS[position]}", pos)
+            self.reject(f"{kind.name} as {positions.POSITIONS[position]}", pos)
 
     # Terms whose parts are known. ``pos`` is the term's position, for an error.
 
@@ -246,7 +246,7 @@ class TermScanner(LineReader):
             self.pos = found.end()
         return found
 
-    def refuse(self, message: str, pos: int | None = None) -> NoReturn:
+    def reject(self, message: str, pos: int | None = None) -> NoReturn:
         """Reject the text because of what is at the current position, or at ``pos``."""
         self.fail(message, self.text, self.pos if pos is None else pos)
 
@@ -339,7 +339,7 @@ class PatchTextReader(TermScanner):
             predicate = get_iri(p)
             if predicate is None:
                 if self.is_blank_node(p) and not self._generalized:
-                    self.refuse("BLANK_NODE as predicate", found.start(4) - 1)
+                    self.reject("BLANK_NODE as predicate", found.start(4) - 1)
                 predicate = self.iri(p, found.start(4))
             if o is not None:
                 object_ = get_iri(o) or self.iri(o, found.start(5))
@@ -364,7 +364,7 @@ class PatchTextReader(TermScanner):
             found = self.take(_CODE)
             kind = None if found is None else _KINDS.get(found[0])
             if kind is None:
-                self.refuse("no row of a patch starts here", start)
+                self.reject("no row of a patch starts here", start)
             if kind is OperationKind.HEADER:
                 yield from self._header()
                 continue
@@ -384,7 +384,7 @@ class PatchTextReader(TermScanner):
         try:
             self.order.take(kind)
         except OrderError as error:
-            self.refuse(error.message, start)
+            self.reject(error.message, start)
         return _ALONE.get(kind) or Operation(kind, value)
 
     def _header(self) -> Iterator[Operation]:
@@ -392,7 +392,7 @@ class PatchTextReader(TermScanner):
         quoted = self.take(_STRING)
         found = quoted or self.take(_SINGLE_QUOTED) or self.take(_WORD)
         if found is None:
-            self.refuse("a header has no key")
+            self.reject("a header has no key")
         key = self.unescape(found[1], self.text, found.start()) if quoted else found[1]
         value = self.term(positions.OBJECT)
         self.skip()
@@ -407,7 +407,7 @@ class PatchTextReader(TermScanner):
         if self._quads:
             terms += (self._factory.default_graph if graph is None else graph,)
         elif graph is not None:
-            self.refuse("a statement has a graph in a patch of triples")
+            self.reject("a statement has a graph in a patch of triples")
         return build(self._make, terms)
 
     def _graph(self) -> Any:
@@ -426,7 +426,7 @@ class PatchTextReader(TermScanner):
             # Apache Jena writes a string.
             found = self.take(_STRING)
             if found is None:
-                self.refuse("a namespace is an IRI")
+                self.reject("a namespace is an IRI")
             value = self.unescape(found[1], self.text, found.start())
         self._prefix_characters += len(name) + len(value)
         if self._prefix_characters > self.limits.lookup_characters:
@@ -474,11 +474,11 @@ class PatchTextReader(TermScanner):
         if self._quads:
             return self._factory.default_graph if graph is None or default else graph
         if graph is not None and not default:
-            self.refuse("a namespace has a graph in a patch of triples", start)
+            self.reject("a namespace has a graph in a patch of triples", start)
         return None
 
     def _end_row(self) -> None:
         self.skip()
         if not self.text.startswith(".", self.pos):
-            self.refuse("the row does not end here with a '.'")
+            self.reject("the row does not end here with a '.'")
         self.pos += 1

@@ -315,7 +315,7 @@ cdef class Literals:
         cdef object value = None
         cdef object ill_typed = None
         cdef str text = lex
-        cdef bint refused = False
+        cdef bint rejected = False
         if kind == TEXT:
             value = lex
         elif kind == INTEGER:
@@ -325,8 +325,8 @@ cdef class Literals:
                 value = PyFloat_FromString(lex)
             except ValueError:
                 # rdflib reports the error.
-                refused = True
-            if not refused and RDFLIB[NORMALIZE]:
+                rejected = True
+            if not rejected and RDFLIB[NORMALIZE]:
                 text = repr(value)
         elif kind == DECIMAL:
             if is_short_decimal(lex):
@@ -341,16 +341,16 @@ cdef class Literals:
                 try:
                     value = date.fromisoformat(lex)
                 except ValueError:
-                    refused = True
+                    rejected = True
         elif kind == DATE_TIME:
             if is_date_time(lex):
                 try:
                     value = datetime.fromisoformat(lex)
                 except ValueError:
-                    refused = True
-                if not refused and RDFLIB[NORMALIZE] and PyUnicode_GET_LENGTH(lex) != 19:
+                    rejected = True
+                if not rejected and RDFLIB[NORMALIZE] and PyUnicode_GET_LENGTH(lex) != 19:
                     text = value.isoformat()
-        if value is None and not refused:
+        if value is None and not rejected:
             if kind == LEFT_TO_RDFLIB or kind == DECIMAL:
                 return self.slow(lex, None, datatype)
             # Exceptions of converters and casts are raised again there, and reported as a
@@ -360,17 +360,17 @@ cdef class Literals:
                 if value is not None and RDFLIB[NORMALIZE]:
                     text = self._written(value, recipe)
             except Exception:
-                refused = True
-            if not refused and (value is None or text is None):
+                rejected = True
+            if not rejected and (value is None or text is None):
                 return self.slow(lex, None, datatype)
-        if not refused:
+        if not rejected:
             try:
                 ill_typed = False if recipe.check is None else not recipe.check(lex, value)
             except Exception:
-                refused = True
+                rejected = True
         # Not where the error is being handled: rdflib logs its own, which is not one on top of
         # that.
-        if refused:
+        if rejected:
             return self.slow(lex, None, datatype)
         return new_literal(text, None, recipe.key, value, ill_typed)
 

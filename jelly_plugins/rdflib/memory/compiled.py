@@ -172,7 +172,7 @@ def _differences_of_terms(module: Any, made: Any, expected: Any) -> Iterator[str
         yield f"{what} is made in another way"
         return
     # Nothing is left to others, which would hide that a slot is read wrongly.
-    if module.Generic(refuse, refuse).term(expected) != _generic(expected):
+    if module.Generic(reject, reject).term(expected) != _generic(expected):
         yield f"{what} is taken apart in another way"
 
 
@@ -185,7 +185,7 @@ def _generic(term: Any) -> Any:
     return GenericLiteral(str(term), term.language, None if datatype == XSD_STRING else datatype)
 
 
-def refuse(term: Any) -> Any:
+def reject(term: Any) -> Any:
     """For a ``Generic`` of the compiled module that is to know all terms by itself.
 
     :raises ValueError: it does not.

@@ -24,7 +24,7 @@ from rdflib.plugins.stores.memory import Memory, SimpleMemory
 from rdflib.store import Store
 from rdflib.term import Literal, URIRef
 
-from .compiled import compiled, refuse, replaced, say_why_not
+from .compiled import compiled, reject, replaced, say_why_not
 
 _Triple = tuple[Any, Any, Any]
 _Index = dict[Any, dict[Any, dict[Any, int]]]
@@ -341,7 +341,7 @@ def _read(graph: Graph) -> set[_Triple]:
     """
     found = {triple for run in SubjectRuns(graph) for triple in run}
     if (module := compiled()) is not None:
-        terms = module.Generic(refuse, refuse)
+        terms = module.Generic(reject, reject)
         runs = SubjectRuns(graph).generic(terms, (), 1)
         if {triple for run in runs for triple in run} != set(terms.statements(found)):
             raise ValueError("indices are read in two ways")

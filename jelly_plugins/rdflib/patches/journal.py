@@ -16,7 +16,7 @@ from rdflib.store import Store
 from rdflib.term import Literal, URIRef
 
 from ...codec import Describe
-from ...reserved import refuse_graph
+from ...reserved import reject_graph
 from ..terms import describe, read_form
 from .stores import (
     Triple,
@@ -139,7 +139,7 @@ class Journal:
         """
         name = self.name_of(graph)
         if name not in self._graphs:
-            refuse_graph(str(name))
+            reject_graph(str(name))
             if self.store.graph_aware and not graph_exists(graph):
                 self.changes.append((ChangeKind.MAKE_GRAPH, None, graph))
             self._graphs.add(name)

@@ -29,10 +29,10 @@ from ...patch.replay.driver import INTERVAL, Progress, replay_log
 from ...patch.replay.position import Position, Replayed
 from ...patch.replay.target import Changes, idle, lock_of, moved, unmatched
 from ...patch.replay.transactions import CHANGES
-from ...reserved import refuse_graph
+from ...reserved import reject_graph
 from ..namespaces import DeclaredNamespaces
 from ..oxigraph_store import graph_name, inner_store
-from ..terms import RdflibFactory, default_graph, refuse_no_graph
+from ..terms import RdflibFactory, default_graph, reject_no_graph
 from .journal import Journal
 from .recording_store import RecordingStore
 from .stores import bind_beside, twin
@@ -89,7 +89,7 @@ def main_graph(graph: Graph) -> Graph:
 
     :raises OptionsError: the graph is a recorder's.
     """
-    refuse_no_graph(graph)
+    reject_no_graph(graph)
     if isinstance(graph.store, RecordingStore):
         raise OptionsError(
             "the changes of this graph are being recorded: use the graph given to record()"
@@ -258,7 +258,7 @@ class GraphTarget:
     changes = staticmethod(OrderedChanges)
 
     def __init__(self, graph: Graph, *, strict: bool, check_blank_nodes: bool) -> None:
-        refuse_graph(str(graph.identifier), what="what is to be changed")
+        reject_graph(str(graph.identifier), what="what is to be changed")
         self._graph = graph
         self._strict = strict
         self._check_blank_nodes = check_blank_nodes
@@ -325,7 +325,7 @@ class GraphTarget:
         self, journal: Journal, kind: OperationKind, namespace: Namespace[Any, Any]
     ) -> None:
         if namespace.graph is not None:
-            refuse_graph(str(namespace.graph), what="a namespace")
+            reject_graph(str(namespace.graph), what="a namespace")
         if kind is OperationKind.DELETE_NAMESPACE:
             journal.unbind(self._graph, namespace.name)
             return
@@ -338,7 +338,7 @@ class GraphTarget:
         key = name[0] if name else None
         graph = self._graphs.get(key)
         if graph is None:
-            refuse_graph(str(key))
+            reject_graph(str(key))
             default = self._graph
             graph = Graph(default.store, key, namespace_manager=default.namespace_manager)
             self._graphs[key] = graph

@@ -27,7 +27,7 @@ from ...formats.reading import name_of
 from ...formats.settings import ConversionSettings, Given, OptionChanges
 from ...io.sources import Source
 from ...io.streams import AnyFrameReader, FrameReader
-from ...reserved import is_reserved, refuse_graph
+from ...reserved import is_reserved, reject_graph
 from .. import oxigraph_store
 from ..memory.indices import BulkWriter, writable
 from ..namespaces import DeclaredNamespaces
@@ -64,7 +64,7 @@ class Target:
         """
         try:
             for name in frame.graphs:
-                refuse_graph(str(name))
+                reject_graph(str(name))
             for name, iri in frame.namespaces:
                 self.namespaces.add(name, str(iri))
         except JellyError:
@@ -135,7 +135,7 @@ class Target:
     def _graph(self, name: Any) -> Graph:
         graph = self._graphs.get(name)
         if graph is None:
-            refuse_graph(str(name))
+            reject_graph(str(name))
             default = self.default
             graph = Graph(default.store, name, namespace_manager=default.namespace_manager)
             if default.store.graph_aware:

@@ -45,7 +45,7 @@ class BytesSerializer(Serializer):
         :raises SourceError: rdflib would make a string of it.
         :raises TypeError: an unknown setting.
         """
-        refuse_unknown(settings, self._settings)
+        reject_unknown(settings, self._settings)
         if _text_is_expected():
             raise SourceError(
                 "the format is binary: give serialize() a destination, or any encoding= to get "
@@ -72,7 +72,7 @@ class JellySerializer(BytesSerializer):
     _settings = ("options", "namespaces", "frame_rows", "frame_bytes", "limits")
 
 
-def refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
+def reject_unknown(given: Iterable[str], known: Collection[str]) -> None:
     """Reject settings that a serializer does not have: rdflib passes on whatever it is given,
     misspelt or not.
 

@@ -30,7 +30,7 @@ from ...io.sinks import Destination
 from ...io.sources import Source
 from ...io.streams import encode, encode_frames, with_options, write_delimited
 from ..namespaces import DeclaredNamespaces
-from ..terms import EncoderTerms, Statement, refuse_no_graph
+from ..terms import EncoderTerms, Statement, reject_no_graph
 from .dump import Namespaces, Part, fit, frame_of, namespaces_of, parts_of
 from .load import Target, open_frames
 
@@ -309,7 +309,7 @@ def _frames(
         LogicalType.TIMESTAMPED_NAMED_GRAPHS,
     )
     for graph in graphs:
-        refuse_no_graph(graph)
+        reject_no_graph(graph)
         parts = parts_of(graph)
         if named and not isinstance(graph, ConjunctiveGraph):
             parts = [Part(graph.identifier, graph)]

@@ -24,7 +24,7 @@ from ...codec.patch.operations import AnyOperation, Namespace, Operation, Operat
 from ...patch.model import ID
 from ...patch.replay.driver import Replay
 from ...patch.replay.position import DIGEST, Position, Replayed
-from ...reserved import refuse_graph
+from ...reserved import reject_graph
 from .commits import Commit
 from .layout import Root, shard_of
 from .staging import Ranges, StageWriter
@@ -171,7 +171,7 @@ class Stager:
 
     def _check_graph(self, graph: str) -> None:
         """Reject a reserved graph, and cache an accepted one."""
-        refuse_graph(graph)
+        reject_graph(graph)
         if len(self._graphs) < _REMEMBERED:
             self._graphs.add(graph)
 
@@ -310,7 +310,7 @@ class _Target:
             self.taken.setdefault(run.part, Ranges()).add(run.transaction)
         self.statements += changes.statements
         for kind, (name, iri, graph) in changes.namespaces:
-            refuse_graph(graph, what="a namespace")
+            reject_graph(graph, what="a namespace")
             bound = self.namespaces.setdefault(graph or "", {})
             if kind is OperationKind.ADD_NAMESPACE:
                 bound[name] = iri[1:-1]

@@ -102,7 +102,7 @@ func publish(client jelly.RdfStreamServiceClient, names []string) {
 	stream, err := client.PublishRdf(context.Background())
 	must(err)
 	for _, frame := range frames(names) {
-		// A refusal is told by what follows.
+		// A rejection is told by what follows.
 		if stream.Send(frame) != nil {
 			break
 		}

@@ -345,10 +345,10 @@ def test_a_root_may_be_a_file_url(tmp_path: Path) -> None:
 def test_a_file_system_without_links_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
+    def reject(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(os, "link", reject)
     with pytest.raises(RootError, match=r"cannot make a hard link here .Operation not permitted"):
         make_root(tmp_path / "root")
     assert [*(tmp_path / "root").iterdir()] == []

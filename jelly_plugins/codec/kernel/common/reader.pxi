@@ -17,7 +17,7 @@ cdef enum Status:
     AT_HEADER
     # Stops after which it does not.
     AT_FRAME_END
-    REFUSED
+    REJECTED
     NOT_RDF_1_2
     NOT_A_GRAPH
     TOO_MUCH_TEXT
@@ -228,7 +228,7 @@ cdef int load_reader_rules() except -1:
     return 0
 
 
-cdef void *refuse(Reader *reader, Status status) noexcept nogil:
+cdef void *reject(Reader *reader, Status status) noexcept nogil:
     """Set the reason why a function returns NULL."""
     reader.status = status
     return NULL
@@ -280,22 +280,22 @@ cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
     cdef Py_ssize_t characters
     cdef Entry *entry
     if not read_entry(pos, end, &entry_id, &value):
-        return <Entry *> refuse(reader, REFUSED)
+        return <Entry *> reject(reader, REJECTED)
     characters = text_length(reader, value)
     if characters < 0:
         return NULL
     if entry_id == 0:
         entry_id = table.last + 1
     if entry_id > table.size:
-        return <Entry *> refuse(reader, REFUSED)
+        return <Entry *> reject(reader, REJECTED)
     if entry_id >= table.length and not grow_table(table, entry_id + 1):
-        return <Entry *> refuse(reader, NO_MEMORY)
+        return <Entry *> reject(reader, NO_MEMORY)
     entry = &table.entries[entry_id]
     total = table.characters + characters - entry.characters
     if total > reader.lookup_characters:
-        return <Entry *> refuse(reader, REFUSED)
+        return <Entry *> reject(reader, REJECTED)
     if not put_text(entry, value):
-        return <Entry *> refuse(reader, NO_MEMORY)
+        return <Entry *> reject(reader, NO_MEMORY)
     table.characters = total
     entry.characters = characters
     entry.plain = reader.text and not iri_needs_care(value.bytes, value.size)
@@ -396,11 +396,11 @@ cdef inline Py_ssize_t text_length(Reader *reader, Slice text) noexcept nogil:
     """Number of characters of a text that is not too long; otherwise it is rejected, and -1."""
     cdef Py_ssize_t characters
     if text.size > reader.string_bytes:
-        refuse(reader, REFUSED)
+        reject(reader, REJECTED)
         return -1
     characters = characters_in(text.bytes, text.bytes + text.size)
     if characters < 0:
-        refuse(reader, REFUSED)
+        reject(reader, REJECTED)
     return characters
 
 
@@ -433,7 +433,7 @@ cdef Term *read_iri(Reader *reader, const uint8_t *pos, const uint8_t *end) noex
     cdef uint64_t prefix_id = 0
     cdef uint64_t name_id = 0
     if not read_iri_ids(reader, pos, end, &prefix_id, &name_id):
-        return <Term *> refuse(reader, REFUSED)
+        return <Term *> reject(reader, REJECTED)
     return iri_of(reader, prefix_id, name_id)
 
 
@@ -482,11 +482,11 @@ cdef Term *iri_of(Reader *reader, uint64_t prefix_id, uint64_t name_id) noexcept
     cdef uint64_t prefix_serial = 0
     cdef Term *term = NULL
     if name == NULL:
-        return <Term *> refuse(reader, REFUSED)
+        return <Term *> reject(reader, REJECTED)
     if prefix_id:
         prefix = entry_at(&reader.prefixes, prefix_id)
         if prefix == NULL:
-            return <Term *> refuse(reader, REFUSED)
+            return <Term *> reject(reader, REJECTED)
         prefix_serial = prefix.serial
     if name.prefix_serial == prefix_serial and name.term != NULL:
         return shared(name.term)
@@ -507,7 +507,7 @@ cdef Term *iri_of(Reader *reader, uint64_t prefix_id, uint64_t name_id) noexcept
     # Text is as soon put together as found.
     if name.term != NULL and not reader.text and not keep_iri(reader, name):
         drop(term, &reader.pool)
-        return <Term *> refuse(reader, NO_MEMORY)
+        return <Term *> reject(reader, NO_MEMORY)
     drop(name.term, &reader.pool)
     name.term = shared(term)
     name.prefix_serial = prefix_serial
@@ -559,7 +559,7 @@ cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name, bint counts) noe
     if prefix != NULL:
         characters += prefix.characters
     if characters > reader.string_bytes:
-        return <Term *> refuse(reader, REFUSED)
+        return <Term *> reject(reader, REJECTED)
     if counts and not expand(reader, characters):
         return NULL
     scratch.size = 0
@@ -571,7 +571,7 @@ cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name, bint counts) noe
         written = written and append(scratch, bytes_at(name), name.size)
     if written:
         if reader.text and scratch.size > reader.term_bytes:
-            return <Term *> refuse(reader, REFUSED)
+            return <Term *> reject(reader, REJECTED)
         term = new_term(&reader.pool, IRI, nothing, Slice(scratch.bytes, scratch.size))
         if term != NULL:
             term.needs_validation = reader.validated and not is_plain_iri(term.text)
@@ -579,7 +579,7 @@ cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name, bint counts) noe
             term.characters = characters
             return term
         drop(term, &reader.pool)
-    return <Term *> refuse(reader, NO_MEMORY)
+    return <Term *> reject(reader, NO_MEMORY)
 
 
 cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
@@ -600,13 +600,13 @@ cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
     if reader.text:
         reader.scratch.size = 0
         if not append_label(&reader.scratch, wire):
-            return <Term *> refuse(reader, NO_MEMORY)
+            return <Term *> reject(reader, NO_MEMORY)
         if reader.scratch.size > reader.term_bytes:
-            return <Term *> refuse(reader, REFUSED)
+            return <Term *> reject(reader, REJECTED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
     term = new_term(&reader.pool, BLANK_NODE, wire_kept(reader, wire, kept), text)
     if term == NULL:
-        return <Term *> refuse(reader, NO_MEMORY)
+        return <Term *> reject(reader, NO_MEMORY)
     if not reader.text and not kept:
         borrow(term, wire)
     if note_made(reader, term) and (
@@ -614,7 +614,7 @@ cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
     ):
         return term
     drop(term, &reader.pool)
-    return <Term *> refuse(reader, NO_MEMORY)
+    return <Term *> reject(reader, NO_MEMORY)
 
 
 cdef Term *read_literal(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
@@ -640,7 +640,7 @@ cdef Term *read_literal(Reader *reader, const uint8_t *pos, const uint8_t *end) 
             return NULL
     if kept and not remember(&reader.literals, hash, term, &reader.pool):
         drop(term, &reader.pool)
-        return <Term *> refuse(reader, NO_MEMORY)
+        return <Term *> reject(reader, NO_MEMORY)
     return term
 
 
@@ -669,7 +669,7 @@ cdef bint read_literal_parts(Reader *reader, const uint8_t *pos, const uint8_t *
     cdef Py_ssize_t characters
     memset(parts, 0, sizeof(LiteralParts))
     if not find_literal_parts(pos, end, parts):
-        return fail(reader, REFUSED)
+        return fail(reader, REJECTED)
     characters = text_length(reader, parts.lex)
     if characters < 0 or text_length(reader, parts.langtag) < 0:
         return False
@@ -677,7 +677,7 @@ cdef bint read_literal_parts(Reader *reader, const uint8_t *pos, const uint8_t *
     if parts.datatype_id:
         datatype = entry_at(&reader.datatypes, parts.datatype_id)
         if datatype == NULL:
-            return fail(reader, REFUSED)
+            return fail(reader, REJECTED)
         parts.datatype = datatype.term
     return True
 
@@ -743,16 +743,16 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
         return NULL
     if reader.text:
         if not (reader.validator_writes or is_written(parts.langtag, parts.datatype)):
-            return <Term *> refuse(reader, REFUSED)
+            return <Term *> reject(reader, REJECTED)
         reader.scratch.size = 0
         if not append_literal(&reader.scratch, parts.lex, parts.langtag, parts.datatype):
-            return <Term *> refuse(reader, NO_MEMORY)
+            return <Term *> reject(reader, NO_MEMORY)
         if reader.scratch.size > reader.term_bytes:
-            return <Term *> refuse(reader, REFUSED)
+            return <Term *> reject(reader, REJECTED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
     term = new_term(&reader.pool, LITERAL, wire_kept(reader, wire, kept), text)
     if term == NULL:
-        return <Term *> refuse(reader, NO_MEMORY)
+        return <Term *> reject(reader, NO_MEMORY)
     if not reader.text and not kept:
         borrow(term, wire)
     term.name_serial = parts.datatype_id
@@ -767,7 +767,7 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
     )
     if not note_made(reader, term):
         drop(term, &reader.pool)
-        return <Term *> refuse(reader, NO_MEMORY)
+        return <Term *> reject(reader, NO_MEMORY)
     return term
 
 
@@ -782,7 +782,7 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
     cdef int given = 0
     memset(parts, 0, sizeof(parts))
     if depth > reader.nesting:
-        return <Term *> refuse(reader, REFUSED)
+        return <Term *> reject(reader, REJECTED)
     if read_terms(reader, pos, end, parts, 3, depth, &given):
         for position in range(3 if given == 0b111 else 0):
             size += text_size(parts[position])
@@ -798,9 +798,9 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
                 term.prefix_serial = long_bytes
                 memcpy(term.parts, parts, sizeof(term.parts))
                 return term
-            refuse(reader, NO_MEMORY)
+            reject(reader, NO_MEMORY)
         else:
-            refuse(reader, REFUSED)
+            reject(reader, REJECTED)
     drop(term, &reader.pool)
     for position in range(3):
         drop(parts[position], &reader.pool)
@@ -837,7 +837,7 @@ cdef bint is_empty_message(Reader *reader, const uint8_t *pos,
     """Skip a message that has no fields."""
     cdef Fields walk
     open_fields(&walk, pos, end, NO_FIELDS)
-    return next_field(&walk) == 0 or fail(reader, REFUSED)
+    return next_field(&walk) == 0 or fail(reader, REJECTED)
 
 
 # Statements
@@ -857,23 +857,23 @@ cdef bint read_terms(Reader *reader, const uint8_t *pos, const uint8_t *end, Ter
             number = pos[0] >> 3
             start = pos + 2
             if pos[1] > end - start or number == 0:
-                return fail(reader, REFUSED)
+                return fail(reader, REJECTED)
             stop = start + pos[1]
         else:
             stop = read_field(pos, end, &field)
             if stop == NULL:
-                return fail(reader, REFUSED)
+                return fail(reader, REJECTED)
             number = field.number
             start = field.start
             if (number < FIELD_NUMBERS and TERM_POSITIONS[number] >= 0
                     and <int> (field.tag & 7) != BYTES):
-                return fail(reader, REFUSED)
+                return fail(reader, REJECTED)
         pos = stop
         if number >= FIELD_NUMBERS or TERM_POSITIONS[number] < 0:
             continue
         position = TERM_POSITIONS[number]
         if not reader.declared[number] or position >= width or given[0] & 1 << position:
-            return fail(reader, REFUSED)
+            return fail(reader, REJECTED)
         given[0] |= 1 << position
         term = read_term(reader, TERM_KINDS[number], start, stop, depth)
         if term == NULL:
@@ -892,7 +892,7 @@ cdef bint read_statement(Reader *reader, const uint8_t *pos, const uint8_t *end)
         return False
     reader.given |= given
     if reader.given != reader.required:
-        return fail(reader, REFUSED)
+        return fail(reader, REJECTED)
     if reader.validated and (given or not reader.has_before) and not is_rdf_1_2(reader):
         return fail(reader, NOT_RDF_1_2)
     planned.row = reader.row_number
@@ -927,10 +927,10 @@ cdef bint start_graph(Reader *reader, const uint8_t *pos, const uint8_t *end) no
     cdef Term *graph
     open_fields(&walk, pos, end, GRAPH_START_FIELDS)
     if next_field(&walk) <= 0:
-        return fail(reader, REFUSED)
+        return fail(reader, REJECTED)
     name = walk.field
     if next_field(&walk) != 0 or not reader.declared_graph[name.number]:
-        return fail(reader, REFUSED)
+        return fail(reader, REJECTED)
     graph = read_term(reader, GRAPH_START_KINDS[name.number], name.start, name.stop, 0)
     if graph == NULL:
         return False
@@ -949,7 +949,7 @@ cdef bint read_namespace(Reader *reader, const uint8_t *pos, const uint8_t *end)
     cdef Fields walk
     cdef int found
     if not reader.has_namespaces:
-        return fail(reader, REFUSED)
+        return fail(reader, REJECTED)
     open_fields(&walk, pos, end, NAMESPACE_FIELDS)
     found = next_field(&walk)
     reader.namespace_name = Slice(NULL, 0)
@@ -964,7 +964,7 @@ cdef bint read_namespace(Reader *reader, const uint8_t *pos, const uint8_t *end)
                 return False
         found = next_field(&walk)
     if found < 0 or reader.namespace_iri == NULL:
-        return fail(reader, REFUSED)
+        return fail(reader, REJECTED)
     return True
 
 
@@ -1035,10 +1035,10 @@ cdef inline Status open_row_at(Reader *reader, Field *found, int *found_row) noe
     if reader.in_row and reader.end - pos >= 2 and pos[1] < 0x80:
         field.start = pos + 2
         if pos[1] > reader.end - field.start:
-            return REFUSED
+            return REJECTED
         field.stop = field.start + pos[1]
     elif read_field(pos, reader.end, &field) == NULL:
-        return REFUSED
+        return REJECTED
     elif field.tag != ROW_TAG:
         reader.stopped_at = field
         reader.pos = field.stop
@@ -1046,13 +1046,13 @@ cdef inline Status open_row_at(Reader *reader, Field *found, int *found_row) noe
     reader.pos = field.stop
     row = find_row(&field, reader.row_fields)
     if row < 0:
-        return REFUSED
+        return REJECTED
     reader.in_row = True
     reader.rows += 1
     if reader.rows > reader.frame_rows:
         return TOO_MANY_ROWS
     if state_after(reader, row) < 0:
-        return REFUSED
+        return REJECTED
     if row == ROW_OPTIONS:
         reader.stopped_at = field
         return AT_OPTIONS

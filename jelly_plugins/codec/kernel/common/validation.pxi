@@ -71,7 +71,7 @@ cdef int read_frame_field(reference, Reader *reader, bytes data, frame) except -
     return 0
 
 
-cdef object refusal(Reader *reader, Status status, options, limits, factory,
+cdef object rejection(Reader *reader, Status status, options, limits, factory,
                     why=explain.reason):
     """The error for a stop after which there is nothing to read.
 

@@ -45,7 +45,7 @@ cdef object made_by(validator, Term *term, dict triples):
         raise TermError(str(error), row=term.row) from error
 
 
-cdef object refused_statement(Reader *reader, validator):
+cdef object rejected_statement(Reader *reader, validator):
     """The validator's error for a statement that RDF 1.2 does not have."""
     cdef dict triples = {}
     cdef int position
@@ -63,7 +63,7 @@ cdef object refused_statement(Reader *reader, validator):
     return TermError("a statement has a kind of term where RDF 1.2 has none of it")
 
 
-cdef object refused_graph(Reader *reader, validator):
+cdef object rejected_graph(Reader *reader, validator):
     """The validator's error for a graph's name that RDF 1.2 does not have."""
     try:
         validator.check_graph(validated_term(reader.graph, validator, {}))

@@ -18,7 +18,7 @@ cdef struct Writer:
     uint64_t name_id
     WriterTable *full
     uint64_t found
-    Buffer refused
+    Buffer rejected
     # Rows that are complete, and the one that is written.
     Buffer rows
     uint64_t row_count
@@ -207,8 +207,8 @@ cdef Written write_wire(Writer *writer, EncodedTerm *encoded) noexcept nogil:
     cdef Written written
     if encoded.typed:
         if writer.datatypes.size == 0:
-            writer.refused.size = 0
-            if not append(&writer.refused, encoded.datatype.bytes, encoded.datatype.size):
+            writer.rejected.size = 0
+            if not append(&writer.rejected, encoded.datatype.bytes, encoded.datatype.size):
                 return OUT_OF_MEMORY
             return NO_DATATYPES
         written = look_up(writer, &writer.datatypes, encoded.datatype, encoded.datatype_characters,
@@ -259,4 +259,4 @@ cdef void close_writer(Writer *writer) noexcept nogil:
     close_writer_table(&writer.datatypes)
     release(&writer.rows)
     release(&writer.body)
-    release(&writer.refused)
+    release(&writer.rejected)

@@ -6,7 +6,7 @@ cdef enum Written:
     NO_ROOM
     # `Writer.full` is the lookup whose entries are too long together, `Writer.found` their length.
     TOO_LONG
-    # The datatype in `Writer.refused` has no lookup for its entry.
+    # The datatype in `Writer.rejected` has no lookup for its entry.
     NO_DATATYPES
     # The row is longer than a reader would take.
     ROW_TOO_LONG

@@ -127,9 +127,9 @@ cdef class PatchColumnDecoder(GatheringDecoder):
                 self._take_noted()
                 self.gathered_all = True
             elif status == NOT_RDF_1_2:
-                raise refused_statement(reader, self.validator)
+                raise rejected_statement(reader, self.validator)
             else:
-                raise refusal(reader, status, self.options, self.limits, self.factory,
+                raise rejection(reader, status, self.options, self.limits, self.factory,
                               explain.patch_reason)
 
     cdef int _take_noted(self) except -1:

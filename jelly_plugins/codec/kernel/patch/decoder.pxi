@@ -100,7 +100,7 @@ cdef class PatchDecoder(ObjectDecoder):
             elif status == AT_HEADER:
                 self._take_header()
             elif status != AT_PLAN_END:
-                raise refusal(reader, status, self.options, self.limits, GenericFactory(),
+                raise rejection(reader, status, self.options, self.limits, GenericFactory(),
                               explain.patch_reason)
 
     cdef int _take_options(self, bytes data, frame) except -1:

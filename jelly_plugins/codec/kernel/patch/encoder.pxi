@@ -224,7 +224,7 @@ cdef class PatchTermWriter(TermWriter):
             raise MemoryError
         written = write_iri(writer, &encoded)
         if written != DONE:
-            raise self._refusal(written)
+            raise self._rejection(written)
         return 0
 
     cdef bytes _text(self, text, what):
@@ -310,7 +310,7 @@ cdef class PatchTermWriter(TermWriter):
         """Write a term that is not part of a statement."""
         cdef int kind = description.encoded.kind
         if self.tags.sizes[position][kind] == 0:
-            raise self.reference._refusal(position, Kind(kind))
+            raise self.reference._rejection(position, Kind(kind))
         tag = field_tags[kind]
         if not append(&self.writer.body, <const char *> tag, len(tag)):
             return OUT_OF_MEMORY

@@ -124,24 +124,24 @@ cdef bint read_patch_namespace(Reader *reader, const uint8_t *pos, const uint8_t
         elif walk.field.number == 2:
             iri = Slice(walk.field.start, walk.field.stop - walk.field.start)
         elif graph.number:
-            return fail(reader, REFUSED)
+            return fail(reader, REJECTED)
         else:
             graph = walk.field
         found = next_field(&walk)
     if found < 0:
-        return fail(reader, REFUSED)
+        return fail(reader, REJECTED)
     # The IRI comes before the graph, whatever their order on the wire.
     if iri.bytes != NULL:
         reader.namespace_iri = read_iri(reader, iri.bytes, iri.bytes + iri.size)
         if reader.namespace_iri == NULL:
             return False
     elif needs_iri:
-        return fail(reader, REFUSED)
+        return fail(reader, REJECTED)
     if reader.width == 3:
-        return graph.number == 0 or fail(reader, REFUSED)
+        return graph.number == 0 or fail(reader, REJECTED)
     if graph.number:
         if not reader.declared_graph[graph.number]:
-            return fail(reader, REFUSED)
+            return fail(reader, REJECTED)
         term = read_term(reader, PATCH_NAMESPACE_KINDS[graph.number], graph.start, graph.stop, 0)
         if term == NULL:
             return False
@@ -169,7 +169,7 @@ cdef bint read_header(Reader *reader, const uint8_t *pos, const uint8_t *end) no
             if text_length(reader, reader.namespace_name) < 0:
                 return False
         elif reader.namespace_iri != NULL or not reader.declared_value[walk.field.number]:
-            return fail(reader, REFUSED)
+            return fail(reader, REJECTED)
         else:
             reader.namespace_iri = read_term(
                 reader, PATCH_HEADER_KINDS[walk.field.number], walk.field.start, walk.field.stop, 0
@@ -177,4 +177,4 @@ cdef bint read_header(Reader *reader, const uint8_t *pos, const uint8_t *end) no
             if reader.namespace_iri == NULL:
                 return False
         found = next_field(&walk)
-    return (found == 0 and reader.namespace_iri != NULL) or fail(reader, REFUSED)
+    return (found == 0 and reader.namespace_iri != NULL) or fail(reader, REJECTED)

@@ -255,7 +255,7 @@ cdef class Decoder(ObjectDecoder):
             elif status == AT_NAMESPACE:
                 self._take_namespace(frame)
             elif status != AT_PLAN_END:
-                raise refusal(reader, status, self.options, self.limits, GenericFactory())
+                raise rejection(reader, status, self.options, self.limits, GenericFactory())
 
     cdef int _take_namespace(self, frame) except -1:
         cdef Reader *reader = &self.reader

@@ -329,7 +329,7 @@ cdef class TermWriter:
                         full = line == LINE_WRITTEN and self._is_full()
                 if line == LINE_WRITTEN and written != DONE:
                     self._hand_over(encoder)
-                    raise self._refusal(written).locate(frame=encoder._frames, row=encoder._rows)
+                    raise self._rejection(written).locate(frame=encoder._frames, row=encoder._rows)
                 if line == LINE_UNUSUAL:
                     self._hand_over(encoder)
                     parser.line_ends += line_ends_in(counted, start)
@@ -397,7 +397,7 @@ cdef class TermWriter:
                     encoder._ended += ended
                     row += 1
                 elif written != DONE:
-                    raise owner._located(self._refusal(written), row)
+                    raise owner._located(self._rejection(written), row)
                 elif full:
                     encoder._end_full_frame()
         finally:
@@ -553,7 +553,7 @@ cdef class TermWriter:
             if written == DONE and writer.body.size > self.row_bytes:
                 written = ROW_TOO_LONG
             if written != DONE:
-                raise self._refusal(written)
+                raise self._rejection(written)
         except BaseException:
             writer.prefix_id = prefix_id
             writer.name_id = name_id
@@ -569,7 +569,7 @@ cdef class TermWriter:
             return self._terms(terms, 0)
         return self._single(terms, what)
 
-    cdef object _refusal(self, Written written):
+    cdef object _rejection(self, Written written):
         cdef Writer *writer = &self.writer
         cdef str table
         if written == OUT_OF_MEMORY:
@@ -577,7 +577,7 @@ cdef class TermWriter:
         if written == ROW_TOO_LONG:
             return reason_of(self.reference._check_row, writer.body.size)
         if written == NO_DATATYPES:
-            return reason_of(self.reference._datatype, text_of(contents(&writer.refused)))
+            return reason_of(self.reference._datatype, text_of(contents(&writer.rejected)))
         table = self.table_names[writer.full.row_tag >> 3]
         if written == TOO_LONG:
             return over(
@@ -623,7 +623,7 @@ cdef class TermWriter:
         cdef Buffer *body = &self.writer.body
         cdef uint8_t tag_size = self.tags.sizes[position][encoded.kind]
         if tag_size == 0:
-            raise self.reference._refusal(position, Kind(encoded.kind))
+            raise self.reference._rejection(position, Kind(encoded.kind))
         if not append(body, self.tags.bytes[position][encoded.kind], tag_size):
             return OUT_OF_MEMORY
         return self._payload(description, depth)
@@ -653,7 +653,7 @@ cdef class TermWriter:
         )
         if what == WRITE_GRAPH:
             if self.tags.sizes[3][description.encoded.kind] == 0:
-                raise self.reference._refusal(positions.GRAPH, Kind(description.encoded.kind))
+                raise self.reference._rejection(positions.GRAPH, Kind(description.encoded.kind))
             tag = reference_writer._GRAPH_START_TAGS[description.encoded.kind]
             if not append(&self.writer.body, <const char *> tag, len(tag)):
                 return OUT_OF_MEMORY

@@ -187,7 +187,7 @@ cdef class ChunkDecoder:
 
         :raises JellyError: there is nothing to read after it.
         """
-        raise refusal(&self.reader, status, self.options, self.limits, self._factory())
+        raise rejection(&self.reader, status, self.options, self.limits, self._factory())
 
     cdef object _factory(self):
         """What makes the reference's terms, whose error is raised."""
@@ -270,9 +270,9 @@ cdef class ChunkDecoder:
             elif status == NEEDS_VALIDATION:
                 validate_made(reader, self.validator)
             elif status == NOT_RDF_1_2:
-                raise refused_statement(reader, self.validator)
+                raise rejected_statement(reader, self.validator)
             elif status == NOT_A_GRAPH:
-                raise refused_graph(reader, self.validator)
+                raise rejected_graph(reader, self.validator)
             elif status != AT_PLAN_END and status != AT_FRAME_END:
                 self._stopped(status)
             else:
