@@ -168,9 +168,9 @@ def reject_ending(name: str, written: str) -> None:
     ending = ending_of(name)
     if name == STANDARD or ending in ("", *_OTHER_COMPRESSIONS) or _is_special(name):
         return
-    told = format_of(name) or log_format_of(name)
-    if told is not None:
-        raise WrongUsageError(f"{name} has the ending of {told}: {written}")
+    requested = format_of(name) or log_format_of(name)
+    if requested is not None:
+        raise WrongUsageError(f"{name} has the ending of {requested}: {written}")
     raise WrongUsageError(f"{name}: {ending} is not a known file ending: {written}")
 
 

@@ -386,21 +386,21 @@ def _formats(
     if target is None:
         known = f"known are {', '.join(ENDINGS)}; --to names a format"
         console.reject_ending(output, f"{known}; jelly patch writes logs of patches")
-    told: list[Format] = []
+    requested: list[Format] = []
     for name in sources:
         found = from_ or format_of(name)
         if found is None:
             if target is Format.JELLY:
                 raise WrongUsageError(f"the format of {name} is not known: --from names it")
             found = Format.JELLY
-        told.append(found)
+        requested.append(found)
     if target is None:
-        one_jelly = len(told) == 1 and told[0].is_binary
-        if len(set(told)) > 1:
+        one_jelly = len(requested) == 1 and requested[0].is_binary
+        if len(set(requested)) > 1:
             # A name that was mistyped has another ending, too.
             console.require_files(sources)
             raise WrongUsageError(
                 "sources of several formats: give the output with -o, or its format with --to"
             )
         target = Format.N_QUADS if one_jelly else Format.JELLY
-    return told, target
+    return requested, target

@@ -244,15 +244,15 @@ def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
     opened_store = open_to_read(store)
     from ..oxigraph import count, namespaces, positions
 
-    stands = positions(opened_store)
+    reached = positions(opened_store)
     quads = count(opened_store)
     known = namespaces(opened_store)
     if as_json:
-        logs = [asdict(position) for position in stands]
+        logs = [asdict(position) for position in reached]
         console.print_json({"store": store, "quads": quads, "logs": logs, "namespaces": known})
         return
-    console.print_fields({"store": store, "quads": f"{quads:,}", "logs": len(stands)})
-    for position in stands:
+    console.print_fields({"store": store, "quads": f"{quads:,}", "logs": len(reached)})
+    for position in reached:
         into = f" into graph {position.graph}" if position.graph else ""
         print(f"\nlog {position.log}{into}")
         console.print_fields({"  position": _position_text(position)})
@@ -629,8 +629,8 @@ def log_target(output: str, to: LogFormat | None, *, text_sources: bool = False)
     not indicate a format it is Jelly-Patch."""
     from ..patch.formats import PatchFormat, format_of
 
-    if (told := _format(to) or format_of(output)) is not None:
-        return told
+    if (requested := _format(to) or format_of(output)) is not None:
+        return requested
     console.reject_ending(output, f"a log is {', '.join(PatchFormat)}, as --to says")
     text = output == STANDARD and not text_sources
     return PatchFormat.RDF_PATCH if text else PatchFormat.JELLY_PATCH

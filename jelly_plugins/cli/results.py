@@ -24,9 +24,9 @@ _TYPES: Final = {7: "iri", 8: "bnode", 9: "literal", 10: "mixed"}
 def are_meant(sources: list[str], output: str, from_: str | None, to: str | None) -> bool:
     """Whether a command line is about query results: by a format that it names, or else by the
     name of a file."""
-    told = {from_, to} - {None}
-    if told:
-        return not told.isdisjoint(ResultsFormat)
+    requested = {from_, to} - {None}
+    if requested:
+        return not requested.isdisjoint(ResultsFormat)
     return any(map(format_of, (*sources, output)))
 
 

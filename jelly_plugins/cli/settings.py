@@ -72,10 +72,10 @@ def log_format(name: str, given: str | None, option: str = "--from") -> LogForma
     """The syntax of a message log: the requested one, or by file name."""
     if given is not None and given not in set(LogFormat):
         raise WrongUsageError(f"{given} is not a syntax of message logs")
-    told = format_of(name) if given is None else LogFormat(given)
-    if told is None:
+    requested = format_of(name) if given is None else LogFormat(given)
+    if requested is None:
         raise WrongUsageError(f"the syntax of {name} is not known: {option} names it")
-    return told
+    return requested
 
 
 #: Names of the limits.
@@ -207,8 +207,8 @@ def limits_from(settings: list[str] | None, usual: Limits = DEFAULT_LIMITS) -> L
             hint = did_you_mean(name, _LIMITS) or f": there are {', '.join(sorted(_LIMITS))}"
             raise WrongUsageError(f"--limit {setting}: unknown limit {name!r}{hint}")
         if not value.isdecimal():
-            told = f"{value!r} is not a number, and " if value else ""
-            raise WrongUsageError(f"--limit {setting}: {told}NAME=NUMBER is needed")
+            requested = f"{value!r} is not a number, and " if value else ""
+            raise WrongUsageError(f"--limit {setting}: {requested}NAME=NUMBER is needed")
         asked[name] = int(value)
     try:
         return replace(usual, **asked)

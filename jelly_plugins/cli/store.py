@@ -136,11 +136,11 @@ def dump(
     A format without graphs needs --graph if the store has named graphs.
     """
     reject_no_store(store)
-    told = to or format_of(output)
-    if told is None:
+    requested = to or format_of(output)
+    if requested is None:
         console.reject_ending(output, f"known are {', '.join(ENDINGS)}; --to names a format")
-        told = Format.JELLY
-    dst = console.destination(output, force=force, binary=told.is_binary)
+        requested = Format.JELLY
+    dst = console.destination(output, force=force, binary=requested.is_binary)
     from_graph = graph_name(graph)
     opened_store = open_to_read(store)
     from ..jena.names import JenaFormat
@@ -149,16 +149,16 @@ def dump(
     from ..oxigraph import nquads
 
     with console.counting("dump") as progress:
-        if told.is_jena:
+        if requested.is_jena:
             dump_rows(
-                opened_store, dst, format=JenaFormat(told), graph=from_graph, progress=progress
+                opened_store, dst, format=JenaFormat(requested), graph=from_graph, progress=progress
             )
-        elif told is Format.JELLY:
+        elif requested is Format.JELLY:
             dump_(opened_store, dst, graph=from_graph, progress=progress)
         else:
             lines: Any = ChunkFile(nquads(opened_store, from_graph), store)
             form = Format.N_QUADS if from_graph is None else Format.N_TRIPLES
-            convert(lines, dst, source_format=form, target_format=told)
+            convert(lines, dst, source_format=form, target_format=requested)
 
 
 def is_store(folder: str) -> bool:

@@ -18,7 +18,7 @@ from ..errors import LimitError
 DEPTH: Final = 1 << 10
 
 #: Bytes of Turtle that the parser gets at a time. Fewer than `DEPTH` statements with a triple term
-#: have room in two times as many.
+#: fit into two times as many.
 TURTLE_CHUNK: Final = 1 << 12
 
 _OPENING: Final = b"<<("

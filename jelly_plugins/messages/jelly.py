@@ -201,9 +201,9 @@ class FrameGroups:
         if not self._frames or (group is not None and not group.first):
             try:
                 next(FrameReader(self.opening), None)
-            except SourceError as told:
-                told.source = self.source.name
-                return told
+            except SourceError as failed:
+                failed.source = self.source.name
+                return failed
             except JellyError:
                 pass
         return error.locate(source=self.source.name)

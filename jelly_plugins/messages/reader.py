@@ -109,12 +109,12 @@ def source_syntax(
     """
     if name is None:
         file = src if isinstance(src, str | os.PathLike) else getattr(src, "name", "")
-        told = format_of(os.fspath(file)) if isinstance(file, str | os.PathLike) else None
-        if told is None:
+        requested = format_of(os.fspath(file)) if isinstance(file, str | os.PathLike) else None
+        if requested is None:
             raise ValueError(
                 f"the syntax of {file or 'this source'} is not known: format= names it"
             )
-        name = told
+        name = requested
     syntax = syntax_named(name, dialect)
     return Syntax(syntax.format, syntax.announced or announced, syntax.dialect)
 

@@ -33,13 +33,13 @@ class Generic:
     ) -> None: ...
     def term(self, term: Any, /) -> Any: ...
     def statements(
-        self, statements: Iterable[tuple[Any, ...]], /, behind: tuple[Any, ...] = ()
+        self, statements: Iterable[tuple[Any, ...]], /, extra: tuple[Any, ...] = ()
     ) -> list[tuple[Any, ...]]: ...
     def subject(
         self,
         spo: dict[Any, Any],
         subject: Any,
-        behind: tuple[Any, ...],
+        extra: tuple[Any, ...],
         found: list[tuple[Any, ...]],
         contexts: dict[Any, Mapping[Any, bool]] | None = None,
         usual: Mapping[Any, bool] | None = None,

@@ -339,19 +339,19 @@ class EncoderTerms:
         return term if self.generic is None else self.generic.term(term)
 
     def statements(
-        self, triples: Iterable[tuple[Any, ...]], behind: tuple[Any, ...]
+        self, triples: Iterable[tuple[Any, ...]], extra: tuple[Any, ...]
     ) -> Iterator[list[tuple[Any, ...]]]:
         """Batches of statements.
 
-        :param behind: terms returned by :meth:`term`, appended to the terms of each triple.
+        :param extra: terms returned by :meth:`term`, appended to the terms of each triple.
         :raises TermError: a term is not an RDF term.
         """
         iterator = iter(triples)
         while batch := list(islice(iterator, BATCH)):
             if self.generic is not None:
-                yield self.generic.statements(batch, behind)
-            elif behind:
-                yield [(*terms_of(triple), *behind) for triple in batch]
+                yield self.generic.statements(batch, extra)
+            elif extra:
+                yield [(*terms_of(triple), *extra) for triple in batch]
             else:
                 yield batch
 

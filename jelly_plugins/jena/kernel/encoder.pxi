@@ -256,12 +256,12 @@ cdef void said_literal(Slice wire, RowText *text) noexcept nogil:
     """The parts of a literal that `parse_literal` has put together."""
     cdef const uint8_t *pos = wire.bytes
     cdef const uint8_t *end = pos + wire.size
-    cdef const uint8_t *behind
+    cdef const uint8_t *after
     text.text = Slice(pos, 0)
     if pos < end:
-        behind = proto_bytes(pos, end, BYTES_1, &text.text)
-        if behind != NULL:
-            pos = behind
+        after = proto_bytes(pos, end, BYTES_1, &text.text)
+        if after != NULL:
+            pos = after
     if pos < end:
         proto_bytes(pos, end, BYTES_2, &text.langtag)
 

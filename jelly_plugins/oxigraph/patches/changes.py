@@ -320,14 +320,14 @@ class StoreTarget:
         with lock_of(self._store):
             if write_deferred(self._store):
                 self._recordings = recordings(self._store)
-            behind = self._is_behind(after)
-            quad = position_quad(after, recording=behind)
+            recording = self._is_behind(after)
+            quad = position_quad(after, recording=recording)
             row = row_of(quad)
             reached = {row}
             left = self._left(before, after)
             missed = 0
             # What it may have already is applied once more, and changes nothing.
-            if not behind:
+            if not recording:
                 missed = changes.match(self._store, blank_nodes=self._check_blank_nodes)
             old: set[Row] = set()
             new: set[Row] = set()

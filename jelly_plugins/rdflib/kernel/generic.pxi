@@ -58,11 +58,11 @@ cdef class Generic:
         """One term."""
         return self._term(<PyObject *> term)
 
-    def statements(self, statements, tuple behind not None=()):
-        """Statements as a list of tuples, with the terms of ``behind``, which are already generic,
+    def statements(self, statements, tuple extra not None=()):
+        """Statements as a list of tuples, with the terms of ``extra``, which are already generic,
         appended to each."""
         cdef list found = []
-        cdef Py_ssize_t more = PyTuple_GET_SIZE(behind)
+        cdef Py_ssize_t more = PyTuple_GET_SIZE(extra)
         cdef Py_ssize_t width
         cdef Py_ssize_t at
         for statement in statements:
@@ -76,16 +76,16 @@ cdef class Generic:
                 term = self._term(tuple_item(statement, at))
                 set_tuple_item(made, at, <PyObject *> term)
             for at in range(more):
-                set_tuple_item(made, width + at, tuple_item(behind, at))
+                set_tuple_item(made, width + at, tuple_item(extra, at))
             found.append(made)
         return found
 
-    def subject(self, dict spo not None, subject, tuple behind not None, list found not None,
+    def subject(self, dict spo not None, subject, tuple extra not None, list found not None,
                 dict contexts=None, usual=None,
                 context=None):
         """Put the triples of a subject in an index into a list, as generic statements.
 
-        :param behind: generic terms that are appended to each triple's.
+        :param extra: generic terms that are appended to each triple's.
         :param contexts: a store's contexts by triple, and ``usual`` those of any other; only
             triples in ``context`` are taken. None takes all.
         """
@@ -95,7 +95,7 @@ cdef class Generic:
         cdef PyObject *value
         cdef Py_ssize_t at_p = 0
         cdef Py_ssize_t at_o
-        cdef Py_ssize_t more = PyTuple_GET_SIZE(behind)
+        cdef Py_ssize_t more = PyTuple_GET_SIZE(extra)
         cdef Py_ssize_t at
         cdef bint in_usual = contexts is not None and context in usual
         of_subject = spo.get(subject)
@@ -121,7 +121,7 @@ cdef class Generic:
                 set_tuple_item(made, 1, <PyObject *> p_term)
                 set_tuple_item(made, 2, <PyObject *> o_term)
                 for at in range(more):
-                    set_tuple_item(made, 3 + at, tuple_item(behind, at))
+                    set_tuple_item(made, 3 + at, tuple_item(extra, at))
                 PyObject_GC_UnTrack(made)
                 found.append(made)
 

@@ -416,21 +416,21 @@ class SubjectRuns:
             runs.setdefault(triple[0], []).append(triple)
         return runs.values()
 
-    def generic(self, terms: Any, behind: tuple[Any, ...], size: int) -> Iterator[list[Any]]:
+    def generic(self, terms: Any, extra: tuple[Any, ...], size: int) -> Iterator[list[Any]]:
         """Batches of statements in generic terms.
 
         :param terms: a ``Generic`` of the compiled module.
-        :param behind: generic terms that follow those of each triple.
+        :param extra: generic terms that follow those of each triple.
         :param size: statements after which a batch ends.
         """
         if self._few is not None:
             triples = chain.from_iterable(self)
             while batch := list(islice(triples, size)):
-                yield terms.statements(batch, behind)
+                yield terms.statements(batch, extra)
             return
         found: list[Any] = []
         for s in list(self._spo):
-            terms.subject(self._spo, s, behind, found, self._contexts, self._usual, self._context)
+            terms.subject(self._spo, s, extra, found, self._contexts, self._usual, self._context)
             if len(found) >= size:
                 yield found
                 found = []

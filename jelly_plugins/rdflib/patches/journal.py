@@ -192,12 +192,12 @@ class Journal:
             if what not in STATEMENTS:
                 continue
             # Graphs live as long as they are noted here, and their names are slow to find.
-            behind = places.get(id(graph), _UNKNOWN)
-            if behind is _UNKNOWN:
-                behind = places[id(graph)] = place(self.name_of(graph))
-            if behind is None:
+            extra = places.get(id(graph), _UNKNOWN)
+            if extra is _UNKNOWN:
+                extra = places[id(graph)] = place(self.name_of(graph))
+            if extra is None:
                 continue
-            statement = (*triple, *behind)
+            statement = (*triple, *extra)
             before.setdefault(statement, what is ChangeKind.REMOVE)
             after[statement] = what is ChangeKind.ADD
             graphs[statement] = graph
@@ -205,12 +205,12 @@ class Journal:
         known: _Forms = {}
         merged: dict[tuple[Any, ...], tuple[bool, bool]] = {}
         for statement, was in before.items():
-            triple, behind = statement[:3], statement[3:]
+            triple, extra = statement[:3], statement[3:]
             stays = any(
-                (*triple[:2], form, *behind) not in before
+                (*triple[:2], form, *extra) not in before
                 for form in self._forms(triple, graphs[statement], known)
             )
-            key = (*triple[:2], read_form(triple[2]), *behind)
+            key = (*triple[:2], read_form(triple[2]), *extra)
             was_other, is_other = merged.get(key, (False, False))
             merged[key] = (was or stays or was_other, after[statement] or stays or is_other)
         for statement, (was, is_now) in merged.items():

@@ -138,9 +138,9 @@ class OxigraphJournal(Journal):
             name = quad.graph_name
             if name not in places:
                 places[name] = place(name)
-            behind = places[name]
-            if behind is not None:
-                yield what, (quad.subject, quad.predicate, quad.object, *behind)
+            extra = places[name]
+            if extra is not None:
+                yield what, (quad.subject, quad.predicate, quad.object, *extra)
 
     def _undo_change(self, what: ChangeKind, quad: Any, graph: Any) -> None:
         if what is ChangeKind.ADD:

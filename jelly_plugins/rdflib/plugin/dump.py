@@ -78,11 +78,11 @@ class Part(NamedTuple):
         self, physical_type: PhysicalType, terms: EncoderTerms
     ) -> Iterator[list[tuple[Any, ...]]]:
         """All triples, or quads where that is what the stream has, as ``terms`` make them."""
-        behind = () if physical_type is PhysicalType.TRIPLES else (terms.term(self.name),)
+        extra = () if physical_type is PhysicalType.TRIPLES else (terms.term(self.name),)
         runs = None if terms.generic is None else triples_by_subject(self.graph)
         if runs is None:
-            return terms.statements(self.triples(), behind)
-        return runs.generic(terms.generic, behind, BATCH)
+            return terms.statements(self.triples(), extra)
+        return runs.generic(terms.generic, extra, BATCH)
 
     def statements(
         self, physical_type: PhysicalType, terms: EncoderTerms

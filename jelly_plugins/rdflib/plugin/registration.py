@@ -76,15 +76,15 @@ def warn_of_others() -> None:
 class _OthersPlugin(rdflib.plugin.Plugin[Any]):
     """A plugin of another package, under a name that is ours, too; it says so when it is used."""
 
-    told = False
+    warned = False
 
     def __init__(self, plugin: Any) -> None:
         super().__init__(plugin.name, plugin.kind, "", "")
         self._plugin = plugin
 
     def getClass(self) -> Any:  # noqa: N802
-        if not _OthersPlugin.told:
-            _OthersPlugin.told = True
+        if not _OthersPlugin.warned:
+            _OthersPlugin.warned = True
             warnings.warn(
                 f'format="{self.name}" is handled by {self._plugin.ep.value.partition(".")[0]}, '
                 "which is also installed: call jelly_plugins.rdflib.activate() to use "

@@ -158,19 +158,19 @@ cdef Term *new_term(Pool *pool, int kind, Slice wire, Slice text) noexcept nogil
     """A term with one reference, and copies of its bytes; NULL if memory is exhausted."""
     cdef size_t fields = fields_of(kind)
     cdef Term *term = take_term(pool, fields, wire.size + text.size)
-    cdef uint8_t *behind
+    cdef uint8_t *after
     if term == NULL:
         return NULL
     term.kind = kind
     term.references = 1
-    behind = <uint8_t *> term + fields
+    after = <uint8_t *> term + fields
     if wire.size:
-        memcpy(behind, wire.bytes, wire.size)
-        term.wire = Slice(behind, wire.size)
-        behind += wire.size
+        memcpy(after, wire.bytes, wire.size)
+        term.wire = Slice(after, wire.size)
+        after += wire.size
     if text.size:
-        memcpy(behind, text.bytes, text.size)
-    term.text = Slice(behind, text.size)
+        memcpy(after, text.bytes, text.size)
+    term.text = Slice(after, text.size)
     return term
 
 

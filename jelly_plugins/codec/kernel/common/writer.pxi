@@ -230,11 +230,11 @@ cdef bint insert_size(Buffer *body, size_t at) noexcept nogil:
     """Put the length of what was written from `at` on before it; False where there is no
     memory."""
     cdef size_t size = body.size - at
-    cdef size_t room = varint_size(size)
-    if not reserve(body, room):
+    cdef size_t width = varint_size(size)
+    if not reserve(body, width):
         return False
     if size:
-        memmove(body.bytes + at + room, body.bytes + at, size)
+        memmove(body.bytes + at + width, body.bytes + at, size)
     body.size = at
     put_varint(body, size)
     body.size += size
