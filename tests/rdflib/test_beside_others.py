@@ -23,9 +23,9 @@ from .support import sample_graph, to_bytes
 
 @pytest.fixture(autouse=True)
 def _plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plugins of rdflib's that a test may change, and nobody that was told yet."""
+    """Plugins of rdflib that a test may change, before any warning."""
     monkeypatch.setattr(rdflib.plugin, "_plugins", dict(rdflib.plugin._plugins))
-    monkeypatch.setattr(registration._OthersPlugin, "told", False)
+    monkeypatch.setattr(registration._OthersPlugin, "warned", False)
 
 
 def register(value: str) -> None:
