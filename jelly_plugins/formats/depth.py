@@ -17,8 +17,8 @@ from ..errors import LimitError
 #: Levels that text may have.
 DEPTH: Final = 1 << 10
 
-#: Bytes of Turtle that the parser gets at a time. Fewer than `DEPTH` statements with a triple term
-#: fit into two times as many.
+#: Bytes of Turtle that the parser gets at a time, where there are many triple terms. Fewer than
+#: `DEPTH` statements with one fit into two times as many.
 TURTLE_CHUNK: Final = 1 << 12
 
 _OPENING: Final = b"<<("
@@ -43,10 +43,13 @@ class TurtleGuard:
     def __init__(self) -> None:
         self.open = 0
         self._last = 0
+        #: Bytes since the last statement.
+        self._waiting = 0
 
     def given(self) -> None:
         """Note that there was a statement: what is open began in the last chunk."""
         self.open = self._last
+        self._waiting = 0
 
     def chunks(self, text: Iterable[bytes]) -> Iterator[bytes]:
         """The text in chunks.
@@ -55,15 +58,29 @@ class TurtleGuard:
             another. It has so many, at least.
         """
         before = b""
-        for part in text:
-            for start in range(0, len(part), TURTLE_CHUNK):
-                chunk = part[start : start + TURTLE_CHUNK]
+        for part in self._joined(text):
+            size = len(part) if part.count(_OPENING) <= DEPTH // 2 else TURTLE_CHUNK
+            for start in range(0, len(part), size or 1):
+                chunk = part[start : start + size]
                 self._last = (before + chunk).count(_OPENING)
                 before = chunk[1 - len(_OPENING) :]
                 self.open += self._last
                 if self.open > DEPTH:
                     raise too_deep()
+                self._waiting += len(chunk)
                 yield chunk
+
+    def _joined(self, text: Iterable[bytes]) -> Iterator[bytes]:
+        """The text in chunks that double within a long literal, which the parser reads from its
+        start again with each of them."""
+        rest = iter(text)
+        for part in rest:
+            parts = [part]
+            size = len(part)
+            while size < self._waiting and (more := next(rest, b"")):
+                parts.append(more)
+                size += len(more)
+            yield part if len(parts) == 1 else b"".join(parts)
 
 
 def check_json(document: bytes) -> None:
