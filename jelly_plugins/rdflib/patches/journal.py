@@ -7,7 +7,7 @@ before it is made, so that an exception in the middle changes nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
@@ -25,6 +25,7 @@ from .stores import (
     is_in,
     name_of,
     namespace_restorer,
+    twin,
     unbind,
 )
 
@@ -185,9 +186,8 @@ class Journal:
             statements; None leaves them out.
         """
         places: dict[int, tuple[Any, ...] | None] = {}
-        before: dict[tuple[Any, ...], bool] = {}
-        after: dict[tuple[Any, ...], bool] = {}
-        graphs = {}
+        noted = []
+        removed = False
         for what, triple, graph in self.changes:
             if what not in STATEMENTS:
                 continue
@@ -195,9 +195,31 @@ class Journal:
             extra = places.get(id(graph), _UNKNOWN)
             if extra is _UNKNOWN:
                 extra = places[id(graph)] = place(self.name_of(graph))
-            if extra is None:
-                continue
-            statement = (*triple, *extra)
+            if extra is not None:
+                removed = removed or what is ChangeKind.REMOVE
+                noted.append((what, (*triple, *extra), graph))
+        if not removed and all(
+            read_form(statement[2]) is statement[2]
+            and twin(self.store, statement[:3], graph) is None
+            for _, statement, graph in noted
+            if type(statement[2]) is Literal
+        ):
+            # Each was missing before it was added. Otherwise all objects of a subject and predicate
+            # are looked at, which takes long where there are many.
+            return iter([(what, statement) for what, statement, _ in noted])
+        return self._net(noted)
+
+    def _net(
+        self, noted: Iterable[tuple[ChangeKind, tuple[Any, ...], Any]]
+    ) -> Iterator[tuple[ChangeKind, tuple[Any, ...]]]:
+        """The net effect of changes.
+
+        :param noted: what each did, its statement, and its graph.
+        """
+        before: dict[tuple[Any, ...], bool] = {}
+        after: dict[tuple[Any, ...], bool] = {}
+        graphs = {}
+        for what, statement, graph in noted:
             before.setdefault(statement, what is ChangeKind.REMOVE)
             after[statement] = what is ChangeKind.ADD
             graphs[statement] = graph
