@@ -456,16 +456,26 @@ def _message_of(error: SyntaxError) -> str:
     return f"{message}{_NEED_BASE}" if _RELATIVE.search(message) else message
 
 
+def iris_with(start: str, lines: bytes) -> list[str]:
+    """The IRIs of N-Quads that begin with the given one.
+
+    >>> iris_with("urn:", b'<urn:s> <http://e/p> "<urn:x>" .')
+    ['urn:s']
+    """
+    opening = start.encode()
+    if b"<" + opening not in lines:
+        return []
+    return [iri.decode() for iri in _IRI.findall(lines) if iri.startswith(opening)]
+
+
 def check_base(lines: bytes) -> None:
     """Check N-Quads of a JSON-LD document that was parsed with :data:`NO_BASE`.
 
     :raises TextError: an IRI is relative.
     """
-    if _NO_BASE_SCHEME.encode() in lines:
-        for iri in map(bytes.decode, _IRI.findall(lines)):
-            if iri.startswith(_NO_BASE_SCHEME):
-                reference = iri.removeprefix(NO_BASE).removeprefix(_NO_BASE_SCHEME)
-                raise TextError(f"the IRI <{reference}> is relative{_NEED_BASE}")
+    for iri in iris_with(_NO_BASE_SCHEME, lines):
+        reference = iri.removeprefix(NO_BASE).removeprefix(_NO_BASE_SCHEME)
+        raise TextError(f"the IRI <{reference}> is relative{_NEED_BASE}")
 
 
 class ChunkFile(io.RawIOBase):

@@ -23,7 +23,7 @@ from ..io.sinks import Destination, is_replaceable
 from ..io.sources import rewinder
 from ..io.streams import FrameReader, write_bare, write_delimited
 from .names import Format
-from .reading import read_sources, text_reader
+from .reading import iris_with, read_sources, text_reader
 from .settings import Conversion, ConversionSettings, Given, Namespaces
 from .transcode import fitted, jelly_to_jelly
 
@@ -216,7 +216,7 @@ def _encode_text(
         def declare(lines: bytes) -> None:
             if settings.namespaces:
                 new = text.new_prefixes()
-                for name, iri in prefixes.due(new, lambda iri: f"<{iri}".encode() in lines).items():
+                for name, iri in prefixes.due(new, lambda iri: bool(iris_with(iri, lines))).items():
                     encoder.add_namespace(name, iri)
 
         try:
