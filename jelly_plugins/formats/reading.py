@@ -41,7 +41,7 @@ from .jelly_text import frames_of_text
 from .names import Format, FormatKind
 from .settings import ConversionSettings, Given
 from .transcode import ScopedFactory
-from .xml import guarded, with_line_feeds, with_root
+from .xml import guarded, with_known_parse_types, with_line_feeds, with_root
 
 #: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
 #: an IRI that is nearly as long as the text before them.
@@ -208,7 +208,8 @@ class TextReader(Closing):
         form = self._format
         base = self._base
         if form is Format.RDF_XML:
-            chunks = self._bounded(with_root(guarded(with_line_feeds(chunks))))
+            chunks = with_known_parse_types(with_root(guarded(with_line_feeds(chunks))))
+            chunks = self._bounded(chunks)
             chunks = chain(chunks, [2 * _AFTER_END.encode()])
         elif form is Format.JSON_LD:
             chunks = with_bounded_json(chunks)
@@ -453,6 +454,8 @@ def _message_of(error: SyntaxError) -> str:
     message = _PLACE.sub("", error.msg or "") or "malformed"
     if found := _EXPECTED.search(message):
         return f"the document is truncated: {found[1]}> is missing"
+    if _AFTER_END[:-1] in message and not _WHOLE.search(message):
+        return "the document is truncated"
     return f"{message}{_NEED_BASE}" if _RELATIVE.search(message) else message
 
 

@@ -175,6 +175,34 @@ def with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield part.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in part else part
 
 
+#: A tag with a value of ``parseType`` that pyoxigraph does not know.
+_PARSE_TYPE: Final = re.compile(
+    rb"<[^<>!?][^<>]*?\bparseType\s*=\s*([\"'])(?!(?:Literal|Resource|Collection)\1)([^\"'<>]*)\1"
+)
+#: Bytes of a tag that are looked at together.
+_TAG_BYTES: Final = 1 << 12
+
+
+def with_known_parse_types(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Chunks of an RDF/XML document, each after it was checked. pyoxigraph omits properties whose
+    ``rdf:parseType`` is another one than those of the specification, which are XML literals.
+
+    :raises TextError: there is one.
+
+    >>> list(with_known_parse_types([b"<e:p rdf:parse", b"Type='Other'>"]))
+    Traceback (most recent call last):
+    jelly_plugins.errors.TextError: the parseType Other is not supported
+    """
+    tag = b""
+    for chunk in chunks:
+        data = tag + chunk
+        if b"parseType" in data and (found := _PARSE_TYPE.search(data)):
+            raise TextError(f"the parseType {found[2].decode(errors='replace')} is not supported")
+        start = data.rfind(b"<")
+        tag = data[start:] if start >= 0 and len(data) - start < _TAG_BYTES else b""
+        yield chunk
+
+
 _OTHER_ENCODING: Final = tuple(
     expat.errors.codes[message]
     for message in (

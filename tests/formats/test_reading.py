@@ -275,6 +275,33 @@ def test_rdf_xml_without_a_root_element(source: Any) -> None:
         assert len(list(TextReader(source(prolog + root), Format.RDF_XML))) == (root[1:2] == b"a")
 
 
+@pytest.mark.parametrize("source", [bytes, OneByte])
+def test_a_parse_type_that_the_parser_would_omit(source: Any) -> None:
+    opening = (
+        '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:">'
+        '<r:Description r:about="urn:s">'
+    )
+    for text in ("<e:p r:parseType='Other'/>", '<e:p\n x="1" r:parseType = "other"><x/></e:p>'):
+        with pytest.raises(TextError, match=r"parseType [Oo]ther is not supported"):
+            list(TextReader(source((opening + text).encode()), Format.RDF_XML))
+    text = (
+        f'{opening}<!-- <e:p r:parseType="x"/> --><e:p>r:parseType="x"</e:p>'
+        '<e:q r:parseType="Literal"><b/></e:q></r:Description></r:RDF>'
+    )
+    with pytest.raises(TextError, match="parseType x"):
+        # In a comment, too: such text is rare.
+        list(TextReader(source(text.encode()), Format.RDF_XML))
+    text = text.replace('<!-- <e:p r:parseType="x"/> -->', "")
+    assert len(list(TextReader(source(text.encode()), Format.RDF_XML))) == 2
+
+
+def test_a_truncated_tag_is_named_so() -> None:
+    text = b'<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:"><e:T'
+    with pytest.raises(TextError, match="truncated") as caught:
+        list(TextReader(text, Format.RDF_XML))
+    assert "after-end" not in str(caught.value)
+
+
 def test_rdf_xml_without_statements_is_bounded() -> None:
     """pyoxigraph holds a token of any length, and ends the process when memory runs out."""
     statement = '<r:Description r:about="urn:s" xmlns="urn:"><p>o</p></r:Description>'

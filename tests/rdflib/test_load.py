@@ -81,6 +81,7 @@ def test_plugins(plugin: str, name: str) -> None:
     assert isomorphic(Graph().parse(data=data, format=plugin), expected)
     assert isomorphic(Graph().parse(data=data.decode(), format=plugin), expected)
     assert isomorphic(Graph().parse(io.BytesIO(data), format=plugin), expected)
+    assert isomorphic(Graph().parse(io.StringIO(data.decode()), format=plugin), expected)
 
 
 @pytest.mark.parametrize(("plugin", "name"), [("nquads", "nquads"), ("trig", "trig")])
@@ -146,6 +147,20 @@ def test_stores(store: str) -> None:
     graph = Graph(store=store)
     load(graph, TURTLE, format="turtle")
     assert isomorphic(graph, Graph(store=store).parse(data=TURTLE, format="turtle"))
+
+
+@pytest.mark.parametrize("name", ["nquads", "trig", "json-ld"])
+@pytest.mark.parametrize("store", ["default", "Oxigraph"])
+def test_quads_of_the_default_graph_into_a_graph(store: str, name: str) -> None:
+    if store == "Oxigraph":
+        pytest.importorskip("oxrdflib", reason="graphs over Oxigraph need oxrdflib")
+    data = converted(b"<urn:s> <urn:p> <urn:o> .", "nt", name)
+    graph = Graph(store=store)
+    assert load(graph, data, format=name) == 1
+    assert len(graph) == 1
+    with pytest.raises(JellyError, match="Dataset"):
+        load(graph, converted(TRIG, "trig", name), format=name)
+    assert len(graph) == 1
 
 
 def test_unknown_formats() -> None:

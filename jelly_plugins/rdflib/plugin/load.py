@@ -238,6 +238,8 @@ def load(
     if (
         oxigraph_store.readable_into(target.default)
         and (not whole or target.default.identifier == DATASET_DEFAULT_GRAPH_ID)
+        # Quads of the default graph become triples below.
+        and (whole or form is Format.JELLY or not form.has_graphs)
         and bnode_context is None
     ):
         # Not a ConjunctiveGraph: for Oxigraph its default graph is a named one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from io import TextIOBase
 from typing import Any, ClassVar
 
 from rdflib.graph import Graph
@@ -11,6 +12,8 @@ from rdflib.parser import InputSource, Parser, URLInputSource
 
 from ...errors import JellyError, SourceError
 from ...formats.names import Format
+from ...formats.reading import ChunkFile
+from ...io.sources import CHUNK
 from .load import load
 
 
@@ -56,7 +59,11 @@ class TextParser(BytesParser):
     rdflib's own parsers. The base IRI is theirs: ``publicID``, or the address of the source."""
 
     def parse(self, source: InputSource, sink: Graph, **settings: Any) -> None:
-        """Read a source; see :class:`BytesParser`."""
+        """Read a source, of bytes or of text; see :class:`BytesParser`."""
+        stream: Any = source.getByteStream()
+        if isinstance(stream, TextIOBase):
+            chunks = (part.encode() for part in iter(partial(stream.read, CHUNK), ""))
+            source.setByteStream(ChunkFile(chunks))
         base = source.getPublicId() or source.getSystemId() or None
         super().parse(source, sink, **{"base": base, **settings})
 
