@@ -46,6 +46,8 @@ from .xml import guarded, with_known_parse_types, with_line_feeds, with_root
 #: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
 #: an IRI that is nearly as long as the text before them.
 _BATCH: Final = 32
+#: Bytes that they may come to, if they are as long as those before.
+_BATCH_BYTES: Final = 1 << 20
 
 
 #: The position in pyoxigraph's messages, which our errors have separately.
@@ -307,8 +309,12 @@ def parsed(
             failed[0].__cause__ = error
 
     statements = until_error()
-    while found := _batch(statements, batch, ends_batch):
-        yield pyoxigraph.serialize(found, format=nquads)
+    size = batch
+    while found := _batch(statements, size, ends_batch):
+        lines = pyoxigraph.serialize(found, format=nquads)
+        yield lines
+        # Where statements are long, the next ones are fewer.
+        size = max(1, min(batch, _BATCH_BYTES * len(found) // len(lines)))
     if failed:
         raise failed[0]
 
