@@ -177,7 +177,7 @@ def with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 #: A tag with a value of ``parseType`` that pyoxigraph does not know.
 _PARSE_TYPE: Final = re.compile(
-    rb"<[^<>!?][^<>]*?\bparseType\s*=\s*([\"'])(?!(?:Literal|Resource|Collection)\1)([^\"'<>]*)\1"
+    rb"<[^<>!?][^<>]*?\bparseType\s*=\s*([\"'])(?!(?:Literal|Resource|Collection|Triple)\1)([^\"'<>]*)\1"
 )
 #: Bytes of a tag that are looked at together.
 _TAG_BYTES: Final = 1 << 12
