@@ -116,7 +116,7 @@ def load(
     of_jelly: dict[str, Any] = {"concatenated": concatenated, "strict": strict}
     if form is Format.JELLY:
         return load_jelly(store, src, **of_jelly, **shared)
-    # What is above its package, see the contracts of imports.
+    # Imported here because it imports this package.
     from ...jena.oxigraph import load as load_rows
 
     if form.is_jena:

@@ -28,7 +28,7 @@ from ...codec import (
 from ...errors import JellyError, StatementError
 from ...io.sinks import Destination
 from ...io.sources import Source
-from ...io.streams import encode, encode_frames, with_options, write_delimited
+from ...io.streams import AnyFrameReader, encode, encode_frames, with_options, write_delimited
 from ..namespaces import DeclaredNamespaces
 from ..terms import EncoderTerms, Statement, reject_no_graph
 from .dump import Namespaces, Part, fit, frame_of, namespaces_of, parts_of
@@ -62,15 +62,14 @@ def read_statements(
     ...     print(triple[0])
     urn:s
     """
-    with open_frames(
+    reader = open_frames(
         src,
         blank_nodes=blank_nodes,
         generalized=generalized,
         concatenated=concatenated,
         limits=limits,
-    ) as frames:
-        for frame in frames:
-            yield from frame.statements
+    )
+    yield from _statements_of(reader)
 
 
 def read_triples(
@@ -92,14 +91,19 @@ def read_triples(
     ...     print(s)
     urn:s
     """
-    with open_frames(
+    reader = open_frames(
         src,
         blank_nodes=blank_nodes,
         generalized=False,
         named_graphs=False,
         concatenated=concatenated,
         limits=limits,
-    ) as frames:
+    )
+    yield from _statements_of(reader)
+
+
+def _statements_of(reader: AnyFrameReader) -> Iterator[Any]:
+    with reader as frames:
         for frame in frames:
             yield from frame.statements
 
