@@ -89,7 +89,7 @@ RestartEvery: TypeAlias = Annotated[
     ),
 ]
 PhysicalOption: TypeAlias = Annotated[
-    Physical | None, typer.Option("--physical", help="Physical type of the Jelly written.")
+    Physical | None, typer.Option("--physical-type", help="Physical type of the Jelly written.")
 ]
 LogicalOption: TypeAlias = Annotated[
     Logical | None,
@@ -249,7 +249,7 @@ _NOT_FOR_MESSAGES: Final = ("--frame-rows", *_NOT_FOR_EITHER)
 _NOT_FOR_RESULTS: Final = (
     "--options-from",
     "--preset",
-    "--physical",
+    "--physical-type",
     "--logical-type",
     "--rdf-star",
     "--base",

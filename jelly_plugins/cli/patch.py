@@ -108,9 +108,12 @@ def apply(
         str | None,
         typer.Option("--until", metavar="ID", help="Stop after the patch with this id."),
     ] = None,
-    strict: Annotated[
+    check_unmatched: Annotated[
         bool,
-        typer.Option("--strict", help="Reject operations that change nothing."),
+        typer.Option(
+            "--check-unmatched/--no-check-unmatched",
+            help="Reject operations that change nothing.",
+        ),
     ] = False,
     check_blank_nodes: Annotated[
         bool,
@@ -133,9 +136,11 @@ def apply(
         str | None,
         typer.Option("--graph", metavar="IRI", help="Graph to use instead of the default graph."),
     ] = None,
-    group: Annotated[
+    commit_every: Annotated[
         int,
-        typer.Option("--group", min=1, help="Maximum number of transactions to apply at once."),
+        typer.Option(
+            "--commit-every", min=1, help="Maximum number of transactions to commit together."
+        ),
     ] = 100,
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
@@ -172,13 +177,13 @@ def apply(
                 filling.store,
                 source,
                 **into,
-                strict=strict,
+                check_unmatched=check_unmatched,
                 check_blank_nodes=check_blank_nodes,
                 check_prev=check_prev,
                 name=name,
                 until=until,
                 follow=follow,
-                group=group,
+                commit_every=commit_every,
                 dry_run=dry_run,
                 progress=progress,
                 limits=limits,
@@ -242,10 +247,10 @@ def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
     """Show the positions of an Oxigraph store on disk in its logs."""
     reject_no_store(store)
     opened_store = open_to_read(store)
-    from ..oxigraph import count, namespaces, positions
+    from ..oxigraph import count_quads, namespaces, positions
 
     reached = positions(opened_store)
-    quads = count(opened_store)
+    quads = count_quads(opened_store)
     known = namespaces(opened_store)
     if as_json:
         logs = [asdict(position) for position in reached]

@@ -98,10 +98,10 @@ def serve(
         bool,
         typer.Option("--per-frame", help="Load frames as they arrive, not whole streams."),
     ] = False,
-    patience: Annotated[
+    subscriber_timeout: Annotated[
         float,
         typer.Option(
-            "--patience",
+            "--subscriber-timeout",
             metavar="SECONDS",
             min=0,
             help="Seconds to wait for a slow subscriber of a live topic before disconnecting it.",
@@ -166,7 +166,13 @@ def serve(
     from ..grpc import Bounds, FrameSink, StoreSink, StoreTopic, Topics
     from ..grpc import serve as serve_
 
-    served = _topics(topics or [], live or [], rdf_star=rdf_star, patience=patience, limits=limits)
+    served = _topics(
+        topics or [],
+        live or [],
+        rdf_star=rdf_star,
+        timeout=subscriber_timeout,
+        limits=limits,
+    )
     of_store = [name for name, topic in served.items() if topic is None]
     if of_store and store is None:
         raise WrongUsageError(f"--topic {of_store[0]}: a file is needed, or --store")
@@ -201,7 +207,7 @@ def serve(
 
 
 def _topics(
-    files: list[str], live: list[str], *, rdf_star: bool, patience: float, limits: Limits
+    files: list[str], live: list[str], *, rdf_star: bool, timeout: float, limits: Limits
 ) -> dict[str, Any]:
     """The topics by name; those of the store are None."""
     from ..grpc import Broadcast, FileTopic
@@ -215,7 +221,7 @@ def _topics(
     for given in live:
         name, _, kind = given.partition("=")
         options = _options_of(given, kind, rdf_star=rdf_star)
-        topics[_new(name, topics)] = Broadcast(options, patience=patience, limits=limits)
+        topics[_new(name, topics)] = Broadcast(options, subscriber_timeout=timeout, limits=limits)
     return topics
 
 

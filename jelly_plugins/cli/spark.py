@@ -207,7 +207,7 @@ def _transactions(number: int) -> str | None:
 
 @app.command()
 def status(
-    root: RootFolder,
+    root: RootArgument,
     positions: Annotated[
         bool, typer.Option("--positions", help="Show the positions in all logs.")
     ] = False,
@@ -403,7 +403,7 @@ def changes(
 
 @app.command()
 def verify(
-    root: RootFolder,
+    root: RootArgument,
     version: Version = None,
     timestamp: Timestamp = None,
     every: Annotated[
@@ -435,7 +435,7 @@ def verify(
 
 @app.command()
 def vacuum(
-    root: RootFolder,
+    root: RootArgument,
     keep: Annotated[
         int, typer.Option("--keep", min=1, help="Number of versions to keep, the newest ones.")
     ] = 10,

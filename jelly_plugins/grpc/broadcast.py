@@ -29,7 +29,7 @@ from .service import Published
 from .wire import check_answer, rejected
 
 #: Seconds that publishers wait for a slow subscriber.
-DEFAULT_PATIENCE: Final = 10.0
+DEFAULT_TIMEOUT: Final = 10.0
 
 #: Characters of namespaces that are kept for later subscribers: they go before all else, in one
 #: frame, and any publisher adds to them.
@@ -47,8 +47,9 @@ class Broadcast:
         are published streams of another physical type, or with features that it lacks. With
         version 1 no namespaces go out.
     :param buffer_bytes: bytes of frames that wait for a subscriber, at most.
-    :param patience: seconds that publishers wait for a subscriber whose buffer is full, before it
-        is disconnected with RESOURCE_EXHAUSTED. 0 disconnects at once; None waits without a limit.
+    :param subscriber_timeout: seconds that publishers wait for a subscriber whose buffer is full,
+        before it is disconnected with RESOURCE_EXHAUSTED. 0 disconnects at once; None waits without
+        a limit.
     """
 
     def __init__(
@@ -56,16 +57,16 @@ class Broadcast:
         options: StreamOptions,
         *,
         buffer_bytes: int = DEFAULT_BUFFER_BYTES,
-        patience: float | None = DEFAULT_PATIENCE,
+        subscriber_timeout: float | None = DEFAULT_TIMEOUT,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        if patience is not None and patience < 0:
-            raise ValueError("patience must not be negative")
+        if subscriber_timeout is not None and subscriber_timeout < 0:
+            raise ValueError("subscriber_timeout must not be negative")
         if options.version == 0:
             options = replace(options, version=VERSION_1_1)
         self._limits = limits
         self._buffer_bytes = buffer_bytes
-        self._patience = patience
+        self._timeout = subscriber_timeout
         self._options = options
         self._encoder = self._new_encoder()
         self._scopes = count()
@@ -220,7 +221,7 @@ class Broadcast:
     def _hand(self, buffer: FrameBuffer, data: bytes) -> None:
         """Give a frame to one subscriber, or cut it."""
         try:
-            taken = buffer.put(data, patience=self._patience)
+            taken = buffer.put(data, timeout=self._timeout)
         except NotWantedError:
             return
         if not taken:

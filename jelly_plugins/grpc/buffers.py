@@ -48,15 +48,15 @@ class FrameBuffer:
         """Number of frames that wait."""
         return len(self._frames)
 
-    def put(self, frame: bytes, *, patience: float | None = None) -> bool:
+    def put(self, frame: bytes, *, timeout: float | None = None) -> bool:
         """Add a frame; wait while the buffer is full.
 
-        :param patience: seconds to wait; None for no limit.
+        :param timeout: seconds to wait; None for no limit.
         :return: whether the frame was added in time.
         :raises NotWantedError: the reader has stopped.
         """
         size = len(frame) + _OVERHEAD
-        deadline = None if patience is None else time.monotonic() + patience
+        deadline = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             while self.is_open and self._is_full(size):
                 left = None if deadline is None else deadline - time.monotonic()

@@ -14,9 +14,9 @@ import io
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO, Final, Protocol, TypeAlias
+from typing import Any, BinaryIO, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from ..errors import SourceError
 from .sources import zstandard_module
@@ -27,6 +27,8 @@ class Writable(Protocol):
 
     def write(self, data: bytes, /) -> Any: ...
 
+
+ItemT = TypeVar("ItemT")
 
 #: What every writing function takes: a path or an open binary file.
 Destination: TypeAlias = str | os.PathLike[str] | Writable
@@ -52,6 +54,22 @@ def compression_of(name: str) -> str | None:
     ('gzip', None)
     """
     return SUFFIXES.get(os.path.splitext(name)[1].lower())
+
+
+class Counted(Generic[ItemT]):
+    """Counts the items of an iterable while a writer takes them.
+
+    :ivar count: number of items so far.
+    """
+
+    def __init__(self, items: Iterable[ItemT]) -> None:
+        self._items = items
+        self.count = 0
+
+    def __iter__(self) -> Iterator[ItemT]:
+        for item in self._items:
+            self.count += 1
+            yield item
 
 
 #: Names of open files; they may refer to a regular file, which must not be replaced.

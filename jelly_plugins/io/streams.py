@@ -66,7 +66,7 @@ from ..errors import (
     TruncatedError,
     WireError,
 )
-from .sinks import Destination, open_output
+from .sinks import Counted, Destination, open_output
 from .sources import Closing, Input, Source
 
 #: Statements that are handed to the encoder at once.
@@ -729,14 +729,18 @@ def write_frames(
     options: StreamOptions,
     namespaces: bool = False,
     limits: Limits = DEFAULT_LIMITS,
-) -> None:
+) -> int:
     """Write a delimited stream of one frame for each of ``frames``, in generic terms.
 
     With a grouped logical type each frame is one graph or dataset. See :func:`encode_frames`.
+
+    :return: the number of ``frames``.
     """
+    counted = Counted(frames)
     write_delimited(
-        encode_frames(frames, options=options, namespaces=namespaces, limits=limits), dst
+        encode_frames(counted, options=options, namespaces=namespaces, limits=limits), dst
     )
+    return counted.count
 
 
 def write_bytes(statements: Iterable[tuple[Any, ...]], **settings: Any) -> bytes:

@@ -5,7 +5,7 @@
 >>> from jelly_plugins import Iri, Literal, Triple
 >>> file = io.BytesIO()
 >>> people = [Triple(Iri("http://example.org/a"), Iri("http://example.org/name"), Literal("A"))]
->>> write(people, file, format=JenaFormat.THRIFT, prefixes={"ex": "http://example.org/"})
+>>> write(people, file, format=JenaFormat.THRIFT, namespaces={"ex": "http://example.org/"})
 >>> list(read(file.getvalue())) == people
 True
 """

@@ -72,14 +72,14 @@ class _JenaQuadReader(QuadReader):
         graph: GraphName | None,
         blank_nodes: BlankNodes,
         quoted_triples: QuotedTriples,
-        on_prefix: Callable[[str, str], object] | None,
+        on_namespace: Callable[[str, str], object] | None,
         limits: Limits,
     ) -> None:
         self.frame = None
         self.statements = 0
         self.bytes = 0
         self.empty_graphs = set()
-        self._on_prefix = on_prefix
+        self._on_namespace = on_namespace
         kind = _ReifyingLiterals if quoted_triples == "reify" else _Literals
         into = DEFAULT_GRAPH if graph is None else graph
         self._factory = kind(graph=into, blank_nodes=blank_nodes, limits=limits)
@@ -90,9 +90,9 @@ class _JenaQuadReader(QuadReader):
     def __iter__(self) -> Iterator[list[Quad]]:
         with self._batches as batches:
             for batch in batches:
-                if self._on_prefix is not None:
+                if self._on_namespace is not None:
                     for name, iri in batch.namespaces:
-                        self._on_prefix(name, iri.value)
+                        self._on_namespace(name, iri.value)
                 self.statements += len(batch.statements)
                 self.bytes += batch.size
                 quads = batch.statements + self._factory.added
@@ -172,7 +172,7 @@ def load(
             graph=graph,
             blank_nodes=reading,
             quoted_triples=quoted_triples,
-            on_prefix=on_namespace,
+            on_namespace=on_namespace,
             limits=limits,
         )
         name = feed.name
@@ -211,7 +211,7 @@ def _text(
     format: JenaFormat | None,  # noqa: A002
     graph: GraphName | None,
     limits: Limits,
-    on_prefix: Callable[[str, str], object] | None,
+    on_namespace: Callable[[str, str], object] | None,
 ) -> JenaText:
     # The validator's nodes only serve to reject labels; the labels are the text's.
     validator: Any = _Literals(graph=DEFAULT_GRAPH, blank_nodes="keep")
@@ -220,7 +220,7 @@ def _text(
         format=format,
         graphs=graph is None,
         validator=validator,
-        on_prefix=on_prefix,
+        on_namespace=on_namespace,
         limits=limits,
     )
 

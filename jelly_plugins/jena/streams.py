@@ -188,7 +188,7 @@ class JenaText(JenaSource[bytes]):
     :param validator: the factory of what the text is for, see
         :class:`~jelly_plugins.jena.text.RowTextDecoder`.
     :param generalized: whether any kind of term may occur in any position.
-    :param on_prefix: called with name and IRI of each prefix that is declared.
+    :param on_namespace: called with name and IRI of each prefix that is declared.
 
     The other parameters, and what is raised: see :class:`JenaReader`.
 
@@ -207,12 +207,12 @@ class JenaText(JenaSource[bytes]):
         notation: Notation = Notation.RDF_1_2,
         validator: TermFactory[Any] | None = None,
         generalized: bool = False,
-        on_prefix: Callable[[str, str], object] | None = None,
+        on_namespace: Callable[[str, str], object] | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         super().__init__(src, format)
         self.bytes = 0
-        self._on_prefix = on_prefix
+        self._on_namespace = on_namespace
         self._decoder = RowTextDecoder(
             self.format,
             graphs=graphs,
@@ -232,9 +232,9 @@ class JenaText(JenaSource[bytes]):
         text, stop = self._decoder.decode_text(data, at)
         self.bytes += stop - at
         declared = self._decoder.declared
-        if self._on_prefix is not None:
+        if self._on_namespace is not None:
             for name, iri in declared:
-                self._on_prefix(name, iri)
+                self._on_namespace(name, iri)
         declared.clear()
         return text, stop
 
@@ -274,19 +274,22 @@ def encode(
     statements: Iterable[tuple[Any, ...]],
     format: JenaFormat,  # noqa: A002
     *,
-    prefixes: Mapping[str, str] | None = None,
+    namespaces: Mapping[str, str] | None = None,
     base: str | None = None,
     generalized: bool = False,
     describe: Describe = describe,
     limits: Limits = DEFAULT_LIMITS,
-) -> Iterator[bytes]:
-    """Encode statements; see :func:`write`."""
+) -> Generator[bytes, None, int]:
+    """Encode statements, and return their number; see :func:`write`."""
     encoder = RowEncoder(format, describe, generalized=generalized, limits=limits)
-    if opening := declared(encoder, prefixes, base):
+    if opening := declared(encoder, namespaces, base):
         yield opening
     iterator = iter(statements)
+    count = 0
     while batch := list(islice(iterator, BATCH)):
+        count += len(batch)
         yield encoder.add(batch)
+    return count
 
 
 def write(
@@ -294,12 +297,12 @@ def write(
     dst: Destination,
     *,
     format: JenaFormat | None = None,  # noqa: A002
-    prefixes: Mapping[str, str] | None = None,
+    namespaces: Mapping[str, str] | None = None,
     base: str | None = None,
     generalized: bool = False,
     describe: Describe = describe,
     limits: Limits = DEFAULT_LIMITS,
-) -> None:
+) -> int:
     """Write statements as RDF Thrift or RDF Protobuf.
 
     :param statements: triples or quads, also mixed. Quads in the default graph become triples, as
@@ -307,12 +310,13 @@ def write(
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
     :param format: how rows are encoded; by default detected from the name.
-    :param prefixes: declarations to write first, IRI by name. In RDF Thrift IRIs are abbreviated
+    :param namespaces: declarations to write first, IRI by name. In RDF Thrift IRIs are abbreviated
         with them, as Apache Jena does.
     :param base: a base IRI to declare, in RDF Protobuf; IRIs are written in full anyway.
     :param generalized: whether any kind of term may occur in any position.
     :param describe: takes the statements' terms apart, see ``codec.Describe``.
     :param limits: limits on the output.
+    :return: the number of statements.
     :raises ValueError: no format is given, and the name does not indicate one.
     :raises JellyError: with the row, if a statement cannot be written.
     :raises OptionsError: RDF Thrift has no base IRI.
@@ -320,15 +324,18 @@ def write(
     rows = encode(
         statements,
         format or format_for(dst),
-        prefixes=prefixes,
+        namespaces=namespaces,
         base=base,
         generalized=generalized,
         describe=describe,
         limits=limits,
     )
     with open_output(dst) as out:
-        for data in rows:
-            out.write(data)
+        while True:
+            try:
+                out.write(next(rows))
+            except StopIteration as end:
+                return int(end.value)
 
 
 def format_for(dst: Destination) -> JenaFormat:

@@ -44,13 +44,12 @@ def convert_messages(
     *,
     source_format: str | None = None,
     target_format: str | None = None,
-    announced: bool = False,
     source_dialect: str | None = None,
     target_dialect: str | None = None,
     base: str | None = None,
     context: Any = None,
     contexts: Contexts | None = None,
-    prefixes: Mapping[str, str] | None = None,
+    namespaces: Mapping[str, str] | None = None,
     options: StreamOptions | None = None,
     notation: Notation = Notation.RDF_1_2,
     strict: bool = False,
@@ -58,12 +57,12 @@ def convert_messages(
 ) -> LogConversion:
     """Convert a log, in memory that does not grow with it.
 
-    :param source_format: see ``format`` of ``read_messages``; and for ``announced``,
-        ``source_dialect``, ``base``, ``context``, ``contexts`` and ``strict`` likewise.
+    :param source_format: see ``format`` of ``read_messages``; and for ``source_dialect``,
+        ``base``, ``context``, ``contexts`` and ``strict`` likewise.
     :param target_format: see ``format`` of ``write_messages``; and for ``target_dialect``,
-        ``prefixes``, ``options`` and ``notation`` likewise. Jelly is written as triples by default
-        where the source has no graphs. ``rdf_star`` is added for quoted triples if ``src`` can be
-        read again and ``dst`` is a file that is replaced; otherwise they need ``options``.
+        ``namespaces``, ``options`` and ``notation`` likewise. Jelly is written as triples by
+        default where the source has no graphs. ``rdf_star`` is added for quoted triples if ``src``
+        can be read again and ``dst`` is a file that is replaced; otherwise they need ``options``.
     :raises JellyError: the log is malformed, or the other syntax cannot express it.
 
     >>> import io
@@ -71,7 +70,7 @@ def convert_messages(
     >>> convert_messages(log, jelly, source_format="ttl", target_format="jelly").messages
     2
     """
-    source = source_syntax(src, source_format, source_dialect, announced=announced)
+    source = source_syntax(src, source_format, source_dialect)
     target = source_syntax(dst, target_format, target_dialect)
     convert = partial(
         _convert,
@@ -82,7 +81,7 @@ def convert_messages(
         settings=ReadSettings(
             base=base, context=context, contexts=contexts, strict=strict, limits=limits
         ),
-        prefixes=prefixes or {},
+        prefixes=namespaces or {},
         notation=notation,
     )
     wanted = options or log_options(graphs=source.format.has_graphs)

@@ -54,7 +54,6 @@ def read_messages(
     src: Source,
     *,
     format: str | None = None,  # noqa: A002
-    announced: bool = False,
     dialect: str | None = None,
     base: str | None = None,
     context: Any = None,
@@ -69,8 +68,6 @@ def read_messages(
     :param format: the syntax by its file ending (``"nq"``), title (``"N-Quads"``) or media type,
         whose parameters count (``"text/turtle; version=1.2-messages"``); by default detected
         from the name of the source.
-    :param announced: whether it is known to be a message log, as from a media type; otherwise
-        delimiters have to be announced by a version.
     :param dialect: ``"2025-comment"`` for logs of the early draft, whose delimiters are comments.
     :param base: IRI that relative ones are resolved against.
     :param context: JSON-LD context that is in force at first, in NDJSON-LD, or in each document,
@@ -93,16 +90,14 @@ def read_messages(
     >>> [len(message) for message in read_messages(log, format="nt")]
     [1, 0]
     """
-    syntax = source_syntax(src, format, dialect, announced=announced)
+    syntax = source_syntax(src, format, dialect)
     settings = ReadSettings(
         base=base, context=context, contexts=contexts, strict=strict, limits=limits
     )
     return MessageReader(src, syntax, settings)
 
 
-def source_syntax(
-    src: Any, name: str | None, dialect: str | None, *, announced: bool = False
-) -> Syntax:
+def source_syntax(src: Any, name: str | None, dialect: str | None) -> Syntax:
     """The requested syntax, or that of the name of a source or destination.
 
     :raises ValueError: there is neither.
@@ -115,8 +110,7 @@ def source_syntax(
                 f"the syntax of {file or 'this source'} is not known: format= names it"
             )
         name = requested
-    syntax = syntax_named(name, dialect)
-    return Syntax(syntax.format, syntax.announced or announced, syntax.dialect)
+    return syntax_named(name, dialect)
 
 
 def line_log(source: Input, syntax: Syntax, settings: ReadSettings) -> LineLog:

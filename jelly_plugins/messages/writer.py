@@ -12,7 +12,7 @@ from typing import Any
 from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDecoder
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError
-from ..io.sinks import Destination, open_output
+from ..io.sinks import Counted, Destination, open_output
 from ..io.sinks import Writable as Output
 from .delimiters import Delimiters, EarlyDelimiters
 from .formats import Dialect, LogFormat, Syntax
@@ -31,7 +31,7 @@ def write_messages(
     *,
     format: str | None = None,  # noqa: A002
     dialect: str | None = None,
-    prefixes: Mapping[str, str] | None = None,
+    namespaces: Mapping[str, str] | None = None,
     options: StreamOptions | None = None,
     notation: Notation = Notation.RDF_1_2,
     limits: Limits = DEFAULT_LIMITS,
@@ -45,7 +45,7 @@ def write_messages(
     :param format: the syntax by its file ending, title or media type; by default detected from the
         name of ``dst``.
     :param dialect: ``"2025-comment"`` to write the comments of the early draft as delimiters.
-    :param prefixes: IRI by name, for Turtle, TriG and RDF/XML.
+    :param namespaces: IRI by name, for Turtle, TriG and RDF/XML.
     :param options: of the stream, for Jelly; by default quads, one dataset per frame. Quoted
         triples need ``rdf_star``.
     :param notation: of quoted triples, in N-Triples and N-Quads.
@@ -67,17 +67,17 @@ def write_messages(
     MESSAGE
     """
     syntax = source_syntax(dst, format, dialect)
-    counter = Counter(_numbered(messages))
+    counted = Counted(_numbered(messages))
     write_log(
-        counter,
+        counted,
         dst,
         syntax,
-        prefixes=prefixes or {},
+        prefixes=namespaces or {},
         options=options or log_options(graphs=True),
         notation=notation,
         limits=limits,
     )
-    return counter.messages
+    return counted.count
 
 
 def write_log(

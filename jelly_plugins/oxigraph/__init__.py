@@ -45,7 +45,7 @@ from .dumping.statements import encode_quads, write_quads
 from .dumping.text_dump import nquads as nquads
 from .loading.formats import load
 from .loading.quad_reader import read_quads
-from .patches.bookkeeping import BOOKKEEPING, count, namespaces
+from .patches.bookkeeping import BOOKKEEPING, count_quads, namespaces
 from .patches.deferred import positions, set_position
 from .patches.record import Recorder, record
 from .patches.replay import replay
@@ -56,7 +56,7 @@ __all__ = [
     "BOOKKEEPING",
     "Changes",
     "Recorder",
-    "count",
+    "count_quads",
     "dump",
     "encode_quads",
     "encode_solutions",

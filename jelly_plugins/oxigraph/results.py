@@ -107,19 +107,20 @@ def write_solutions(
     *,
     format: ResultsFormat | str | None = None,  # noqa: A002
     **settings: Any,
-) -> None:
+) -> int:
     """Write the result of a SELECT or ASK query; solutions as they are computed.
 
     :param solutions: what ``Store.query``, ``parse_query_results`` or :func:`read_solutions` gives.
     :param settings: ``options``, ``frame_cells``, ``limits``.
+    :return: the number of solutions; 1 for ASK.
 
     The other parameters, and what is raised: see :func:`~jelly_plugins.sparql.write_results`.
     """
     if isinstance(solutions, QueryBoolean):
         write_boolean(bool(solutions), dst, format=format, options=settings.get("options"))
-        return
+        return 1
     _check(solutions)
-    write_results(
+    return write_results(
         [variable.value for variable in solutions.variables],
         map(tuple, solutions),
         dst,

@@ -144,8 +144,8 @@ class Patch:
                 self.headers.append(row.value)
             yield row
 
-    def settle(self) -> None:
-        """Read the operations into memory, unless someone has begun to stream them."""
+    def read_all(self) -> None:
+        """Read the operations into memory, unless streaming has begun."""
         if self._source is not None:
             self._operations = list(self)
 
@@ -183,7 +183,7 @@ def group(rows: Iterable[AnyOperation]) -> Iterator[Patch]:
         rest = _Rest(row, source)
         patch = Patch(rest, headers)
         yield patch
-        patch.settle()
+        patch.read_all()
         rest.close()
 
 

@@ -41,7 +41,7 @@ from ..codec.patch.operations import BEGIN, COMMIT, END
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import CHUNK
 from ..errors import LimitError, StatementError
-from ..io.sinks import Destination, open_output
+from ..io.sinks import Counted, Destination, open_output
 from .formats import PatchFormat, format_of
 from .model import Patch, check_patches
 from .text.writer import PatchTextWriter
@@ -296,9 +296,12 @@ def write_rows(
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     limits: Limits = DEFAULT_LIMITS,
-) -> None:
+) -> int:
     """Write rows: operations with headers and the END of each patch among them, as a
-    :class:`~jelly_plugins.patch.PatchReader` gives them. See :func:`write_patches`."""
+    :class:`~jelly_plugins.patch.PatchReader` gives them. See :func:`write_patches`.
+
+    :return: the number of rows.
+    """
     format = format or _format_for(dst)  # noqa: A001
     iterator = iter(rows)
     if options is None and format is PatchFormat.JELLY_PATCH:
@@ -315,11 +318,14 @@ def write_rows(
         frame_bytes=frame_bytes,
         limits=limits,
     )
+    count = 0
     with open_output(dst) as out:
         while batch := list(islice(iterator, BATCH)):
+            count += len(batch)
             for chunk in serializer.chunks(batch):
                 out.write(chunk)
         out.write(serializer.finish())
+    return count
 
 
 def write_patches(
@@ -334,7 +340,7 @@ def write_patches(
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     limits: Limits = DEFAULT_LIMITS,
-) -> None:
+) -> int:
     """Write patches as Jelly-Patch or as RDF Patch, text or binary; those that stream are read as
     they go.
 
@@ -353,6 +359,7 @@ def write_patches(
     :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: limits on the output.
+    :return: the number of patches.
     :raises JellyError: a patch cannot be written in this format or with these options.
     :raises TypeError: it is one patch, or a path.
 
@@ -360,6 +367,7 @@ def write_patches(
     >>> from jelly_plugins.patch import read_patches
     >>> file = io.BytesIO()
     >>> write_patches(read_patches(b"H id <urn:1> . TX . PA 'ex' <urn:> . TC ."), file)
+    1
     >>> [patch.id for patch in read_patches(file.getvalue())]
     [Iri(value='urn:1')]
     """
@@ -368,8 +376,9 @@ def write_patches(
     known = isinstance(patches, list | tuple) and all(patch.in_memory for patch in patches)
     if known and options is None and format is PatchFormat.JELLY_PATCH:
         options = infer_options(_rows(patches), describe)
+    counted = Counted(patches)
     write_rows(
-        _rows(patches),
+        _rows(counted),
         dst,
         format=format,
         options=options,
@@ -380,6 +389,7 @@ def write_patches(
         frame_bytes=frame_bytes,
         limits=limits,
     )
+    return counted.count
 
 
 def _rows(patches: Iterable[Patch]) -> Iterator[AnyOperation]:

@@ -4,7 +4,7 @@ statements and graphs, and logs of patches (:func:`replay`, :func:`record`).
 The plugins need no import: ``graph.parse("x.jelly", format="jelly")`` works wherever this package
 is installed. Importing this module also enables detection by file extension, so that
 ``graph.parse("x.jelly.gz")`` needs no ``format``. Where pyjelly is installed too, ``"jelly"``
-may be its plugin, and a warning says so: :func:`activate` makes it ours. ``"jelly-plugins"``
+may be its plugin, and a warning says so: :func:`register` makes it ours. ``"jelly-plugins"``
 is always ours, and so are files detected by name.
 
 How rdflib represents a stream:
@@ -41,7 +41,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("rdflib is missing: pip install 'jelly-plugins[rdflib]'") from error
 
-from .plugin.registration import activate, register_suffixes, warn_of_others
+from .plugin.registration import register, register_suffixes, warn_of_others
 
 if TYPE_CHECKING:
     from .patches.record import GraphRecorder, record
@@ -61,7 +61,6 @@ warn_of_others()
 
 __all__ = [
     "GraphRecorder",
-    "activate",
     "load",
     "positions",
     "read_graphs",
@@ -69,6 +68,7 @@ __all__ = [
     "read_statements",
     "read_triples",
     "record",
+    "register",
     "replay",
     "set_position",
     "write_graphs",

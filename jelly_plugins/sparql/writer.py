@@ -12,7 +12,7 @@ from ..codec.sparql.encoder import DEFAULT_FRAME_CELLS, ResultsEncoder, encode_b
 from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
 from ..errors import JellyError, TermError
 from ..formats.reading import parser_error, pyoxigraph_module
-from ..io.sinks import Destination, Writable, open_output
+from ..io.sinks import Counted, Destination, Writable, open_output
 from .csv import csv_chunks
 from .formats import ResultsFormat, format_named, format_of
 from .jena import encode_rows
@@ -75,7 +75,7 @@ def write_results(
     frame_cells: int = DEFAULT_FRAME_CELLS,
     describe: Describe = describe,
     limits: Limits = RESULTS_LIMITS,
-) -> None:
+) -> int:
     """Write the solutions of a SELECT query, as they come.
 
     :param variables: their names, in order.
@@ -87,14 +87,16 @@ def write_results(
     :param frame_cells: cells (rows times variables) after which a frame of Jelly-SPARQL ends.
     :param describe: takes the terms apart, see ``codec.Describe``.
     :param limits: bounds of what is written.
+    :return: the number of solutions.
     :raises ValueError: no format is given, and the name has none.
     :raises JellyError: a term or a name cannot be written.
     """
     form = format_for(dst, format)
+    counted = Counted(solutions)
     if form is ResultsFormat.JELLY:
         chunks = encode_results(
             variables,
-            solutions,
+            counted,
             options=options,
             describe=describe,
             frame_cells=frame_cells,
@@ -103,16 +105,17 @@ def write_results(
     elif form.jena is not None:
         chunks = encode_rows(
             variables,
-            solutions,
+            counted,
             form.jena,
             describe=describe,
             limits=limits,
         )
     else:
         write = _CHUNKS.get(form, json_chunks)
-        chunks = write(variables, solutions, checked(describe, form))
+        chunks = write(variables, counted, checked(describe, form))
     with open_output(dst) as out:
         _write(chunks, form, out)
+    return counted.count
 
 
 def write_boolean(

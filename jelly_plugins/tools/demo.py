@@ -84,9 +84,9 @@ def demonstrate(on_step: Callable[[Step], object] | None = None) -> Demonstratio
             "the demo needs rdflib and Oxigraph: pip install 'jelly-plugins[rdflib,oxigraph]'"
         ) from error
     from ..oxigraph import dump, load
-    from ..rdflib import activate
+    from ..rdflib import register
 
-    activate()
+    register()
     steps: list[Step] = []
 
     def step(what: str, unit: str, action: Callable[[], Any]) -> Any:

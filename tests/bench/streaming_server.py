@@ -51,8 +51,8 @@ def main(path: str) -> None:
     )
     topics: dict[str, Any] = {
         "file": Path(path),
-        "live": Broadcast(options, patience=60),
-        "stalled": Broadcast(options, patience=0),
+        "live": Broadcast(options, subscriber_timeout=60),
+        "stalled": Broadcast(options, subscriber_timeout=0),
         "store": Loading(),
     }
     with serve(Topics(topics, sink=Decoding()), bounds=Bounds(streams=500)) as server:

@@ -217,7 +217,7 @@ def test_options_of_the_jelly_written(tmp_path: Path) -> None:
     done = jelly(
         *("convert", source, "-o", target, "--preset", "small", "--table-names", "9"),
         *("--table-prefixes", "0", "--table-datatypes", "0", "--frame-rows", "20"),
-        *("--physical", "graphs", "--stream-name", "a name", "--generalized", "--rdf-star"),
+        *("--physical-type", "graphs", "--stream-name", "a name", "--generalized", "--rdf-star"),
     )
     assert done.code == 0
     with read_frames(target) as frames:
@@ -397,7 +397,7 @@ def test_transcoding_regroups_and_changes_types(tmp_path: Path) -> None:
     source, target = tmp_path / "x.jelly", tmp_path / "y.jelly"
     options = StreamOptions(logical_type=LogicalType.GRAPHS)
     write_frames([TRIPLES[:3], TRIPLES[3:]], source, options=options)
-    done = jelly("convert", source, "-o", target, "--physical", "quads", "--preset", "small")
+    done = jelly("convert", source, "-o", target, "--physical-type", "quads", "--preset", "small")
     assert done.code == 0
     with read_frames(target) as frames:
         assert frames.options.logical_type is LogicalType.DATASETS
@@ -415,7 +415,7 @@ def test_transcoding_regroups_and_changes_types(tmp_path: Path) -> None:
 def test_the_logical_type(physical: PhysicalType, logical: LogicalType, tmp_path: Path) -> None:
     """Of Jelly written from Jelly and from text; it goes with the physical type."""
     name = logical.name.lower().replace("_", "-")
-    asked = ("--to", "jelly", "--physical", physical.name.lower(), "--logical-type", name)
+    asked = ("--to", "jelly", "--physical-type", physical.name.lower(), "--logical-type", name)
     expected = StreamOptions(physical_type=physical, logical_type=logical)
     source, text = tmp_path / "x.jelly", tmp_path / "x.nt"
     write_frames([TRIPLES[:3], TRIPLES[3:]], source, options=StreamOptions())

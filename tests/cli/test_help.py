@@ -48,7 +48,7 @@ def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_value_is_rejected_in_plain_words() -> None:
-    done = jelly("convert", "x.nt", "--physical", "cubes")
+    done = jelly("convert", "x.nt", "--physical-type", "cubes")
     assert done.code == 2
     assert "Value error" not in done.err
     assert "cubes" in done.err

@@ -20,7 +20,7 @@ from pyoxigraph import Store
 
 from jelly_plugins import Iri
 from jelly_plugins.codec import PatchOptions, PatchStatementType, PatchStreamType
-from jelly_plugins.oxigraph import count, positions
+from jelly_plugins.oxigraph import count_quads, positions
 from jelly_plugins.patch import PatchReader, check, read_patches
 
 from ..shared_data import shared
@@ -315,7 +315,7 @@ def test_status(tmp_path: Path) -> None:
     assert "log <urn:1>\n  position  patch 2 <urn:2>\n" in text
     assert "ex:  urn:ex:" in text
     report = json.loads(jelly("patch", "status", "--store", folder, "--json").text)
-    assert report["quads"] == count(Store(str(folder))) == 2
+    assert report["quads"] == count_quads(Store(str(folder))) == 2
     assert [log["number"] for log in report["logs"]] == [2]
     assert report["namespaces"] == {"ex": "urn:ex:"}
 
@@ -457,7 +457,7 @@ def test_invert_a_log(tmp_path: Path) -> None:
     first, second = read_patches(back)
     assert (first.prev, second.prev) == (Iri("urn:2"), first.id)
     assert jelly("patch", "apply", back, "--store", folder, "--strict").code == 0
-    assert count(Store(str(folder))) == 0
+    assert count_quads(Store(str(folder))) == 0
 
 
 def test_compact_a_log(tmp_path: Path) -> None:

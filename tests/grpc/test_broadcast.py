@@ -217,7 +217,7 @@ def test_graphs_are_sent_from_within() -> None:
 
 
 def test_a_slow_subscriber_is_cut_where_nobody_waits() -> None:
-    topic = Broadcast(FLAT, buffer_bytes=100_000, patience=0)
+    topic = Broadcast(FLAT, buffer_bytes=100_000, subscriber_timeout=0)
     with service({"t": topic}) as (server, _), stalled(server) as slow:
         decoder = Decoder(GENERIC)
         decoder.decode(next(slow))
@@ -253,7 +253,7 @@ def stalled(server: Server) -> Iterator[Any]:
 
 
 def test_publishers_wait_for_a_slow_subscriber_where_they_are_told_to() -> None:
-    topic = Broadcast(FLAT, buffer_bytes=10_000, patience=None)
+    topic = Broadcast(FLAT, buffer_bytes=10_000, subscriber_timeout=None)
     count = 40_000
     with (
         service({"t": topic}) as (server, _),
@@ -278,7 +278,7 @@ def test_publishers_wait_for_a_slow_subscriber_where_they_are_told_to() -> None:
 
 
 def test_a_subscriber_that_leaves_is_forgotten() -> None:
-    topic = Broadcast(FLAT, buffer_bytes=10_000, patience=None)
+    topic = Broadcast(FLAT, buffer_bytes=10_000, subscriber_timeout=None)
     with service({"t": topic}) as (_, client):
         with listening(client):
             pass
@@ -300,16 +300,16 @@ def test_a_topic_that_is_closed_ends_with_a_status() -> None:
         topic.subscribe("t", None)
 
 
-def test_patience_is_not_negative() -> None:
-    with pytest.raises(ValueError, match="patience"):
-        Broadcast(FLAT, patience=-1)
+def test_subscriber_timeout_is_not_negative() -> None:
+    with pytest.raises(ValueError, match="subscriber_timeout"):
+        Broadcast(FLAT, subscriber_timeout=-1)
 
 
 def test_a_buffer_holds_one_frame_however_large() -> None:
     buffer = FrameBuffer(10)
-    assert buffer.put(b"x" * 100, patience=0)
-    assert not buffer.put(b"y", patience=0)
+    assert buffer.put(b"x" * 100, timeout=0)
+    assert not buffer.put(b"y", timeout=0)
     assert next(buffer) == b"x" * 100
-    assert buffer.put(b"y", patience=0)
+    assert buffer.put(b"y", timeout=0)
     buffer.end()
     assert list(buffer) == [b"y"]

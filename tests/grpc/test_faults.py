@@ -316,7 +316,7 @@ with grpc.insecure_channel(sys.argv[1]) as channel:
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not told here")
 def test_a_stalled_subscriber_takes_bounded_memory() -> None:
     options = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
-    topic = Broadcast(options, patience=0)
+    topic = Broadcast(options, subscriber_timeout=0)
     with service({"t": topic}) as (server, _):
         stalled = programs.start(STALLED, server.address)
         try:
@@ -339,7 +339,7 @@ def test_a_stalled_subscriber_takes_bounded_memory() -> None:
 
 
 def test_subscribers_that_are_killed() -> None:
-    topic = Broadcast(StreamOptions(logical_type=LogicalType.FLAT_TRIPLES), patience=None)
+    topic = Broadcast(StreamOptions(logical_type=LogicalType.FLAT_TRIPLES), subscriber_timeout=None)
     with service({"t": topic}) as (server, _):
         killed: list[subprocess.Popen[bytes]] = [
             programs.start(STALLED, server.address) for _ in range(2)

@@ -39,7 +39,7 @@ from jelly_plugins.codec import delimit
 from jelly_plugins.io.streams import encode
 from jelly_plugins.messages import read_messages
 from jelly_plugins.patch import PatchReader
-from jelly_plugins.rdflib import activate
+from jelly_plugins.rdflib import register
 
 TRIPLES = [Triple(Iri(f"urn:s{n}"), Iri("urn:p"), Iri("urn:o")) for n in range(5000)]
 
@@ -196,10 +196,10 @@ def test_two_lengths_are_rejected(length: str) -> None:
 
 
 @pytest.fixture
-def activated() -> Iterator[None]:
+def registerd() -> Iterator[None]:
     """``format="jelly"`` is ours, until the end of a test."""
     plugins = dict(rdflib.plugin._plugins)
-    activate()
+    register()
     yield
     rdflib.plugin._plugins.clear()
     rdflib.plugin._plugins.update(plugins)

@@ -149,7 +149,7 @@ def test_names() -> None:
             ("", "urn:-.x-1"),
         )
     ]
-    data = written([triples], "rdf", prefixes={"e": EX, "rdf": "urn:not", "xmlx": "urn:"})
+    data = written([triples], "rdf", namespaces={"e": EX, "rdf": "urn:not", "xmlx": "urn:"})
     assert data.count(b"\n") == 1
     assert [quad[1:3] for quad in read(data, "rdf")[0]] == [triple[1:] for triple in triples]
     assert len({quad.subject for quad in read(data, "rdf")[0]}) == len(triples)

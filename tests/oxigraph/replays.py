@@ -47,7 +47,7 @@ def patches_of(*patches: str) -> list[Patch]:
     """These patches in generic terms, in memory."""
     found = []
     for each in read_patches(log(*patches)):
-        each.settle()
+        each.read_all()
         found.append(each)
     return found
 

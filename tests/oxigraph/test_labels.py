@@ -92,7 +92,7 @@ def test_recording(tmp_path: Path, suffix: str) -> None:
         recorder.extend(source[::2])
         recorder.extend([*source[1::2], quoted])
         recorder.remove(quoted)
-    replay(copy, path, strict=True)
+    replay(copy, path, check_unmatched=True)
     assert data(copy) == data(store) == set(source)
     first, second, _ = read_patches(path)
     added = {each.value for patch in (first, second) for each in patch if each.kind.code == "A"}

@@ -141,10 +141,10 @@ def test_after_a_kill_nothing_else_comes_between(tmp_path: Path) -> None:
 
 def test_what_the_store_has_already_is_no_conflict(tmp_path: Path) -> None:
     store, path = killed(tmp_path / "log.jellyp", 5)
-    assert oxigraph.replay(store, path, strict=True).patches == 4
+    assert oxigraph.replay(store, path, check_unmatched=True).patches == 4
     assert not recordings(store)
     with pytest.raises(ConflictError):
-        oxigraph.replay(store, OTHER + OTHER.replace(b":1>", b":2>"), strict=True)
+        oxigraph.replay(store, OTHER + OTHER.replace(b":1>", b":2>"), check_unmatched=True)
 
 
 def test_a_log_that_breaks_off_leaves_the_store_to_be_caught_up(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from jelly_plugins.codec.patch.operations import (
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import (
     BOOKKEEPING,
-    count,
+    count_quads,
     dump,
     namespaces,
     positions,
@@ -137,7 +137,7 @@ def test_the_last_operation_on_a_statement_counts(store: ox.Store) -> None:
         check_blank_nodes=False,
     )
     assert {text.split('"')[1] for text in data(store)} == {"2"}
-    assert count(store) == 2
+    assert count_quads(store) == 2
 
 
 COLLIDING = [
@@ -164,15 +164,15 @@ def test_two_forms_of_one_literal_are_one_statement(
     one = f'{subject} <urn:p> "{lex}"^^<{XSD}{datatype}> .'
     other = f'{subject} <urn:p> "{other_lex}"^^<{XSD}{other_datatype}> .'
     replay(store, log(patch(1, f"A {one}", f"D {other}")))
-    assert count(store) == 0
+    assert count_quads(store) == 0
     replay(store, log(patch(2, f"D {one}", f"A {other}")), check_blank_nodes=False)
-    assert count(store) == 1
+    assert count_quads(store) == 1
     replay(store, log(patch(3, transaction(f"A {one}"), transaction(f"D {other}"))))
-    assert count(store) == 0
+    assert count_quads(store) == 0
     # In a triple term too.
     one, other = (f"<urn:s> <urn:p> << {each[:-2]} >> ." for each in (one, other))
     replay(store, log(patch(4, f"A {one}", f"D {other}")))
-    assert count(store) == 0
+    assert count_quads(store) == 0
 
 
 _SUBJECTS = st.sampled_from([S, BlankNode("a"), BlankNode("b")])
@@ -266,7 +266,7 @@ def test_operations_outside_of_transactions_are_transactions_too(store: ox.Store
         ),
     )
     assert done.transactions == 4
-    assert count(store) == 4
+    assert count_quads(store) == 4
 
 
 def test_namespaces(store: ox.Store) -> None:
@@ -289,7 +289,7 @@ def test_namespaces(store: ox.Store) -> None:
     assert namespaces(store) == {"a": "urn:other", "": "urn:empty"}
     assert namespaces(store, ox.NamedNode("urn:g")) == {"a": "urn:a"}
     assert namespaces(store, ox.BlankNode("g")) == {"n": "urn:n"}
-    assert count(store) == 0
+    assert count_quads(store) == 0
     replay(store, [Patch([add_namespace("b c/é", Iri("urn:b"))])], name="other")
     assert namespaces(store)["b c/é"] == "urn:b"
 
@@ -315,7 +315,7 @@ def test_dump_and_count_leave_the_bookkeeping_out(store: ox.Store) -> None:
     replay(store, log(patch(1, "A <urn:s> <urn:p> <urn:o> <urn:g> .", "A <urn:s> <urn:p> 1 .")))
     for order in ("store", "subject"):
         file = BytesIO()
-        assert dump(store, file, order=order) == count(store) == 2
+        assert dump(store, file, order=order) == count_quads(store) == 2
         assert {str(quad) for quad in read_quads(file.getvalue())} == data(store)
     assert dump(store, BytesIO(), bookkeeping=True) == len(store)
     assert dump(store, BytesIO(), graph=BOOKKEEPING) == len(store) - 2
@@ -336,8 +336,8 @@ def test_an_exception_of_progress_ends_the_replay_between_transactions(store: ox
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        replay(store, log(*counting(3)), group=1, progress=stop)
-    assert count(store) == 1
+        replay(store, log(*counting(3)), commit_every=1, progress=stop)
+    assert count_quads(store) == 1
     assert replay(store, log(*counting(3))).transactions == 2
 
 
@@ -413,7 +413,7 @@ def test_until_a_patch_behind_something_wrong(store: ox.Store) -> None:
 def test_until(store: ox.Store, until: str) -> None:
     assert replay(store, log(*counting(4)), until=until).patches == 2
     assert replay(store, log(*counting(4)), until=until).patches == 0
-    assert count(store) == 2
+    assert count_quads(store) == 2
     assert replay(store, log(*counting(4))).patches == 2
 
 
@@ -425,7 +425,7 @@ def test_dry_run(store: ox.Store) -> None:
     assert replay(store, log(*counting(4)), dry_run=True).patches == 2
     with pytest.raises(JellyError, match="<urn:p:9>"):
         replay(store, log(*counting(4), patch(5, prev=9)), dry_run=True)
-    assert count(store) == 2
+    assert count_quads(store) == 2
 
 
 STRICT = {
@@ -449,7 +449,7 @@ def test_strict(store: ox.Store, rows: list[str]) -> None:
     before = everything(store)
     source = log(opening, patch(2, transaction("A <urn:new> <urn:p> _:o .", *rows)))
     with pytest.raises(ConflictError, match=r"patch <urn:p:2>: the statement .* <urn:p> .* there"):
-        replay(store, source, strict=True)
+        replay(store, source, check_unmatched=True)
     assert everything(store) == before
     assert replay(store, source, check_blank_nodes=False).transactions == 1
 
@@ -462,9 +462,11 @@ def test_deletions_that_match_nothing_are_counted(store: ox.Store, group: int) -
         patch(3, "D <urn:s> <urn:p> 2 .", "A <urn:s> <urn:p> 2 .", "D <urn:s> <urn:p> 2 ."),
     )
     seen = []
-    done = replay(store, source, group=group, progress=lambda done: seen.append(done.unmatched))
+    done = replay(
+        store, source, commit_every=group, progress=lambda done: seen.append(done.unmatched)
+    )
     assert (done.unmatched, seen[-1]) == (3, 3)
-    assert count(store) == 0
+    assert count_quads(store) == 0
 
 
 @pytest.mark.parametrize("group", [1, 100])
@@ -484,10 +486,10 @@ def test_a_deletion_with_a_blank_node_has_to_match(store: ox.Store, row: str, gr
         patch(3, "A <urn:newer> <urn:p> <urn:o> ."),
     )
     with pytest.raises(ConflictError, match=r"patch <urn:p:2>: the statement .*_:b.* labels"):
-        replay(store, source, group=group)
+        replay(store, source, commit_every=group)
     assert data(store) == {"_:a <urn:p> <urn:o>"}
-    done = replay(store, source, group=group, check_blank_nodes=False)
-    assert (done.transactions, done.unmatched, count(store)) == (2, 1, 3)
+    done = replay(store, source, commit_every=group, check_blank_nodes=False)
+    assert (done.transactions, done.unmatched, count_quads(store)) == (2, 1, 3)
 
 
 def test_the_graph_in_place_of_the_default_graph_may_be_a_blank_node(store: ox.Store) -> None:
@@ -498,8 +500,8 @@ def test_the_graph_in_place_of_the_default_graph_may_be_a_blank_node(store: ox.S
 def test_strict_lets_changes_through(store: ox.Store) -> None:
     rows = ["A _:s <urn:p> 1 .", "D _:s <urn:p> 1 .", "A _:s <urn:p> 1 .", "A <urn:s> <urn:p> 1 ."]
     source = log(patch(1, transaction(*rows)), patch(2, *(f"D{row[1:]}" for row in rows[2:])))
-    replay(store, source, strict=True)
-    assert count(store) == 0
+    replay(store, source, check_unmatched=True)
+    assert count_quads(store) == 0
 
 
 BAD_ROWS: list[Any] = [
@@ -540,9 +542,9 @@ def test_a_torn_tail(store: ox.Store, size: int) -> None:
         pytest.skip("longer than the last patch")
     with pytest.raises(TruncatedError):
         replay(store, torn)
-    assert count(store) == 2
+    assert count_quads(store) == 2
     assert replay(store, whole).patches == 1
-    assert count(store) == 3
+    assert count_quads(store) == 3
 
 
 def test_a_torn_patch_leaves_the_store_as_it_was(store: ox.Store) -> None:
@@ -563,7 +565,7 @@ def test_the_error_names_the_patch(store: ox.Store) -> None:
     source = log(*counting(2)) + b"H id <urn:p:3> .\nTX .\nA <urn:s> <urn:p> nonsense .\n"
     with pytest.raises(JellyError, match="<urn:p:3>"):
         replay(store, source)
-    assert count(store) == 2
+    assert count_quads(store) == 2
     without_ids = b"TX .\nA <urn:s> <urn:p> 1 .\nTC .\nZ .\nTX .\nA <urn:s> <urn:p> nonsense .\n"
     with pytest.raises(JellyError, match="patch number 2"):
         replay(store, without_ids)
@@ -589,7 +591,7 @@ def test_what_a_transaction_repeats_of_long_terms_is_bounded(kind: Any, strict: 
     tracemalloc.start()
     try:
         with pytest.raises(LimitError, match=r"<urn:log>: .* repeats .*Limits\.frame_expansion"):
-            replay(store, log.getvalue(), strict=strict)
+            replay(store, log.getvalue(), check_unmatched=strict)
         assert tracemalloc.get_traced_memory()[1] < 32 << 20
     finally:
         tracemalloc.stop()

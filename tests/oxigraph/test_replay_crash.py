@@ -56,7 +56,9 @@ class Crashes:
         """Replay in another process, which is killed a time after it has opened the store."""
         before = self._opened()
         with subprocess.Popen(
-            command("patch", "apply", self.path, "--store", self.store, "--group", self.group),
+            command(
+                "patch", "apply", self.path, "--store", self.store, "--commit-every", self.group
+            ),
             stdout=subprocess.DEVNULL,
         ) as process:
             while process.poll() is None and self._opened() == before:

@@ -10,7 +10,7 @@ import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import ChainError, JellyError, SourceError
-from jelly_plugins.oxigraph import count, positions, replay
+from jelly_plugins.oxigraph import count_quads, positions, replay
 
 from .replays import counting, everything, jelly_log, log, patch, transaction
 
@@ -29,7 +29,7 @@ class Growing:
         path.write_bytes(b"")
 
     def stop(self) -> bool:
-        self.counts.append(count(self._store))
+        self.counts.append(count_quads(self._store))
         if not self._chunks:
             return True
         with self.path.open("ab") as file:
@@ -69,7 +69,7 @@ def test_transactions_of_a_patch_that_is_not_complete(store: ox.Store, tmp_path:
     with growing.path.open("ab") as file:
         file.write(b"A <urn:s> <urn:p> 3 .\nTC .\n")
     assert replay(store, growing.path).transactions == 1
-    assert count(store) == 4
+    assert count_quads(store) == 4
     assert positions(store)[0].complete
 
 
@@ -120,11 +120,11 @@ def test_a_file_that_does_not_just_grow(
 
     with pytest.raises(SourceError, match=rf"log\.rdfp: .*{error}"):
         replay(store, path, follow=True, interval=0, stop=stop)
-    assert count(store) == count_then
+    assert count_quads(store) == count_then
     # In the new file, a new replay goes on.
     path.write_bytes(log(*PATCHES))
     replay(store, path)
-    assert count(store) == 12
+    assert count_quads(store) == 12
 
 
 def test_it_begins_where_the_store_stands(store: ox.Store, tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_gap(store: ox.Store, tmp_path: Path) -> None:
     growing = Growing(tmp_path / "log.jellyp", store, [jelly_log(*PATCHES[:2], *PATCHES[3:])])
     with pytest.raises(ChainError, match=r"<urn:p:3>.*<urn:p:2>"):
         growing.follow()
-    assert count(store) == 6
+    assert count_quads(store) == 6
 
 
 def test_until(store: ox.Store, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_an_exception_of_stop(store: ox.Store, tmp_path: Path) -> None:
 
     with pytest.raises(InterruptedError):
         replay(store, path, follow=True, stop=stop)
-    assert count(store) == 12
+    assert count_quads(store) == 12
 
 
 def test_a_file_that_is_not_there(store: ox.Store, tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_broken_row(store: ox.Store, tmp_path: Path) -> None:
     growing = Growing(tmp_path / "log.rdfp", store, [log(*PATCHES[:1]), b"TX .\nnonsense\n"])
     with pytest.raises(JellyError, match="patch number 2"):
         growing.follow()
-    assert count(store) == 3
+    assert count_quads(store) == 3
 
 
 def test_from_another_thread(store: ox.Store, tmp_path: Path) -> None:
@@ -194,8 +194,8 @@ def test_from_another_thread(store: ox.Store, tmp_path: Path) -> None:
     with path.open("ab", buffering=0) as file:
         for start in range(0, len(data), 10):
             file.write(data[start : start + 10])
-    while count(store) < 29 and thread.is_alive():
+    while count_quads(store) < 29 and thread.is_alive():
         pass
     ended.set()
     thread.join(10)
-    assert count(store) == 29
+    assert count_quads(store) == 29

@@ -15,7 +15,7 @@ import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import ConflictError, JellyError, OptionsError
-from jelly_plugins.oxigraph import count, namespaces, positions, replay
+from jelly_plugins.oxigraph import count_quads, namespaces, positions, replay
 from jelly_plugins.oxigraph.patches import transaction as transaction_module
 from jelly_plugins.oxigraph.patches.changes import NetChanges
 from jelly_plugins.patch import Patch
@@ -57,10 +57,10 @@ def mixed(patches: int, size: int = 1) -> list[str]:
 @pytest.mark.parametrize("size", [1, MANY])
 def test_the_end_is_the_same(store: ox.Store, size: int) -> None:
     patches = mixed(12, size)
-    first = replay(store, log(*patches), group=1, check_blank_nodes=False)
+    first = replay(store, log(*patches), commit_every=1, check_blank_nodes=False)
     for group in GROUPS:
         other = ox.Store()
-        done = replay(other, jelly_log(*patches), group=group, check_blank_nodes=False)
+        done = replay(other, jelly_log(*patches), commit_every=group, check_blank_nodes=False)
         assert (done.patches, done.transactions) == (12, 24)
         assert done.unmatched == first.unmatched
         assert everything(other) == everything(store)
@@ -72,7 +72,7 @@ def test_the_end_is_the_same(store: ox.Store, size: int) -> None:
 def test_so_many_updates(
     store: ox.Store, updates: list[str], group: int | None, expected: int
 ) -> None:
-    assert replay(store, log(*counting(40)), group=group).transactions == 40
+    assert replay(store, log(*counting(40)), commit_every=group).transactions == 40
     assert len(updates) == expected
 
 
@@ -90,7 +90,7 @@ def test_a_transaction_that_is_rejected(store: ox.Store, group: int, size: int, 
         "TC .", "A <urn:s> <urn:p> <urn:o> <urn:jelly-plugins:bookkeeping> .\nTC ."
     )
     with pytest.raises(JellyError, match=f"patch <urn:p:{bad}>: ") as caught:
-        replay(store, log(*patches), group=group)
+        replay(store, log(*patches), commit_every=group)
     assert str(caught.value).count("patch <urn") == 1
     expected = ox.Store()
     if bad > 1:
@@ -99,7 +99,7 @@ def test_a_transaction_that_is_rejected(store: ox.Store, group: int, size: int, 
     assert [(each.patch, each.transactions) for each in positions(store)] == [
         (each.patch, each.transactions) for each in positions(expected)
     ]
-    assert replay(store, log(*counting(9, size)), group=group).transactions == 10 - bad
+    assert replay(store, log(*counting(9, size)), commit_every=group).transactions == 10 - bad
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -110,32 +110,34 @@ def test_strict(store: ox.Store, group: int, row: str) -> None:
     patches = counting(6)
     patches[3] = patches[3].replace("TC .", f"{row}\nTC .")
     with pytest.raises(ConflictError, match="patch <urn:p:4>: "):
-        replay(store, log(*patches), group=group, strict=True)
-    assert count(store) == 3
+        replay(store, log(*patches), commit_every=group, check_unmatched=True)
+    assert count_quads(store) == 3
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_strict_takes_what_comes_and_goes(store: ox.Store, group: int) -> None:
     rows = [f"{'AD'[i % 2]} <urn:s> <urn:p> {i // 2 % 3} ." for i in range(24)]
-    done = replay(store, log(patch(1, *map(transaction, rows))), group=group, strict=True)
-    assert (done.transactions, count(store)) == (24, 0)
+    done = replay(
+        store, log(patch(1, *map(transaction, rows))), commit_every=group, check_unmatched=True
+    )
+    assert (done.transactions, count_quads(store)) == (24, 0)
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_what_was_read_before_an_error_is_applied(store: ox.Store, group: int) -> None:
     with pytest.raises(JellyError, match="line"):
-        replay(store, log(*counting(5)) + b"TX .\nA nonsense\n", group=group)
-    assert count(store) == 5
+        replay(store, log(*counting(5)) + b"TX .\nA nonsense\n", commit_every=group)
+    assert count_quads(store) == 5
 
 
 @pytest.mark.parametrize("size", [1, MANY])
 def test_what_was_told_is_applied(store: ox.Store, size: int) -> None:
     def progress(done: Any) -> None:
-        assert count(store) >= done.operations
+        assert count_quads(store) >= done.operations
         [position] = positions(store)
         assert position.number >= done.position.number == done.transactions
 
-    replay(store, log(*counting(9, size)), group=4, progress=progress)
+    replay(store, log(*counting(9, size)), commit_every=4, progress=progress)
 
 
 def test_an_interrupt_while_a_group_is_applied(store: ox.Store) -> None:
@@ -147,11 +149,11 @@ def test_an_interrupt_while_a_group_is_applied(store: ox.Store) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        replay(store, interrupted(), group=5)
+        replay(store, interrupted(), commit_every=5)
     [position] = positions(store)
-    assert count(store) == position.number * MANY
+    assert count_quads(store) == position.number * MANY
     replay(store, patches)
-    assert count(store) == 40 * MANY
+    assert count_quads(store) == 40 * MANY
 
 
 def test_patches_that_are_waited_for_are_applied_one_by_one(store: ox.Store) -> None:
@@ -160,7 +162,7 @@ def test_patches_that_are_waited_for_are_applied_one_by_one(store: ox.Store) -> 
 
     def given() -> Iterator[Patch]:
         for each in patches:
-            counts.append(count(store))
+            counts.append(count_quads(store))
             yield each
 
     replay(store, given())
@@ -176,15 +178,15 @@ def test_a_pipe_that_gives_no_more_for_now(store: ox.Store, write: Any) -> None:
         thread.start()
         with os.fdopen(writing, "wb", buffering=0) as out:
             out.write(write(*counting(7)))
-            while count(store) < 6:
+            while count_quads(store) < 6:
                 assert thread.is_alive()
         thread.join()
-    assert count(store) == 7
+    assert count_quads(store) == 7
 
 
 def test_no_group_at_all(store: ox.Store) -> None:
     with pytest.raises(OptionsError, match="group must be at least 1"):
-        replay(store, log(*counting(1)), group=0)
+        replay(store, log(*counting(1)), commit_every=0)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -198,11 +200,11 @@ def test_progress_that_raises_ends_it(store: ox.Store, group: int) -> None:
             raise ValueError("that is enough")
 
     with pytest.raises(ValueError, match="that is enough"):
-        replay(store, log(*counting(40, 300)), group=group, progress=progress)
+        replay(store, log(*counting(40, 300)), commit_every=group, progress=progress)
     assert told == [1, 2, 3]
     [position] = positions(store)
     last = {1: 3, 2: 4, 10: 10, 1000: 33}[group]
-    assert (position.number, count(store)) == (last, last * 300)
+    assert (position.number, count_quads(store)) == (last, last * 300)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -217,9 +219,9 @@ def test_a_store_that_was_rejected_something_can_be_opened_again(
     try:
         # What pytest.raises keeps would lead to the store.
         with suppress(JellyError):
-            replay(store, log(*counting(3, size), wrong), group=group)
+            replay(store, log(*counting(3, size), wrong), commit_every=group)
         del store
-        assert count(ox.Store(tmp_path / "store")) == 3 * size
+        assert count_quads(ox.Store(tmp_path / "store")) == 3 * size
     finally:
         gc.enable()
 
@@ -255,17 +257,20 @@ def test_what_a_signal_raises_is_no_fault_of_a_transaction(
     patches = counting(30)
     with pytest.raises(error):
         replay(
-            store, log(*patches), group=group, progress=lambda done: told.append(done.transactions)
+            store,
+            log(*patches),
+            commit_every=group,
+            progress=lambda done: told.append(done.transactions),
         )
     [position] = positions(store)
-    assert count(store) == position.number == told[-1]
+    assert count_quads(store) == position.number == told[-1]
     assert replay(store, log(*patches)).transactions == len(patches) - position.number
 
 
 def test_long_terms_are_not_gathered(store: ox.Store, updates: list[str]) -> None:
     rows = [f'A <urn:s> <urn:p> "{i}{"x" * 1_500_000}" .' for i in range(4)]
     patches = [patch(number, transaction(row)) for number, row in enumerate(rows, 1)]
-    assert replay(store, log(*patches), group=1000).transactions == 4
+    assert replay(store, log(*patches), commit_every=1000).transactions == 4
     assert len(updates) == 2
 
 
@@ -288,7 +293,7 @@ def test_an_error_is_the_same_out_of_a_pipe(write: Any, follow: bool) -> None:
     errors = []
     for group in (1, 3, 100):
         with pytest.raises(JellyError) as caught:
-            replay(ox.Store(), Pipe(data), group=group, follow=follow)  # type: ignore[arg-type]
+            replay(ox.Store(), Pipe(data), commit_every=group, follow=follow)  # type: ignore[arg-type]
         errors.append(str(caught.value))
     assert len(set(errors)) == 1
     assert errors[0].startswith("a pipe: patch <urn:p:4>: a statement is in")
@@ -302,10 +307,10 @@ def test_a_pipe_that_is_followed_and_gives_no_more_for_now(store: ox.Store, tmp_
     thread.start()
     with open(tmp_path / "log", "wb", buffering=0) as out:
         out.write(log(*counting(7)))
-        while count(store) < 6:
+        while count_quads(store) < 6:
             assert thread.is_alive()
     thread.join()
-    assert count(store) == 7
+    assert count_quads(store) == 7
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -331,7 +336,7 @@ def test_interrupt_once_rows_are_in_the_text_loses_none(
     source = log(patch(1, transaction(*(f'A <urn:s> <urn:p> "{n}" .' for n in range(10_000)))))
     store = ox.Store()
     with pytest.raises(TimeoutError):
-        replay(store, source, strict=strict)
-    assert count(store) == (10_000 if positions(store) else 0)
-    replay(store, source, strict=strict)
-    assert count(store) == 10_000
+        replay(store, source, check_unmatched=strict)
+    assert count_quads(store) == (10_000 if positions(store) else 0)
+    replay(store, source, check_unmatched=strict)
+    assert count_quads(store) == 10_000

@@ -10,7 +10,7 @@ import pytest
 from jelly_plugins import ChainError, JellyError, OrderError, TruncatedError
 from jelly_plugins.codec import Iri, PatchOptions, PatchStreamType
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, header
-from jelly_plugins.oxigraph import count, positions, replay, set_position
+from jelly_plugins.oxigraph import count_quads, positions, replay, set_position
 from jelly_plugins.patch import Patch, read_patches, write_patches
 from jelly_plugins.patch.replay.position import Position
 
@@ -64,11 +64,11 @@ def test_the_rest_of_a_patch(store: ox.Store) -> None:
 
     for number in range(1, 6):
         with pytest.raises(InterruptedError):
-            replay(store, whole, group=1, progress=stop)
+            replay(store, whole, commit_every=1, progress=stop)
         [position] = positions(store)
         assert (position.patch, position.transactions) == ("<urn:p:1>", number)
         assert position.complete is (number == 5)
-        assert count(store) == number % 2
+        assert count_quads(store) == number % 2
     done = replay(store, whole)
     assert (done.patches, done.transactions, done.skipped) == (1, 1, 5)
 
@@ -77,10 +77,10 @@ def test_the_next_file_after_part_of_a_patch(store: ox.Store) -> None:
     torn = log(patch(1, transaction("A <urn:s> <urn:p> 1 ."), "TX ."))[:-4]
     with pytest.raises(TruncatedError):
         replay(store, torn)
-    assert count(store) == 1
+    assert count_quads(store) == 1
     with pytest.raises(ChainError, match=r"<urn:p:2>.*<urn:p:1>.*first 1 transactions"):
         replay(store, log(SWINGING[1]))
-    assert count(store) == 1
+    assert count_quads(store) == 1
 
 
 @pytest.mark.parametrize("form", [log, jelly_log])
@@ -194,7 +194,7 @@ def test_logs_without_ids_that_begin_alike(store: ox.Store) -> None:
     with pytest.raises(ChainError):
         replay(store, second)
     assert replay(store, second, name="second").patches == 2
-    assert count(store) == 3
+    assert count_quads(store) == 3
 
 
 def test_a_stream_that_is_one_patch(store: ox.Store) -> None:
@@ -208,7 +208,7 @@ def test_a_stream_that_is_one_patch(store: ox.Store) -> None:
         )
         done = replay(store, file.getvalue())
         assert (done.transactions, done.skipped) == (3, size - 3)
-    assert count(store) == 0
+    assert count_quads(store) == 0
 
 
 def test_patches_that_change_nothing(store: ox.Store) -> None:
@@ -224,7 +224,7 @@ def test_patches_that_change_nothing(store: ox.Store) -> None:
         [position] = positions(store)
         assert position.patch == f"<urn:p:{size}>"
         assert position.complete
-    assert count(store) == 1
+    assert count_quads(store) == 1
 
 
 @pytest.mark.parametrize("key", ["id", "prev"])

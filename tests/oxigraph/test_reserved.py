@@ -16,7 +16,7 @@ from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add, add_namespa
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import (
     BOOKKEEPING,
-    count,
+    count_quads,
     dump,
     load,
     namespaces,
@@ -186,7 +186,7 @@ def test_it_is_not_seen_on_the_way_out(store: ox.Store) -> None:
     replay(store, log(patch(1, "A <urn:s> <urn:p> <urn:o> .", "PA 'x' <urn:x> .")))
     plain = ox.Store()
     plain.extend(quad for quad in store if quad.graph_name != BOOKKEEPING)
-    assert count(store) == 1
+    assert count_quads(store) == 1
     assert diff(plain, store).operations == diff(store, plain).operations == []
     for options in (
         None,
@@ -211,7 +211,7 @@ def test_other_names_of_ours_are_data_as_any(store: ox.Store, tmp_path: Path, na
         f"A {iri} <urn:p> << _:b {iri} 01 >> .",
     ]
     assert replay(store, log(patch(1, transaction(*rows)))).operations == 3
-    assert count(store) == 3
+    assert count_quads(store) == 3
     replay(store, log(patch(2, transaction(*(row.replace("A ", "D ", 1) for row in rows)))))
     assert data(store) == set()
     with record(store, tmp_path / "log.jellyp", name="recorded") as recorder:
@@ -226,4 +226,4 @@ def test_other_names_of_ours_are_data_as_any(store: ox.Store, tmp_path: Path, na
 def test_namespaces_are_data_of_the_store_alone(store: ox.Store) -> None:
     replay(store, log(patch(1, "PA 'x' <urn:x> .")))
     assert namespaces(store) == {"x": "urn:x"}
-    assert count(store) == 0
+    assert count_quads(store) == 0

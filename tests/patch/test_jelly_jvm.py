@@ -13,7 +13,7 @@ from pyoxigraph import Quad as OxigraphQuad
 from jelly_plugins import BlankNode, Literal, Quad, Triple
 from jelly_plugins.codec import Operation, OperationKind, PatchStatementType, delimit
 from jelly_plugins.errors import OrderError, StatementError, TruncatedError
-from jelly_plugins.oxigraph import count, record, replay
+from jelly_plugins.oxigraph import count_quads, record, replay
 from jelly_plugins.patch import PatchFormat, PatchReader, Report, check, read_patches
 from jelly_plugins.patch.logs.conversion import convert
 
@@ -129,7 +129,7 @@ def test_a_log_without_its_last_mark_is_applied_once_and_so_is_what_it_grows_by(
     ):
         assert replay(store, log).transactions == transactions
         assert replay(store, log).transactions == 0
-        assert count(store) == statements
+        assert count_quads(store) == statements
 
 
 def test_a_log_that_may_have_been_torn_is_not_applied_as_if_it_were_whole() -> None:
@@ -144,7 +144,7 @@ def test_a_log_that_may_have_been_torn_is_not_applied_as_if_it_were_whole() -> N
         store = Store()
         with pytest.raises(TruncatedError):
             replay(store, torn)
-        assert count(store) == 0
+        assert count_quads(store) == 0
 
 
 def test_recording_goes_on_behind_a_log_without_its_last_mark(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_recording_goes_on_behind_a_log_without_its_last_mark(tmp_path: Path) ->
         store = Store()
         other = NamedNode("urn:other")
         with record(store, path) as recorder:
-            assert count(store) == 1
+            assert count_quads(store) == 1
             recorder.add(OxigraphQuad(other, other, other))
         with record(store, path) as recorder:
             recorder.add(OxigraphQuad(other, other, NamedNode("urn:o")))
@@ -165,7 +165,7 @@ def test_recording_goes_on_behind_a_log_without_its_last_mark(tmp_path: Path) ->
         assert (first, second) == (len(rows) - 1, 3)
         copy = Store()
         assert replay(copy, path).patches == 3
-        assert count(copy) == 3
+        assert count_quads(copy) == 3
 
 
 def test_operations_outside_a_transaction_are_read_without_a_mark() -> None:
@@ -178,7 +178,7 @@ def test_operations_outside_a_transaction_are_read_without_a_mark() -> None:
     log += delimit(w.frame(w.delete(*w.spo()), w.mark()))
     assert replay(store, log).operations == 1
     assert replay(store, log).operations == 0
-    assert count(store) == 0
+    assert count_quads(store) == 0
 
 
 def test_a_stream_that_holds_several_patches_is_written_as_text_split_at_their_headers() -> None:

@@ -73,7 +73,7 @@ class Target:
     group: int | None = None
 
     def replay(self, log: bytes) -> Any:
-        return replay(self.store, log, group=self.group, check_blank_nodes=False)
+        return replay(self.store, log, commit_every=self.group, check_blank_nodes=False)
 
     def read(self) -> set[Row]:
         return {
@@ -92,7 +92,7 @@ class RdflibTarget(Target):
             self.forms = FORMS
 
     def replay(self, log: bytes) -> Any:
-        return replay_graph(self.store, log, group=self.group, check_blank_nodes=False)
+        return replay_graph(self.store, log, commit_every=self.group, check_blank_nodes=False)
 
     def read(self) -> set[Row]:
         found = set()
@@ -322,7 +322,7 @@ class Kills:
                 path,
                 "--store",
                 store,
-                "--group",
+                "--commit-every",
                 str(group),
                 "--no-check-blank-nodes",
             ),

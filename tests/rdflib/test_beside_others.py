@@ -40,7 +40,7 @@ def test_the_remedy_is_named_once_and_to_whoever_asked() -> None:
     register("rdflib.plugins.parsers.ntriples:NTParser")
     registration.warn_of_others()
     graph = rdflib.Graph()
-    with pytest.warns(UserWarning, match=r"rdflib.*jelly_plugins\.rdflib\.activate\(\)") as told:
+    with pytest.warns(UserWarning, match=r"rdflib.*jelly_plugins\.rdflib\.register\(\)") as told:
         graph.parse(data=b"<urn:s> <urn:p> <urn:o> .", format="jelly")
     assert [each.filename for each in told] == [__file__]
     assert len(graph) == 1
@@ -48,7 +48,7 @@ def test_the_remedy_is_named_once_and_to_whoever_asked() -> None:
         warnings.simplefilter("error")
         graph.parse(data=b"<urn:s> <urn:p> <urn:o> .", format="jelly")
         rdflib.plugin.get("jelly", Serializer)
-        registration.activate()
+        registration.register()
         assert rdflib.plugin.get("jelly", Parser) is JellyParser
 
 
@@ -93,4 +93,4 @@ def test_beside_pyjelly(tmp_path: Path) -> None:
     )
     served_by_others = not done.stdout.startswith("jelly_plugins")
     assert done.stderr.count("UserWarning") == served_by_others
-    assert done.stderr.count("jelly_plugins.rdflib.activate()") == served_by_others
+    assert done.stderr.count("jelly_plugins.rdflib.register()") == served_by_others

@@ -113,7 +113,7 @@ def test_the_format_is_told_by_the_suffix(
     suffix: str, tmp_path: Path, big: tuple[Graph, bytes]
 ) -> None:
     graph, data = big
-    jelly_plugins.rdflib.activate()
+    jelly_plugins.rdflib.register()
     path = tmp_path / f"x.jelly{suffix}"
     path.write_bytes(PACKERS[suffix](data))
     with path.open("rb") as file:
@@ -188,7 +188,7 @@ def server() -> Iterator[tuple[str, dict[str, tuple[str, bytes]]]]:
 
 
 def test_urls(server: tuple[str, dict[str, tuple[str, bytes]]], big: tuple[Graph, bytes]) -> None:
-    jelly_plugins.rdflib.activate()
+    jelly_plugins.rdflib.register()
     url, content = server
     graph, data = big
     content["/typed"] = ("application/x-jelly-rdf", data)
@@ -205,7 +205,7 @@ def test_urls(server: tuple[str, dict[str, tuple[str, bytes]]], big: tuple[Graph
 
 
 def test_media_type_names_the_plugin() -> None:
-    jelly_plugins.rdflib.activate()
+    jelly_plugins.rdflib.register()
     assert len(Graph().parse(data=ONE, format="application/x-jelly-rdf")) == 1
 
 

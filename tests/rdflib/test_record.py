@@ -64,7 +64,7 @@ def check(graph: Graph, path: Path, before: set[Any] = frozenset()) -> None:  # 
     copy: Any = Dataset() if isinstance(graph, ConjunctiveGraph) else Graph()
     for statement in before:
         copy.add(statement)
-    replay(copy, path, strict=True)
+    replay(copy, path, check_unmatched=True)
     assert contents(copy) == contents(graph)
 
 
@@ -417,7 +417,7 @@ def test_undone(path: Path) -> None:
         recorder.graph.add((S, P, ONE))
         recorder.graph.update("DELETE { ?s ?p ?o } INSERT { ?s ?p 2, [] } WHERE { ?s ?p ?o }")
     write_patches(map(invert, read_patches(path)), path.with_stem("undo"))
-    replay(graph, path.with_stem("undo"), check_prev=False, strict=True)
+    replay(graph, path.with_stem("undo"), check_prev=False, check_unmatched=True)
     assert set(graph) == {(S, P, ONE)}
 
 
@@ -428,7 +428,7 @@ def test_into_oxigraph(path: Path) -> None:
             data="@prefix : <urn:> . :s :p 1.0, 'x'@en, [ :q () ] . :g { :s :p _:b }", format="trig"
         )
     store = Store()
-    replay_into_oxigraph(store, path, strict=True)
+    replay_into_oxigraph(store, path, check_unmatched=True)
     copy: Any = Dataset()
     replay(copy, path)
     assert len(quads(copy)) == len(store) - 1 - sum(
@@ -528,11 +528,11 @@ def test_a_replica_is_equal_after_every_commit(
                 recorder.rollback()
             else:
                 recorder.commit()
-                replay(replica, path, strict=True)
+                replay(replica, path, check_unmatched=True)
                 assert held(replica) == held(graph)
     if native and isinstance(graph, Dataset):
         store = Store()
-        replay_into_oxigraph(store, path, strict=True)
+        replay_into_oxigraph(store, path, check_unmatched=True)
         assert {each for each in store if each.graph_name != BOOKKEEPING} == held(graph)
 
 

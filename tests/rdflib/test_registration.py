@@ -65,7 +65,7 @@ def test_one_import_lets_rdflib_tell_jelly_by_name(tmp_path: Path) -> None:
         sample_graph().serialize(path, format="jelly-plugins")
         code = (
             "import sys; from rdflib import Graph; import jelly_plugins.rdflib\n"
-            "jelly_plugins.rdflib.activate()\n"
+            "jelly_plugins.rdflib.register()\n"
             "print(len(Graph().parse(sys.argv[1])))"
         )
         assert int(run(code, str(path))) == len(sample_graph())
@@ -89,7 +89,7 @@ def test_suffixes_that_are_taken_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_activate_serves_all_names() -> None:
-    jelly_plugins.rdflib.activate()
+    jelly_plugins.rdflib.register()
     for name in NAMES:
         assert rdflib.plugin.get(name, Parser) is JellyParser
         assert rdflib.plugin.get(name, Serializer) is JellySerializer
@@ -134,7 +134,7 @@ def test_beside_pyjelly_in_either_order(first: str, activate: str) -> None:
     imports = ["import pyjelly.integrations.rdflib", "import jelly_plugins.rdflib"]
     if first == "ours":
         imports.reverse()
-    call = "jelly_plugins.rdflib.activate()"
+    call = "jelly_plugins.rdflib.register()"
     if activate == "before":
         at = imports.index("import jelly_plugins.rdflib") + 1
         imports.insert(at, call)

@@ -196,7 +196,7 @@ def test_a_string_is_deleted_in_both_forms(graph: Graph) -> None:
     typed = Literal("x", datatype=namespace.XSD.string)
     graph.add((S, P, typed))
     log = patch(1, 'D <urn:s> <urn:p> "x" .')
-    replay(graph, log, strict=True)
+    replay(graph, log, check_unmatched=True)
     assert triples(graph) == set()
     graph.add((S, P, typed))
     log += patch(2, 'A <urn:s> <urn:p> "x" .', "D <urn:s> <urn:p> <urn:o> .")
@@ -204,7 +204,7 @@ def test_a_string_is_deleted_in_both_forms(graph: Graph) -> None:
     assert len(triples(graph)) == 1
     graph.add((S, P, Literal("x")))
     with pytest.raises(ConflictError):
-        replay(graph, log + patch(3, 'A <urn:s> <urn:p> "x" .'), strict=True)
+        replay(graph, log + patch(3, 'A <urn:s> <urn:p> "x" .'), check_unmatched=True)
     text = f'D <urn:s> <urn:p> "x"^^<{namespace.XSD.string}> .'
     replay(graph, log + patch(3, text))
     assert triples(graph) == set()
@@ -298,10 +298,10 @@ def test_strict(graph: Graph) -> None:
             replay(
                 graph,
                 patch(1, *FILLING) + patch(2, "D _:b <urn:p> 1 .", "PA 'x' <urn:z> .", bad),
-                strict=True,
+                check_unmatched=True,
             )
         assert state(graph) == before
-    replay(graph, patch(1, *FILLING) + patch(2, "D _:b <urn:p> 1 ."), strict=True)
+    replay(graph, patch(1, *FILLING) + patch(2, "D _:b <urn:p> 1 ."), check_unmatched=True)
     assert triples(graph) == {(S, P, O)}
 
 

@@ -62,10 +62,10 @@ _VALUE: Final = re.compile(
 )
 
 
-def count(store: Store) -> int:
+def count_quads(store: Store) -> int:
     """Number of quads in a store, without those of the bookkeeping.
 
-    >>> count(Store())
+    >>> count_quads(Store())
     0
     """
     return len(store) - sum(1 for _ in store.quads_for_pattern(*_ALL))

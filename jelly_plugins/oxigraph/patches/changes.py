@@ -264,7 +264,7 @@ class StoreTarget:
     """A store that logs are replayed into; see ``patch.replay.target.Target``.
 
     :param graph: the graph used instead of the default graph.
-    :param strict: whether each operation on a statement must change something.
+    :param check_unmatched: whether each operation on a statement must change something.
     :param check_blank_nodes: whether each deletion with a blank node must.
     :param limits: ``frame_expansion`` bounds what the rows of a transaction repeat of long terms.
     :raises TypeError: the graph is not a graph name.
@@ -275,7 +275,7 @@ class StoreTarget:
         store: Store,
         *,
         graph: GraphName = DEFAULT_GRAPH,
-        strict: bool = False,
+        check_unmatched: bool = False,
         check_blank_nodes: bool = True,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
@@ -284,7 +284,7 @@ class StoreTarget:
         self._store = store
         self.graph: Final = graph_text(graph)
         self._check_blank_nodes = check_blank_nodes
-        self._make: Final = StrictChanges if strict else NetChanges
+        self._make: Final = StrictChanges if check_unmatched else NetChanges
         reject_graph(self.graph, what="what is to be changed")
         #: The quad and the row of the position that the store was moved to here.
         self._reached: tuple[Quad, Row] | None = None

@@ -23,7 +23,7 @@ def replay(
     *,
     graph: GraphName = DEFAULT_GRAPH,
     named_graphs: bool = True,
-    strict: bool = False,
+    check_unmatched: bool = False,
     check_blank_nodes: bool = True,
     check_prev: bool = True,
     name: str | None = None,
@@ -31,7 +31,7 @@ def replay(
     follow: bool = False,
     interval: float = INTERVAL,
     stop: Callable[[], bool] | None = None,
-    group: int | None = None,
+    commit_every: int | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
@@ -52,7 +52,7 @@ def replay(
     operations on one quad.
 
     Consecutive small transactions are applied together: the store then has all of such
-    a group or none of it. See ``group``.
+    a group or none of it. See ``commit_every``.
 
     If a process that recorded a log (see :func:`.record`) has ended without closing it, the store
     may have more patches of it than its position says. They are applied again, with the same
@@ -67,7 +67,7 @@ def replay(
     :param graph: the graph to use instead of the default graph. The position belongs to this
         graph: the same log goes into another graph from its beginning.
     :param named_graphs: whether patches may have statements in other graphs.
-    :param strict: adding an existing statement, or deleting a missing one, is an error.
+    :param check_unmatched: adding an existing statement, or deleting a missing one, is an error.
     :param check_blank_nodes: deleting a statement with a blank node that is not there is an error:
         the store has other labels than the patch, as after a load with new ones. Other deletions
         that match nothing are counted: see ``Replayed.unmatched``.
@@ -88,12 +88,12 @@ def replay(
         is rewritten in place and not shorter is not detected: logs may only be appended to.
     :param interval: seconds between two checks of a followed file.
     :param stop: called before each wait; ends the replay when it returns True.
-    :param group: maximum number of transactions to apply together, up to 10,000 operations and some
-        megabytes in all. If one of them cannot be applied, those before it are applied, and none
-        after it. Waiting transactions are applied before more of the source is read, so that a pipe
-        or a growing file delays nothing. The default is 100; for patches from an iterable other
-        than a list it is 1, since each may have to be awaited. With 1, other readers of the store
-        see each transaction.
+    :param commit_every: maximum number of transactions to apply together, up to 10,000 operations
+        and some megabytes in all. If one of them cannot be applied, those before it are applied,
+        and none after it. Waiting transactions are applied before more of the source is read, so
+        that a pipe or a growing file delays nothing. The default is 100; for patches from an
+        iterable other than a list it is 1, since each may have to be awaited. With 1, other readers
+        of the store see each transaction.
     :param dry_run: read the log and check that its patches follow one another and the store's
         position, but change nothing.
     :param progress: called after each transaction with the result so far. An exception that it
@@ -104,11 +104,11 @@ def replay(
         was applied; nothing was applied of that patch and of those after it. Or an id names two
         patches; the log has no patch ``until``, or the store is past it; or another replay has
         moved on.
-    :raises ConflictError: with ``check_blank_nodes`` a deletion, or with ``strict`` an operation,
-        changes nothing; nothing was applied of its transaction.
+    :raises ConflictError: with ``check_blank_nodes`` a deletion, or with ``check_unmatched`` an
+        operation, changes nothing; nothing was applied of its transaction.
     :raises JellyError: the log cannot be read, or has data that the store cannot hold. What was
         applied before stays, and the message names the patch. Or ``name`` is empty or not a string,
-        or ``group`` is less than 1.
+        or ``commit_every`` is less than 1.
     :raises TypeError: ``graph`` is not a pyoxigraph term.
     :raises OSError: the store cannot be written.
 
@@ -120,7 +120,11 @@ def replay(
     """
     check_store(store)
     target = StoreTarget(
-        store, graph=graph, strict=strict, check_blank_nodes=check_blank_nodes, limits=limits
+        store,
+        graph=graph,
+        check_unmatched=check_unmatched,
+        check_blank_nodes=check_blank_nodes,
+        limits=limits,
     )
     if until is not None:
         check_recorded(store)
@@ -136,7 +140,7 @@ def replay(
         follow=follow,
         interval=interval,
         stop=stop,
-        group=group,
+        commit_every=commit_every,
         dry_run=dry_run,
         progress=progress,
         limits=limits,

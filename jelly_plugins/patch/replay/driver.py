@@ -50,7 +50,7 @@ class Commits(Generic[C]):
     that the store has all transactions before the one at fault.
 
     :param done: counts what was applied, and has the store's position.
-    :param group: how many entries are applied together at most.
+    :param commit_every: how many entries are applied together at most.
     :param dry_run: apply nothing.
     :param progress: called after each transaction, once it was applied.
     :ivar failed: whether applying or ``progress`` has raised an error, which names the patch.
@@ -62,14 +62,14 @@ class Commits(Generic[C]):
         target: Target[C],
         *,
         done: Replayed,
-        group: int,
+        commit_every: int,
         dry_run: bool,
         progress: Progress | None,
     ) -> None:
         self.failed = False
         self._target = target
         self._done = done
-        self._group = 1 if dry_run else group
+        self._group = 1 if dry_run else commit_every
         self._dry_run = dry_run
         self._progress = progress
         self._waiting: list[Entry[C]] = []
@@ -176,7 +176,7 @@ class Replay(Generic[C]):
     :param log: the log's name.
     :param check_prev: whether a patch must follow the one that was applied last.
     :param until: id of the patch after which to stop.
-    :param group: how many transactions are applied together at most.
+    :param commit_every: how many transactions are applied together at most.
     :param dry_run: apply nothing.
     :param progress: called after each transaction.
     :ivar done: what was done so far.
@@ -192,7 +192,7 @@ class Replay(Generic[C]):
         log: str | None = None,
         check_prev: bool = True,
         until: str | None = None,
-        group: int = 1,
+        commit_every: int = 1,
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> None:
@@ -210,7 +210,9 @@ class Replay(Generic[C]):
         self._transactions = Transactions(
             target.changes, text=text, keeps_rows=self._selection.keeps_rows, done=done
         )
-        self._commits = Commits(target, done=done, group=group, dry_run=dry_run, progress=progress)
+        self._commits = Commits(
+            target, done=done, commit_every=commit_every, dry_run=dry_run, progress=progress
+        )
 
     def run(
         self,
@@ -292,7 +294,7 @@ def replay_log(
     follow: bool = False,
     interval: float = INTERVAL,
     stop: Callable[[], bool] | None = None,
-    group: int | None = None,
+    commit_every: int | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
@@ -305,11 +307,11 @@ def replay_log(
 
     See :func:`jelly_plugins.oxigraph.replay` for the other parameters.
     """
-    if group is not None and group < 1:
-        raise OptionsError(f"group must be at least 1 (got {group})")
-    if group is None:
+    if commit_every is not None and commit_every < 1:
+        raise OptionsError(f"commit_every must be at least 1 (got {commit_every})")
+    if commit_every is None:
         # What else gives patches may wait for one before it gives the next.
-        group = _GROUP if _is_source(log) or isinstance(log, list | tuple) else 1
+        commit_every = _GROUP if _is_source(log) or isinstance(log, list | tuple) else 1
     last = None if until is None else as_term(until)
     if last is not None and not follow and not _may_have(log, last, factory, text, limits):
         raise _missing(last, "nothing was applied")
@@ -322,7 +324,7 @@ def replay_log(
         log=name,
         check_prev=check_prev,
         until=last,
-        group=group,
+        commit_every=commit_every,
         dry_run=dry_run,
         progress=progress,
     )

@@ -101,7 +101,7 @@ def replay(
     graph: Graph,
     log: Source | Iterable[Patch],
     *,
-    strict: bool = False,
+    check_unmatched: bool = False,
     check_blank_nodes: bool = True,
     check_prev: bool = True,
     name: str | None = None,
@@ -109,7 +109,7 @@ def replay(
     follow: bool = False,
     interval: float = INTERVAL,
     stop: Callable[[], bool] | None = None,
-    group: int | None = None,
+    commit_every: int | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
@@ -139,10 +139,10 @@ def replay(
         a Dataset or ConjunctiveGraph, which take all.
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch text, compressed or
         not; or patches in generic terms.
-    :param strict: adding an existing statement, or deleting a missing one, is an error.
+    :param check_unmatched: adding an existing statement, or deleting a missing one, is an error.
     :param check_blank_nodes: deleting a statement with a blank node that is not there is an error.
-    :param group: over an Oxigraph store, the maximum number of transactions to apply together; any
-        other store is changed by one at a time, unless it is given.
+    :param commit_every: over an Oxigraph store, the maximum number of transactions to apply
+        together; any other store is changed by one at a time, unless it is given.
 
     See :func:`jelly_plugins.oxigraph.replay` for the other parameters, and for what is raised.
 
@@ -151,7 +151,7 @@ def replay(
     >>> replay(graph, log).transactions, replay(graph, log).transactions, len(graph)
     (1, 0, 1)
     """
-    checks = {"strict": strict, "check_blank_nodes": check_blank_nodes}
+    checks = {"check_unmatched": check_unmatched, "check_blank_nodes": check_blank_nodes}
     settings: dict[str, Any] = {
         "check_prev": check_prev,
         "name": name,
@@ -159,7 +159,7 @@ def replay(
         "follow": follow,
         "interval": interval,
         "stop": stop,
-        "group": group,
+        "commit_every": commit_every,
         "dry_run": dry_run,
         "progress": progress,
         "limits": limits,
@@ -177,8 +177,8 @@ def replay(
             bind_beside(into, prefix, URIRef(iri))
         return done
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
-    if group is None:
-        settings["group"] = 1
+    if commit_every is None:
+        settings["commit_every"] = 1
     target = GraphTarget(into, **checks)
     factory = RdflibFactory(blank_nodes="keep", named_graphs=named)
     return replay_log(target, log, factory, text=_text, graph=graph_text(into), **settings)
@@ -250,17 +250,17 @@ class GraphTarget:
     """A graph that logs are replayed into; see ``patch.replay.target.Target``.
 
     :param graph: the graph that takes statements of the default graph.
-    :param strict: whether each operation on a statement must change something.
+    :param check_unmatched: whether each operation on a statement must change something.
     :param check_blank_nodes: whether each deletion with a blank node must.
     :ivar known: the positions of the graph, by log.
     """
 
     changes = staticmethod(OrderedChanges)
 
-    def __init__(self, graph: Graph, *, strict: bool, check_blank_nodes: bool) -> None:
+    def __init__(self, graph: Graph, *, check_unmatched: bool, check_blank_nodes: bool) -> None:
         reject_graph(str(graph.identifier), what="what is to be changed")
         self._graph = graph
-        self._strict = strict
+        self._check_unmatched = check_unmatched
         self._check_blank_nodes = check_blank_nodes
         self._unmatched = 0
         self._graphs: dict[Any, Graph] = {None: graph, DATASET_DEFAULT_GRAPH_ID: graph}
@@ -314,7 +314,7 @@ class GraphTarget:
                 changed = journal.remove(other, graph)
         if changed:
             return
-        if self._strict:
+        if self._check_unmatched:
             raise idle(kind, " ".join(map(str, value)))
         if kind is OperationKind.DELETE:
             self._unmatched += 1

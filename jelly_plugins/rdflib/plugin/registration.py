@@ -21,7 +21,7 @@ OWN_NAME: Final = "jelly-plugins"
 NAMES: Final = ("jelly", "application/x-jelly-rdf", OWN_NAME)
 
 
-def activate() -> None:
+def register() -> None:
     """Serve ``format="jelly"`` and ``application/x-jelly-rdf`` in this process, whatever other
     packages are installed and in whatever order they are imported.
 
@@ -87,7 +87,7 @@ class _OthersPlugin(rdflib.plugin.Plugin[Any]):
             _OthersPlugin.warned = True
             warnings.warn(
                 f'format="{self.name}" is handled by {self._plugin.ep.value.partition(".")[0]}, '
-                "which is also installed: call jelly_plugins.rdflib.activate() to use "
+                "which is also installed: call jelly_plugins.rdflib.register() to use "
                 f'jelly-plugins, or use format="{OWN_NAME}"',
                 # The caller of Graph.parse or Graph.serialize, which call rdflib.plugin.get.
                 stacklevel=4,

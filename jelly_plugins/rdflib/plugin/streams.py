@@ -26,7 +26,7 @@ from ...codec import (
     StreamOptions,
 )
 from ...errors import JellyError, StatementError
-from ...io.sinks import Destination
+from ...io.sinks import Counted, Destination
 from ...io.sources import Source
 from ...io.streams import AnyFrameReader, encode, encode_frames, with_options, write_delimited
 from ..namespaces import DeclaredNamespaces
@@ -255,7 +255,7 @@ def write_graphs(
     options: StreamOptions | None = None,
     namespaces: Namespaces = False,
     limits: Limits = DEFAULT_LIMITS,
-) -> None:
+) -> int:
     """Write a grouped Jelly-RDF stream: one frame for each graph or dataset.
 
     :param graphs: Graphs; or Datasets and ConjunctiveGraphs, among which a Graph counts as a
@@ -268,6 +268,7 @@ def write_graphs(
     :param namespaces: declarations to write first: a mapping of names to IRIs, or True for those
         that each graph has bound and none before it had.
     :param limits: limits on the output.
+    :return: the number of graphs.
     :raises JellyError: a graph cannot be written with these options.
     :raises TypeError: a single graph was given, or an object that is not a graph.
 
@@ -275,10 +276,12 @@ def write_graphs(
 
     >>> import io
     >>> write_graphs([Graph(), Graph()], io.BytesIO())
+    2
     """
     if isinstance(graphs, Graph):
         raise TypeError(f"graphs are needed, not {graphs!r}; for one graph, give [graph]")
-    iterator = iter(graphs)
+    counted = Counted(graphs)
+    iterator = iter(counted)
     first = next(iterator, Graph())
     if options is None:
         options = _grouped_options(first)
@@ -293,6 +296,7 @@ def write_graphs(
         ),
         dst,
     )
+    return counted.count
 
 
 def _grouped_options(graph: Graph) -> StreamOptions:

@@ -287,7 +287,7 @@ class ShardedStore:
         format: ResultsFormat | str | None = None,  # noqa: A002
         unchecked: bool = False,
         **settings: Any,
-    ) -> None:
+    ) -> int:
         """Write the solutions of a SELECT query with :func:`~jelly_plugins.sparql.write_results`.
 
         :param query: see :meth:`select`.
@@ -295,10 +295,11 @@ class ShardedStore:
         :param format: format of the results.
         :param unchecked: see :meth:`select`.
         :param settings: other settings of :func:`~jelly_plugins.sparql.write_results`.
+        :return: the number of solutions.
         :raises QueryError: shards cannot answer the query independently, or it is not well-formed.
         """
         scope = Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
-        write_results(
+        return write_results(
             scope.variables,
             self._solutions(scope, query),
             dst,

@@ -311,7 +311,7 @@ def test_a_root_that_is_not_a_local_path_is_rejected(
             use(root)
     with pytest.raises(RootError, match="not a local path"):
         apply_batch(stage_sources([b"TX . TC ."]), run_here, root, Settings())
-    assert jelly("spark", "status", "--root", root).err.count("not a local path") == 1
+    assert jelly("spark", "status", root).err.count("not a local path") == 1
     assert jelly("spark", "apply", "x", "--root", root).err.count("not a local path") == 1
     assert list(tmp_path.iterdir()) == []
 

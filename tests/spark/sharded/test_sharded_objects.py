@@ -452,7 +452,7 @@ def test_credentials_are_nowhere(
         assert code in str(caught.value)
     options = [f"{name}={value}" for name, value in bucket._options.items()]
     arguments = [each for option in options for each in ("--storage-option", option)]
-    done = jelly("spark", "status", "--root", bucket.name, *arguments)
+    done = jelly("spark", "status", bucket.name, *arguments)
     assert (done.code, done.err.count("\n"), SECRET in done.err) == (1, 1, False)
     printed = capfd.readouterr()
     assert SECRET not in printed.out + printed.err
@@ -1019,11 +1019,11 @@ def test_the_commands_take_buckets(bucket: ObjectStorage, logs: list[str], tmp_p
     apply(bucket, logs[0], shards=2)
     options = [f"{name}={value}" for name, value in bucket._options.items()]
     arguments = [each for option in options for each in ("--storage-option", option)]
-    root = ("--root", bucket.name)
-    assert "shards   2 by subject" in jelly("spark", "status", *root, *arguments).text
-    shown = jelly("spark", "verify", *root, *arguments).text
+    root = bucket.name
+    assert "shards   2 by subject" in jelly("spark", "status", root, *arguments).text
+    shown = jelly("spark", "verify", root, *arguments).text
     assert shown.startswith("version 1: 2 shards checked")
-    assert "versions  0" in jelly("spark", "vacuum", *root, *arguments).text
+    assert "versions  0" in jelly("spark", "vacuum", root, *arguments).text
     local = tmp_path / "local"
     done = jelly("spark", "copy", bucket.name, local, *arguments)
     assert (done.code, "version   1" in done.text) == (0, True)
@@ -1034,7 +1034,7 @@ def test_the_commands_take_buckets(bucket: ObjectStorage, logs: list[str], tmp_p
     assert_same(ObjectStorage(other, bucket._options), replayed(logs[0]))
     again = jelly("spark", "copy", local, other, *arguments)
     assert (again.code, "0 bytes" in again.text) == (0, True)
-    bad = jelly("spark", "status", *root, "--storage-option", "secret")
+    bad = jelly("spark", "status", root, "--storage-option", "secret")
     assert (bad.code, "secret" in bad.err) == (2, False)
 
 

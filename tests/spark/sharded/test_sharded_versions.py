@@ -507,7 +507,7 @@ def test_a_head_in_the_future_is_reported_and_its_age_is_when_it_was_put(place: 
     [problem] = ShardedStore(place).verify()
     assert re.search(said, problem)
     if not isinstance(place, FolderOfObjects):
-        done = jelly("spark", "status", "--root", place)
+        done = jelly("spark", "status", place)
         assert "minutes in the future" in done.text
     _add(place, 2)
     newest, before = list(ShardedStore(place).history())[:2]
@@ -650,11 +650,11 @@ def test_the_command_verifies_all_versions(tmp_path: Path) -> None:
         _add(root, number, shards=1)
     store = ShardedStore(root)
     [name, *_] = store.at(1).commit.stores().keys() - store.commit.stores().keys()
-    done = jelly("spark", "verify", "--root", root, "--all")
+    done = jelly("spark", "verify", root, "--all")
     assert (done.code, done.text) == (0, "all versions: 1 shard checked, no problems\n")
     (root / name / "CURRENT").unlink()
-    assert jelly("spark", "verify", "--root", root).code == 0
-    done = jelly("spark", "verify", "--root", root, "--all")
+    assert jelly("spark", "verify", root).code == 0
+    done = jelly("spark", "verify", root, "--all")
     assert (done.code, "version 1, shard" in done.text, "CURRENT" in done.text) == (1, True, True)
 
 
@@ -678,7 +678,7 @@ def test_the_command_shows_and_restores_versions(tmp_path: Path) -> None:
     assert [each["restored"] for each in found] == [2, 1, None, None, None]
     assert [each["quads"] for each in found] == [2, 1, 3, 2, 1]
     assert found[0]["positions"][0]["patch"] == "<urn:patch:1>"
-    verified = jelly("spark", "verify", "--root", root, "--timestamp", time)
+    verified = jelly("spark", "verify", root, "--timestamp", time)
     assert verified.text.startswith("version 1: ")
     copied = jelly("spark", "copy", root, tmp_path / "copy", "--timestamp", time)
     assert (copied.code, _subjects(tmp_path / "copy")) == (0, {"s0"})
