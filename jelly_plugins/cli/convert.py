@@ -179,7 +179,7 @@ def convert(
     frame_rows: settings.FrameRows = None,
     frame_bytes: settings.FrameBytes = None,
     restart_every: RestartEvery = None,
-    physical: PhysicalOption = None,
+    physical_type: PhysicalOption = None,
     logical_type: LogicalOption = None,
     flat: Flat = False,
     stream_name: StreamName = None,
@@ -269,7 +269,7 @@ def _settings(given: Mapping[str, Any], limits: Limits = DEFAULT_LIMITS) -> Conv
 
     :param limits: the limits where ``--limit`` sets none.
     """
-    physical, logical = given["physical"], given["logical_type"]
+    physical, logical = given["physical_type"], given["logical_type"]
     changes = OptionChanges(
         like=None if given["options_from"] is None else _options_of(given["options_from"]),
         preset=given["preset"],
