@@ -45,6 +45,6 @@ def _plain(text: str) -> str:
 
 
 def _code_words(text: str) -> str:
-    """Help text in Markdown: options as code, and what would be markup as it stands."""
+    """Help text in Markdown: options as code, and text that would be markup unchanged."""
     text = re.sub(r"([<>*_\[\]|])", r"\\\1", text).replace("\\<", "&lt;").replace("\\>", "&gt;")
     return re.sub(r"(?<![\w`-])(--[a-z][a-z-]*[a-z])", r"`\1`", text)

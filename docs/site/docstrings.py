@@ -1,5 +1,5 @@
 """Docstrings as the site shows them: roles become links, examples blocks of code, and comments that
-begin with ``#:`` docstrings of what they stand above."""
+begin with ``#:`` docstrings of the names below them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Docstrings(griffe.Extension):
 
     def _markdown(self, owner: griffe.Object, text: str) -> str:
         text = _RAISES.sub(r":raises \1: \3\n:raises \2: \3", text)
-        # What stands behind fields is about the whole; Griffe takes it for a part of the last.
+        # What follows fields is about the whole; Griffe takes it for a part of the last.
         fields = "\n".join(field[0] for field in _FIELD.finditer(text))
         text = f"{_FIELD.sub('', text).strip()}\n\n{fields}"
         text = _ROLE.sub(lambda role: self._link(owner, role[1], role[2]), text)

@@ -5,7 +5,7 @@ checked, and in the form that the store would give it: two rows are one quad in 
 only if they are equal. Only rows become part of a SPARQL update; that, not escaping after
 the fact, is what keeps data from being read as SPARQL.
 
-SPARQL text cannot express a blank node that exists already: such terms are :class:`Opaque`.
+SPARQL text cannot express a blank node that exists already: such terms are :class:`Parameterised`.
 Long ones are :class:`Long`: of many rows with the same one, the text would have a copy for each.
 """
 
@@ -39,13 +39,13 @@ from .terms import DEFAULT_GRAPH, DirectedFactory, GraphName, describe
 Row: TypeAlias = tuple[str, str, str, str]
 
 
-class Opaque(TermText):
+class Parameterised(TermText):
     """The text of a term that must not occur in SPARQL, and the term itself."""
 
     __slots__ = ()
 
 
-class Long(Opaque):
+class Long(Parameterised):
     """The text of a long term, which may occur in SPARQL if there are few of them."""
 
     __slots__ = ()
@@ -101,7 +101,7 @@ class RowFactory:
 
     def blank_node(self, label: str, /) -> str:
         node = TERMS.blank_node(label)
-        return Opaque.of(str(node), node)
+        return Parameterised.of(str(node), node)
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None, /) -> str:
         text = self._literal(lex, langtag, datatype)
@@ -125,8 +125,8 @@ class RowFactory:
         terms = (subject, predicate, object_)
         _check(terms, " of a quoted triple")
         text = f"<<( {subject} {predicate} {object_} )>>"
-        if any(isinstance(term, Opaque) for term in terms):
-            return Opaque.of(text, _term_of(text))
+        if any(isinstance(term, Parameterised) for term in terms):
+            return Parameterised.of(text, _term_of(text))
         return text
 
     def triple(self, terms: tuple[str, str, str], /) -> Row:
@@ -151,7 +151,7 @@ class RowFactory:
 
 def has_blank_node(terms: Iterable[str]) -> bool:
     """Whether terms of a row have a blank node, in a quoted triple or outside."""
-    return any(isinstance(text, Opaque) and _has_blank_node(text.term) for text in terms)
+    return any(isinstance(text, Parameterised) and _has_blank_node(text.term) for text in terms)
 
 
 def _has_blank_node(term: Any) -> bool:
@@ -239,7 +239,7 @@ def graph_text(graph: GraphName) -> str:
 def text_of(term: Any) -> str:
     """The text of a term in the form that the store gives it."""
     if isinstance(term, BlankNode):
-        return Opaque.of(str(term), term)
+        return Parameterised.of(str(term), term)
     if isinstance(term, Literal):
         typed = term.language is None and term.datatype.value != XSD_STRING
         term = canonical(term) if typed else term
@@ -247,8 +247,8 @@ def text_of(term: Any) -> str:
     if isinstance(term, Triple):
         subject, predicate, object_ = map(text_of, term)
         text = f"<<( {subject} {predicate} {object_} )>>"
-        opaque = any(isinstance(each, Opaque) for each in (subject, predicate, object_))
-        return Opaque.of(text, term) if opaque else text
+        parameterised = any(isinstance(each, Parameterised) for each in (subject, predicate, object_))
+        return Parameterised.of(text, term) if parameterised else text
     return _text(term)
 
 
@@ -259,7 +259,7 @@ def _text(term: Any) -> str:
 
 def _found(text: str) -> Any:
     """The term of a text; of a long one, the term that it was kept with."""
-    return text.term if isinstance(text, Opaque) else _term_of(text)
+    return text.term if isinstance(text, Parameterised) else _term_of(text)
 
 
 def quads_of(rows: Iterable[Row]) -> Iterator[Quad]:
@@ -293,7 +293,7 @@ def describe_text(text: str) -> tuple[Any, ...]:
     """
     if text[:1] == "<" and text[:3] != _QUOTED:
         return (Kind.IRI, text[1:-1])
-    if isinstance(text, Opaque):
+    if isinstance(text, Parameterised):
         term: Any = text.term
     elif text:
         term = _term_of(text)

@@ -58,11 +58,11 @@ class ResultsReader(Closing):
         self._items: Generator[ResultsFrame] | None = None
         try:
             head, self._chunks = _peek(self._input.chunks())
-            told = format_named(format) if format is not None else format_of(self.name)
+            named = format_named(format) if format is not None else format_of(self.name)
             found = detected(head)
-            if told is ResultsFormat.JELLY and found is not ResultsFormat.JELLY:
+            if named is ResultsFormat.JELLY and found is not ResultsFormat.JELLY:
                 self._reject(head, found)
-            form = told or found
+            form = named or found
             if not head and (form is None or not form.is_binary):
                 raise SourceError("the results are empty: they have no header")
             if form is None:

@@ -10,7 +10,7 @@ cdef struct Prefix:
 cdef struct Prefixes:
     Prefix *entries
     size_t count
-    size_t room
+    size_t capacity
     # Numbers of entries, counted from 1, by hash; their number is a power of two.
     uint32_t *slots
     size_t slot_count
@@ -41,22 +41,22 @@ cdef Prefix *find_prefix(Prefixes *prefixes, Slice name) noexcept nogil:
 
 cdef bint grow_prefixes(Prefixes *prefixes) noexcept nogil:
     """Make space for another one; False if memory is exhausted."""
-    cdef size_t room = prefixes.room * 2 if prefixes.room else 16
+    cdef size_t capacity = prefixes.capacity * 2 if prefixes.capacity else 16
     cdef Prefix *entries
     cdef uint32_t *slots
-    if prefixes.count < prefixes.room:
+    if prefixes.count < prefixes.capacity:
         return True
-    entries = <Prefix *> PyMem_RawRealloc(prefixes.entries, room * sizeof(Prefix))
+    entries = <Prefix *> PyMem_RawRealloc(prefixes.entries, capacity * sizeof(Prefix))
     if entries == NULL:
         return False
     prefixes.entries = entries
-    slots = <uint32_t *> PyMem_RawCalloc(room * 2, sizeof(uint32_t))
+    slots = <uint32_t *> PyMem_RawCalloc(capacity * 2, sizeof(uint32_t))
     if slots == NULL:
         return False
     PyMem_RawFree(prefixes.slots)
     prefixes.slots = slots
-    prefixes.slot_count = room * 2
-    prefixes.room = room
+    prefixes.slot_count = capacity * 2
+    prefixes.capacity = capacity
     for number in range(prefixes.count):
         place_prefix(prefixes, number)
     return True

@@ -27,7 +27,7 @@ from typing import Any, Final, TypeAlias
 from pyoxigraph import Literal, NamedNode, Store
 
 from ...reserved import private
-from ..rows import Opaque, Row
+from ..rows import Parameterised, Row
 
 #: Takes the key of a term, gives the term.
 _TERM: Final = NamedNode(private("term"))
@@ -83,11 +83,11 @@ class Update:
         data: list[str] = []
         guarded: list[str] = []
         for operation, rows in (("DELETE", deletes), ("INSERT", adds)):
-            text, opaque = self._ground(rows)
+            text, parameterised = self._ground(rows)
             if text:
                 data.append(f"{operation} DATA {{{text}}}")
             guarded.extend(
-                self._where(operation, part) for group in opaque for part in _parted(group)
+                self._where(operation, part) for group in parameterised for part in _parted(group)
             )
         if guarded:
             guarded += [f"CREATE GRAPH {_FAILED}", f"DROP GRAPH {_FAILED}"]
@@ -133,22 +133,22 @@ class Update:
         """Ground rows as the quads of a DATA operation, and the others by the positions in which
         terms are parameterised."""
         texts: dict[str, list[str]] = {}
-        opaque: defaultdict[tuple[bool, ...], list[Row]] = defaultdict(list)
+        parameterised: defaultdict[tuple[bool, ...], list[Row]] = defaultdict(list)
         iterator = iter(rows)
         # Texts of single rows take more memory than what they come to.
         while batch := list(islice(iterator, _BATCH)):
-            for graph, chunks in self._texts(batch, opaque).items():
+            for graph, chunks in self._texts(batch, parameterised).items():
                 texts.setdefault(graph, []).append("".join(chunks))
         data = []
         for graph, chunks in texts.items():
             quads = ".\n".join(chunks)
             data.append(f"GRAPH {graph} {{{quads}}}\n" if graph else f"{quads}.\n")
-        return "".join(data), list(opaque.values())
+        return "".join(data), list(parameterised.values())
 
     def _texts(
-        self, rows: Iterable[Row], opaque: defaultdict[tuple[bool, ...], list[Row]]
+        self, rows: Iterable[Row], parameterised: defaultdict[tuple[bool, ...], list[Row]]
     ) -> dict[str, list[str]]:
-        """The text of ground rows in chunks, by graph; other rows go to ``opaque``."""
+        """The text of ground rows in chunks, by graph; other rows go to ``parameterised``."""
         graphs: dict[str, list[str]] = {}
         chunks: list[str] = []
         graph_before: str | None = None
@@ -158,7 +158,7 @@ class Update:
             is_text = type(subject) is type(predicate) is type(object_) is type(graph) is str
             if not is_text and not self._takes(row):
                 shape = (*(type(term) is str for term in row), graph == "")
-                opaque[shape].append(row)
+                parameterised[shape].append(row)
                 continue
             if graph != graph_before:
                 graph_before = graph
@@ -175,7 +175,7 @@ class Update:
 
     def _takes(self, row: Row) -> bool:
         """Whether a row with terms that are more than text may occur in the text all the same."""
-        if any(type(term) is Opaque for term in row):
+        if any(type(term) is Parameterised for term in row):
             return False
         self._room -= sum(map(len, row))
         return self._room >= 0
@@ -184,21 +184,21 @@ class Update:
         """One operation for rows whose terms are parameterised in the same positions."""
         in_graph = rows[0][3] != ""
         width = 4 if in_graph else 3
-        opaque = [position for position in range(width) if isinstance(rows[0][position], Opaque)]
+        parameterised = [position for position in range(width) if isinstance(rows[0][position], Parameterised)]
         columns = [
-            f"?k{name}" if position in opaque else f"?{name}"
+            f"?k{name}" if position in parameterised else f"?{name}"
             for position, name in enumerate(_NAMES[:width])
         ]
         lines = []
         for row in rows:
             cells: list[Any] = list(row[:width])
-            for position in opaque:
+            for position in parameterised:
                 cells[position] = self._key(cells[position])
             lines.append(f"({' '.join(cells)})\n")
         binds = "".join(
-            f" BIND({_TERM}(?k{_NAMES[position]}) AS ?{_NAMES[position]})" for position in opaque
+            f" BIND({_TERM}(?k{_NAMES[position]}) AS ?{_NAMES[position]})" for position in parameterised
         )
-        found = " && ".join(f"BOUND(?{_NAMES[position]})" for position in opaque)
+        found = " && ".join(f"BOUND(?{_NAMES[position]})" for position in parameterised)
         template = "GRAPH ?g { ?s ?p ?o }" if in_graph else "?s ?p ?o"
         # ?f stays unbound where all is well, so that its quad is none.
         failed = f"GRAPH {_FAILED} {{ {_FAILED} {_FAILED} ?f }}"
@@ -212,7 +212,7 @@ class Update:
             f" BIND(IF({found}, ?none, {_FAILED}) AS ?f) }}"
         )
 
-    def _key(self, text: Opaque) -> str:
+    def _key(self, text: Parameterised) -> str:
         key = self._keys.get(text)
         if key is None:
             name = str(len(self._keys))

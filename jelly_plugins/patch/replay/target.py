@@ -114,9 +114,9 @@ def moved(
     :param what: ``"store"`` or ``"graph"``.
     :param by: who may have moved it.
     """
-    stands = "nowhere" if found is None else f"at patch {found.patch}"
+    position = "nowhere" if found is None else f"at patch {found.patch}"
     return ChainError(
-        f"the {what} is {stands} in log {log} now: {by} has changed it",
+        f"the {what} is {position} in log {log} now: {by} has changed it",
         expected=None if before is None else before.patch,
         found=None if found is None else found.patch,
     )
