@@ -50,7 +50,7 @@ try:
     import pyarrow  # type: ignore[import-untyped,unused-ignore]
     import pyarrow.compute
 except ImportError as error:
-    raise MissingExtraError("Arrow needs a library: pip install 'jelly-plugins[arrow]'") from error
+    raise MissingExtraError.of("Arrow needs a library", "arrow") from error
 
 __all__ = [
     "QUADS",

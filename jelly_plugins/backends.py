@@ -82,9 +82,7 @@ def get_backend(name: str) -> Backend:
     try:
         backend: Backend = entry.load()
     except ImportError as error:
-        raise MissingExtraError(
-            f"backend {name} is not installed: pip install 'jelly-plugins[{name}]'"
-        ) from error
+        raise MissingExtraError.of(f"backend {name} is not installed", name) from error
     return backend
 
 

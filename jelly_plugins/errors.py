@@ -124,7 +124,21 @@ class TermError(JellyError):
 
 
 class MissingExtraError(JellyError, ImportError):
-    """A library is missing that an optional part needs; the message has the install line."""
+    """A library is missing that an optional part needs; the message says how to install it."""
+
+    @classmethod
+    def of(cls, message: str, extra: str, *, source: str | None = None) -> Self:
+        """Return the error for a part that needs an extra.
+
+        >>> MissingExtraError.of("Arrow needs a library", "arrow").message
+        "Arrow needs a library: pip install 'jelly-plugins[arrow]' (in a checkout: '.[arrow]')"
+        """
+        return cls(f"{message}: {install_line(extra)}", source=source)
+
+
+def install_line(extra: str) -> str:
+    """Return the command that installs an extra of this package."""
+    return f"pip install 'jelly-plugins[{extra}]' (in a checkout: '.[{extra}]')"
 
 
 class ServiceError(JellyError):

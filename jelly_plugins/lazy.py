@@ -15,18 +15,16 @@ def library(name: str, user: str, extra: str) -> Any:
     :param extra: of this package, which installs it.
     :raises MissingExtraError: it is not installed.
 
-    >>> library("no_such_library", "this", "all")
+    >>> library("no_such_library", "this", "all")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    jelly_plugins.errors.MissingExtraError: this needs a library: pip install 'jelly-plugins[all]'
+    jelly_plugins.errors.MissingExtraError: this needs a library: pip install...
     """
     try:
         return import_module(name)
     except ImportError:
         from .errors import MissingExtraError
 
-        raise MissingExtraError(
-            f"{user} needs a library: pip install 'jelly-plugins[{extra}]'"
-        ) from None
+        raise MissingExtraError.of(f"{user} needs a library", extra) from None
 
 
 def attributes(

@@ -53,9 +53,9 @@ def _main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in _LIBRARIES:
             raise
-        print(
-            "jelly: the command needs a library: pip install 'jelly-plugins[cli]'", file=sys.stderr
-        )
+        from ..errors import install_line
+
+        print(f"jelly: the command needs a library: {install_line('cli')}", file=sys.stderr)
         sys.exit(1)
     app()
 

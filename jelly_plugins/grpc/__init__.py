@@ -28,7 +28,7 @@ try:
     import grpc_health as _grpc_health  # noqa: F401
     import grpc_reflection as _grpc_reflection  # noqa: F401
 except ImportError as error:
-    raise MissingExtraError("gRPC is missing: pip install 'jelly-plugins[grpc]'") from error
+    raise MissingExtraError.of("gRPC needs a library", "grpc") from error
 
 from . import aio
 from .broadcast import Broadcast

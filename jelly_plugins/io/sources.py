@@ -69,9 +69,7 @@ def zstandard_module() -> Any:
     try:
         import zstandard
     except ImportError:
-        raise MissingExtraError(
-            "Zstandard needs a library: pip install 'jelly-plugins[zstd]'"
-        ) from None
+        raise MissingExtraError.of("Zstandard needs a library", "zstd") from None
     return zstandard
 
 
@@ -315,8 +313,8 @@ def _open_url(url: str) -> Any:
     try:
         import fsspec  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
-        raise MissingExtraError(
-            "URLs need a library: pip install 'jelly-plugins[remote]'", source=without_password(url)
+        raise MissingExtraError.of(
+            "URLs need a library", "remote", source=without_password(url)
         ) from None
     try:
         file: BinaryIO = fsspec.open(url, "rb").open()

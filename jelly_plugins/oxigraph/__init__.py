@@ -36,9 +36,7 @@ from ..errors import MissingExtraError
 try:
     import pyoxigraph as _pyoxigraph  # noqa: F401
 except ImportError as error:
-    raise MissingExtraError(
-        "Oxigraph needs pyoxigraph: pip install 'jelly-plugins[oxigraph]'"
-    ) from error
+    raise MissingExtraError.of("Oxigraph needs pyoxigraph", "oxigraph") from error
 
 from .dumping.dumper import dump
 from .dumping.statements import encode_quads, write_quads

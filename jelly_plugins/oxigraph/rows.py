@@ -247,7 +247,9 @@ def text_of(term: Any) -> str:
     if isinstance(term, Triple):
         subject, predicate, object_ = map(text_of, term)
         text = f"<<( {subject} {predicate} {object_} )>>"
-        parameterised = any(isinstance(each, Parameterised) for each in (subject, predicate, object_))
+        parameterised = any(
+            isinstance(each, Parameterised) for each in (subject, predicate, object_)
+        )
         return Parameterised.of(text, term) if parameterised else text
     return _text(term)
 

@@ -39,7 +39,7 @@ from ..errors import MissingExtraError
 try:
     import rdflib as _rdflib  # noqa: F401
 except ImportError as error:
-    raise MissingExtraError("rdflib is missing: pip install 'jelly-plugins[rdflib]'") from error
+    raise MissingExtraError.of("rdflib is not installed", "rdflib") from error
 
 from .plugin.registration import register, register_suffixes, warn_of_others
 

@@ -80,8 +80,8 @@ def demonstrate(on_step: Callable[[Step], object] | None = None) -> Demonstratio
         import rdflib
         from pyoxigraph import Store
     except ImportError as error:
-        raise MissingExtraError(
-            "the demo needs rdflib and Oxigraph: pip install 'jelly-plugins[rdflib,oxigraph]'"
+        raise MissingExtraError.of(
+            "the demo needs rdflib and Oxigraph", "rdflib,oxigraph"
         ) from error
     from ..oxigraph import dump, load
     from ..rdflib import register

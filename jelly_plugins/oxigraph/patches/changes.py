@@ -17,7 +17,15 @@ from ...errors import ConflictError
 from ...patch.replay.position import Position
 from ...patch.replay.target import Changes, idle, lock_of, moved, unmatched
 from ...reserved import reject_graph
-from ..rows import Parameterised, Row, check_graph_text, graph_text, has_blank_node, quads_of, row_of
+from ..rows import (
+    Parameterised,
+    Row,
+    check_graph_text,
+    graph_text,
+    has_blank_node,
+    quads_of,
+    row_of,
+)
 from ..terms import DEFAULT_GRAPH, GraphName, check_graph
 from .bookkeeping import (
     namespace_row,

@@ -184,7 +184,9 @@ class Update:
         """One operation for rows whose terms are parameterised in the same positions."""
         in_graph = rows[0][3] != ""
         width = 4 if in_graph else 3
-        parameterised = [position for position in range(width) if isinstance(rows[0][position], Parameterised)]
+        parameterised = [
+            position for position in range(width) if isinstance(rows[0][position], Parameterised)
+        ]
         columns = [
             f"?k{name}" if position in parameterised else f"?{name}"
             for position, name in enumerate(_NAMES[:width])
@@ -196,7 +198,8 @@ class Update:
                 cells[position] = self._key(cells[position])
             lines.append(f"({' '.join(cells)})\n")
         binds = "".join(
-            f" BIND({_TERM}(?k{_NAMES[position]}) AS ?{_NAMES[position]})" for position in parameterised
+            f" BIND({_TERM}(?k{_NAMES[position]}) AS ?{_NAMES[position]})"
+            for position in parameterised
         )
         found = " && ".join(f"BOUND(?{_NAMES[position]})" for position in parameterised)
         template = "GRAPH ?g { ?s ?p ?o }" if in_graph else "?s ?p ?o"
