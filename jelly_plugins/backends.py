@@ -6,14 +6,13 @@ with the attributes of :class:`Backend`; ours are there the same way.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, Literal, Protocol
 
 from .codec import Describe, TermFactory
 from .errors import MissingExtraError
-from .io.sinks import Destination
-from .io.sources import Source
 
 GROUP: Final = "jelly_plugins.backends"
 
@@ -51,12 +50,14 @@ class Backend(Protocol):
         """An empty store in memory that :meth:`load` takes, for quads."""
         ...
 
-    def load(self, store: Any, src: Source, /, **settings: Any) -> int:
-        """Read a Jelly-RDF source into a store; return the number of statements read."""
+    @property
+    def load(self) -> Callable[..., int]:
+        """Reads a source into a store, Jelly by default, and returns the number of statements."""
         ...
 
-    def dump(self, store: Any, dst: Destination, /, **settings: Any) -> int:
-        """Write a store as Jelly-RDF; return the number of statements written."""
+    @property
+    def dump(self) -> Callable[..., int]:
+        """Writes a store as Jelly-RDF, and returns the number of statements."""
         ...
 
 

@@ -44,7 +44,7 @@ _FOLDER: Final = Path(__file__).parent
 
 try:
     if _PURE_PYTHON:
-        raise ImportError
+        raise ModuleNotFoundError
     from ._native import (
         ColumnDecoder,
         ColumnEncoder,
@@ -58,7 +58,7 @@ try:
         count_rows,
         plain_lines,
     )
-except ImportError:
+except ModuleNotFoundError:  # Any other ImportError is a kernel that does not fit the sources.
     # Only the sources have the file. In the folder of a checkout Python imports them, whatever is
     # installed. An installed package without the kernel was built without a compiler.
     if not _PURE_PYTHON and (_FOLDER / "_native.pyx").exists():

@@ -6,6 +6,7 @@
 >>> file = io.BytesIO()
 >>> people = [Triple(Iri("http://example.org/a"), Iri("http://example.org/name"), Literal("A"))]
 >>> write(people, file, format=JenaFormat.THRIFT, namespaces={"ex": "http://example.org/"})
+1
 >>> list(read(file.getvalue())) == people
 True
 """

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 else:
     try:
         if not _native_codec:
-            raise ImportError("the Python codec runs")
+            raise ModuleNotFoundError("the Python codec runs")
         from ._native import LineEncoder, RowDecoder, RowEncoder, RowTextDecoder
-    except ImportError:
+    except ModuleNotFoundError:
         from .reader import RowDecoder
         from .text import LineEncoder, RowTextDecoder
         from .writer import RowEncoder

@@ -2,8 +2,8 @@
 :func:`read_quads`.
 
 Rows become text for Oxigraph's own parser, and its text becomes rows, with no term made in Python
-(see ``oxigraph.lines``); what that cannot do goes through terms. Language-tagged strings keep their
-base direction.
+(see ``oxigraph.loading.nquads_reader``); what that cannot do goes through terms. Language-tagged
+strings keep their base direction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..io.sinks import Destination, open_output
 from ..io.sources import Source
 from ..oxigraph.dumping.text_dump import dump_text, nquads
 from ..oxigraph.loading.lexical_forms import LexicalForm
-from ..oxigraph.loading.loader import PROGRESS_STATEMENTS, Progress, add_statements
+from ..oxigraph.loading.loader import PROGRESS_STATEMENTS, Progress, add_statements, check_load
 from ..oxigraph.loading.nquads_reader import NQuadsReader
 from ..oxigraph.loading.quad_reader import QuadReader, QuotedTriples, check_settings
 from ..oxigraph.loading.reify import ReifyingFactory
@@ -156,8 +156,7 @@ def load(
     >>> set(copy) == set(store)
     True
     """
-    reading: BlankNodes = "keep" if blank_nodes == "canonicalize" else blank_nodes
-    check_settings(graph, reading, quoted_triples)
+    reading = check_load(store, graph, blank_nodes, quoted_triples, bookkeeping=bookkeeping)
     # As in oxigraph.load.
     if quoted_triples == "reject" and (
         not isinstance(graph, BlankNode) or (atomic and reading == "fresh")

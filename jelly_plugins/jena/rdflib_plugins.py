@@ -4,86 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
+from rdflib.graph import ConjunctiveGraph, Dataset, Graph
 
-from ..backends import BlankNodes
 from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, PhysicalType
 from ..io.sinks import Destination, open_output
-from ..io.sources import Source
 from ..rdflib import oxigraph_store
-from ..rdflib.namespaces import DeclaredNamespaces
 from ..rdflib.plugin.dump import Namespaces, namespaces_of, parts_of
-from ..rdflib.plugin.load import Target
+from ..rdflib.plugin.load import load
 from ..rdflib.plugin.parser import BytesParser
 from ..rdflib.plugin.serializer import BytesSerializer
-from ..rdflib.terms import EncoderTerms, RdflibFactory, normalized_form
+from ..rdflib.terms import EncoderTerms
 from .codec import RowEncoder
 from .names import JenaFormat
-from .streams import JenaReader, format_for
+from .streams import format_for
 from .writer import declared
-
-
-def load(
-    graph: Graph,
-    src: Source,
-    *,
-    format: JenaFormat | None = None,  # noqa: A002
-    blank_nodes: BlankNodes = "fresh",
-    generalized: bool = False,
-    atomic: bool = True,
-    limits: Limits = DEFAULT_LIMITS,
-) -> int:
-    """Read RDF Thrift or RDF Protobuf into a graph, and bind the prefixes that it declares.
-
-    :param graph: a Graph, which takes triples and quads of the default graph; or a Dataset or
-        ConjunctiveGraph, which also take named graphs.
-    :param format: how rows are encoded; by default detected from the name or the content.
-
-    The other parameters: see :func:`jelly_plugins.rdflib.plugin.load.load`.
-
-    :return: the number of statements read, repeats included.
-    :raises JellyError: with source and row.
-    """
-    target = Target(graph)
-    whole = target.named_graphs
-    namespaces = DeclaredNamespaces()
-    inner = oxigraph_store.inner_store(graph)
-    if (
-        inner is not None
-        and oxigraph_store.readable_into(target.default)
-        and (not whole or target.default.identifier == DATASET_DEFAULT_GRAPH_ID)
-        and not generalized
-    ):
-        from .oxigraph import load as load_into_oxigraph
-
-        count = load_into_oxigraph(
-            inner,
-            src,
-            format=format,
-            graph=None if whole else oxigraph_store.graph_name(target.default),
-            blank_nodes=blank_nodes,
-            atomic=atomic,
-            limits=limits,
-            on_namespace=namespaces.add,
-            lexical_form=normalized_form,
-        )
-        namespaces.bind(target.default)
-        return count
-    factory: Any = RdflibFactory(
-        blank_nodes=blank_nodes, generalized=generalized, named_graphs=whole
-    )
-    with JenaReader(
-        src,
-        format=format,
-        factory=factory,
-        quads=whole,
-        generalized=generalized,
-        directions=False,
-        limits=limits,
-    ) as batches:
-        return target.fill(batches, atomic=atomic)
 
 
 def dump(
@@ -186,5 +122,4 @@ __all__: Final = [
     "ThriftParser",
     "ThriftSerializer",
     "dump",
-    "load",
 ]

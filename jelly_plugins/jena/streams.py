@@ -262,6 +262,7 @@ def read(
     >>> import io
     >>> file = io.BytesIO()
     >>> write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], file, format=JenaFormat.THRIFT)
+    1
     >>> list(read(file.getvalue()))
     [Triple(subject=Iri(value='urn:s'), predicate=Iri(value='urn:p'), object=Iri(value='urn:o'))]
     """

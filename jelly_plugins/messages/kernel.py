@@ -6,9 +6,9 @@ from ..codec import native
 
 try:
     if not native:
-        raise ImportError("the Python codec goes with the Python form")
+        raise ModuleNotFoundError("the Python codec goes with the Python form")
     from ._native import count_lines, cut_rows, in_default_graph, join_frames, weave
-except ImportError:
+except ModuleNotFoundError:
     from .boundaries import count_lines, cut_rows, in_default_graph, join_frames, weave
 
 __all__ = ["count_lines", "cut_rows", "in_default_graph", "join_frames", "weave"]

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
 from typing import Any, Final
 
 from pyoxigraph import Store
 
 from ..backends import Backend, BlankNodes
 from ..codec import TermFactory
-from ..io.sinks import Destination
-from ..io.sources import Source
-from ..patch import Patch
-from ..patch.replay.position import Replayed
 from .dumping.dumper import dump
-from .loading.loader import load_jelly
+from .loading.formats import load
 from .patches.bookkeeping import namespaces, positions_in
 from .patches.deferred import positions, set_position
-from .patches.record import Recorder, record
+from .patches.record import record
 from .patches.replay import replay
 from .patches.staging import Transaction
 from .plain_text import canonical_quads
@@ -43,22 +37,10 @@ class OxigraphBackend:
         """An empty store in memory."""
         return Store()
 
-    def load(self, store: Store, src: Source, /, **settings: Any) -> int:
-        """See :func:`jelly_plugins.oxigraph.load`."""
-        return load_jelly(store, src, **settings)
-
-    def dump(self, store: Store, dst: Destination, /, **settings: Any) -> int:
-        """See :func:`jelly_plugins.oxigraph.dump`."""
-        return dump(store, dst, **settings)
-
-    def replay(self, store: Store, log: Source | Iterable[Patch], /, **settings: Any) -> Replayed:
-        """See :func:`jelly_plugins.oxigraph.replay`."""
-        return replay(store, log, **settings)
-
-    def record(self, store: Store, log: str | os.PathLike[str], /, **settings: Any) -> Recorder:
-        """See :func:`jelly_plugins.oxigraph.record`."""
-        return record(store, log, **settings)
-
+    load = staticmethod(load)
+    dump = staticmethod(dump)
+    replay = staticmethod(replay)
+    record = staticmethod(record)
     canonical_quads = staticmethod(canonical_quads)
     transaction = staticmethod(Transaction)
     positions = staticmethod(positions)

@@ -1,8 +1,5 @@
-"""Graphs over an Oxigraph store (package oxrdflib), handed to the backend ``oxigraph``.
-
-That backend moves statements between Jelly and the store inside without a term of rdflib being
-made. It is found by its entry point; nothing here knows how it works.
-"""
+"""Graphs over an Oxigraph store (package oxrdflib): the backend ``oxigraph``, found by its entry
+point, reads and writes the inner store without terms of rdflib."""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ from typing import Any
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Dataset, Graph
 from rdflib.term import BNode
 
-from ..backends import Backend, BlankNodes, get_backend
-from ..codec import Limits
+from ..backends import get_backend
 from ..errors import OptionsError
 from ..io.sinks import Destination
 from ..io.sources import Source
+from .memory.indices import overridden
 from .namespaces import DeclaredNamespaces
 from .terms import normalized_form
 
@@ -45,15 +42,6 @@ def readable_into(graph: Graph) -> bool:
     return inner_store(graph) is not None and not overridden(graph)
 
 
-def overridden(graph: Graph) -> set[str]:
-    """The methods of a graph's own that take statements, instead of rdflib's."""
-    return {
-        name
-        for name in ("add", "addN")
-        if getattr(type(graph), name) is not getattr(Graph, name) or name in vars(graph)
-    }
-
-
 def inner_store_of(store: Any) -> Any | None:
     """The ``pyoxigraph.Store`` inside a store, if there is one."""
     kind = type(store)
@@ -62,10 +50,6 @@ def inner_store_of(store: Any) -> Any | None:
         with _making:
             return store._inner
     return None
-
-
-def _backend() -> Backend:
-    return get_backend("oxigraph")
 
 
 def graph_name(graph: Graph) -> Any:
@@ -89,27 +73,19 @@ def load(
     src: Source,
     *,
     whole: bool,
-    blank_nodes: BlankNodes,
-    atomic: bool,
-    concatenated: bool,
-    strict: bool,
-    limits: Limits,
+    **settings: Any,
 ) -> int:
-    """Read a source into the store, or, unless ``whole``, a stream of triples into the one graph.
-    See ``load.load``."""
+    """Read a source into the store, or, unless ``whole``, triples into the one graph; see
+    ``load.load`` for the settings."""
     namespaces = DeclaredNamespaces()
     try:
-        count = _backend().load(
+        count = get_backend("oxigraph").load(
             inner_store(graph),
             src,
             graph=None if whole else graph_name(graph),
-            blank_nodes=blank_nodes,
-            atomic=atomic,
-            concatenated=concatenated,
-            strict=strict,
-            limits=limits,
             on_namespace=namespaces.add,
             lexical_form=normalized_form,
+            **settings,
         )
     except OptionsError as error:
         if not whole:
@@ -122,4 +98,4 @@ def load(
 def dump(graph: Graph, dst: Destination, **settings: Any) -> int:
     """Write all of a Dataset's store, or the one graph as triples. See ``dump.dump``."""
     name = None if isinstance(graph, Dataset) else graph_name(graph)
-    return _backend().dump(inner_store(graph), dst, graph=name, **settings)
+    return get_backend("oxigraph").dump(inner_store(graph), dst, graph=name, **settings)

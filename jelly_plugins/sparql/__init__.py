@@ -6,6 +6,7 @@
 >>> file = io.BytesIO()
 >>> solutions = [(Iri("http://example.org/a"), Literal("A")), (Iri("http://example.org/b"), None)]
 >>> write_results(["person", "name"], solutions, file, format="jellys")
+2
 >>> results = read_results(file.getvalue())
 >>> results.variables, list(results) == solutions
 (['person', 'name'], True)

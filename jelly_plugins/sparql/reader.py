@@ -228,6 +228,7 @@ def read_results(
     >>> from jelly_plugins.sparql import write_results
     >>> file = io.BytesIO()
     >>> write_results(["s", "o"], [(Iri("urn:s"), None)], file, format="jelly-sparql")
+    1
     >>> with read_results(file.getvalue()) as results:
     ...     results.variables, list(results)
     (['s', 'o'], [(Iri(value='urn:s'), None)])

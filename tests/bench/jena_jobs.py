@@ -19,8 +19,9 @@ from jelly_plugins.codec import DEFAULT_LIMITS, FrameSplitter, delimit
 from jelly_plugins.jena import JenaFormat, reader, text
 from jelly_plugins.jena import codec as kernel
 from jelly_plugins.jena import oxigraph as stores
-from jelly_plugins.jena.rdflib_plugins import dump, load
+from jelly_plugins.jena.rdflib_plugins import dump
 from jelly_plugins.jena.streams import batches
+from jelly_plugins.rdflib import load
 
 from .codec_jobs import count, encode, read_ntriples
 from .data import Data

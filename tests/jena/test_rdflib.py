@@ -18,7 +18,8 @@ from jelly_plugins import Iri, JellyError, Quad, SourceError, TermError, Triple
 from jelly_plugins import Literal as GenericLiteral
 from jelly_plugins.codec import DEFAULT_GRAPH
 from jelly_plugins.jena import JenaFormat, write
-from jelly_plugins.jena.rdflib_plugins import dump, load
+from jelly_plugins.jena.rdflib_plugins import dump
+from jelly_plugins.rdflib import load
 
 from ..fuzz.jena import random_rows
 from ..shared_data import shared

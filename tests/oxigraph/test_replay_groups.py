@@ -185,7 +185,7 @@ def test_a_pipe_that_gives_no_more_for_now(store: ox.Store, write: Any) -> None:
 
 
 def test_no_group_at_all(store: ox.Store) -> None:
-    with pytest.raises(OptionsError, match="group must be at least 1"):
+    with pytest.raises(OptionsError, match="commit_every must be at least 1"):
         replay(store, log(*counting(1)), commit_every=0)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import PhysicalType, StreamOptions, TermError, read, read_frames
+from jelly_plugins import PhysicalType, StreamOptions, TermError, convert, read, read_frames
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add, add_namespace, delete
 from jelly_plugins.io.streams import write_bytes
@@ -94,6 +94,18 @@ def test_load_into_it(store: ox.Store) -> None:
     with pytest.raises(TermError, match="bookkeeping"):
         load(store, jelly(Triple(S, P, O)), graph=BOOKKEEPING)
     assert everything(store) == set()
+
+
+@pytest.mark.parametrize("quoted_triples", ["reject", "reify"])
+@pytest.mark.parametrize("format_", ["nt", "ttl", "rt", "rpb"])
+def test_load_another_format_into_it(store: ox.Store, format_: str, quoted_triples: Any) -> None:
+    out = BytesIO()
+    convert(b"<urn:s> <urn:p> <urn:o> .", out, source_format="nt", target_format=format_)
+    source, settings = out.getvalue(), {"format": format_, "quoted_triples": quoted_triples}
+    with pytest.raises(TermError, match="bookkeeping"):
+        load(store, source, graph=BOOKKEEPING, **settings)
+    assert everything(store) == set()
+    assert load(store, source, graph=ox.NamedNode("urn:g"), **settings) == 1
 
 
 def test_a_dump_with_it_can_be_loaded_with_it(store: ox.Store) -> None:

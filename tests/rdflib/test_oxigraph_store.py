@@ -73,7 +73,8 @@ class Calls:
         backend = type(get_backend("oxigraph"))
         self.load = self.dump = 0
         for name in ("load", "dump"):
-            monkeypatch.setattr(backend, name, self._counting(name, getattr(backend, name)))
+            counting = staticmethod(self._counting(name, getattr(backend, name)))
+            monkeypatch.setattr(backend, name, counting)
 
     def _counting(self, name: str, method: Any) -> Any:
         def counted(*args: Any, **settings: Any) -> Any:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 else:
     try:
         if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
-            raise ImportError("the Python codec runs")
+            raise ModuleNotFoundError("the Python codec runs")
         from ._native import ColumnWriter, enter_packed, find_fields, read_column, text_column
-    except ImportError:
+    except ModuleNotFoundError:
         from .column_writer import ColumnWriter
 
         def read_column(*_):

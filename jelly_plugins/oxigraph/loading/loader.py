@@ -53,6 +53,29 @@ BATCH: Final = 50_000
 PROGRESS_STATEMENTS: Final = 10_000
 
 
+def check_load(
+    store: Store,
+    graph: GraphName | None,
+    blank_nodes: LoadedBlankNodes,
+    quoted_triples: QuotedTriples,
+    *,
+    bookkeeping: bool,
+) -> BlankNodes:
+    """Check the parameters of a load and its store, before the source is opened.
+
+    :return: how the reader treats labels.
+    :raises TermError: ``graph`` is reserved.
+    :raises ChainError: see :func:`jelly_plugins.oxigraph.load`.
+    """
+    check_store(store)
+    reading: BlankNodes = "keep" if blank_nodes == "canonicalize" else blank_nodes
+    check_settings(graph, reading, quoted_triples)
+    if isinstance(graph, NamedNode) and not bookkeeping:
+        reject_graph(graph.value, what="what is to be loaded")
+    check_recorded(store)
+    return reading
+
+
 def load_jelly(
     store: Store,
     src: Source,
@@ -70,12 +93,7 @@ def load_jelly(
     lexical_form: LexicalForm | None = None,
 ) -> int:
     """Read a Jelly-RDF source into a store; see :func:`jelly_plugins.oxigraph.load`."""
-    check_store(store)
-    reading: BlankNodes = "keep" if blank_nodes == "canonicalize" else blank_nodes
-    check_settings(graph, reading, quoted_triples)
-    if isinstance(graph, NamedNode) and not bookkeeping:
-        reject_graph(graph.value, what="what is to be loaded")
-    check_recorded(store)
+    reading = check_load(store, graph, blank_nodes, quoted_triples, bookkeeping=bookkeeping)
     frames = FrameBytes(src, limits=limits, strict=strict)
     text = None
     # Reifiers are made of terms; each stream of several has labels of its own; and batches are made

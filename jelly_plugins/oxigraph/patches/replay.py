@@ -47,7 +47,7 @@ def replay(
     :mod:`~jelly_plugins.oxigraph.patches.bookkeeping`.
 
     For how the store changes terms, see :mod:`jelly_plugins.oxigraph`; labels of blank nodes
-    are kept, as far as Oxigraph takes them (see ``labels.kept``). Operations on two forms that the
+    are kept, as far as Oxigraph takes them (see ``terms.kept``). Operations on two forms that the
     store holds as one literal, such as ``"01"^^xsd:integer`` and ``"1"^^xsd:integer``, are
     operations on one quad.
 

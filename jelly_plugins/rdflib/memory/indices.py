@@ -249,15 +249,21 @@ def _restore(
     return restore
 
 
+def overridden(graph: Graph) -> set[str]:
+    """The methods of a graph's own that take statements, instead of rdflib's."""
+    return {
+        name
+        for name in ("add", "addN")
+        if getattr(type(graph), name) is not getattr(Graph, name) or name in vars(graph)
+    }
+
+
 def writable(graph: Graph) -> bool:
     """Whether triples may go past ``graph.addN`` and ``graph.store.add`` into the store."""
-    kind = type(graph)
     store: Any = graph.store
     return (
         type(store) in (Memory, SimpleMemory)
-        and kind.add is Graph.add
-        and kind.addN is Graph.addN
-        and not {"add", "addN"} & vars(graph).keys()
+        and not overridden(graph)
         and not {"add", "addN", "add_graph"} & vars(store).keys()
         # With a map, the store notifies subscribers of each addition, or fails if there are none.
         and store.dispatcher.get_map() is None

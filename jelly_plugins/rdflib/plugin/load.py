@@ -1,6 +1,6 @@
 """A source of any format into an rdflib Graph, Dataset or ConjunctiveGraph.
 
-Other formats become Jelly while they are read, so that there is one way into a graph.
+RDF text becomes Jelly while it is read.
 
 Statements go into the indices of rdflib's own stores in memory (``memory``), and through its public
 interface into any other; a graph over an Oxigraph store is left to the backend of that name
@@ -9,8 +9,9 @@ interface into any other; a graph over an Oxigraph store is left to the backend 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
@@ -27,9 +28,11 @@ from ...formats.reading import name_of
 from ...formats.settings import ConversionSettings, Given, OptionChanges
 from ...io.sources import Source
 from ...io.streams import AnyFrameReader, FrameReader
+from ...jena.names import JenaFormat
+from ...jena.streams import JenaReader
 from ...reserved import is_reserved, reject_graph
 from .. import oxigraph_store
-from ..memory.indices import BulkWriter, writable
+from ..memory.indices import BulkWriter, overridden, writable
 from ..namespaces import DeclaredNamespaces
 from ..terms import RdflibFactory, default_graph
 
@@ -120,7 +123,7 @@ class Target:
                 statements = chain.from_iterable(run)
                 if width == 3:
                     _add_triples(default, statements)
-                elif oxigraph_store.overridden(default):
+                elif overridden(default):
                     for name, quads in groupby(statements, key=itemgetter(3)):
                         _add_triples(graph(name), (quad[:3] for quad in quads))
                 else:
@@ -155,7 +158,7 @@ def _frame_of_reserved(frames: Iterable[AnyFrame]) -> int | None:
 def _add_triples(graph: Graph, triples: Iterable[tuple[Any, ...]]) -> None:
     """Add triples with the graph's ``add``, which rdflib's parsers call, if it overrides only that;
     otherwise with its ``addN``."""
-    if oxigraph_store.overridden(graph) == {"add"}:
+    if overridden(graph) == {"add"}:
         for triple in triples:
             graph.add(triple)
     else:
@@ -226,50 +229,102 @@ def load(
             f"(got {bnode_context!r})"
         )
     form = format_named(format) if format is not None else format_of(src) or Format.JELLY
-    if form is Format.JELLY:
-        located: AbstractContextManager[None] = nullcontext()
-    else:
-        changes = OptionChanges(generalized_statements=generalized)
-        settings = ConversionSettings(base=base, namespaces=True, changes=changes, limits=limits)
-        src = as_jelly(Given(src, form), settings)
-        located = as_of(name_of(src))
     target = Target(graph)
     whole = target.named_graphs
     if (
         oxigraph_store.readable_into(target.default)
         and (not whole or target.default.identifier == DATASET_DEFAULT_GRAPH_ID)
-        # Quads of the default graph become triples below.
-        and (whole or form is Format.JELLY or not form.has_graphs)
+        # Other quads of the default graph become triples below.
+        and (whole or form is Format.JELLY or form.is_jena or not form.has_graphs)
         and bnode_context is None
     ):
         # Not a ConjunctiveGraph: for Oxigraph its default graph is a named one.
-        with located:
-            return oxigraph_store.load(
-                target.default,
-                src,
-                whole=whole,
-                blank_nodes=blank_nodes,
-                atomic=atomic,
-                concatenated=concatenated,
-                strict=strict,
-                limits=limits,
-            )
-    reader = open_frames(
-        src,
+        return oxigraph_store.load(
+            target.default,
+            src,
+            whole=whole,
+            format=form,
+            base=base,
+            blank_nodes=blank_nodes,
+            atomic=atomic,
+            concatenated=concatenated,
+            strict=strict,
+            limits=limits,
+        )
+    make = partial(
+        _factory,
         blank_nodes=blank_nodes,
         generalized=generalized,
         named_graphs=whole,
-        concatenated=concatenated,
-        strict=strict,
-        limits=limits,
         bnode_context=bnode_context,
     )
+    located: AbstractContextManager[None] = nullcontext()
+    reader: AnyFrameReader | JenaReader
+    if form.is_jena:
+        reader = JenaReader(
+            src,
+            format=JenaFormat(form),
+            factory=make(),
+            quads=whole,
+            generalized=generalized,
+            directions=False,
+            limits=limits,
+        )
+    else:
+        if form is not Format.JELLY:
+            changes = OptionChanges(generalized_statements=generalized)
+            settings = ConversionSettings(
+                base=base, namespaces=True, changes=changes, limits=limits
+            )
+            src = as_jelly(Given(src, form), settings)
+            located = as_of(name_of(src))
+        reader = _frames(src, make, limits=limits, concatenated=concatenated, strict=strict)
     with located, reader as frames:
         try:
             return target.fill(frames, atomic=atomic)
         except JellyError as error:
             error.locate(source=frames.name, frame=target.rejected)
             raise
+
+
+def _factory(
+    *,
+    blank_nodes: BlankNodes,
+    generalized: bool,
+    named_graphs: bool,
+    bnode_context: MutableMapping[str, BNode] | None = None,
+) -> RdflibFactory:
+    """The factory of a source's terms, see :func:`load`."""
+    factory = RdflibFactory(
+        blank_nodes=blank_nodes, generalized=generalized, named_graphs=named_graphs
+    )
+    if bnode_context is not None:
+        new = factory.blank_node
+        factory.blank_node = lambda label: (
+            bnode_context[label]
+            if label in bnode_context
+            else bnode_context.setdefault(label, new(label))
+        )
+    return factory
+
+
+def _frames(
+    src: Source,
+    make: Callable[[], RdflibFactory],
+    *,
+    limits: Limits,
+    concatenated: bool,
+    strict: bool = False,
+) -> AnyFrameReader:
+    """Open Jelly; each stream of a concatenated file has its own scope of labels."""
+    return FrameReader(
+        src,
+        factory=make(),
+        next_factory=make,
+        limits=limits,
+        concatenated=concatenated,
+        strict=strict,
+    )
 
 
 def open_frames(
@@ -279,31 +334,10 @@ def open_frames(
     generalized: bool,
     named_graphs: bool = True,
     concatenated: bool,
-    strict: bool = False,
     limits: Limits,
-    bnode_context: MutableMapping[str, BNode] | None = None,
 ) -> AnyFrameReader:
-    """Open a source for reading in rdflib's terms; see :func:`load` and :class:`RdflibFactory`."""
-
-    def make() -> RdflibFactory:
-        factory = RdflibFactory(
-            blank_nodes=blank_nodes, generalized=generalized, named_graphs=named_graphs
-        )
-        if bnode_context is not None:
-            new = factory.blank_node
-            factory.blank_node = lambda label: (
-                bnode_context[label]
-                if label in bnode_context
-                else bnode_context.setdefault(label, new(label))
-            )
-        return factory
-
-    # Each stream of a concatenated file has its own scope of labels.
-    return FrameReader(
-        src,
-        factory=make(),
-        next_factory=make,
-        limits=limits,
-        concatenated=concatenated,
-        strict=strict,
+    """Open Jelly for reading in rdflib's terms; see :func:`load` and :class:`RdflibFactory`."""
+    make = partial(
+        _factory, blank_nodes=blank_nodes, generalized=generalized, named_graphs=named_graphs
     )
+    return _frames(src, make, limits=limits, concatenated=concatenated)

@@ -225,6 +225,7 @@ def read_graphs(
     >>> file = io.BytesIO()
     >>> graph = Graph().add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
     >>> write_graphs([graph, Graph()], file)
+    2
     >>> [len(graph) for graph in read_graphs(file.getvalue())]
     [1, 0]
     """
