@@ -16,7 +16,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["CONTRIBUTING.md", "docs/ARCHITECTURE.md", "docs/glossary.md", "docs/rules.md"]
+DOCUMENTS = [
+    "CONTRIBUTING.md",
+    *(f"docs/{name}.md" for name in ("ARCHITECTURE", "glossary", "kernels", "rules")),
+]
 #: Where a document's names of files may begin.
 PLACES = (ROOT, ROOT / "jelly_plugins", ROOT / "tests")
 
