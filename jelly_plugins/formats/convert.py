@@ -71,7 +71,7 @@ def convert(
     given = list(starmap(Given, zip(several, formats, strict=True)))
     if settings.take_frames is not None or Format.JELLY_TEXT in formats:
         given = [_prepared(each, settings) for each in given]
-    way = _WAYS[given[0].format.kind if len(given) == 1 else None][target.kind]
+    way = _WAYS[target.kind][given[0].format.kind if len(given) == 1 else None]
     if target is Format.JELLY_TEXT:
         with open_output(dst) as out:
             return way(given, _TextOutput(out, settings.limits), Format.JELLY, settings)
@@ -106,7 +106,7 @@ def _through_rows(
         changes = replace(settings.changes, generalized_statements=True)
         settings = replace(settings, changes=changes)
     with as_of(name_of(made)):
-        way = _WAYS[FormatKind.JENA][target.kind]
+        way = _WAYS[target.kind][FormatKind.JENA]
         source = [Given(made, Format.RDF_PROTOBUF)]
         return way(source, dst, target, replace(settings, limits=limits))
 
@@ -116,14 +116,30 @@ _Way: TypeAlias = Callable[
     Conversion,
 ]
 
-#: The way from one source, by its kind, or from several, to Jelly, lines, other text, and Jena's
-#: formats.
-_WAYS: Final[dict[FormatKind | None, tuple[_Way, _Way, _Way, _Way]]] = {
-    FormatKind.JELLY: (jelly_to_jelly, jelly_to_lines, statements_to_text, to_jena),
-    FormatKind.LINES: (text_to_jelly, _through_rows, _through_rows, to_jena),
-    FormatKind.TEXT: (text_to_jelly, _through_rows, _through_rows, to_jena),
-    FormatKind.JENA: (statements_to_jelly, jena_to_lines, statements_to_text, to_jena),
-    None: (several_to_jelly, _through_rows, _through_rows, to_jena),
+#: The way to a kind of format from one source, by its kind, or from several (None).
+_WAYS: Final[dict[FormatKind, dict[FormatKind | None, _Way]]] = {
+    FormatKind.JELLY: {
+        FormatKind.JELLY: jelly_to_jelly,
+        FormatKind.LINES: text_to_jelly,
+        FormatKind.TEXT: text_to_jelly,
+        FormatKind.JENA: statements_to_jelly,
+        None: several_to_jelly,
+    },
+    FormatKind.LINES: {
+        FormatKind.JELLY: jelly_to_lines,
+        FormatKind.LINES: _through_rows,
+        FormatKind.TEXT: _through_rows,
+        FormatKind.JENA: jena_to_lines,
+        None: _through_rows,
+    },
+    FormatKind.TEXT: {
+        FormatKind.JELLY: statements_to_text,
+        FormatKind.LINES: _through_rows,
+        FormatKind.TEXT: _through_rows,
+        FormatKind.JENA: statements_to_text,
+        None: _through_rows,
+    },
+    FormatKind.JENA: dict.fromkeys((*FormatKind, None), to_jena),
 }
 
 
