@@ -390,6 +390,7 @@ class TextChunks(StreamReader[bytes]):
     :raises JellyError: while iterating, with source, frame and row.
 
     :ivar frame: number of the frame of the last chunk.
+    :ivar bytes: bytes of frames so far.
 
     >>> from jelly_plugins import Iri, Literal, Triple
     >>> with TextChunks(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])) as text:
@@ -410,6 +411,7 @@ class TextChunks(StreamReader[bytes]):
         self._statements_before = 0
         self._on_frame = on_frame
         self.frame = 0
+        self.bytes = 0
 
         def make(first_frame: int) -> TextDecoder:
             if first_frame:
@@ -429,6 +431,7 @@ class TextChunks(StreamReader[bytes]):
 
     def _read(self, number: int, data: bytes) -> Iterator[bytes]:
         self.frame = number
+        self.bytes += len(data)
         yield from self._decoder.decode(data)
         if self._on_frame is not None and self._decoder.last_frame is not None:
             self._on_frame(self._decoder.last_frame)

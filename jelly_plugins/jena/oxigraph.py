@@ -20,7 +20,13 @@ from ..io.sinks import Destination, open_output
 from ..io.sources import Source
 from ..oxigraph.dumping.text_dump import dump_text, nquads
 from ..oxigraph.loading.lexical_forms import LexicalForm
-from ..oxigraph.loading.loader import PROGRESS_STATEMENTS, Progress, add_statements, check_load
+from ..oxigraph.loading.loader import (
+    PROGRESS_STATEMENTS,
+    Progress,
+    StatementReader,
+    add_statements,
+    check_load,
+)
 from ..oxigraph.loading.nquads_reader import NQuadsReader
 from ..oxigraph.loading.quad_reader import QuadReader, QuotedTriples, check_settings
 from ..oxigraph.loading.reify import ReifyingFactory
@@ -46,21 +52,6 @@ class _ReifyingLiterals(_Literals, ReifyingFactory):
     """The same, where quoted triples are reified."""
 
 
-class _JenaNQuadsReader(NQuadsReader):
-    """A source as text; see :class:`.nquads_reader.NQuadsReader`."""
-
-    def __init__(self, text: JenaText, *, quads: bool) -> None:
-        self.bytes = 0
-        self.empty_graphs = set()
-        self.has_graphs = quads
-        self._text: Any = text
-
-    def __iter__(self) -> Iterator[bytes]:
-        for chunk in super().__iter__():
-            self.bytes = self._text.bytes
-            yield chunk
-
-
 class _JenaQuadReader(QuadReader):
     """A source as quads made one by one; see :class:`.quad_reader.QuadReader`."""
 
@@ -77,7 +68,7 @@ class _JenaQuadReader(QuadReader):
     ) -> None:
         self.frame = None
         self.statements = 0
-        self.bytes = 0
+        self.size = 0
         self.empty_graphs = set()
         self._on_namespace = on_namespace
         kind = _ReifyingLiterals if quoted_triples == "reify" else _Literals
@@ -94,7 +85,7 @@ class _JenaQuadReader(QuadReader):
                     for name, iri in batch.namespaces:
                         self._on_namespace(name, iri.value)
                 self.statements += len(batch.statements)
-                self.bytes += batch.size
+                self.size += batch.size
                 quads = batch.statements + self._factory.added
                 self._factory.added.clear()
                 self._factory.begin_frame()
@@ -161,11 +152,9 @@ def load(
     if quoted_triples == "reject" and (
         not isinstance(graph, BlankNode) or (atomic and reading == "fresh")
     ):
-        text = _text(src, format, graph, limits, on_namespace)
-        feed: _JenaNQuadsReader | _JenaQuadReader = _JenaNQuadsReader(text, quads=graph is None)
-        name = text.name
+        reader: StatementReader = _text(src, format, graph, limits, on_namespace)
     else:
-        feed = _JenaQuadReader(
+        reader = _JenaQuadReader(
             src,
             format=format,
             graph=graph,
@@ -174,11 +163,9 @@ def load(
             on_namespace=on_namespace,
             limits=limits,
         )
-        name = feed.name
     return add_statements(
         store,
-        feed,
-        name,
+        reader,
         graph=graph,
         blank_nodes=blank_nodes,
         atomic=atomic,
@@ -201,8 +188,7 @@ def read_quads(
     :raises JellyError: while iterating, with source and row.
     """
     check_settings(graph, "keep", "reject")
-    text = _JenaNQuadsReader(_text(src, format, graph, limits, None), quads=graph is None)
-    yield from text.read(graph)
+    yield from _text(src, format, graph, limits, None).read(graph)
 
 
 def _text(
@@ -211,10 +197,10 @@ def _text(
     graph: GraphName | None,
     limits: Limits,
     on_namespace: Callable[[str, str], object] | None,
-) -> JenaText:
+) -> NQuadsReader:
     # The validator's nodes only serve to reject labels; the labels are the text's.
     validator: Any = _Literals(graph=DEFAULT_GRAPH, blank_nodes="keep")
-    return JenaText(
+    lines = JenaText(
         src,
         format=format,
         graphs=graph is None,
@@ -222,6 +208,7 @@ def _text(
         on_namespace=on_namespace,
         limits=limits,
     )
+    return NQuadsReader(lines, has_graphs=graph is None)
 
 
 def dump(

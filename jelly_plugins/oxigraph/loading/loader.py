@@ -121,7 +121,6 @@ def load_jelly(
     return add_statements(
         store,
         reader,
-        frames.name,
         graph=graph,
         blank_nodes=blank_nodes,
         atomic=atomic,
@@ -134,7 +133,6 @@ def load_jelly(
 def add_statements(
     store: Store,
     reader: StatementReader,
-    name: str,
     *,
     graph: GraphName | None,
     blank_nodes: LoadedBlankNodes,
@@ -145,7 +143,6 @@ def add_statements(
 ) -> int:
     """Add the statements of a source to a store; see :func:`load_jelly` for the parameters.
 
-    :param name: the source's.
     :return: number of statements in the source, repeats included.
     """
     stored = _Stored()
@@ -173,18 +170,18 @@ def add_statements(
         for empty in reader.empty_graphs:
             store.add_graph(empty)
         if progress is not None:
-            progress(reader.statements, reader.bytes)
+            progress(reader.statements, reader.size)
         # Created here, since Python may handle a signal at this point.
         statements = reader.statements
     except SyntaxError as error:
-        raise rejected(error, name) from error
+        raise rejected(error, reader.name) from error
     except JellyError as error:
-        error.locate(source=name)
+        error.locate(source=reader.name)
         raise
     except BaseException as error:
         if stored.all and not isinstance(error, Exception):
             error.loaded = reader.statements  # type: ignore[attr-defined]
-            error.add_note(f"the load is complete: the store has all statements of {name}")
+            error.add_note(f"the load is complete: the store has all statements of {reader.name}")
         raise
     return statements
 
@@ -203,7 +200,7 @@ def _parts(reader: StatementReader, progress: Progress | None, bookkeeping: bool
         yield part
         if progress is not None and reader.statements >= due:
             due = reader.statements + PROGRESS_STATEMENTS
-            progress(reader.statements, reader.bytes)
+            progress(reader.statements, reader.size)
     for graph in reader.empty_graphs:
         if not bookkeeping and is_reserved(graph.value):
             _reject(reader)

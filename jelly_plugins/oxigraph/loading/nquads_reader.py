@@ -22,6 +22,7 @@ from ...codec import AnyFrame, Limits, PhysicalType, StreamOptions, native
 from ...codec.text.ntriples import Notation
 from ...errors import LimitError, OptionsError, SourceError
 from ...io.streams import FrameBytes, TextChunks
+from ...jena.streams import JenaText
 from ...reserved import BOOKKEEPING_TEXT
 from ..terms import DEFAULT_GRAPH, GraphName, QuadFactory
 from .lexical_forms import LexicalForm, in_text
@@ -43,7 +44,9 @@ class NQuadsReader:
 
     The other side of :class:`.quad_reader.QuadReader`, with the same attributes.
 
-    :param graph: where the triples of a stream of triples are to go; it is not in the text.
+    :param lines: the source as text; the graph that triples go into is not in it.
+    :param has_graphs: whether the text is N-Quads.
+    :param empty_graphs: names of graphs without a statement, complete once the text has ended.
     :raises JellyError: while iterating, with source, frame and row.
     """
 
@@ -51,28 +54,25 @@ class NQuadsReader:
 
     def __init__(
         self,
-        src: FrameBytes,
-        options: StreamOptions,
+        lines: TextChunks | JenaText,
         *,
-        graph: GraphName | None,
-        limits: Limits,
-        on_namespace: Callable[[str, str], object] | None = None,
+        has_graphs: bool,
+        empty_graphs: set[NamedNode | BlankNode] | None = None,
     ) -> None:
-        self.bytes = 0
-        self.empty_graphs: set[NamedNode | BlankNode] = set()
-        self.has_graphs = options.physical_type is not PhysicalType.TRIPLES
-        check_target(src, options, graph)
-        self._on_namespace = on_namespace
-        # Labels are kept in the text; the validator's nodes only serve to reject labels.
-        validator = QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep")
-        self._text = TextChunks(
-            src, notation=Notation.RDF_1_2, validator=validator, limits=limits, on_frame=self._take
-        )
+        self._text: Final = lines
+        self.name: Final = lines.name
+        self.has_graphs: Final = has_graphs
+        self.empty_graphs: Final = set() if empty_graphs is None else empty_graphs
 
     @property
     def statements(self) -> int:
         """Number of statements so far, repeats included."""
         return self._text.statements
+
+    @property
+    def size(self) -> int:
+        """Number of bytes of frames or rows so far."""
+        return self._text.bytes
 
     @property
     def frame(self) -> int | None:
@@ -131,7 +131,7 @@ class NQuadsReader:
         try:
             yield from self.quads(self, graph)
         except SyntaxError as error:
-            raise rejected(error, self._text.name) from error
+            raise rejected(error, self.name) from error
 
     def load(self, chunks: Iterable[bytes], store: Store, graph: BlankNode) -> None:
         """Have a store load chunks into a graph, all or nothing, with relabelled blank nodes.
@@ -162,19 +162,9 @@ class NQuadsReader:
         if size > LONGEST_LINE:
             raise LimitError(
                 f"a statement takes {size:,} bytes as N-Quads: Oxigraph reads {LONGEST_LINE:,}",
-                source=self._text.name,
+                source=self.name,
                 frame=self._text.frame,
             )
-
-    def _take(self, frame: AnyFrame) -> None:
-        """Take what a frame has besides statements."""
-        self.bytes += frame.size
-        if self._on_namespace is not None:
-            for name, iri in frame.namespaces:
-                self._on_namespace(name, iri[1:-1])
-        for graph in frame.empty_graphs:
-            if graph:
-                self.empty_graphs.add(_graph_of(graph))
 
 
 def rejected(error: SyntaxError, name: str) -> SourceError:
@@ -247,4 +237,19 @@ def text_of(
         return None
     if blank_nodes == "fresh" and options.physical_type is PhysicalType.GRAPHS:
         return None
-    return NQuadsReader(src, options, graph=graph, limits=limits, on_namespace=on_namespace)
+    check_target(src, options, graph)
+    empty_graphs: set[NamedNode | BlankNode] = set()
+
+    def take(frame: AnyFrame) -> None:
+        if on_namespace is not None:
+            for name, iri in frame.namespaces:
+                on_namespace(name, iri[1:-1])
+        empty_graphs.update(map(_graph_of, filter(None, frame.empty_graphs)))
+
+    # Labels are kept in the text; the validator's nodes only serve to reject labels.
+    validator = QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep")
+    lines = TextChunks(
+        src, notation=Notation.RDF_1_2, validator=validator, limits=limits, on_frame=take
+    )
+    has_graphs = options.physical_type is not PhysicalType.TRIPLES
+    return NQuadsReader(lines, has_graphs=has_graphs, empty_graphs=empty_graphs)

@@ -50,9 +50,10 @@ class QuadReader:
     :param on_namespace: called with the name and the IRI of each namespace that is declared.
     :raises JellyError: while iterating, with source, frame and row.
 
+    :ivar name: the source's name.
     :ivar frame: the number of the frame that was read last, if the source has frames.
     :ivar statements: statements read so far, repeats included.
-    :ivar bytes: bytes of the frames read so far, unpacked.
+    :ivar size: bytes of the frames read so far, unpacked.
     :ivar empty_graphs: names of graphs that ended without a statement, in a stream of physical
         type GRAPHS.
     """
@@ -70,11 +71,12 @@ class QuadReader:
     ) -> None:
         self.frame: int | None = None
         self.statements = 0
-        self.bytes = 0
+        self.size = 0
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self._target = graph
         self._on_namespace = on_namespace
         self._frames = src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits)
+        self.name = self._frames.name
         self._checked = self._frames.peek_options() if graph is not None else None
         check_target(self._frames, self._checked, graph)
         into = DEFAULT_GRAPH if graph is None else graph
@@ -107,7 +109,7 @@ class QuadReader:
                         self._on_namespace(name, iri.value)
                 quads: list[Quad] = frame.statements
                 self.statements += len(quads)
-                self.bytes += frame.size
+                self.size += frame.size
                 self.empty_graphs.update(
                     graph for graph in frame.empty_graphs if graph != DEFAULT_GRAPH
                 )
