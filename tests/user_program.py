@@ -100,6 +100,7 @@ def main(folder: Path) -> int:
     jena.write(triples, folder / "x.rt")
     thrift = [len(statement) for statement in jena.read(folder / "x.rt")]
     result = convert(path, folder / "x.ttl")
+    place: tuple[object, ...] = ()
     try:
         subjects(b"nonsense")
     except JellyError as error:

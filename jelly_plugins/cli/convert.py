@@ -151,7 +151,11 @@ RdfStar: TypeAlias = Annotated[
 ]
 MergedBlankNodes: TypeAlias = Annotated[
     BlankNodesChoice,
-    typer.Option("--blank-nodes", help="Relabel blank nodes of each file, or keep labels."),
+    typer.Option(
+        "--blank-nodes",
+        help="With several files: relabel the blank nodes of each, or keep labels. Labels of "
+        "a single file are kept.",
+    ),
 ]
 Lossy: TypeAlias = Annotated[
     bool, typer.Option("--lossy", help="Discard metadata of regrouped frames, and empty graphs.")

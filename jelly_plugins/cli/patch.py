@@ -461,7 +461,7 @@ def compact(
         bool,
         typer.Option(
             "--exact",
-            help="Omit what is added and deleted again. Right if each addition added "
+            help="Omit what is added and deleted again. Correct only if each addition added "
             "something and each deletion deleted something.",
         ),
     ] = False,
@@ -470,7 +470,7 @@ def compact(
 ) -> None:
     """Write one patch with the same effect as a log.
 
-    With several logs, the effect of all of them in their order.
+    Several logs count as one, in their order.
     """
     from ..patch import compact as compact_
     from ..patch import write_patches
@@ -491,13 +491,13 @@ def show(
         bool, typer.Option("--summary", help="Print a line for each patch only.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a line of JSON for each patch, in figures.")
+        bool, typer.Option("--json", help="Print one line of JSON per patch, with its counts.")
     ] = False,
     from_: LogFrom = None,
     generalized: Generalized = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Print a log for people to read, coloured on a terminal.
+    """Print a log in readable form, coloured on a terminal.
 
     IRIs are shortened by the prefixes that the log declares.
     """
@@ -557,7 +557,7 @@ def check(
 ) -> None:
     """Check a log: its syntax, the order of its rows, its chain.
 
-    In a chain each patch names the one before as the one that it follows.
+    In a chain, the header prev of each patch names the patch before it.
     Known deviations of other tools from the specification are reported.
     Exit code 0: no problems; 1: problems.
     """

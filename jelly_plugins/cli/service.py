@@ -278,7 +278,7 @@ def subscribe(
     timeout: Timeout = None,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Write what a topic streams, as Jelly.
+    """Write the stream of a topic as Jelly.
 
     If the stream is interrupted, by a signal, --timeout or the server, the output keeps the whole
     frames that have come.

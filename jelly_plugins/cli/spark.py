@@ -483,7 +483,8 @@ def copy(
     target: Annotated[
         str,
         typer.Argument(
-            metavar="ROOT2", help="Likewise; empty, or with an incomplete copy of this store."
+            metavar="ROOT2",
+            help="Folder or URL of the copy: empty, or with an incomplete copy of this store.",
         ),
     ],
     version: Annotated[
