@@ -17,7 +17,7 @@ from ..patch.replay.position import Replayed
 from .dumping.dumper import dump
 from .loading.loader import load_jelly
 from .patches.bookkeeping import namespaces, positions_in
-from .patches.deferred import positions, set_position
+from .patches.deferred import positions, set_position, set_recorded
 from .patches.record import Recorder, record
 from .patches.replay import replay
 from .patches.staging import Transaction
@@ -64,6 +64,7 @@ class OxigraphBackend:
     positions = staticmethod(positions)
     positions_in = staticmethod(positions_in)
     set_position = staticmethod(set_position)
+    set_recorded = staticmethod(set_recorded)
     namespaces = staticmethod(namespaces)
 
 

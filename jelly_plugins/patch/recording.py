@@ -262,13 +262,18 @@ class LogWriter:
         """Number of patches in the log."""
         return self.place.patches
 
-    def append(self, operations: Iterable[AnyOperation]) -> None:
+    def append(
+        self, operations: Iterable[AnyOperation], headers: Iterable[AnyOperation] = ()
+    ) -> None:
         """Write a patch of one transaction.
 
+        :param headers: rows of headers besides ``id`` and ``prev``.
         :raises JellyError: the log cannot express an operation; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
-        self._append(lambda rows: self._serializer.add([*rows, BEGIN, *operations, COMMIT, END]))
+        self._append(
+            lambda rows: self._serializer.add([*rows, *headers, BEGIN, *operations, COMMIT, END])
+        )
 
     def append_lines(self, deleted: bytes, added: bytes) -> None:
         """Write a patch of one transaction, whose statements are lines of N-Quads: large ones in

@@ -363,14 +363,16 @@ def _missing(patch: str, what: str) -> ChainError:
     return ChainError(f"the log has no patch {patch}; {what}", expected=patch)
 
 
-def as_term(text: str) -> str:
+def as_term(text: str, name: str = "until") -> str:
     """An id as it is given by a user, in the syntax of N-Triples.
+
+    :param name: of the parameter that has it, for errors.
 
     >>> as_term("urn:uuid:1"), as_term('"seven"')
     ('<urn:uuid:1>', '"seven"')
     """
     if not isinstance(text, str):
-        raise TypeError(f"until must be the id of a patch as a string (got {text!r})")
+        raise TypeError(f"{name} must be the id of a patch as a string (got {text!r})")
     return text if text.startswith(("<", '"', "_:")) else f"<{text}>"
 
 
