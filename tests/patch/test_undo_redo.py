@@ -48,7 +48,7 @@ from jelly_plugins.patch.recording import LogWriter
 from jelly_plugins.rdflib import positions, record, replay
 
 #: Random histories of the slow form, for each kind of store.
-HISTORIES = int(os.environ.get("JELLY_PLUGINS_HISTORIES", "300"))
+HISTORIES = int(os.environ.get("JELLY_PLUGINS_HISTORIES", "100"))
 
 
 class Leader:

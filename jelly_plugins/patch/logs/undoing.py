@@ -268,7 +268,7 @@ def _effects(
     """
     if not numbers:
         return {}
-    found: dict[int, list[AnyOperation]] = dict.fromkeys(numbers, [])
+    found: dict[int, list[AnyOperation]] = {number: [] for number in numbers}
     for number, patch in _patches(log, max(numbers), limits):
         if number in found:
             found[number] = list(committed(patch))
@@ -289,9 +289,7 @@ def _effects(
     return found
 
 
-def _patches(
-    log: str | os.PathLike[str], last: int, limits: Limits
-) -> Iterator[tuple[int, Patch]]:
+def _patches(log: str | os.PathLike[str], last: int, limits: Limits) -> Iterator[tuple[int, Patch]]:
     """The patches of a log up to one, with their numbers, which a repetition has none of."""
     number, before = -1, None
     for patch in read_patches(log, limits=limits):

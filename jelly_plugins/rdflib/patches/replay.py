@@ -61,9 +61,7 @@ def set_position(graph: Graph, position: Position) -> None:
     set_recorded(graph, position, {})
 
 
-def set_recorded(
-    graph: Graph, position: Position, namespaces: Mapping[str, URIRef | None]
-) -> None:
+def set_recorded(graph: Graph, position: Position, namespaces: Mapping[str, URIRef | None]) -> None:
     """Set a graph's position, and note the namespaces that were changed on the way there, where
     the store has a place for them.
 
