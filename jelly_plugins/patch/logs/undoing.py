@@ -25,10 +25,11 @@ from ...codec.patch.operations import (
 from ...codec.text.ntriples import term_text
 from ...errors import ChainError, OptionsError, SourceError
 from ..model import ID, PREV, Patch
-from ..reader import PatchReader, read_patches
+from ..reader import PatchReader
 from ..recording import LogWriter
 from ..replay.driver import as_term
-from .editing import committed, inverted_operation, subject_of
+from ..replay.transactions import CHANGES
+from .editing import inverted_operation, subject_of
 
 #: Keys of headers: the id of the patch that a patch undoes, or repeats after it was undone.
 UNDOES: Final = "undoes"
@@ -268,37 +269,53 @@ def _effects(
     """
     if not numbers:
         return {}
-    found: dict[int, list[AnyOperation]] = {number: [] for number in numbers}
-    for number, patch in _patches(log, max(numbers), limits):
-        if number in found:
-            found[number] = list(committed(patch))
+    wanted = frozenset(numbers)
+    last = max(wanted)
+    patches = {each: rows for each, rows in _changes(log, last, limits) if each in wanted}
+    subjects = {subject_of(row) for rows in patches.values() for row in rows}
+    before: dict[Any, AnyOperation] = {}
+    for number, rows in _changes(log, last, limits):
+        if number in wanted:
+            patches[number] = list(_effective(patches[number], before))
             continue
-        for _ in patch:
-            # Otherwise it would be read into memory.
-            pass
-    subjects = {subject_of(each) for operations in found.values() for each in operations}
-    last: dict[Any, AnyOperation] = {}
-    for number, patch in _patches(log, max(numbers), limits):
-        if number in found:
-            found[number] = list(_effective(found[number], last))
-            continue
-        for operation in committed(patch):
-            subject = subject_of(operation)
+        for row in rows:
+            subject = subject_of(row)
             if subject in subjects:
-                last[subject] = operation
-    return found
+                before[subject] = row
+    return patches
 
 
-def _patches(log: str | os.PathLike[str], last: int, limits: Limits) -> Iterator[tuple[int, Patch]]:
-    """The patches of a log up to one, with their numbers, which a repetition has none of."""
-    number, before = -1, None
-    for patch in read_patches(log, limits=limits):
-        if patch.id != before:
-            before = patch.id
-            number += 1
-            if number > last:
-                return
-            yield number, patch
+def _changes(
+    log: str | os.PathLike[str], last: int, limits: Limits
+) -> Iterator[tuple[int, list[AnyOperation]]]:
+    """What the patches of a log up to one change, with their numbers. Aborted transactions change
+    nothing, and a patch that repeats the one before it has no number.
+
+    It reads rows, in half the time that patches would take.
+    """
+    number, patch, previous = -1, None, None
+    done: list[AnyOperation] = []
+    part: list[AnyOperation] = []
+    with PatchReader(log, limits=limits) as rows:
+        for row in rows:
+            kind = row.kind
+            if kind in CHANGES:
+                part.append(row)
+            elif kind is OperationKind.HEADER:
+                if row.value.key == ID and patch is None:
+                    patch = row.value.value
+            elif kind is OperationKind.ABORT:
+                part.clear()
+            else:
+                done += part
+                part.clear()
+                if kind is OperationKind.END:
+                    if patch != previous:
+                        number += 1
+                        yield number, done
+                        if number == last:
+                            return
+                    patch, previous, done = None, patch, []
 
 
 def _effective(
