@@ -162,11 +162,9 @@ def apply(
             _replaying(log, follow) as (source, show),
         ):
 
-            def progress(so_far: Replayed) -> None:
+            def note(so_far: Replayed) -> None:
                 nonlocal done
                 done = so_far
-                if show is not None:
-                    show(so_far.operations, 0)
 
             done = replay(
                 filling.store,
@@ -180,7 +178,8 @@ def apply(
                 follow=follow,
                 group=group,
                 dry_run=dry_run,
-                progress=progress,
+                on_transaction=note,
+                progress=show,
                 limits=limits,
             )
     except KeyboardInterrupt:
@@ -572,8 +571,9 @@ def _append(
             done = replay(filling.store, log, limits=limits)
     from ..codec.text.ntriples import term_text
 
+    named = [(patch.id, patch.header(header)) for patch in appended]
     patches = [
-        {"id": term_text(patch.id), header: term_text(patch.header(header))} for patch in appended
+        {"id": term_text(made), header: term_text(other)} for made, other in named if made and other
     ]
     if as_json:
         replayed = None if done is None else asdict(done)

@@ -16,6 +16,7 @@ from rdflib.term import BNode
 from ..backends import Backend, BlankNodes, get_backend
 from ..codec import Limits
 from ..errors import OptionsError
+from ..io.progress import Progress
 from ..io.sinks import Destination
 from ..io.sources import Source
 from .namespaces import DeclaredNamespaces
@@ -94,6 +95,7 @@ def load(
     concatenated: bool,
     strict: bool,
     limits: Limits,
+    progress: Progress | None = None,
 ) -> int:
     """Read a source into the store, or, unless ``whole``, a stream of triples into the one graph.
     See ``load.load``."""
@@ -108,6 +110,7 @@ def load(
             concatenated=concatenated,
             strict=strict,
             limits=limits,
+            progress=progress,
             on_namespace=namespaces.add,
             lexical_form=normalized_form,
         )

@@ -58,7 +58,6 @@ class NQuadsReader:
         limits: Limits,
         on_namespace: Callable[[str, str], object] | None = None,
     ) -> None:
-        self.bytes = 0
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self.has_graphs = options.physical_type is not PhysicalType.TRIPLES
         check_target(src, options, graph)
@@ -168,7 +167,6 @@ class NQuadsReader:
 
     def _take(self, frame: AnyFrame) -> None:
         """Take what a frame has besides statements."""
-        self.bytes += frame.size
         if self._on_namespace is not None:
             for name, iri in frame.namespaces:
                 self._on_namespace(name, iri[1:-1])

@@ -301,7 +301,7 @@ def _changes(
             kind = row.kind
             if kind in CHANGES:
                 part.append(row)
-            elif kind is OperationKind.HEADER:
+            elif isinstance(row.value, Header):
                 if row.value.key == ID and patch is None:
                     patch = row.value.value
             elif kind is OperationKind.ABORT:

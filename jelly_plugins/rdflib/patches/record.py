@@ -237,7 +237,7 @@ class GraphRecorder:
         :raises TermError: an Oxigraph store cannot hold one.
         """
         before, now = self._namespaces, dict(self._journal.store.namespaces())
-        changes = {
+        changes: dict[str, tuple[str | None, str | None]] = {
             name: (before.get(name), now.get(name))
             for name in {**before, **now}
             if before.get(name) != now.get(name)

@@ -23,9 +23,10 @@ from ...codec import DEFAULT_LIMITS, Limits
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...codec.text.transcoding import LONG_TERM
 from ...errors import JellyError, OptionsError, TermError
+from ...io.progress import Progress
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.driver import INTERVAL, Progress, replay_log
+from ...patch.replay.driver import INTERVAL, OnTransaction, replay_log
 from ...patch.replay.position import Position, Replayed
 from ...patch.replay.target import Changes, idle, lock_of, moved, unmatched
 from ...patch.replay.transactions import CHANGES
@@ -123,6 +124,7 @@ def replay(
     stop: Callable[[], bool] | None = None,
     group: int | None = None,
     dry_run: bool = False,
+    on_transaction: OnTransaction | None = None,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Replayed:
@@ -173,6 +175,7 @@ def replay(
         "stop": stop,
         "group": group,
         "dry_run": dry_run,
+        "on_transaction": on_transaction,
         "progress": progress,
         "limits": limits,
     }
