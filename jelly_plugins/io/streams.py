@@ -208,14 +208,14 @@ class FrameBytes(Closing):
         if decoder.options is None:
             opening = self._opening
             if kind := _other_kind(opening):
-                raise SourceError(f"this is {kind}", source=self.name) from error
+                raise SourceError(f"this is {kind}", source=self.name) from None
             if opening and not opening.strip(b"\0"):
                 # Zeros are empty frames, whatever they are meant to be.
                 raise OptionsError(
                     "this is not Jelly, or an empty stream without its options: there are only "
                     "zeros",
                     source=self.name,
-                ) from error
+                ) from None
         error.locate(source=self.name)
         if isinstance(error, SourceError | TruncatedError):
             error.locate(frame=decoder.next_frame)

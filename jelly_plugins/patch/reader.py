@@ -208,7 +208,7 @@ class PatchReader(Closing):
             if self._decoder.options is None:
                 if kind_of(self._opening) is StreamKind.JELLY_RDF:
                     told = "this is Jelly-RDF, not a log of patches"
-                    raise SourceError(told, source=self.name) from error
+                    raise SourceError(told, source=self.name) from None
                 if self._guessed:
                     error.message = f"neither Jelly-Patch nor RDF Patch text: {error.message}"
             error.locate(source=self.name)

@@ -171,7 +171,7 @@ class LogWriter:
             self._file = FileIO(path, "a+")
             found = os.fstat(self._file.fileno())
         except OSError as error:
-            raise SourceError(error.strerror or str(error), source=self.name) from error
+            raise SourceError(error.strerror or str(error), source=self.name) from None
         self._inode = found.st_dev, found.st_ino
         self._is_regular = S_ISREG(found.st_mode)
         try:
@@ -342,8 +342,8 @@ class LogWriter:
             return
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise SourceError("another process is writing this log", source=self.name) from error
+        except OSError:
+            raise SourceError("another process is writing this log", source=self.name) from None
 
     def _begin(self) -> None:
         """Write the options of a new log, so that it can be read before its first patch.
@@ -360,7 +360,7 @@ class LogWriter:
             self._write(opening)
         except OSError as error:
             self._file.truncate(0)
-            raise SourceError(error.strerror or str(error), source=self.name) from error
+            raise SourceError(error.strerror or str(error), source=self.name) from None
         self.place = Place(len(opening))
 
     # What is there already

@@ -120,7 +120,7 @@ class TextWriting(Writing):
             dump_text(self._store, self._graph, encode)
         except TextError as error:
             # The store's text is sound; what it says may be more than Jelly can (a base direction).
-            raise TermError(error.message) from error
+            raise TermError(error.message) from None
         self._deliver(encoder.finish(), out, encoder.statements)
 
 

@@ -153,7 +153,7 @@ def add_statements(
         # Created here, since Python may handle a signal at this point.
         statements = reader.statements
     except SyntaxError as error:
-        raise rejected(error, name) from error
+        raise rejected(error, name) from None
     except JellyError as error:
         error.locate(source=name)
         raise

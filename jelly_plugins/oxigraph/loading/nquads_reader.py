@@ -130,7 +130,7 @@ class NQuadsReader:
         try:
             yield from self.quads(self, graph)
         except SyntaxError as error:
-            raise rejected(error, self._text.name) from error
+            raise rejected(error, self._text.name) from None
 
     def load(self, chunks: Iterable[bytes], store: Store, graph: BlankNode) -> None:
         """Have a store load chunks into a graph, all or nothing, with relabelled blank nodes.

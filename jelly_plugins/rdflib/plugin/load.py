@@ -32,7 +32,7 @@ from ...reserved import is_reserved, reject_graph
 from .. import oxigraph_store
 from ..memory.indices import BulkWriter, writable
 from ..namespaces import DeclaredNamespaces
-from ..terms import RdflibFactory, default_graph
+from ..terms import RdflibFactory, default_graph, reject_no_graph
 
 
 class Target:
@@ -215,7 +215,7 @@ def load(
         statements since the last call, as ``tqdm.update`` takes it.
     :return: the number of statements read, repeats included.
     :raises JellyError: with source, and frame and row, or line and column of text.
-    :raises TypeError: ``bnode_context`` is not a mutable mapping.
+    :raises TypeError: ``graph`` is not a graph, or ``bnode_context`` not a mutable mapping.
     :raises ValueError: there is no format of that name.
 
     >>> from jelly_plugins.io.streams import write_bytes
@@ -229,6 +229,7 @@ def load(
     >>> print(*graph.objects(URIRef("urn:s")))
     1
     """
+    reject_no_graph(graph)
     if bnode_context is not None and not isinstance(bnode_context, MutableMapping):
         raise TypeError(
             "bnode_context must be a mutable mapping from labels to blank nodes "
