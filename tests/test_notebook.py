@@ -1,17 +1,25 @@
-"""What notebooks show: small, escaped, and without reading anything."""
+"""What notebooks show: small, escaped, and without reading anything; and short errors."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html.parser import HTMLParser
+from pathlib import Path
+from traceback import format_exception
 from typing import Any
 
 import pytest
+from pyoxigraph import Store
+from rdflib import Graph
 
-from jelly_plugins import FrameReader, Iri, Literal, Triple, write
+from jelly_plugins import FrameReader, Iri, JellyError, Literal, Triple, convert, read, write
 from jelly_plugins.formats.settings import Conversion
+from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.messages import read_messages
-from jelly_plugins.patch import BEGIN, COMMIT, Patch, PatchReader, add, check, read_patches
+from jelly_plugins.oxigraph import load, replay
+from jelly_plugins.patch import BEGIN, COMMIT, Patch, PatchReader, add, check, read_patches, undo
 from jelly_plugins.patch.replay.position import Position, Replayed
+from jelly_plugins.rdflib import load as load_graph
 from jelly_plugins.sparql import ResultsReader
 
 S, P = Iri("urn:s"), Iri("urn:p")
@@ -114,3 +122,41 @@ def test_a_long_list_is_cut() -> None:
     assert shown(check(b"H id <urn:1> . Z . " * 1000))[-2:] != []
     left_out = {f"{number}": number for number in range(1000)}
     assert shown(Conversion(statements=1, left_out=left_out))[-1].endswith("and 995 more")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: list(read("a.ttl")), "a.ttl: this is text, not Jelly"),
+        (lambda: load(Store(), "a.ttl", format="jelly"), "a.ttl: this is text, not Jelly"),
+        (lambda: load(Store(), "a.jelly", format="turtle"), "a.jelly: this is Jelly-RDF, not ttl"),
+        (lambda: load_graph(Graph(), "a.jelly", format="nt"), "a.jelly: this is Jelly-RDF, not nt"),
+        (lambda: replay(Store(), "a.jelly"), "a.jelly: this is Jelly-RDF, not a log of patches"),
+        (lambda: list(read("no.jelly")), "no.jelly: No such file or directory"),
+        (lambda: convert("no.ttl", "b.jelly"), "no.ttl: No such file or directory"),
+        (lambda: undo("no.jellyp"), "no.jellyp: No such file or directory"),
+        (lambda: load(Store(), "cut.jelly"), "cut.jelly: frame 0: the input ends inside a frame"),
+        (
+            lambda: load(Store(), write_bytes([Triple(Iri("urn:a b"), P, P)])),
+            "Oxigraph rejects the IRI 'urn:a b': Invalid IRI code point ' '",
+        ),
+        (
+            lambda: load_graph(Graph(), b"<urn:a b> <urn:p> 1 .", format="nt"),
+            "line 1, column 1: no subject can be read here: an IRI ends with '>' and has no spaces",
+        ),
+        (lambda: load_graph("graph", "a.jelly"), "an rdflib.Graph is needed, not 'graph'"),  # type: ignore[arg-type]
+        (lambda: load("store", "a.jelly"), "a pyoxigraph.Store is needed, not 'store'"),  # type: ignore[arg-type]
+    ],
+)
+def test_the_last_line_of_a_traceback_says_it_all(
+    call: Callable[[], object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.ttl").write_text("@prefix : <urn:> . :s :p :o .\n")
+    write([Triple(S, P, S)], "a.jelly")
+    Path("cut.jelly").write_bytes(Path("a.jelly").read_bytes()[:-3])
+    with pytest.raises((JellyError, TypeError)) as caught:
+        call()
+    lines = "".join(format_exception(caught.value)).splitlines()
+    assert message in lines[-1]
+    assert sum(line.startswith("Traceback") for line in lines) == 1

@@ -47,6 +47,8 @@ from jelly_plugins.patch import (
 from jelly_plugins.patch.recording import LogWriter
 from jelly_plugins.rdflib import positions, record, replay
 
+from .. import programs
+
 #: Random histories of the slow form, for each kind of store.
 HISTORIES = int(os.environ.get("JELLY_PLUGINS_HISTORIES", "100"))
 
@@ -468,3 +470,30 @@ def test_headers_of_others_are_kept_apart(log: Path) -> None:
 def last_of(log: Path) -> Any:
     first: Callable[..., Any] = next
     return next(row.value for row in first(read_patches(log)).operations if row.kind.code == "A")
+
+
+RECORDING = """
+import os, sys
+from pyoxigraph import Literal, NamedNode, Quad, Store
+from jelly_plugins.oxigraph import record
+log, folder = sys.argv[1:]
+recorder = record(store := Store(folder), log)
+for number in range(60):
+    recorder.add(Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal(number)))
+store.flush()
+os._exit(0)
+"""
+
+
+def test_after_a_recorder_that_was_not_closed(log: Path, tmp_path: Path) -> None:
+    done = programs.run(RECORDING, log, tmp_path / "leader")
+    assert done.returncode == 0, done.stderr
+    # The store has all of it, and its position is that of an earlier patch.
+    leader, follower = ox.Store(str(tmp_path / "leader")), ox.Store()
+    undo(log, count=20)
+    replay_store(leader, log)
+    replay_store(follower, log)
+    state = Leader(tmp_path).state
+    assert state(leader) == state(follower)
+    assert len(state(leader)) == 40
+    assert [each.number for each in store_positions(leader)] == [80]
