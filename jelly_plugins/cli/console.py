@@ -73,8 +73,8 @@ def open_sources(
 @contextmanager
 def counting(
     doing: str, what: str = "statement", *, refreshes: float = 10
-) -> Iterator[Callable[[int, int], object] | None]:
-    """The callback for the numbers of statements and of bytes so far, which shows them on a
+) -> Iterator[Callable[[int], object] | None]:
+    """The callback for the number of statements since its last call, which shows all of them on a
     terminal; None without a terminal.
 
     :param what: what is counted, if not statements.
@@ -88,7 +88,14 @@ def counting(
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with _progress(*columns, refresh_per_second=refreshes) as bar:
         task = bar.add_task(doing, total=None)
-        yield lambda number, _: bar.update(task, description=f"{doing} {counted(number, what)}")
+        total = 0
+
+        def show(number: int) -> None:
+            nonlocal total
+            total += number
+            bar.update(task, description=f"{doing} {counted(total, what)}")
+
+        yield show
 
 
 @cache

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from itertools import chain
@@ -167,11 +167,9 @@ def apply(
             _replaying(log, follow) as (source, show),
         ):
 
-            def progress(so_far: Replayed) -> None:
+            def note(so_far: Replayed) -> None:
                 nonlocal done
                 done = so_far
-                if show is not None:
-                    show(so_far.operations, 0)
 
             done = replay(
                 filling.store,
@@ -185,7 +183,8 @@ def apply(
                 follow=follow,
                 commit_every=commit_every,
                 dry_run=dry_run,
-                progress=progress,
+                on_transaction=note,
+                progress=show,
                 limits=limits,
             )
     except KeyboardInterrupt:
@@ -479,6 +478,118 @@ def compact(
     dst = log_destination(output, target, force)
     with _reading(logs, "compact", from_, generalized, limit) as patches:
         write_patches([compact_(patches, exact=exact)], dst, format=target)
+
+
+# At the end of a log
+
+
+LogFile: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="LOG", help="File of Jelly-Patch or RDF Patch text, to which patches are appended."
+    ),
+]
+Count: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--count", min=1, help="Number of patches; 1 by default, without --to."),
+]
+ToPatch: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--to", metavar="ID", help="Go to the state after the patch with this id."),
+]
+AlsoStore: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--store", metavar="DIR", help="Oxigraph store to apply the log to afterwards."),
+]
+
+
+@app.command()
+def undo(
+    log: LogFile,
+    count: Count = None,
+    to: ToPatch = None,
+    store: AlsoStore = None,
+    as_json: settings.AsJson = False,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Undo the newest patches of a log, by patches appended to it.
+
+    Followers of the log undo the patches too. A second undo goes further back. No recorder may have
+    the log open.
+    """
+    from ..patch import undo as undo_
+
+    _append(undo_, "undoes", log, count, to, store, as_json, limit)
+
+
+@app.command()
+def redo(
+    log: LogFile,
+    count: Count = None,
+    to: ToPatch = None,
+    store: AlsoStore = None,
+    as_json: settings.AsJson = False,
+    limit: settings.LimitSettings = None,
+) -> None:
+    """Redo patches of a log that were undone last, by appending them again.
+
+    What was undone can be redone until another patch is appended.
+    """
+    from ..patch import redo as redo_
+
+    _append(redo_, "redoes", log, count, to, store, as_json, limit)
+
+
+def _append(
+    function: Callable[..., list[Patch]],
+    header: str,
+    log: str,
+    count: int | None,
+    to: str | None,
+    store: str | None,
+    as_json: bool,
+    limit: list[str] | None,
+) -> None:
+    """Append patches to a log, and apply the log to a store.
+
+    :param function: appends them.
+    :param header: their header that has the id of another patch.
+    """
+    if log == STANDARD:
+        raise WrongUsageError("a log to append to is a file")
+    if count is not None and to is not None:
+        raise WrongUsageError("--count and --to exclude each other")
+    limits = settings.limits_from(limit)
+    console.require_files([log])
+    done = None
+    with ExitStack() as stack:
+        if store is None:
+            appended = function(log, count=count, to=to, limits=limits)
+        else:
+            from ..oxigraph import replay
+
+            reject_other_folder(store)
+            filling = stack.enter_context(store_to_fill(store))
+            # Nothing is appended if the log does not fit the store.
+            replay(filling.store, log, dry_run=True, limits=limits)
+            appended = function(log, count=count, to=to, limits=limits)
+            done = replay(filling.store, log, limits=limits)
+    from ..codec.text.ntriples import term_text
+
+    named = [(patch.id, patch.header(header)) for patch in appended]
+    patches = [
+        {"id": term_text(made), header: term_text(other)} for made, other in named if made and other
+    ]
+    if as_json:
+        replayed = None if done is None else asdict(done)
+        console.print_json({"patches": patches, "replayed": replayed})
+        return
+    for each in patches:
+        print(f"patch {each['id']} {header} {each[header]}")
+    if not patches:
+        print("nothing to append")
+    if done is not None:
+        _print_replayed(done, False, False)
 
 
 # To read

@@ -16,7 +16,7 @@ from ..io.streams import FrameBytes, FrameReader, encode_frames
 from ..jena.names import JenaFormat
 from .jelly_text import frame_text
 from .names import Format, FormatKind, format_named, format_of
-from .reading import jelly_of_text, name_of, piped
+from .reading import jelly_of_text, name_of, piped, reject_jelly
 from .settings import (
     DEFAULT_SETTINGS,
     Conversion,
@@ -69,6 +69,8 @@ def convert(
         return _jelly_to_jelly_text(several[0], dst, settings)
     settings.check(formats, target)
     given = list(starmap(Given, zip(several, formats, strict=True)))
+    for each in given:
+        reject_jelly(each)
     if settings.take_frames is not None or Format.JELLY_TEXT in formats:
         given = [_prepared(each, settings) for each in given]
     way = _WAYS[target.kind][given[0].format.kind if len(given) == 1 else None]
@@ -157,7 +159,7 @@ def as_of(name: str) -> Iterator[None]:
     except JellyError as error:
         if (error.frame is None and error.row is None) or error.source not in (None, name):
             raise
-        raise type(error)(error.message, source=name) from error
+        raise type(error)(error.message, source=name) from None
 
 
 def as_jelly(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> Source:
@@ -172,6 +174,7 @@ def as_jelly(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> S
         return src
     if form is Format.JELLY_TEXT:
         return jelly_of_text(src, settings.limits)
+    reject_jelly(given)
     return piped(map(delimit, frames_of(given, settings)), src)
 
 
@@ -183,6 +186,7 @@ def as_rows(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> Re
     >>> list(jena.read(rows, format=jena.JenaFormat.PROTOBUF))[0].object
     Iri(value='urn:t')
     """
+    reject_jelly(given)
     rows = rows_of([given], JenaFormat.PROTOBUF, settings, settings.limits, FrameCounter())
     return piped(rows, given.source)
 

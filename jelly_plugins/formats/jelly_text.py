@@ -40,7 +40,7 @@ def frame_text(data: bytes, index: int) -> bytes:
     try:
         frame = rdf_pb2.RdfStreamFrame.FromString(data)
     except DecodeError as error:
-        raise WireError(f"not a valid frame: {error}", frame=index) from error
+        raise WireError(f"not a valid frame: {error}", frame=index) from None
     return f"# frame {index}\n{MessageToString(frame, as_utf8=True)}".encode()
 
 
@@ -95,10 +95,10 @@ def _frame(text: bytes, first: int) -> bytes:
     except ParseError as error:
         line = first + (error.GetLine() or 1) - 1
         message = re.sub(r"^\d+:\d+ : ", "", str(error))
-        raise TextError(message, line=line, column=error.GetColumn() or 1) from error
+        raise TextError(message, line=line, column=error.GetColumn() or 1) from None
     except UnicodeDecodeError as error:
         line = first + text[: error.start].count(b"\n")
-        raise TextError(f"not valid UTF-8 ({error.reason})", line=line, column=1) from error
-    except RecursionError as error:
-        raise LimitError(f"line {first}: messages are nested too deeply") from error
+        raise TextError(f"not valid UTF-8 ({error.reason})", line=line, column=1) from None
+    except RecursionError:
+        raise LimitError(f"line {first}: messages are nested too deeply") from None
     return frame

@@ -28,10 +28,11 @@ from ..codec import (
     Triple,
     delimit,
 )
+from ..codec.common.detection import kind_of
 from ..codec.common.limits import over
 from ..codec.text.ntriples import Dialect, parse_nquads, parse_ntriples
 from ..errors import JellyError, LimitError, SourceError, TextError
-from ..io.sources import CHUNK, Closing, Input, Readable, Source, without_mark
+from ..io.sources import CHUNK, Closing, Input, Readable, Source, rewinder, without_mark
 from ..io.streams import BATCH, GENERIC, FrameReader
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader
@@ -280,7 +281,7 @@ def parser_of(data: Any, format_: Any, base: str | None) -> Any:
     try:
         return pyoxigraph_module().parse(data, format=format_, base_iri=base)
     except PARSER_ERRORS as error:
-        raise parser_error(error) from error
+        raise parser_error(error) from None
 
 
 def parsed(
@@ -306,7 +307,6 @@ def parsed(
             yield from parser
         except PARSER_ERRORS as error:
             failed.append(parser_error(error, first_line=first_line))
-            failed[0].__cause__ = error
 
     statements = until_error()
     size = batch
@@ -534,6 +534,26 @@ def name_of(src: object) -> str:
     if isinstance(src, bytes | bytearray | memoryview):
         return "<bytes>"
     return str(getattr(src, "name", None) or f"<{type(src).__name__}>")
+
+
+def reject_jelly(given: Given) -> None:
+    """Reject a source that is Jelly and was given as text, before text is looked for in it: a
+    parser's error would not say so. Only what can be read twice without another download is looked
+    at.
+
+    :raises SourceError: it is Jelly, or cannot be opened.
+    """
+    src, form = given
+    is_url = isinstance(src, str | os.PathLike) and "://" in os.fspath(src)
+    rewind = None if is_url else rewinder(src)
+    if rewind is None or form.kind not in (FormatKind.LINES, FormatKind.TEXT):
+        return
+    with Input(src) as source:
+        kind = kind_of(next(source.chunks(), b""))
+        name = source.name
+    rewind()
+    if kind is not None:
+        raise SourceError(f"this is {kind}, not {form}", source=name)
 
 
 def jelly_of_text(src: Source, limits: Limits) -> Readable:

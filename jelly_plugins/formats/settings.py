@@ -23,6 +23,7 @@ from ..codec.rdf.options import GROUPED
 from ..codec.text.ntriples import Dialect, Notation
 from ..errors import OptionsError
 from ..io.sources import Source
+from ..notebook import Shown
 from .names import Format
 
 
@@ -216,7 +217,7 @@ DEFAULT_SETTINGS: Final = ConversionSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversion:
+class Conversion(Shown):
     """What was written.
 
     :ivar statements: number of statements.

@@ -152,8 +152,8 @@ def _encode_statements(
             except JellyError as error:
                 # Frames and rows of the output say nothing about the source.
                 if not options.rdf_star and has_quoted(statements):
-                    raise undeclared(source) from error
-                raise type(error)(error.message, source=source) from error
+                    raise undeclared(source) from None
+                raise type(error)(error.message, source=source) from None
             progress.statements += len(statements)
             progress.started = progress.started or bool(frames)
             yield from frames
@@ -232,8 +232,8 @@ def _encode_text(
         except JellyError as error:
             # Of the errors about quoted triples, only a missing declaration is not a TextError.
             if isinstance(error, StatementError) and not options.rdf_star:
-                raise undeclared(text.name) from error
-            raise type(error)(error.message, source=text.name) from error
+                raise undeclared(text.name) from None
+            raise type(error)(error.message, source=text.name) from None
     progress.statements = encoder.statements
 
 

@@ -70,7 +70,7 @@ def rows_of(
                 if rows := encoder.add(frame.statements):
                     yield rows
             except JellyError as error:
-                raise _as_of(source, error) from error
+                raise _as_of(source, error) from None
             counter.count(frame)
 
 

@@ -133,7 +133,7 @@ def _open_path(name: str) -> Iterator[BinaryIO]:
             )
             file = os.fdopen(handle, "wb")
     except (OSError, ValueError) as error:
-        raise SourceError(getattr(error, "strerror", None) or str(error), source=name) from error
+        raise SourceError(getattr(error, "strerror", None) or str(error), source=name) from None
     if temporary is None:
         with _named(name), file:
             yield file

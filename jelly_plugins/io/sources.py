@@ -304,7 +304,7 @@ def _open_path(name: str) -> BinaryIO:
     except (OSError, ValueError) as error:
         raise SourceError(
             getattr(error, "strerror", None) or str(error), source=name or "''"
-        ) from error
+        ) from None
 
 
 def _open_url(url: str) -> Any:

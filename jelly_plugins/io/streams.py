@@ -66,6 +66,7 @@ from ..errors import (
     TruncatedError,
     WireError,
 )
+from ..notebook import table
 from .sinks import Counted, Destination, open_output
 from .sources import Closing, Input, Source
 
@@ -207,14 +208,14 @@ class FrameBytes(Closing):
         if decoder.options is None:
             opening = self._opening
             if kind := _other_kind(opening):
-                raise SourceError(f"this is {kind}", source=self.name) from error
+                raise SourceError(f"this is {kind}", source=self.name) from None
             if opening and not opening.strip(b"\0"):
                 # Zeros are empty frames, whatever they are meant to be.
                 raise OptionsError(
                     "this is not Jelly, or an empty stream without its options: there are only "
                     "zeros",
                     source=self.name,
-                ) from error
+                ) from None
         error.locate(source=self.name)
         if isinstance(error, SourceError | TruncatedError):
             error.locate(frame=decoder.next_frame)
@@ -285,6 +286,10 @@ class StreamReader(Closing, Generic[_ItemT]):
         """Close the source, if it was opened here."""
         self._decoding.close()
         self._source.close()
+
+    def _repr_html_(self) -> str:
+        known = {"source": self.name, "compression": self.compression}
+        return table(type(self).__name__, [*known.items(), ("options", self._decoder.options)])
 
     def _decode(self, make: Callable[[int], Any], concatenated: bool) -> Generator[_ItemT]:
         try:
@@ -390,7 +395,6 @@ class TextChunks(StreamReader[bytes]):
     :raises JellyError: while iterating, with source, frame and row.
 
     :ivar frame: number of the frame of the last chunk.
-    :ivar bytes: bytes of frames so far.
 
     >>> from jelly_plugins import Iri, Literal, Triple
     >>> with TextChunks(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])) as text:
@@ -411,7 +415,6 @@ class TextChunks(StreamReader[bytes]):
         self._statements_before = 0
         self._on_frame = on_frame
         self.frame = 0
-        self.bytes = 0
 
         def make(first_frame: int) -> TextDecoder:
             if first_frame:
@@ -431,7 +434,6 @@ class TextChunks(StreamReader[bytes]):
 
     def _read(self, number: int, data: bytes) -> Iterator[bytes]:
         self.frame = number
-        self.bytes += len(data)
         yield from self._decoder.decode(data)
         if self._on_frame is not None and self._decoder.last_frame is not None:
             self._on_frame(self._decoder.last_frame)

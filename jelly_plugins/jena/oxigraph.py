@@ -16,17 +16,12 @@ from pyoxigraph import BlankNode, Quad, Store
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, Limits
 from ..errors import JellyError, OptionsError
+from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, open_output
 from ..io.sources import Source
 from ..oxigraph.dumping.text_dump import dump_text, nquads
 from ..oxigraph.loading.lexical_forms import LexicalForm
-from ..oxigraph.loading.loader import (
-    PROGRESS_STATEMENTS,
-    Progress,
-    StatementReader,
-    add_statements,
-    check_load,
-)
+from ..oxigraph.loading.loader import StatementReader, add_statements, check_load
 from ..oxigraph.loading.nquads_reader import NQuadsReader
 from ..oxigraph.loading.quad_reader import QuadReader, QuotedTriples, check_settings
 from ..oxigraph.loading.reify import ReifyingFactory
@@ -68,7 +63,6 @@ class _JenaQuadReader(QuadReader):
     ) -> None:
         self.frame = None
         self.statements = 0
-        self.size = 0
         self.empty_graphs = set()
         self._on_namespace = on_namespace
         kind = _ReifyingLiterals if quoted_triples == "reify" else _Literals
@@ -85,7 +79,6 @@ class _JenaQuadReader(QuadReader):
                     for name, iri in batch.namespaces:
                         self._on_namespace(name, iri.value)
                 self.statements += len(batch.statements)
-                self.size += batch.size
                 quads = batch.statements + self._factory.added
                 self._factory.added.clear()
                 self._factory.begin_frame()
@@ -233,8 +226,8 @@ def dump(
     :param namespaces: prefixes to declare first, IRI by name; in RDF Thrift IRIs are abbreviated
         with them.
     :param bookkeeping: write the graph :data:`~jelly_plugins.oxigraph.BOOKKEEPING` too.
-    :param progress: called every 10,000 statements and at the end, with the number of statements
-        and of bytes written so far, before compression.
+    :param progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
     :param limits: limits on the output.
     :return: number of statements written.
     :raises ValueError: no format is given, and the name does not indicate one.
@@ -244,18 +237,12 @@ def dump(
     hidden = graph is None and not bookkeeping and store.contains_named_graph(BOOKKEEPING)
     lines = LineEncoder(format, quads=graph is None, limits=limits)
     encoder = lines.rows
-    size = 0
-    due = PROGRESS_STATEMENTS
+    steps = Steps(progress)
     with open_output(dst) as out:
 
         def write(text: bytes) -> None:
-            nonlocal size, due
-            data = b"".join(lines.encode(text))
-            out.write(data)
-            size += len(data)
-            if progress is not None and encoder.statements >= due:
-                due = encoder.statements + PROGRESS_STATEMENTS
-                progress(encoder.statements, size)
+            out.write(b"".join(lines.encode(text)))
+            steps.reach(encoder.statements)
 
         out.write(declared(encoder, namespaces, None))
         if hidden:
@@ -263,8 +250,7 @@ def dump(
                 write(text)
         else:
             dump_text(store, graph, write)
-    if progress is not None:
-        progress(encoder.statements, size)
+    steps.end(encoder.statements)
     return encoder.statements
 
 

@@ -192,7 +192,6 @@ class JenaText(JenaSource[bytes]):
 
     The other parameters, and what is raised: see :class:`JenaReader`.
 
-    :ivar bytes: bytes of rows so far.
     """
 
     #: Rows have no frames that an error could name.
@@ -211,7 +210,6 @@ class JenaText(JenaSource[bytes]):
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         super().__init__(src, format)
-        self.bytes = 0
         self._on_namespace = on_namespace
         self._decoder = RowTextDecoder(
             self.format,
@@ -230,7 +228,6 @@ class JenaText(JenaSource[bytes]):
 
     def _decode(self, data: bytes, at: int) -> tuple[bytes, int]:
         text, stop = self._decoder.decode_text(data, at)
-        self.bytes += stop - at
         declared = self._decoder.declared
         if self._on_namespace is not None:
             for name, iri in declared:

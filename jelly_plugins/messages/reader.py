@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from ..codec import DEFAULT_LIMITS, Limits
 from ..io.sources import Closing, Input, Source
+from ..notebook import table
 from .contexts import Contexts
 from .formats import LogFormat, Syntax, format_of, syntax_named
 from .jelly import FrameGroups, read_jelly
@@ -43,6 +44,9 @@ class MessageReader(Closing):
 
     def __next__(self) -> Message:
         return next(self._messages)
+
+    def _repr_html_(self) -> str:
+        return table(type(self).__name__, [("source", self.name), ("syntax", self.syntax)])
 
     def close(self) -> None:
         """Close the source, if it was opened here."""

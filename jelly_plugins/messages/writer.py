@@ -128,7 +128,7 @@ def _numbered(items: Iterable[Writable]) -> Iterator[Message]:
         try:
             message = message_of(item)
         except JellyError as error:
-            raise type(error)(f"message {index}: {error.message}") from error
+            raise type(error)(f"message {index}: {error.message}") from None
         message.index = index
         yield message
 
@@ -156,7 +156,7 @@ def _write_texts(
         try:
             data = text(message)
         except JellyError as error:
-            raise type(error)(f"message {message.index}: {error.message}") from error
+            raise type(error)(f"message {message.index}: {error.message}") from None
         if delimiters is not None:
             data = delimiters.before(not message.quads) + data + delimiters.after()
         out.write(data)

@@ -11,7 +11,7 @@ from ..codec import TermFactory
 from .dumping.dumper import dump
 from .loading.formats import load
 from .patches.bookkeeping import namespaces, positions_in
-from .patches.deferred import positions, set_position
+from .patches.deferred import positions, set_position, set_recorded
 from .patches.record import record
 from .patches.replay import replay
 from .patches.staging import Transaction
@@ -46,6 +46,7 @@ class OxigraphBackend:
     positions = staticmethod(positions)
     positions_in = staticmethod(positions_in)
     set_position = staticmethod(set_position)
+    set_recorded = staticmethod(set_recorded)
     namespaces = staticmethod(namespaces)
 
 

@@ -188,7 +188,7 @@ class OxigraphFactory:
         try:
             return NamedNode(value)
         except ValueError as error:
-            raise TermError(f"Oxigraph rejects the IRI {_short(value)}: {error}") from error
+            raise TermError(f"Oxigraph rejects the IRI {_short(value)}: {error}") from None
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
         if langtag is not None:
@@ -197,13 +197,13 @@ class OxigraphFactory:
             except ValueError as error:
                 raise TermError(
                     f"Oxigraph rejects the language tag {_short(langtag)}: {error}"
-                ) from error
+                ) from None
         if datatype is None:
             return Literal(lex)
         try:
             return Literal(lex, datatype=_datatype(datatype))
         except ValueError as error:
-            raise TermError(f"Oxigraph rejects the datatype {_short(datatype)}: {error}") from error
+            raise TermError(f"Oxigraph rejects the datatype {_short(datatype)}: {error}") from None
 
     def quoted_triple(self, subject: Any, predicate: Any, object_: Any) -> Any:
         return make_triple((subject, predicate, object_), quoted=True)
@@ -315,8 +315,8 @@ def make_triple(terms: tuple[Any, Any, Any], *, quoted: bool = False, way_out: s
     """
     try:
         return Triple(*terms)
-    except TypeError as error:
-        raise _rejection(terms, " of a quoted triple" if quoted else "", way_out) from error
+    except TypeError:
+        raise _rejection(terms, " of a quoted triple" if quoted else "", way_out) from None
 
 
 def make_quad(terms: tuple[Any, ...], *, way_out: str = "") -> Quad:
@@ -330,8 +330,8 @@ def make_quad(terms: tuple[Any, ...], *, way_out: str = "") -> Quad:
         terms = terms[:3]
     try:
         return Quad(*terms)
-    except TypeError as error:
-        raise _rejection(terms, "", way_out) from error
+    except TypeError:
+        raise _rejection(terms, "", way_out) from None
 
 
 def _rejection(terms: Sequence[Any], where: str, way_out: str) -> TermError:

@@ -6,6 +6,7 @@ from .difference import diff
 from .formats import PatchFormat
 from .logs.checking import Problem, Report, check
 from .logs.editing import compact, invert
+from .logs.undoing import redo, undo
 from .model import (
     ABORT,
     BEGIN,
@@ -54,6 +55,8 @@ __all__ = [
     "header",
     "invert",
     "read_patches",
+    "redo",
+    "undo",
     "write_patches",
     "write_rows",
 ]

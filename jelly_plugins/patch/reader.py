@@ -25,6 +25,7 @@ from ..codec.common.detection import StreamKind, kind_of
 from ..errors import JellyError, SourceError, TruncatedError
 from ..io.sources import Closing, Followed, Input, Source
 from ..io.streams import GENERIC
+from ..notebook import table
 from .formats import DETECTION_BYTES, PatchFormat, detect
 from .model import Patch, group
 from .text.reader import PatchTextReader
@@ -159,6 +160,10 @@ class PatchReader(Closing):
     def __next__(self) -> Operation:
         return next(self._rows)
 
+    def _repr_html_(self) -> str:
+        known = {"source": self.name, "format": self.format, "options": self.options}
+        return table(type(self).__name__, known.items())
+
     def close(self) -> None:
         """Close the source, if it was opened here."""
         self.batches.close()
@@ -203,7 +208,7 @@ class PatchReader(Closing):
             if self._decoder.options is None:
                 if kind_of(self._opening) is StreamKind.JELLY_RDF:
                     message = "this is Jelly-RDF, not a log of patches"
-                    raise SourceError(message, source=self.name) from error
+                    raise SourceError(message, source=self.name) from None
                 if self._guessed:
                     error.message = f"neither Jelly-Patch nor RDF Patch text: {error.message}"
             error.locate(source=self.name)

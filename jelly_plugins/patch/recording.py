@@ -171,7 +171,7 @@ class LogWriter:
             self._file = FileIO(path, "a+")
             found = os.fstat(self._file.fileno())
         except OSError as error:
-            raise SourceError(error.strerror or str(error), source=self.name) from error
+            raise SourceError(error.strerror or str(error), source=self.name) from None
         self._inode = found.st_dev, found.st_ino
         self._is_regular = S_ISREG(found.st_mode)
         try:
@@ -262,13 +262,18 @@ class LogWriter:
         """Number of patches in the log."""
         return self.place.patches
 
-    def append(self, operations: Iterable[AnyOperation]) -> None:
+    def append(
+        self, operations: Iterable[AnyOperation], headers: Iterable[AnyOperation] = ()
+    ) -> None:
         """Write a patch of one transaction.
 
+        :param headers: rows of headers besides ``id`` and ``prev``.
         :raises JellyError: the log cannot express an operation; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
-        self._append(lambda rows: self._serializer.add([*rows, BEGIN, *operations, COMMIT, END]))
+        self._append(
+            lambda rows: self._serializer.add([*rows, *headers, BEGIN, *operations, COMMIT, END])
+        )
 
     def append_lines(self, deleted: bytes, added: bytes) -> None:
         """Write a patch of one transaction, whose statements are lines of N-Quads: large ones in
@@ -337,8 +342,8 @@ class LogWriter:
             return
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise SourceError("another process is writing this log", source=self.name) from error
+        except OSError:
+            raise SourceError("another process is writing this log", source=self.name) from None
 
     def _begin(self) -> None:
         """Write the options of a new log, so that it can be read before its first patch.
@@ -355,7 +360,7 @@ class LogWriter:
             self._write(opening)
         except OSError as error:
             self._file.truncate(0)
-            raise SourceError(error.strerror or str(error), source=self.name) from error
+            raise SourceError(error.strerror or str(error), source=self.name) from None
         self.place = Place(len(opening))
 
     # What is there already

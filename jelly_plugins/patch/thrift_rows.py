@@ -245,10 +245,7 @@ class PatchRowWriter(PatchTextWriter):
         if graph is not None:
             row["graphNode"] = self._graph_value(graph)
         if kind is OperationKind.DELETE_NAMESPACE:
-            if iri is not None:
-                raise StatementError(
-                    "binary RDF Patch has no place for the IRI of a namespace that is deleted"
-                )
+            # There is no field for its IRI, which applying the patch does not need either.
             return "prefixDel", row
         if iri is None:
             raise StatementError("a namespace is added without an IRI")

@@ -59,7 +59,7 @@ def _solutions(
         try:
             yield tuple([_term(cell, factory) for cell in cells])
         except TermError as error:
-            raise TextError(error.message, line=line) from error
+            raise TextError(error.message, line=line) from None
 
 
 def _term(cell: str, factory: TermFactory[Any]) -> Any:

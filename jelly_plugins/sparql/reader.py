@@ -14,6 +14,7 @@ from ..errors import JellyError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
 from ..jena.streams import batches
+from ..notebook import table
 from .csv import read_csv
 from .formats import DETECTION_BYTES, ResultsFormat, detected, format_named, format_of
 from .jena import RowDecoder, Solution
@@ -87,6 +88,10 @@ class ResultsReader(Closing):
     def compression(self) -> str | None:
         """``"gzip"``, ``"bz2"``, ``"zstd"`` or None."""
         return self._input.compression
+
+    def _repr_html_(self) -> str:
+        known = ("name", "format", "variables", "boolean", "options")
+        return table(type(self).__name__, [(each, getattr(self, each)) for each in known])
 
     def __iter__(self) -> Iterator[Solution]:
         return self._solutions

@@ -241,7 +241,7 @@ def parse(chunks: Iterator[bytes], format: ResultsFormat) -> Any:  # noqa: A002
     except JellyError:
         raise
     except PARSER_ERRORS as error:
-        raise parser_error(error) from error
+        raise parser_error(error) from None
 
 
 class TextResults:
@@ -286,7 +286,7 @@ class TextResults:
         except JellyError:
             raise
         except PARSER_ERRORS as error:
-            raise parser_error(error) from error
+            raise parser_error(error) from None
         yield batch
 
 

@@ -158,7 +158,7 @@ def _write(chunks: Iterator[bytes], form: ResultsFormat, out: Writable) -> None:
     except SyntaxError as error:
         raise TermError(f"the results cannot be written as {form}: {error}") from error
     except (MemoryError, ValueError) as error:
-        raise parser_error(error) from error
+        raise parser_error(error) from None
 
 
 __all__ = ["encode_results", "format_for", "write_boolean", "write_results"]

@@ -118,7 +118,7 @@ class XmlResults:
             raise TextError(message, line=error.lineno, column=error.offset + 1) from None
         except (TermError, TextError) as error:
             line = self._parser.CurrentLineNumber
-            raise TextError(error.message, line=line) from error
+            raise TextError(error.message, line=line) from None
         except JellyError:
             raise
         except (LookupError, ValueError) as error:

@@ -26,7 +26,18 @@ from jelly_plugins.patch import PatchReader, check, read_patches
 from ..shared_data import shared
 from .command import assert_failed, command, jelly, jelly_process, triples_file
 
-COMMANDS = ["apply", "status", "convert", "diff", "invert", "compact", "show", "check"]
+COMMANDS = [
+    "apply",
+    "status",
+    "convert",
+    "diff",
+    "invert",
+    "compact",
+    "undo",
+    "redo",
+    "show",
+    "check",
+]
 REAL = ["quads-all-features-rdf11.rdfp", "rdf-star.rdfp", "rdf-stax.rdfp"]
 
 #: A log of two patches; the second has an aborted transaction.
@@ -570,3 +581,40 @@ def test_a_log_without_its_last_mark_is_named_and_rejected_where_it_is_strict(
     assert jelly("patch", "check", log, "--strict").code == 1
     assert jelly("patch", "convert", log).text == "TX .\nTC .\n"
     assert_failed(jelly("patch", "convert", log, "--strict"), 1, "before a mark")
+
+
+def test_undo_and_redo(tmp_path: Path) -> None:
+    log, store = log_file(tmp_path), tmp_path / "store"
+    assert jelly("patch", "apply", log, "--store", store).code == 0
+    before = literals(store)
+    done = jelly("patch", "undo", log, "--store", store, "--json")
+    found = json.loads(done.out)
+    assert [each["undoes"] for each in found["patches"]] == ["<urn:2>"]
+    assert found["replayed"]["operations"] == 2
+    assert literals(store) == {"one", "two"}
+    done = jelly("patch", "undo", log)
+    assert done.out.startswith(b"patch <urn:uuid:")
+    assert done.out.endswith(b"> undoes <urn:1>\n")
+    assert jelly("patch", "undo", log, "--count", "1").code == 1
+    done = jelly("patch", "redo", log, "--to", "urn:2", "--store", store)
+    assert b"redoes <urn:1>" in done.out
+    assert literals(store) == before
+    assert jelly("patch", "redo", log, "--to", "urn:2").out == b"nothing to append\n"
+    # Once more from its beginning, and into another store.
+    for folder in (store, tmp_path / "other"):
+        assert jelly("patch", "apply", log, "--store", folder).code == 0
+        assert literals(folder) == before
+    assert check(log).patches == 6
+
+
+def test_undo_rejects(tmp_path: Path) -> None:
+    log, store = log_file(tmp_path), tmp_path / "store"
+    longer = log_file(
+        tmp_path, "longer.rdfp", LOG + b"H id <urn:3> .\nH prev <urn:2> .\nTX .\nTC .\n"
+    )
+    assert jelly("patch", "apply", longer, "--store", store).code == 0
+    assert_failed(jelly("patch", "undo", "-"), 2, "is a file")
+    assert_failed(jelly("patch", "undo", log, "--count", "1", "--to", "x"), 2, "exclude")
+    assert_failed(jelly("patch", "undo", tmp_path / "missing.rdfp"), 1, "No such file")
+    assert_failed(jelly("patch", "undo", log, "--store", store), 1, "patch <urn:3>, which the log")
+    assert log.read_bytes() == LOG

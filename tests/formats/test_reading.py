@@ -14,7 +14,18 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, JellyError, Limits, Literal, Quad, Triple
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Iri,
+    JellyError,
+    Limits,
+    Literal,
+    Quad,
+    Triple,
+    convert,
+    write,
+)
 from jelly_plugins.errors import LimitError, SourceError, TextError
 from jelly_plugins.formats.names import Format, format_of
 from jelly_plugins.formats.reading import TextReader
@@ -331,3 +342,17 @@ def test_json_ld_that_the_parser_reads_otherwise() -> None:
     ):
         found, other = (TextReader(text.encode(), Format.JSON_LD) for text in (wrong, valid))
         assert compare_datasets(found, other)
+
+
+@pytest.mark.parametrize("form", ["turtle", "nt", "rdf/xml", "json-ld", "trig", "nquads"])
+def test_jelly_is_no_text(form: str, tmp_path: Path) -> None:
+    path = tmp_path / "data.jelly.gz"
+    write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], path)
+    data = gzip.decompress(path.read_bytes())
+    for source in (path, data, io.BytesIO(data)):
+        with pytest.raises(SourceError, match="this is Jelly-RDF, not "):
+            convert(source, io.BytesIO(), source_format=form, target_format="nt")
+    file = io.BytesIO(b"xx" + data)
+    file.seek(2)
+    with pytest.raises(SourceError, match="this is Jelly-RDF"):
+        convert(file, io.BytesIO(), source_format=form, target_format="jelly")

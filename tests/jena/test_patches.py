@@ -147,9 +147,12 @@ def test_a_source_that_grows(tmp_path: Path) -> None:
     assert reader.inside_patch
 
 
+def test_the_iri_of_a_deleted_namespace_is_not_written() -> None:
+    rows = [BEGIN, delete_namespace("x"), COMMIT, END]
+    assert written([BEGIN, delete_namespace("x", Iri("urn:")), COMMIT, END]) == written(rows)
+
+
 def test_what_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(StatementError, match="namespace that is deleted"):
-        written([BEGIN, delete_namespace("x", Iri("urn:")), COMMIT, END])
     with pytest.raises(StatementError, match="without an IRI"):
         written([BEGIN, add_namespace("x", None), COMMIT, END])
     with pytest.raises(OrderError):

@@ -111,7 +111,7 @@ def test_no_graph_is_added_by_a_load_that_fails(filled: ox.Store) -> None:
 
 
 def test_an_exception_of_progress_stops_the_load(filled: ox.Store) -> None:
-    def stop(statements: int, _: int) -> None:
+    def stop(statements: int) -> None:
         raise InterruptedError(statements)
 
     with pytest.raises(InterruptedError):

@@ -326,9 +326,15 @@ def test_progress(store: ox.Store) -> None:
     replay(
         store,
         log(*counting(3, 2)),
-        progress=lambda done: told.append((done.transactions, done.operations)),
+        on_transaction=lambda done: told.append((done.transactions, done.operations)),
     )
     assert told == [(1, 2), (2, 4), (3, 6)]
+
+
+def test_progress_is_what_was_added(store: ox.Store) -> None:
+    told: list[int] = []
+    done = replay(store, log(*counting(3)), progress=told.append)
+    assert (len(told), sum(told)) == (done.transactions, done.operations)
 
 
 def test_an_exception_of_progress_ends_the_replay_between_transactions(store: ox.Store) -> None:
@@ -336,7 +342,7 @@ def test_an_exception_of_progress_ends_the_replay_between_transactions(store: ox
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        replay(store, log(*counting(3)), commit_every=1, progress=stop)
+        replay(store, log(*counting(3)), commit_every=1, on_transaction=stop)
     assert count_quads(store) == 1
     assert replay(store, log(*counting(3))).transactions == 2
 
@@ -463,7 +469,7 @@ def test_deletions_that_match_nothing_are_counted(store: ox.Store, group: int) -
     )
     seen = []
     done = replay(
-        store, source, commit_every=group, progress=lambda done: seen.append(done.unmatched)
+        store, source, commit_every=group, on_transaction=lambda done: seen.append(done.unmatched)
     )
     assert (done.unmatched, seen[-1]) == (3, 3)
     assert count_quads(store) == 0

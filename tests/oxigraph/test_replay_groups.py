@@ -137,7 +137,7 @@ def test_what_was_told_is_applied(store: ox.Store, size: int) -> None:
         [position] = positions(store)
         assert position.number >= done.position.number == done.transactions
 
-    replay(store, log(*counting(9, size)), commit_every=4, progress=progress)
+    replay(store, log(*counting(9, size)), commit_every=4, on_transaction=progress)
 
 
 def test_an_interrupt_while_a_group_is_applied(store: ox.Store) -> None:
@@ -200,7 +200,7 @@ def test_progress_that_raises_ends_it(store: ox.Store, group: int) -> None:
             raise ValueError("that is enough")
 
     with pytest.raises(ValueError, match="that is enough"):
-        replay(store, log(*counting(40, 300)), commit_every=group, progress=progress)
+        replay(store, log(*counting(40, 300)), commit_every=group, on_transaction=progress)
     assert told == [1, 2, 3]
     [position] = positions(store)
     last = {1: 3, 2: 4, 10: 10, 1000: 33}[group]
@@ -260,7 +260,7 @@ def test_what_a_signal_raises_is_no_fault_of_a_transaction(
             store,
             log(*patches),
             commit_every=group,
-            progress=lambda done: told.append(done.transactions),
+            on_transaction=lambda done: told.append(done.transactions),
         )
     [position] = positions(store)
     assert count_quads(store) == position.number == told[-1]

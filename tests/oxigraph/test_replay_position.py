@@ -64,7 +64,7 @@ def test_the_rest_of_a_patch(store: ox.Store) -> None:
 
     for number in range(1, 6):
         with pytest.raises(InterruptedError):
-            replay(store, whole, commit_every=1, progress=stop)
+            replay(store, whole, commit_every=1, on_transaction=stop)
         [position] = positions(store)
         assert (position.patch, position.transactions) == ("<urn:p:1>", number)
         assert position.complete is (number == 5)

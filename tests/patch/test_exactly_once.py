@@ -668,7 +668,7 @@ def test_replays_at_once_apply_a_log_once(store: Store) -> None:
             counted = done.transactions
 
         try:
-            store.replay(whole, commit_every=1, progress=progress)
+            store.replay(whole, commit_every=1, on_transaction=progress)
         except BaseException as error:
             errors.append(error)
         applied.append(counted)
@@ -689,7 +689,7 @@ def test_a_replay_that_another_one_has_overtaken(store: Store) -> None:
         store.replay(log(ONE, TWO, THREE))
 
     with pytest.raises(ChainError, match="at patch <urn:3> in log <urn:1> now") as caught:
-        store.replay(log(ONE, TWO, THREE), commit_every=1, progress=overtake)
+        store.replay(log(ONE, TWO, THREE), commit_every=1, on_transaction=overtake)
     assert (caught.value.expected, caught.value.found) == ("<urn:1>", "<urn:3>")
     assert store.objects() == ["urn:2", "urn:3"]
 

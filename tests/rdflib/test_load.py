@@ -12,7 +12,7 @@ import rdflib
 from rdflib import Dataset, Graph, Literal, URIRef
 from rdflib.compare import isomorphic
 
-from jelly_plugins import JellyError, TextError, convert
+from jelly_plugins import JellyError, LogicalType, PhysicalType, StreamOptions, TextError, convert
 from jelly_plugins.rdflib import load
 
 from ..shared_data import shared
@@ -183,3 +183,21 @@ def test_real_data(name: str) -> None:
         return {each for each in graph if not any(isinstance(t, rdflib.BNode) for t in each)}
 
     assert without_nodes(ours) == without_nodes(theirs)
+
+
+@pytest.mark.parametrize("store", ["default", "Oxigraph"])
+def test_progress_of_load_and_dump(store: str) -> None:
+    data = b"".join(b"<urn:s> <urn:p> <urn:%d> .\n" % number for number in range(25_000))
+    graph = Graph(store)
+    loaded: list[int] = []
+    load(graph, data, format="nt", progress=loaded.append)
+    grouped = StreamOptions(
+        physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.SUBJECT_GRAPHS
+    )
+    for options in (None, grouped):
+        dumped: list[int] = []
+        graph.serialize(
+            io.BytesIO(), format="jelly-plugins", options=options, progress=dumped.append
+        )
+        assert sum(loaded) == sum(dumped) == 25_000
+        assert len(loaded) in (3, 4)

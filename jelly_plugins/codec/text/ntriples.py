@@ -329,7 +329,10 @@ class _Line:
             return self._quoted_triple(depth + 1)
         found = _ANY_TERM.compiled.match(text, start)
         if found is None:
-            self._fail(f"no {positions.POSITIONS[position]} can be read here")
+            why = ""
+            if text.startswith("<", start):
+                why = ": an IRI ends with '>' and has no spaces, quotes or braces"
+            self._fail(f"no {positions.POSITIONS[position]} can be read here{why}")
         iri, label, lex, langtag, datatype = found.groups()
         term: Term
         if iri is not None:

@@ -22,10 +22,10 @@ from ...codec import (
 )
 from ...codec.rdf.options import GROUPED, logical_name
 from ...errors import OptionsError, StatementError
+from ...io.progress import Progress
 from ...io.sinks import Destination, Writable, is_replaceable, open_output
 from ...io.sources import rewinder
 from ...io.streams import BATCH
-from ..loading.loader import Progress
 from ..patches.bookkeeping import BOOKKEEPING
 from ..terms import DEFAULT_GRAPH, GraphName, check_graph, check_store, describe
 from .text_dump import TextWriting, Writing, text_says_it
@@ -76,8 +76,8 @@ def dump(
         ``"subject"`` makes the stream about a quarter smaller. It holds a graph's subjects in
         memory, and sees changes that are made to the store meanwhile.
     :param bookkeeping: write the graph :data:`.BOOKKEEPING` too, which replays keep in the store.
-    :param progress: called every 10,000 statements and at the end, with the number of statements
-        and of bytes written so far (those of frames, before compression).
+    :param progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
     :param limits: limits on the output, by default those of a reader.
     :return: number of statements written.
     :raises OptionsError: ``options`` do not match the data.

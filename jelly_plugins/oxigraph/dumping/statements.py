@@ -108,7 +108,7 @@ def _encode(
             yield from encoder.feed(text)
     except TextError as error:
         # Oxigraph's text is valid; a base direction is not for Jelly.
-        raise TermError(error.message) from error
+        raise TermError(error.message) from None
     yield from encoder.finish()
     return encoder.statements
 
@@ -127,7 +127,7 @@ def lines_of(statements: Iterable[Any], format_: RdfFormat) -> Iterator[bytes]:
     while batch := list(islice(iterator, BATCH)):
         try:
             text = serialize(batch, format=format_)
-        except ValueError as error:
-            raise StatementError("a stream of triples has no place for a named graph") from error
+        except ValueError:
+            raise StatementError("a stream of triples has no place for a named graph") from None
         assert text is not None
         yield text

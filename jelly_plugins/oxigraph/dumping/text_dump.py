@@ -15,8 +15,8 @@ from pyoxigraph import Quad, RdfFormat, Store
 
 from ...codec import Encoder, PhysicalType, StreamOptions, TextEncoder, delimit, native
 from ...errors import TermError, TextError
+from ...io.progress import Progress, Steps
 from ...io.sinks import Writable
-from ..loading.loader import PROGRESS_STATEMENTS, Progress
 from ..patches.bookkeeping import BOOKKEEPING
 from ..terms import GraphName
 from .statements import lines_of
@@ -70,7 +70,6 @@ class Writing(ABC):
     :param graph: the graph to write; None for all of them.
 
     :ivar statements: number of statements so far.
-    :ivar bytes: bytes of frames so far.
     """
 
     def __init__(
@@ -81,12 +80,10 @@ class Writing(ABC):
         progress: Progress | None,
     ) -> None:
         self.statements = 0
-        self.bytes = 0
         self._store = store
         self._encoder: Any = encoder
         self._graph = graph
-        self._progress = progress
-        self._due = PROGRESS_STATEMENTS
+        self._steps = Steps(progress)
 
     @abstractmethod
     def write(self, out: Writable) -> None:
@@ -96,9 +93,8 @@ class Writing(ABC):
         """
 
     def report(self) -> None:
-        """Call ``progress``."""
-        if self._progress is not None:
-            self._progress(self.statements, self.bytes)
+        """Call ``progress``, at the end."""
+        self._steps.end(self.statements)
 
     def _deliver(self, frames: list[bytes], out: Writable, statements: int) -> None:
         """Write frames.
@@ -107,11 +103,8 @@ class Writing(ABC):
         """
         for frame in frames:
             out.write(delimit(frame))
-            self.bytes += len(frame)
         self.statements = statements
-        if statements >= self._due:
-            self._due = statements + PROGRESS_STATEMENTS
-            self.report()
+        self._steps.reach(statements)
 
 
 class TextWriting(Writing):
@@ -127,7 +120,7 @@ class TextWriting(Writing):
             dump_text(self._store, self._graph, encode)
         except TextError as error:
             # The store's text is sound; what it says may be more than Jelly can (a base direction).
-            raise TermError(error.message) from error
+            raise TermError(error.message) from None
         self._deliver(encoder.finish(), out, encoder.statements)
 
 

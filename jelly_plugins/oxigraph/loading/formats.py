@@ -12,11 +12,12 @@ from ...formats.convert import as_jelly, as_of, as_rows
 from ...formats.names import Format, format_named, format_of
 from ...formats.reading import name_of
 from ...formats.settings import ConversionSettings, Given
+from ...io.progress import Progress
 from ...io.sources import Source
 from ...jena.names import JenaFormat
 from ..terms import GraphName
 from .lexical_forms import LexicalForm
-from .loader import Progress, load_jelly
+from .loader import load_jelly
 from .quad_reader import QuotedTriples
 from .relabelling import LoadedBlankNodes
 
@@ -77,10 +78,8 @@ def load(
     :param quoted_triples: ``"reject"`` raises an error for those that are not objects, ``"reify"``
         reifies them: a blank node replaces the quoted triple, and ``_:node rdf:reifies <<( s p o
         )>>`` is added in the same graph. A triple that is quoted again has the same node.
-    :param progress: called every 10,000 statements and at the end, with the number of statements
-        and of bytes so far (those of frames, unpacked). With ``atomic``, none of them are in the
-        store before the last call. It may read the store but must not change it. An exception that
-        it raises ends the load, as an error in the source would.
+    :param progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
     :param limits: the limits on untrusted input.
     :param concatenated: of Jelly: whether options at the start of a frame start a new stream.
     :param strict: of Jelly: whether to reject a source of no bytes, which is otherwise an empty

@@ -26,6 +26,7 @@ from pyoxigraph import BlankNode, NamedNode, Quad, Store
 from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError
+from ...io.progress import Progress, Steps
 from ...io.sources import Source
 from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_IRI, is_reserved, reject_graph
@@ -36,10 +37,6 @@ from .nquads_reader import NQuadsReader, rejected, text_of
 from .quad_reader import QuadReader, QuotedTriples, check_settings
 from .relabelling import LoadedBlankNodes, relabelled
 
-#: Called with the number of statements and of bytes of frames so far.
-Progress: TypeAlias = Callable[[int, int], object]
-
-
 #: Reads a source part by part.
 StatementReader: TypeAlias = NQuadsReader | QuadReader
 
@@ -48,9 +45,6 @@ SMALL: Final = 2048
 
 #: Quads that go in at once when a load is not atomic.
 BATCH: Final = 50_000
-
-#: Statements between two calls of ``progress``.
-PROGRESS_STATEMENTS: Final = 10_000
 
 
 def check_load(
@@ -147,7 +141,8 @@ def add_statements(
     """
     stored = _Stored()
     try:
-        parts = _parts(reader, progress, bookkeeping)
+        steps = Steps(progress)
+        parts = _parts(reader, steps, bookkeeping)
         if lexical_form is not None:
             parts = reader.rewritten(parts, lexical_form)
         fresh = blank_nodes == "fresh"
@@ -169,12 +164,11 @@ def add_statements(
         stored.all = True
         for empty in reader.empty_graphs:
             store.add_graph(empty)
-        if progress is not None:
-            progress(reader.statements, reader.size)
+        steps.end(reader.statements)
         # Created here, since Python may handle a signal at this point.
         statements = reader.statements
     except SyntaxError as error:
-        raise rejected(error, reader.name) from error
+        raise rejected(error, reader.name) from None
     except JellyError as error:
         error.locate(source=reader.name)
         raise
@@ -186,21 +180,18 @@ def add_statements(
     return statements
 
 
-def _parts(reader: StatementReader, progress: Progress | None, bookkeeping: bool) -> Iterator[Any]:
-    """The parts of a reader, and calls of ``progress`` between them.
+def _parts(reader: StatementReader, steps: Steps, bookkeeping: bool) -> Iterator[Any]:
+    """The parts of a reader, and steps of the progress between them.
 
     :param bookkeeping: whether statements and empty graphs may be reserved.
     :raises TermError: one is, and may not.
     """
-    due = PROGRESS_STATEMENTS
     parts: Iterator[Any] = iter(reader)
     for part in parts:
         if not bookkeeping and reader.has_reserved(part):
             _reject(reader)
         yield part
-        if progress is not None and reader.statements >= due:
-            due = reader.statements + PROGRESS_STATEMENTS
-            progress(reader.statements, reader.size)
+        steps.reach(reader.statements)
     for graph in reader.empty_graphs:
         if not bookkeeping and is_reserved(graph.value):
             _reject(reader)

@@ -70,11 +70,6 @@ class NQuadsReader:
         return self._text.statements
 
     @property
-    def size(self) -> int:
-        """Number of bytes of frames or rows so far."""
-        return self._text.bytes
-
-    @property
     def frame(self) -> int | None:
         """The number of the frame that is being read."""
         return self._text.frame
@@ -131,7 +126,7 @@ class NQuadsReader:
         try:
             yield from self.quads(self, graph)
         except SyntaxError as error:
-            raise rejected(error, self.name) from error
+            raise rejected(error, self.name) from None
 
     def load(self, chunks: Iterable[bytes], store: Store, graph: BlankNode) -> None:
         """Have a store load chunks into a graph, all or nothing, with relabelled blank nodes.

@@ -53,7 +53,6 @@ class QuadReader:
     :ivar name: the source's name.
     :ivar frame: the number of the frame that was read last, if the source has frames.
     :ivar statements: statements read so far, repeats included.
-    :ivar size: bytes of the frames read so far, unpacked.
     :ivar empty_graphs: names of graphs that ended without a statement, in a stream of physical
         type GRAPHS.
     """
@@ -71,7 +70,6 @@ class QuadReader:
     ) -> None:
         self.frame: int | None = None
         self.statements = 0
-        self.size = 0
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self._target = graph
         self._on_namespace = on_namespace
@@ -109,7 +107,6 @@ class QuadReader:
                         self._on_namespace(name, iri.value)
                 quads: list[Quad] = frame.statements
                 self.statements += len(quads)
-                self.size += frame.size
                 self.empty_graphs.update(
                     graph for graph in frame.empty_graphs if graph != DEFAULT_GRAPH
                 )

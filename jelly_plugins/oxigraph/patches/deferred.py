@@ -15,17 +15,25 @@ that (:func:`check_recorded`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 from weakref import ref
 
-from pyoxigraph import Store
+from pyoxigraph import NamedNode, Store
 
 from ...errors import ChainError
 from ...patch.replay.position import Position
 from ...patch.replay.target import lock_of
 from ..rows import row_of
 from ..terms import check_store
-from .bookkeeping import noted_positions, position_quad, position_quads, recordings
+from .bookkeeping import (
+    namespace_row,
+    namespace_rows,
+    noted_positions,
+    position_quad,
+    position_quads,
+    recordings,
+)
 from .transaction import apply
 
 if TYPE_CHECKING:
@@ -92,10 +100,25 @@ def set_position(store: Store, position: Position) -> None:
 
     For a store that was filled otherwise: from a copy of another one, for example.
     """
+    set_recorded(store, position, {})
+
+
+def set_recorded(
+    store: Store, position: Position, namespaces: Mapping[str, NamedNode | None]
+) -> None:
+    """Set a store's position in a log, and namespaces of the position's graph, in one transaction.
+
+    :param namespaces: the IRI of each name, None for those that are not bound any more.
+    """
+    graph = position.graph
     with lock_of(store):
         write_deferred(store)
-        before = set(map(row_of, position_quads(store, position.log, position.graph)))
+        before = set(map(row_of, position_quads(store, position.log, graph)))
         after = {row_of(position_quad(position))}
+        for name, iri in namespaces.items():
+            before |= namespace_rows(store, graph, name)
+            if iri is not None:
+                after.add(namespace_row(graph, name, str(iri)))
         apply(store, before - after, after - before)
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from pyoxigraph import Store
 
 from ...codec import DEFAULT_LIMITS, Limits
+from ...io.progress import Progress
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.driver import INTERVAL, Progress, replay_log
+from ...patch.replay.driver import INTERVAL, OnTransaction, replay_log
 from ...patch.replay.position import Replayed
 from ..rows import RowFactory
 from ..terms import DEFAULT_GRAPH, GraphName, check_store
@@ -33,6 +34,7 @@ def replay(
     stop: Callable[[], bool] | None = None,
     commit_every: int | None = None,
     dry_run: bool = False,
+    on_transaction: OnTransaction | None = None,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Replayed:
@@ -96,9 +98,11 @@ def replay(
         of the store see each transaction.
     :param dry_run: read the log and check that its patches follow one another and the store's
         position, but change nothing.
-    :param progress: called after each transaction with the result so far. An exception that it
-        raises ends the replay; the reported transactions stay applied, with the rest of their
+    :param on_transaction: called after each transaction with the result so far. An exception that
+        it raises ends the replay; the reported transactions stay applied, with the rest of their
         group, and nothing after it.
+    :param progress: called after each transaction with the number of its operations, as
+        ``tqdm.update`` takes it.
     :param limits: the limits on untrusted input.
     :raises ChainError: a patch does not follow the previous one, or the log does not follow what
         was applied; nothing was applied of that patch and of those after it. Or an id names two
@@ -142,6 +146,7 @@ def replay(
         stop=stop,
         commit_every=commit_every,
         dry_run=dry_run,
+        on_transaction=on_transaction,
         progress=progress,
         limits=limits,
     )

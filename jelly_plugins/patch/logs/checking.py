@@ -11,6 +11,7 @@ from ...codec.patch.operations import Header
 from ...codec.text.ntriples import term_text
 from ...errors import JellyError
 from ...io.sources import Source
+from ...notebook import Shown
 from ..formats import PatchFormat
 from ..model import ID, PREV
 from ..reader import PatchReader
@@ -28,7 +29,7 @@ class Problem(NamedTuple):
 
 
 @dataclass(slots=True)
-class Report:
+class Report(Shown):
     """What :func:`check` has found.
 
     :ivar format: the log's format; None if unknown.

@@ -166,6 +166,17 @@ def _checked(rows: Iterable[AnyOperation]) -> Iterator[AnyOperation]:
         yield row
 
 
+def subject_of(operation: AnyOperation) -> tuple[Any, ...]:
+    """What an operation is about: the statement, or the name of the namespace in its graph."""
+    kind, value = operation
+    if kind in _STATEMENTS:
+        # A triple is the same statement as a quad in the default graph.
+        statement: tuple[Any, ...] = value
+        return statement if len(statement) == 4 else (*statement, DEFAULT_GRAPH)
+    # A name is bound once in each graph, whatever its IRI.
+    return (None, value.name, DEFAULT_GRAPH if value.graph is None else value.graph)
+
+
 class _Net:
     """The first and the last operation on each thing, in the order of the first."""
 
@@ -173,24 +184,21 @@ class _Net:
         self._ends: dict[Any, tuple[AnyOperation, AnyOperation]] = {}
 
     def apply(self, operation: AnyOperation) -> None:
-        kind, value = operation
-        key: tuple[Any, ...]
-        if kind in _STATEMENTS:
-            # A triple is the same statement as a quad in the default graph.
-            key = value if len(value) == 4 else (*value, DEFAULT_GRAPH)
-        else:
-            # A name is bound once in each graph, whatever its IRI.
-            key = (None, value.name, DEFAULT_GRAPH if value.graph is None else value.graph)
+        key = subject_of(operation)
         first, _ = self._ends.get(key, (operation, operation))
         self._ends[key] = (first, operation)
 
     def operations(self, exact: bool) -> list[AnyOperation]:
         """Deletions, then additions."""
-        net = [
-            last
-            for first, last in self._ends.values()
-            if not (exact and last.kind in _STATEMENTS and first.kind is not last.kind)
-        ]
+        net = []
+        for first, last in self._ends.values():
+            differ = exact and first.kind is not last.kind
+            if differ and last.kind in _STATEMENTS:
+                continue
+            if differ and last.kind is OperationKind.ADD_NAMESPACE:
+                # The binding that was replaced, so that the result can be inverted.
+                net.append(first)
+            net.append(last)
         return sorted(net, key=lambda operation: operation.kind in _ADDS)
 
 
@@ -269,7 +277,7 @@ def invert(patch: Patch, *, id: Any = None) -> Patch:  # noqa: A002
     bound: dict[tuple[str, Any], Any] = {}
     inverse: list[AnyOperation] = []
     for in_transaction, operations in parts_of(patch):
-        inverted = [_inverted(operation, bound) for operation in operations]
+        inverted = [inverted_operation(operation, bound) for operation in operations]
         if in_transaction:
             # From the last to the first: the start comes last for now.
             inverted = [COMMIT, *inverted, BEGIN]
@@ -279,7 +287,7 @@ def invert(patch: Patch, *, id: Any = None) -> Patch:  # noqa: A002
     return Patch(inverse, headers)
 
 
-def _inverted(operation: AnyOperation, bound: dict[tuple[str, Any], Any]) -> AnyOperation:
+def inverted_operation(operation: AnyOperation, bound: dict[tuple[str, Any], Any]) -> AnyOperation:
     """The reverse of one operation.
 
     :param bound: IRI by name and graph of the namespaces that the patch has added so far.

@@ -16,6 +16,7 @@ from ...codec import DEFAULT_LIMITS, DefaultGraph, Limits, TermFactory
 from ...codec.common.conversion import check_text, convert
 from ...codec.patch.operations import END, AnyOperation, Header, Namespace, Operation, OperationKind
 from ...errors import ChainError, JellyError, OptionsError, StatementError
+from ...io.progress import Progress
 from ...io.sources import Source, rewinder
 from ..model import ID, Patch
 from ..reader import PatchReader
@@ -31,7 +32,7 @@ _GROUP: Final = 100
 
 
 #: Called with what was done so far, after each transaction.
-Progress: TypeAlias = Callable[[Replayed], object]
+OnTransaction: TypeAlias = Callable[[Replayed], object]
 
 #: Operations that are applied together, unless a single transaction has more.
 _TOGETHER: Final = 10_000
@@ -52,8 +53,9 @@ class Commits(Generic[C]):
     :param done: counts what was applied, and has the store's position.
     :param commit_every: how many entries are applied together at most.
     :param dry_run: apply nothing.
-    :param progress: called after each transaction, once it was applied.
-    :ivar failed: whether applying or ``progress`` has raised an error, which names the patch.
+    :param on_transaction: called after each transaction, once it was applied.
+    :param progress: called with its number of operations then.
+    :ivar failed: whether applying or a callback has raised an error, which names the patch.
         Nothing more may be applied.
     """
 
@@ -64,6 +66,7 @@ class Commits(Generic[C]):
         done: Replayed,
         commit_every: int,
         dry_run: bool,
+        on_transaction: OnTransaction | None,
         progress: Progress | None,
     ) -> None:
         self.failed = False
@@ -71,6 +74,7 @@ class Commits(Generic[C]):
         self._done = done
         self._group = 1 if dry_run else commit_every
         self._dry_run = dry_run
+        self._on_transaction = on_transaction
         self._progress = progress
         self._waiting: list[Entry[C]] = []
         self._operations = 0
@@ -149,16 +153,18 @@ class Commits(Generic[C]):
         self._report(entries, after)
 
     def _report(self, entries: list[Entry[C]], after: Position) -> None:
-        """Count entries that were applied, and call ``progress`` for each transaction."""
-        done, progress = self._done, self._progress
+        """Count entries that were applied, and call back for each transaction."""
+        done, on_transaction, progress = self._done, self._on_transaction, self._progress
         for entry in entries:
             done.patches += entry.patches
             if entry.transaction:
                 done.transactions += 1
                 done.operations += entry.changes.operations
+                done.position = entry.reached
+                if on_transaction is not None:
+                    on_transaction(done)
                 if progress is not None:
-                    done.position = entry.reached
-                    progress(done)
+                    progress(entry.changes.operations)
         done.position = after
 
     def _is_at(self, position: Position) -> bool:
@@ -178,7 +184,7 @@ class Replay(Generic[C]):
     :param until: id of the patch after which to stop.
     :param commit_every: how many transactions are applied together at most.
     :param dry_run: apply nothing.
-    :param progress: called after each transaction.
+    :param on_transaction: see :class:`Commits`; ``progress`` too.
     :ivar done: what was done so far.
     :raises OptionsError: ``log`` cannot be a name.
     """
@@ -194,6 +200,7 @@ class Replay(Generic[C]):
         until: str | None = None,
         commit_every: int = 1,
         dry_run: bool = False,
+        on_transaction: OnTransaction | None = None,
         progress: Progress | None = None,
     ) -> None:
         check_name(log)
@@ -211,7 +218,12 @@ class Replay(Generic[C]):
             target.changes, text=text, keeps_rows=self._selection.keeps_rows, done=done
         )
         self._commits = Commits(
-            target, done=done, commit_every=commit_every, dry_run=dry_run, progress=progress
+            target,
+            done=done,
+            commit_every=commit_every,
+            dry_run=dry_run,
+            on_transaction=on_transaction,
+            progress=progress,
         )
 
     def run(
@@ -296,6 +308,7 @@ def replay_log(
     stop: Callable[[], bool] | None = None,
     commit_every: int | None = None,
     dry_run: bool = False,
+    on_transaction: OnTransaction | None = None,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Replayed:
@@ -326,6 +339,7 @@ def replay_log(
         until=last,
         commit_every=commit_every,
         dry_run=dry_run,
+        on_transaction=on_transaction,
         progress=progress,
     )
 
@@ -365,14 +379,16 @@ def _missing(patch: str, what: str) -> ChainError:
     return ChainError(f"the log has no patch {patch}; {what}", expected=patch)
 
 
-def as_term(text: str) -> str:
+def as_term(text: str, name: str = "until") -> str:
     """An id as it is given by a user, in the syntax of N-Triples.
+
+    :param name: of the parameter that has it, for errors.
 
     >>> as_term("urn:uuid:1"), as_term('"seven"')
     ('<urn:uuid:1>', '"seven"')
     """
     if not isinstance(text, str):
-        raise TypeError(f"until must be the id of a patch as a string (got {text!r})")
+        raise TypeError(f"{name} must be the id of a patch as a string (got {text!r})")
     return text if text.startswith(("<", '"', "_:")) else f"<{text}>"
 
 

@@ -40,6 +40,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...errors import OptionsError
+from ...notebook import Shown
 
 #: How the key of a patch begins that has no id.
 DIGEST: Final = "sha256:"
@@ -63,7 +64,7 @@ def check_name(name: str | None) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
+class Position(Shown):
     """The last transaction of a log that was applied.
 
     :ivar log: the log's name: given by the caller, or the key of the log's first patch.
@@ -101,7 +102,7 @@ class Position:
 
 
 @dataclass(slots=True)
-class Replayed:
+class Replayed(Shown):
     """What a replay did, so far or in the end.
 
     :ivar position: the store's current position; None if it has none in the log.

@@ -278,7 +278,10 @@ class Selection(Generic[C]):
         if len(self._sought) > _SHOWN:
             heads += f" or one of {len(self._sought) - _SHOWN} others"
         if self._opening is None:
-            message = f"the store is at patch {heads}, which the log does not have"
+            message = (
+                f"the store is at patch {heads}, which the log does not have: apply the log with "
+                "that patch at its end (jelly patch convert makes one log of several)"
+            )
         else:
             message = f"the log follows patch {self._opening}, but the store is at patch {heads}"
         raise ChainError(message, expected=heads, found=self._opening)

@@ -24,15 +24,15 @@ from ...codec.patch.operations import (
     delete_namespace,
 )
 from ...codec.text.ntriples import term_text
-from ...errors import OptionsError
+from ...errors import OptionsError, TermError
 from ...patch.recording import LogWriter
 from ...patch.replay.position import Position, check_name
 from ...patch.replay.target import lock_of, moved
 from ...reserved import is_reserved
-from ..oxigraph_store import inner_store_of
+from ..oxigraph_store import inner_store_of, name_in_store
 from .journal import ChangeKind, Journal
 from .recording_store import RecordingStore
-from .replay import main_graph, positions, replay, set_position
+from .replay import main_graph, positions, replay, set_recorded
 from .stores import namespace_restorer
 
 _KINDS: Final = {ChangeKind.ADD: OperationKind.ADD, ChangeKind.REMOVE: OperationKind.DELETE}
@@ -197,7 +197,8 @@ class GraphRecorder:
         with self._moving:
             try:
                 self._changed |= bool(self._journal.changes)
-                rows = self._namespace_changes()
+                namespaces = self._namespace_changes()
+                rows = self._namespace_rows(namespaces)
                 for what, statement in self._journal.net_changes(self._place):
                     rows.append(Operation(_KINDS[what], statement))
                 if rows:
@@ -207,7 +208,7 @@ class GraphRecorder:
                 self.rollback()
                 raise
             if rows:
-                self._move()
+                self._move(namespaces)
             self._begin()
 
     def rollback(self) -> None:
@@ -230,18 +231,39 @@ class GraphRecorder:
         # Or it is another graph of the same store.
         return () if main else None
 
-    def _namespace_changes(self) -> list[AnyOperation]:
-        before = self._namespaces
-        now = dict(self._journal.store.namespaces())
+    def _namespace_changes(self) -> dict[str, tuple[str | None, str | None]]:
+        """The names whose namespaces have changed, with those of before and of now.
+
+        :raises TermError: an Oxigraph store cannot hold one.
+        """
+        before, now = self._namespaces, dict(self._journal.store.namespaces())
+        changes: dict[str, tuple[str | None, str | None]] = {
+            name: (before.get(name), now.get(name))
+            for name in {**before, **now}
+            if before.get(name) != now.get(name)
+        }
+        if inner_store_of(self._recorded.store) is not None:
+            for name, (_, iri) in changes.items():
+                _check_held(name, iri)
+        return changes
+
+    def _namespace_rows(
+        self, changes: dict[str, tuple[str | None, str | None]]
+    ) -> list[AnyOperation]:
         graph = DEFAULT_GRAPH if self._whole else None
-        gone = [delete_namespace(name, None, graph) for name in before if name not in now]
-        return gone + [
-            add_namespace(name, URIRef(iri), graph)
-            for name, iri in now.items()
-            if before.get(name) != iri
+        # With their IRIs, so that the patch can be inverted.
+        rows = [
+            delete_namespace(name, URIRef(before), graph)
+            for name, (before, _) in changes.items()
+            if before is not None
+        ]
+        return rows + [
+            add_namespace(name, URIRef(now), graph)
+            for name, (_, now) in changes.items()
+            if now is not None
         ]
 
-    def _move(self) -> None:
+    def _move(self, namespaces: dict[str, tuple[str | None, str | None]]) -> None:
         """Set the position of the graph, so that replays skip what was recorded."""
         place = self._writer.place
         if self._name is None and place.before is not None:
@@ -250,7 +272,10 @@ class GraphRecorder:
             self._name = known[0] if known else None
         self._reached = place.position(self._name)
         self._name = self._reached.log
-        set_position(self._recorded, self._reached)
+        bound = {
+            name: None if now is None else URIRef(now) for name, (_, now) in namespaces.items()
+        }
+        set_recorded(self._recorded, self._reached, bound)
 
     def _check_position(self) -> None:
         """Check that no other code has moved the graph.
@@ -265,3 +290,15 @@ class GraphRecorder:
         if found is not None and found.patch != reached.patch:
             by = "a replay or another recorder"
             raise moved("graph", reached.log, reached, found, by=by)
+
+
+def _check_held(name: str, iri: str | None) -> None:
+    """Reject a namespace that an Oxigraph store cannot hold.
+
+    :raises TermError: it cannot.
+    """
+    try:
+        if iri is not None:
+            name_in_store(URIRef(iri))
+    except ValueError as error:
+        raise TermError(f"the store cannot hold the namespace {name}: <{iri}>: {error}") from None

@@ -7,7 +7,7 @@ changes back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from itertools import chain
@@ -23,19 +23,20 @@ from ...codec import DEFAULT_LIMITS, Limits
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...codec.text.transcoding import LONG_TERM
 from ...errors import JellyError, OptionsError, TermError
+from ...io.progress import Progress
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.driver import INTERVAL, Progress, replay_log
+from ...patch.replay.driver import INTERVAL, OnTransaction, replay_log
 from ...patch.replay.position import Position, Replayed
 from ...patch.replay.target import Changes, idle, lock_of, moved, unmatched
 from ...patch.replay.transactions import CHANGES
 from ...reserved import reject_graph
 from ..namespaces import DeclaredNamespaces
-from ..oxigraph_store import graph_name, inner_store
+from ..oxigraph_store import graph_name, inner_store, name_in_store
 from ..terms import RdflibFactory, default_graph, reject_no_graph
 from .journal import Journal
 from .recording_store import RecordingStore
-from .stores import bind_beside, twin
+from .stores import bind_beside, twin, unbind
 
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 #: Positions of graphs, by their names, for as long as their stores live.
@@ -58,11 +59,23 @@ def positions(graph: Graph) -> list[Position]:
 def set_position(graph: Graph, position: Position) -> None:
     """Set a graph's position in a log, replacing the known one. The position may be that of
     another graph."""
+    set_recorded(graph, position, {})
+
+
+def set_recorded(graph: Graph, position: Position, namespaces: Mapping[str, URIRef | None]) -> None:
+    """Set a graph's position, and note the namespaces that were changed on the way there, where
+    the store has a place for them.
+
+    :param namespaces: the IRI of each name, None for those that are not bound any more.
+    """
     main = main_graph(graph)
     store = inner_store(graph)
     if store is not None:
         backend: Any = get_backend("oxigraph")
-        backend.set_position(store, replace(position, graph=_text_in_store(main)))
+        held = {
+            name: None if iri is None else name_in_store(iri) for name, iri in namespaces.items()
+        }
+        backend.set_recorded(store, replace(position, graph=_text_in_store(main)), held)
         return
     with lock_of(main.store):
         known_positions(main)[position.log] = replace(position, graph=graph_text(main))
@@ -111,6 +124,7 @@ def replay(
     stop: Callable[[], bool] | None = None,
     commit_every: int | None = None,
     dry_run: bool = False,
+    on_transaction: OnTransaction | None = None,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Replayed:
@@ -161,6 +175,7 @@ def replay(
         "stop": stop,
         "commit_every": commit_every,
         "dry_run": dry_run,
+        "on_transaction": on_transaction,
         "progress": progress,
         "limits": limits,
     }
@@ -170,10 +185,14 @@ def replay(
     if store is not None:
         backend: Any = get_backend("oxigraph")
         place = graph_name(into)
+        before = backend.namespaces(store, place)
         done: Replayed = backend.replay(
             store, log, graph=place, named_graphs=whole, **checks, **settings
         )
-        for prefix, iri in backend.namespaces(store, place).items():
+        now = backend.namespaces(store, place)
+        for prefix in before.keys() - now.keys():
+            unbind(into, prefix)
+        for prefix, iri in now.items():
             bind_beside(into, prefix, URIRef(iri))
         return done
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID

@@ -33,6 +33,7 @@ from ...codec import (
 )
 from ...codec.rdf.options import GROUPED
 from ...errors import OptionsError, TermError
+from ...io.progress import Progress, Steps
 from ...io.sinks import Destination
 from ...io.streams import BATCH, encode_frames, write_delimited
 from ...reserved import is_reserved
@@ -202,12 +203,14 @@ def _encode(
     namespaces: list[tuple[str, URIRef]],
     *,
     limits: Limits,
+    progress: Progress | None = None,
     **settings: int,
 ) -> Iterator[bytes]:
     terms = EncoderTerms()
+    steps = Steps(progress)
     if options.grouped:
         return encode_frames(
-            _elements(parts, options, namespaces, terms),
+            _counted(_elements(parts, options, namespaces, terms), steps),
             options=options,
             describe=terms.describe,
             namespaces=bool(namespaces),
@@ -216,7 +219,7 @@ def _encode(
     encoder = Encoder(
         options, terms.describe, namespaces=bool(namespaces), limits=limits, **settings
     )
-    return _flat_frames(encoder, fit(parts, options), namespaces, terms)
+    return _flat_frames(encoder, fit(parts, options), namespaces, terms, steps)
 
 
 def _flat_frames(
@@ -224,7 +227,9 @@ def _flat_frames(
     parts: Iterable[Part],
     namespaces: list[tuple[str, URIRef]],
     terms: EncoderTerms,
+    steps: Steps,
 ) -> Iterator[bytes]:
+    count = 0
     physical_type = encoder.options.physical_type
     for name, iri in namespaces:
         encoder.add_namespace(name, str(iri))
@@ -233,7 +238,19 @@ def _flat_frames(
             encoder.start_graph(terms.term(part.name))
         for batch in part.batches(physical_type, terms):
             yield from encoder.add(batch)
+            count += len(batch)
+            steps.reach(count)
     yield from encoder.finish()
+    steps.end(count)
+
+
+def _counted(frames: Iterable[AnyFrame], steps: Steps) -> Iterator[AnyFrame]:
+    count = 0
+    for frame in frames:
+        count += len(frame.statements)
+        yield frame
+        steps.reach(count)
+    steps.end(count)
 
 
 def fit(parts: Iterable[Part], options: StreamOptions) -> Iterator[Part]:
@@ -301,12 +318,15 @@ def dump(
     namespaces: Namespaces = False,
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write a graph as a delimited Jelly-RDF stream.
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
+    :param progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
     :return: the number of statements written.
 
     See :func:`encode` for the other parameters, and for what is raised.
@@ -321,6 +341,7 @@ def dump(
             namespaces={name: str(iri) for name, iri in namespaces_of(graph, namespaces)},
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
+            progress=progress,
             limits=limits,
         )
     frames = _encode(
@@ -329,6 +350,7 @@ def dump(
         namespaces_of(graph, namespaces),
         frame_rows=frame_rows,
         frame_bytes=frame_bytes,
+        progress=progress,
         limits=limits,
     )
     write_delimited(frames, dst)

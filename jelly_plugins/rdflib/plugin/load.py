@@ -26,6 +26,7 @@ from ...formats.convert import as_jelly, as_of
 from ...formats.names import Format, format_named, format_of
 from ...formats.reading import name_of
 from ...formats.settings import ConversionSettings, Given, OptionChanges
+from ...io.progress import Progress, Steps
 from ...io.sources import Source
 from ...io.streams import AnyFrameReader, FrameReader
 from ...jena.names import JenaFormat
@@ -34,7 +35,7 @@ from ...reserved import is_reserved, reject_graph
 from .. import oxigraph_store
 from ..memory.indices import BulkWriter, overridden, writable
 from ..namespaces import DeclaredNamespaces
-from ..terms import RdflibFactory, default_graph
+from ..terms import RdflibFactory, default_graph, reject_no_graph
 
 
 class Target:
@@ -94,13 +95,16 @@ class Target:
             for name in frame.empty_graphs:
                 self._graph(name)
 
-    def fill(self, frames: Iterable[AnyFrame], *, atomic: bool) -> int:
+    def fill(
+        self, frames: Iterable[AnyFrame], *, atomic: bool, progress: Progress | None = None
+    ) -> int:
         """Add the statements of frames, all after the last one was read or frame by frame, and bind
         namespaces.
 
         :return: the number of statements.
         """
         count = 0
+        steps = Steps(progress)
         held: list[AnyFrame] = []
         for frame in frames:
             self.check(frame)
@@ -109,9 +113,11 @@ class Target:
                 self.add([frame])
             elif frame.statements or frame.empty_graphs:
                 held.append(frame)
+            steps.reach(count)
         # Namespaces come last: rdflib cannot unbind them if the store rejects a statement.
         self.add(held)
         self.namespaces.bind(self.default)
+        steps.end(count)
         return count
 
     def _add_by_interface(self, batches: Iterable[list[Any]]) -> None:
@@ -178,6 +184,7 @@ def load(
     strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     bnode_context: MutableMapping[str, BNode] | None = None,
+    progress: Progress | None = None,
 ) -> int:
     """Read a source of any format into a graph, and bind the namespaces that it declares.
 
@@ -207,9 +214,11 @@ def load(
     :param limits: the limits on untrusted input.
     :param bnode_context: blank nodes by label, as rdflib's N-Triples parser takes it: labels in it
         refer to those nodes, and new ones are added. Readings that share it share their nodes.
+    :param progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
     :return: the number of statements read, repeats included.
     :raises JellyError: with source, and frame and row, or line and column of text.
-    :raises TypeError: ``bnode_context`` is not a mutable mapping.
+    :raises TypeError: ``graph`` is not a graph, or ``bnode_context`` not a mutable mapping.
     :raises ValueError: there is no format of that name.
 
     >>> from jelly_plugins.io.streams import write_bytes
@@ -223,6 +232,7 @@ def load(
     >>> print(*graph.objects(URIRef("urn:s")))
     1
     """
+    reject_no_graph(graph)
     if bnode_context is not None and not isinstance(bnode_context, MutableMapping):
         raise TypeError(
             "bnode_context must be a mutable mapping from labels to blank nodes "
@@ -250,6 +260,7 @@ def load(
             concatenated=concatenated,
             strict=strict,
             limits=limits,
+            progress=progress,
         )
     make = partial(
         _factory,
@@ -281,7 +292,7 @@ def load(
         reader = _frames(src, make, limits=limits, concatenated=concatenated, strict=strict)
     with located, reader as frames:
         try:
-            return target.fill(frames, atomic=atomic)
+            return target.fill(frames, atomic=atomic, progress=progress)
         except JellyError as error:
             error.locate(source=frames.name, frame=target.rejected)
             raise

@@ -17,6 +17,7 @@ from ...codec.patch.operations import BEGIN, COMMIT, AnyOperation, OperationKind
 from ...codec.text.ntriples import Notation
 from ...errors import ChainError, JellyError, LimitError, SourceError, TruncatedError
 from ...io.sources import Source
+from ...notebook import Shown
 from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
 from ...patch.model import ID
@@ -63,7 +64,7 @@ Runner: TypeAlias = Callable[[Sequence[ShardWork]], Iterable[ShardResult]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
+class Applied(Shown):
     """The result of :func:`apply_patches`.
 
     :ivar version: the current version of the store.

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from ...notebook import Shown
 from .commits import Commit, CommitLog, open_log
 from .errors import CommitConflictError
 from .layout import made_for
@@ -44,7 +45,7 @@ _PASSING: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vacuumed:
+class Vacuumed(Shown):
     """What a vacuum has removed.
 
     :ivar versions: numbers of versions that can no longer be opened.

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...notebook import Shown
 from .commits import Commit, CommitLog, Shard
 from .errors import RootError
 from .layout import Root, make_root, new_store_name, open_root
@@ -20,7 +21,7 @@ from .store import ShardedStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copied:
+class Copied(Shown):
     """The result of a copy.
 
     :ivar version: the newest version of the copy; 0 if the source has none.

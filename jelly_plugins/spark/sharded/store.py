@@ -23,6 +23,7 @@ from ...codec import (
 from ...errors import JellyError
 from ...io.sinks import Destination
 from ...io.streams import encode, write_delimited
+from ...notebook import table
 from ...oxigraph.rows import graph_text
 from ...oxigraph.terms import GraphName, describe, describe_directed
 from ...sparql import ResultsFormat, write_results
@@ -90,6 +91,13 @@ class ShardedStore:
     def root(self) -> Path | str:
         """The root: the path of a folder, or a URL."""
         return self._storage.root
+
+    def _repr_html_(self) -> str:
+        commit = self.commit
+        shown = {"root": self.root, "version": str(commit.version), "time": commit.timestamp}
+        return table(
+            "ShardedStore", [*shown.items(), ("shards", len(self._shards)), ("quads", commit.quads)]
+        )
 
     # Versions
 

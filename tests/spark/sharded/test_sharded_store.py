@@ -63,6 +63,7 @@ def test_every_version_can_be_opened(root: Path) -> None:
     assert len(list(store.at(0))) == len(store.at(0)) == 0
     with pytest.raises(RootError, match="no version 4"):
         store.at(4)
+    assert f"<th>quads</th><td>{len(store):,}</td>" in store._repr_html_()
 
 
 @pytest.mark.usefixtures("kind")

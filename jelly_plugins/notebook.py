@@ -1,0 +1,78 @@
+"""HTML for notebooks: small tables, whatever the size of what they show.
+
+A class gives one in ``_repr_html_``, which notebooks call. Nothing is read for a table: what
+streams still streams afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields
+from html import escape
+from itertools import islice
+from typing import Any, Final
+
+#: What a table shows at most: rows, characters of a cell, and elements of a collection in a cell.
+MOST_ROWS: Final = 20
+MOST_CHARACTERS: Final = 300
+_MOST_ELEMENTS: Final = 5
+
+
+def table(title: str, rows: Iterable[tuple[str, object]], *, more: str = "") -> str:
+    """A table of names and values with a title; values of None are left out.
+
+    :param more: a line under the table, such as how many rows are not in it.
+
+    >>> print(table("A <title>", [("rows", 1234), ("none", None)]))
+    <table><caption>A &lt;title&gt;</caption><tr><th>rows</th><td>1,234</td></tr></table>
+    """
+    parts = [f"<table><caption>{_html(title)}</caption>"]
+    parts += [
+        f"<tr><th>{_html(name)}</th><td>{_html(_text(value))}</td></tr>"
+        for name, value in rows
+        if value is not None
+    ]
+    if more:
+        parts.append(f'<tr><td colspan="2">{_html(more)}</td></tr>')
+    return "".join([*parts, "</table>"])
+
+
+def _html(text: str) -> str:
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[:MOST_CHARACTERS]}…"
+    # A surrogate alone cannot be sent to a browser.
+    return escape(text.encode("utf-8", "replace").decode())
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        # Without what an enumeration adds.
+        return str.__str__(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if isinstance(value, Mapping):
+        return _listed(value, [f"{key}: {_text(value[key])}" for key in _first(value)])
+    if isinstance(value, list | tuple | set | frozenset):
+        return _listed(value, list(map(_text, _first(value))))
+    return str(value)
+
+
+def _first(elements: Iterable[Any]) -> list[Any]:
+    return list(islice(elements, _MOST_ELEMENTS))
+
+
+def _listed(elements: Collection[Any], texts: list[str]) -> str:
+    rest = len(elements) - len(texts)
+    return ", ".join(texts) + (f" and {rest:,} more" if rest else "")
+
+
+class Shown:
+    """Shows the fields of a dataclass."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        known: Any = self
+        return table(
+            type(self).__name__, [(each.name, getattr(self, each.name)) for each in fields(known)]
+        )

@@ -1,0 +1,499 @@
+"""Undo and redo in a log: random histories of leaders and followers against a model, and errors."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyoxigraph")
+pytest.importorskip("oxrdflib")
+
+import pyoxigraph as ox
+from rdflib import Dataset, Graph, Literal, URIRef
+
+from jelly_plugins import ChainError, OptionsError, SourceError
+from jelly_plugins.codec import Iri, PatchOptions, PatchStreamType, describe
+from jelly_plugins.errors import StatementError
+from jelly_plugins.oxigraph import BOOKKEEPING
+from jelly_plugins.oxigraph import positions as store_positions
+from jelly_plugins.oxigraph import record as record_store
+from jelly_plugins.oxigraph import replay as replay_store
+from jelly_plugins.patch import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    Patch,
+    add,
+    add_namespace,
+    check,
+    delete,
+    delete_namespace,
+    header,
+    invert,
+    read_patches,
+    redo,
+    undo,
+    write_patches,
+)
+from jelly_plugins.patch.recording import LogWriter
+from jelly_plugins.rdflib import positions, record, replay
+
+from .. import programs
+
+#: Random histories of the slow form, for each kind of store.
+HISTORIES = int(os.environ.get("JELLY_PLUGINS_HISTORIES", "100"))
+
+
+class Leader:
+    """A store that is changed and recorded; a state is a set of quads and namespaces."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = self.new()
+
+    def new(self) -> Any:
+        return ox.Store()
+
+    def change(self, log: Path, rng: random.Random) -> None:
+        with record_store(self.store, log) as recorder, recorder.transaction() as changes:
+            for _ in range(rng.randint(1, 4)):
+                quad = ox.Quad(
+                    *(ox.NamedNode(f"urn:{name}") for name in "sp"),
+                    ox.Literal(rng.randint(0, 5)),
+                    rng.choice([ox.DefaultGraph(), ox.NamedNode("urn:g"), ox.BlankNode("g")]),
+                )
+                (changes.add if rng.random() < 0.7 else changes.remove)(quad)
+
+    def replay(self, log: Path, store: Any) -> Any:
+        return replay_store(store, log, strict=True)
+
+    def state(self, store: Any) -> Any:
+        return {str(quad) for quad in store if quad.graph_name != BOOKKEEPING}
+
+    def number(self, store: Any) -> int:
+        found = store_positions(store)
+        return found[0].number if found else 0
+
+
+class GraphLeader(Leader):
+    """A Dataset of rdflib, whose namespaces change too."""
+
+    def new(self) -> Any:
+        return Dataset()
+
+    def change(self, log: Path, rng: random.Random) -> None:
+        with record(self.store, log) as recorder:
+            for _ in range(rng.randint(1, 4)):
+                what = rng.random()
+                if what < 0.3:
+                    name = rng.choice("abcd")
+                    iri = URIRef(f"urn:{rng.choice('abc')}:")
+                    recorder.graph.bind(name, iri, replace=True)
+                    continue
+                graph = recorder.graph.graph(URIRef(f"urn:{rng.choice('gh')}"))
+                triple = (URIRef("urn:s"), URIRef("urn:p"), Literal(rng.randint(0, 5)))
+                (graph.add if what < 0.8 else graph.remove)(triple)
+
+    def replay(self, log: Path, store: Any) -> Any:
+        return replay(store, log, strict=True)
+
+    def state(self, store: Any) -> Any:
+        return {
+            tuple(map(str, quad)) for quad in store.quads() if str(quad[3]) != BOOKKEEPING.value
+        } | {each for each in store.namespaces() if each[1].startswith("urn:")}
+
+    def number(self, store: Any) -> int:
+        found = positions(store)
+        return found[0].number if found else 0
+
+
+class OverOxigraph(GraphLeader):
+    """A Dataset over an Oxigraph store."""
+
+    def new(self) -> Any:
+        return Dataset("Oxigraph")
+
+
+LEADERS = {"oxigraph": Leader, "rdflib": GraphLeader, "over-oxigraph": OverOxigraph}
+
+
+def patches_in(log: Path) -> int:
+    report = check(log)
+    assert report, report.problems
+    return report.patches
+
+
+def history(kind: str, folder: Path, seed: int, steps: int) -> None:
+    """One random history: changes, undo, redo, and followers that replay at random moments."""
+    rng = random.Random(seed)
+    leader: Leader = LEADERS[kind](folder)
+    log = folder / f"{kind}-{seed}.{rng.choice(['jellyp', 'rdfp'])}"
+    followers = [leader.new(), leader.new()]
+    # The model: the states before and after each patch, and which of them is the current one.
+    states = [leader.state(leader.store)]
+    depth = 0
+    ids: list[str] = []
+    for _ in range(steps):
+        what = rng.random()
+        if what < 0.5 or not log.exists():
+            before = patches_in(log) if log.exists() else 0
+            leader.change(log, rng)
+            if patches_in(log) > before:
+                del states[depth + 1 :], ids[depth:]
+                states.append(leader.state(leader.store))
+                ids.append(check(log).last_id.value)
+                depth += 1
+            assert leader.state(leader.store) == states[depth]
+            continue
+        back = what < 0.8
+        room = depth if back else len(ids) - depth
+        if not room:
+            with pytest.raises(ChainError, match="has 0 patches to"):
+                (undo if back else redo)(log)
+            continue
+        count = rng.randint(1, room)
+        depth += -count if back else count
+        settings: dict[str, Any] = {"count": count}
+        if depth and rng.random() < 0.5:
+            settings = {"to": ids[depth - 1]}
+        assert len((undo if back else redo)(log, **settings)) == count
+        leader.replay(log, leader.store)
+        assert leader.state(leader.store) == states[depth]
+        for follower in followers:
+            if rng.random() < 0.3:
+                leader.replay(log, follower)
+                assert leader.state(follower) == states[depth]
+    number = patches_in(log) if log.exists() else 0
+    for store in [leader.store, *followers, leader.new()]:
+        if number:
+            leader.replay(log, store)
+            assert leader.replay(log, store).operations == 0
+        assert leader.state(store) == states[depth]
+        assert leader.number(store) == number
+
+
+@pytest.mark.filterwarnings("ignore:.*Dataset.contexts.*")
+@pytest.mark.parametrize("kind", LEADERS)
+def test_random_histories(kind: str, tmp_path: Path) -> None:
+    for seed in range(6):
+        history(kind, tmp_path, seed, 20)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*Dataset.contexts.*")
+@pytest.mark.parametrize("kind", LEADERS)
+def test_many_random_histories(kind: str, tmp_path: Path) -> None:
+    for seed in range(100, 100 + HISTORIES):
+        history(kind, tmp_path, seed, 40)
+
+
+UNDOING = """
+import sys
+from jelly_plugins.patch import redo, undo
+from jelly_plugins.oxigraph import replay
+from pyoxigraph import Store
+log, folder, first = sys.argv[1:]
+store = Store(folder)
+print("ready", flush=True)
+while True:
+    # To the state after a patch: what was not done when it was killed is done by the next one.
+    undo(log, to=first)
+    replay(store, log)
+    redo(log, count=30)
+    replay(store, log)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are not killed here")
+@pytest.mark.parametrize("ending", ["jellyp", "rdfp"])
+def test_killed_in_between(ending: str, tmp_path: Path) -> None:
+    rng = random.Random(7)
+    log, folder = tmp_path / f"log.{ending}", tmp_path / "leader"
+    leader = Leader(tmp_path)
+    states = []
+    while len(states) < 31:
+        leader.change(log, rng)
+        if patches_in(log) > len(states):
+            states.append(leader.state(leader.store))
+    first = next(read_patches(log)).id
+    assert isinstance(first, Iri)
+    follower = ox.Store()
+    for _ in range(25):
+        program = [sys.executable, "-c", UNDOING, str(log), str(folder), first.value]
+        with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            try:
+                process.wait(rng.uniform(0.01, 0.4))
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+            assert process.wait() == -signal.SIGKILL
+        # A follower may read the log as it was left, in a copy that a recorder has taken up.
+        copy = tmp_path / f"copy.{ending}"
+        shutil.copy(log, copy)
+        LogWriter(copy, describe=describe).close()
+        replay_store(follower, copy)
+        assert leader.state(follower) in states
+        # The next process undoes everything before it redoes it: see that it can.
+        undo(log, to=first.value)
+        replay_store(follower, log)
+        assert leader.state(follower) == states[0]
+    store = ox.Store(str(folder))
+    replay_store(store, log)
+    assert leader.state(store) == states[0]
+    redo(log, count=30)
+    for each in (store, follower, ox.Store()):
+        replay_store(each, log)
+        assert leader.state(each) == states[-1]
+
+
+# One by one
+
+S, P = Iri("urn:s"), Iri("urn:p")
+ONE, TWO, THREE = ((S, P, Iri(f"urn:{number}")) for number in (1, 2, 3))
+
+
+@pytest.fixture(params=["jellyp", "rdfp"])
+def log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / f"log.{request.param}"
+
+
+def write(log: Path, *patches: list[Any], options: PatchOptions | None = None) -> None:
+    """A log of patches with ids urn:1, urn:2 …"""
+    made = []
+    for number, operations in enumerate(patches, 1):
+        headers = [("id", Iri(f"urn:{number}"))]
+        if number > 1:
+            headers.append(("prev", Iri(f"urn:{number - 1}")))
+        made.append(Patch(operations, headers))
+    write_patches(made, log, options=options)
+
+
+def last(log: Path) -> list[Any]:
+    *_, patch = read_patches(log)
+    return [(kind.code, value[:3]) for kind, value in patch.operations if value is not None]
+
+
+def test_a_second_undo_goes_further_back(log: Path) -> None:
+    write(log, [add(ONE)], [add(TWO)], [add(THREE)])
+    assert undo(log)[0].header("undoes") == Iri("urn:3")
+    assert undo(log)[0].header("undoes") == Iri("urn:2")
+    assert redo(log)[0].header("redoes") == Iri("urn:2")
+    assert last(log) == [("A", TWO)]
+    [again, rest] = redo(log)[:1] + undo(log)[:1]
+    assert (again.header("redoes"), rest.header("undoes")) == (Iri("urn:3"), Iri("urn:3"))
+    assert [patch.prev for patch in read_patches(log)][1:] == [
+        patch.id for patch in read_patches(log)
+    ][:-1]
+    assert undo(log, count=2)[1].header("undoes") == Iri("urn:1")
+    with pytest.raises(ChainError, match="has 0 patches to undo"):
+        undo(log)
+    assert [patch.header("redoes") for patch in redo(log, to="urn:2")] == [
+        Iri("urn:1"),
+        Iri("urn:2"),
+    ]
+
+
+def test_what_is_appended_is_returned(log: Path) -> None:
+    write(log, [BEGIN, add(ONE), COMMIT], [BEGIN, delete(ONE), add(TWO), COMMIT])
+    appended = undo(log, count=2) + redo(log)
+    found = list(read_patches(log))[2:]
+    assert [patch.headers for patch in found] == [patch.headers for patch in appended]
+    assert [len(patch.operations) for patch in found] == [4, 3, 3]
+
+
+def test_to_a_patch(log: Path) -> None:
+    write(log, [add(ONE)], [add(TWO)], [add(THREE)])
+    assert undo(log, to="<urn:3>") == redo(log, to="urn:3") == []
+    [undone] = undo(log, to="urn:2")
+    # The state after a patch that undoes another is that before it.
+    assert undo(log, to=undone.id.value) == undo(log, to="urn:2") == []
+    before = log.read_bytes()
+    for function, name, message in [
+        (undo, "urn:3", "the state after patch <urn:3> is reached by redo, not by undo"),
+        (redo, "urn:1", "is reached by undo, not by redo"),
+        (undo, "urn:9", "the log has no patch <urn:9>"),
+    ]:
+        with pytest.raises(ChainError, match=message):
+            function(log, to=name)
+    assert log.read_bytes() == before
+    with LogWriter(log, describe=describe) as writer:
+        writer.append([delete(ONE)])
+    before = log.read_bytes()
+    with pytest.raises(ChainError, match="cannot undo to patch <urn:3>: it was undone, and other"):
+        undo(log, to="urn:3")
+    with pytest.raises(ChainError, match="has 0 patches to redo"):
+        redo(log)
+    assert log.read_bytes() == before
+
+
+def test_what_was_without_effect_is_not_undone(log: Path) -> None:
+    write(
+        log,
+        [add(ONE)],
+        [
+            add(ONE),
+            BEGIN,
+            add(TWO),
+            ABORT,
+            BEGIN,
+            add(THREE),
+            delete(THREE),
+            delete(THREE),
+            COMMIT,
+        ],
+    )
+    undo(log)
+    assert last(log) == [("A", THREE), ("D", THREE)]
+
+
+def test_namespaces(log: Path) -> None:
+    x, y = Iri("urn:x"), Iri("urn:y")
+    write(
+        log,
+        [add_namespace("a", x), delete_namespace("b")],
+        [add_namespace("a", x), add_namespace("a", y), delete_namespace("b", x)],
+        [delete_namespace("a")],
+    )
+    undo(log, to="urn:2")
+    assert [row[1][:2] for row in last(log)] == [("a", y)]
+    undo(log, to="urn:1")
+    assert last(log)[0][0] == "PD"
+    assert last(log)[1] == ("PA", ("a", x, last(log)[1][1][2]))
+    before = log.read_bytes()
+    with pytest.raises(StatementError, match="namespace b: is deleted without its IRI"):
+        undo(log)
+    assert log.read_bytes() == before
+
+
+def test_patches_that_are_repeated_or_empty(log: Path) -> None:
+    one = Patch([add(ONE)], [("id", Iri("urn:1"))])
+    two = Patch([add(TWO)], [("id", Iri("urn:2")), ("prev", Iri("urn:1"))])
+    write_patches([one, one, two, two, Patch([], [("id", S), ("prev", Iri("urn:2"))])], log)
+    assert [len(patch.operations) for patch in undo(log, count=3)] == [2, 3, 3]
+    assert last(log) == [("D", ONE)]
+    with pytest.raises(ChainError, match="has 0 patches"):
+        undo(log)
+
+
+def test_a_truncated_end_is_cut_off(log: Path) -> None:
+    write(log, [BEGIN, add(ONE), COMMIT], [BEGIN, add(TWO), COMMIT])
+    whole = log.read_bytes()
+    with LogWriter(log, describe=describe) as writer:
+        writer.append([add(THREE)])
+    log.write_bytes(log.read_bytes()[: len(whole) + 12])
+    assert undo(log)[0].header("undoes") == Iri("urn:2")
+    assert check(log).patches == 3
+
+
+def test_rejected(log: Path, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="No such file"):
+        undo(log)
+    assert not log.exists()
+    write(log, [add(ONE)])
+    for settings, message in [
+        ({"count": 1, "to": "urn:1"}, "exclude each other"),
+        ({"count": 0}, "at least 1"),
+    ]:
+        with pytest.raises(OptionsError, match=message):
+            undo(log, **settings)
+    with pytest.raises(TypeError, match="to must be the id"):
+        undo(log, to=Iri("urn:1"))  # type: ignore[arg-type]
+    with LogWriter(log, describe=describe), pytest.raises(SourceError, match="another process"):
+        undo(log)
+    write_patches([Patch([add(ONE)])], log)
+    before = log.read_bytes()
+    with pytest.raises(ChainError, match="without an id"):
+        undo(log)
+    assert log.read_bytes() == before
+    made_up = Patch([add(ONE)], [("id", S), ("undoes", Iri("urn:9"))])
+    write_patches([made_up], log)
+    with pytest.raises(ChainError, match="undoes is <urn:9>, but the next patch to undo is none"):
+        undo(log)
+    flat = tmp_path / "flat.jellyp"
+    write(flat, [add(ONE)], options=PatchOptions(stream_type=PatchStreamType.FLAT))
+    with pytest.raises(OptionsError, match="FLAT"):
+        undo(flat)
+
+
+def test_all_or_none(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(log, [add(ONE)], [add(TWO)], [add(THREE)])
+    undo(log, count=2)
+    before = log.read_bytes()
+    append = LogWriter.append
+    left = 1
+
+    def failing(*args: Any) -> None:
+        nonlocal left
+        if not left:
+            raise OSError(28, "No space left on device")
+        left -= 1
+        append(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LogWriter, "append", failing)
+        with pytest.raises(OSError, match="No space"):
+            redo(log, count=2)
+    assert log.read_bytes() == before
+    assert len(redo(log, count=2)) == 2
+
+
+def test_a_recorder_goes_on_after_an_undo(log: Path) -> None:
+    graph, copy = Graph(), Graph()
+    one, two = ((URIRef("urn:s"), URIRef("urn:p"), Literal(number)) for number in (1, 2))
+    with record(graph, log) as recorder:
+        recorder.graph.add(one)
+    undo(log)
+    with record(graph, log) as recorder:
+        # It has applied what was appended.
+        assert not len(graph)
+        recorder.graph.add(two)
+    replay(copy, log)
+    assert set(copy) == set(graph) == {two}
+
+
+def test_headers_of_others_are_kept_apart(log: Path) -> None:
+    write_patches([Patch([header("label", S), add(ONE)], [("id", S)])], log)
+    assert undo(log)[0].operations == [BEGIN, *invert(Patch([add(last_of(log))])), COMMIT]
+
+
+def last_of(log: Path) -> Any:
+    first: Callable[..., Any] = next
+    return next(row.value for row in first(read_patches(log)).operations if row.kind.code == "A")
+
+
+RECORDING = """
+import os, sys
+from pyoxigraph import Literal, NamedNode, Quad, Store
+from jelly_plugins.oxigraph import record
+log, folder = sys.argv[1:]
+recorder = record(store := Store(folder), log)
+for number in range(60):
+    recorder.add(Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal(number)))
+store.flush()
+os._exit(0)
+"""
+
+
+def test_after_a_recorder_that_was_not_closed(log: Path, tmp_path: Path) -> None:
+    done = programs.run(RECORDING, log, tmp_path / "leader")
+    assert done.returncode == 0, done.stderr
+    # The store has all of it, and its position is that of an earlier patch.
+    leader, follower = ox.Store(str(tmp_path / "leader")), ox.Store()
+    undo(log, count=20)
+    replay_store(leader, log)
+    replay_store(follower, log)
+    state = Leader(tmp_path).state
+    assert state(leader) == state(follower)
+    assert len(state(leader)) == 40
+    assert [each.number for each in store_positions(leader)] == [80]
