@@ -8,7 +8,8 @@ import fsspec
 import pytest
 
 from jelly_plugins.errors import OptionsError, SourceError
-from jelly_plugins.spark.datasource.files import Files, given_paths
+from jelly_plugins.spark.datasource.files import Files
+from jelly_plugins.spark.datasource.settings import given_paths
 
 FILES = [
     "a.jelly",

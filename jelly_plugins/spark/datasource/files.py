@@ -7,7 +7,6 @@ written. Does not import Spark.
 
 from __future__ import annotations
 
-import json
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -160,21 +159,6 @@ def folder_columns(path: str) -> dict[str, str | None]:
 
 def _place(file: DataFile) -> tuple[Any, str]:
     return natural(file.path), file.path
-
-
-def given_paths(options: Mapping[str, str]) -> list[str]:
-    """Return the paths of a ``load()`` or ``save()``: Spark passes one as ``path``, several as
-    JSON.
-
-    :raises SourceError: no path is given.
-    """
-    several = options.get("paths")
-    paths = [str(path) for path in json.loads(several)] if several else []
-    if one := options.get("path"):
-        paths.append(one)
-    if not paths:
-        raise SourceError("no path is given: load(path), or option('path', …)")
-    return paths
 
 
 def _is_local(path: str) -> bool:
