@@ -10,6 +10,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from ...errors import JellyError, OptionsError
+from ..sharded.commits import open_log
 from ..sharded.errors import RootError, of_shard
 from ..sharded.layout import shard_of
 from ..sharded.scanning import pattern_of, reading, scan
@@ -73,18 +74,29 @@ class VersionReader(Shipped, DataSourceReader):
         assert isinstance(partition, ShardPartition)
         if partition.shard is None:
             return
-        schema = arrow_schema(self._schema)
+        try:
+            with of_shard(partition.version, partition.shard):
+                yield from self._batches(partition, arrow_schema(self._schema))
+        except RootError as error:
+            # A vacuum removes a version's stores after its commit has forgotten them.
+            commit = open_log(self._storage).get(partition.version)
+            if commit is None or commit.readable:
+                raise
+            raise RootError(
+                f"the stores of version {partition.version} were removed by a vacuum after the query "
+                "was planned: load again, and vacuum with a grace longer than queries take",
+                source=self._storage.name,
+            ) from error
+
+    def _batches(self, partition: ShardPartition, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         rows = 0
-        with (
-            of_shard(partition.version, partition.shard),
-            reading(self._storage, *partition.named) as store,
-        ):
+        with reading(self._storage, *partition.named) as store:
             for batch in scan(store, pattern_of(self._conditions)):
                 rows += batch.num_rows
                 columns = dict(zip(batch.schema.names, batch.columns, strict=True))
                 yield complete(columns, batch.num_rows, FileSplit(""), schema)
-            if rows != partition.quads and not self._conditions:
-                raise RootError(
-                    f"{partition.named[0]} has {rows} quads, but the commit has {partition.quads}",
-                    source=self._storage.name,
-                )
+        if rows != partition.quads and not self._conditions:
+            raise RootError(
+                f"{partition.named[0]} has {rows} quads, but the commit has {partition.quads}",
+                source=self._storage.name,
+            )
