@@ -83,8 +83,8 @@ class VersionReader(Shipped, DataSourceReader):
             if commit is None or commit.readable:
                 raise
             raise RootError(
-                f"the stores of version {partition.version} were removed by a vacuum after the query "
-                "was planned: load again, and vacuum with a grace longer than queries take",
+                f"the stores of version {partition.version} were removed by a vacuum after the "
+                "query was planned: load again, and vacuum with a grace longer than queries take",
                 source=self._storage.name,
             ) from error
 
