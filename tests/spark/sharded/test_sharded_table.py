@@ -144,7 +144,7 @@ def test_conditions(tmp_path: Path, shard_by: Any) -> None:
     fill(root, tmp_path, shard_by=shard_by)
     everything = read(root)
     for conditions in (
-        {"subject": "<urn:s1>"},
+        {"subject": "<urn:s0>"},
         {"graph": ""},
         {"graph": "_:g"},
         {"predicate": "<urn:p1>", "object": '"x"@en-GB'},
