@@ -305,7 +305,8 @@ def table(spark: Any, folder: Path, _: int) -> None:
     """What it costs to read a version as a table, and to dump it."""
     source, root = folder / "all.rdfp", folder / "root"
     with source.open("wb") as out:
-        for data in usual():
+        # Without the mix, which is generated.
+        for data in usual()[:-1]:
             out.writelines(b"A " + line + b"\n" for line in data.ntriples.splitlines())
     apply_patches(spark, source, root, shards=4)
     store = ShardedStore(root)
