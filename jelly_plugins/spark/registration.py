@@ -1,8 +1,8 @@
 """Register the formats in a session that did not discover them.
 
 Spark looks for top-level modules named ``pyspark_*`` when the first data source is requested. It
-finds ``pyspark_jelly`` and ``pyspark_jelly_patch`` if this package is installed. A session that
-looked for them before the package was installed needs :func:`register`.
+finds ``pyspark_jelly``, ``pyspark_jelly_patch`` and ``pyspark_jelly_store`` if this package is
+installed. A session that looked for them before the package was installed needs :func:`register`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from weakref import WeakSet
 from pyspark.sql import SparkSession
 
 from .datasource.sources import JellyDataSource, JellyPatchDataSource
+from .datasource.store import JellyStoreDataSource
 from .functions import register_functions
 
 #: Sessions that have the formats. Spark logs a warning if a format is registered again.
@@ -23,8 +24,8 @@ _WITH_FUNCTIONS: Final[WeakSet[SparkSession]] = WeakSet()
 
 
 def register(spark: SparkSession) -> None:
-    """Register the formats ``jelly`` and ``jelly-patch``, and the SQL functions ``from_jelly``,
-    ``to_jelly``, ``from_jelly_patch`` and ``to_jelly_patch``, in a session.
+    """Register the formats ``jelly``, ``jelly-patch`` and ``jelly-store``, and the SQL functions
+    ``from_jelly``, ``to_jelly``, ``from_jelly_patch`` and ``to_jelly_patch``, in a session.
 
     Does nothing if they are registered. In SQL, the functions take a value, and optionally a map of
     options and the name of the value in errors:
@@ -40,7 +41,7 @@ def _register_formats(spark: SparkSession) -> None:
     if spark in _REGISTERED:
         return
     _REGISTERED.add(spark)
-    for source in (JellyDataSource, JellyPatchDataSource):
+    for source in (JellyDataSource, JellyPatchDataSource, JellyStoreDataSource):
         spark.dataSource.register(source)
 
 

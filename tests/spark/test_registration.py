@@ -8,6 +8,9 @@ import pytest
 
 from jelly_plugins.spark import registration
 from jelly_plugins.spark.datasource.sources import JellyDataSource, JellyPatchDataSource
+from jelly_plugins.spark.datasource.store import JellyStoreDataSource
+
+SOURCES = [JellyDataSource, JellyPatchDataSource, JellyStoreDataSource]
 
 FUNCTIONS = ["from_jelly", "to_jelly", "from_jelly_patch", "to_jelly_patch"]
 
@@ -54,18 +57,18 @@ def test_a_new_session_cannot_find_them(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(registration, "find_spec", lambda _: None)
     session: Any = Session()
     registration.register_in_new(session)
-    assert session.sources == [JellyDataSource, JellyPatchDataSource]
+    assert session.sources == SOURCES
 
 
 def test_executors_get_files_of_python_from_a_new_session() -> None:
     session: Any = Session(**{"spark.submit.pyFiles": "package.zip"})
     registration.register_in_new(session)
-    assert session.sources == [JellyDataSource, JellyPatchDataSource]
+    assert session.sources == SOURCES
 
 
 def test_an_older_session_registers_once() -> None:
     session: Any = Session()
     registration.register(session)
     registration.register(session)
-    assert session.sources == [JellyDataSource, JellyPatchDataSource]
+    assert session.sources == SOURCES
     assert session.functions == FUNCTIONS

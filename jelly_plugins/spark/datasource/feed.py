@@ -1,4 +1,4 @@
-"""The changes of a sharded store as a source of ``jelly-patch``: one log for each version.
+"""The changes of a sharded store, with the columns of ``jelly-patch``: one log for each version.
 
 A task computes the patch of its version, and reads it as if it were a file. The rows and their
 marks are those of a folder with one file for each version.
@@ -6,7 +6,7 @@ marks are those of a folder with one file for each version.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from tempfile import TemporaryFile
@@ -22,7 +22,6 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from ...errors import JellyError, OptionsError
 from ..sharded.commits import Commit, CommitLog
 from ..sharded.errors import CheckpointError, on_executor
 from ..sharded.feed import Step, newest_after, steps, write_changes
@@ -34,24 +33,18 @@ from .operations import OPERATIONS
 from .progress import Offset
 from .reading import FilePartition
 from .schema import arrow_schema
-from .settings import ChangesSettings, ReadSettings
+from .settings import ReadSettings, StoreSettings
 from .shipping import Shipped
 from .splits import FileSplit
 
 
 class _FeedReader(Shipped):
-    """Common part of both readers.
+    """Common part of both readers."""
 
-    :param options: options of the format, including ``root``.
-    """
-
-    def __init__(
-        self, options: Mapping[str, str], settings: ReadSettings, schema: StructType
-    ) -> None:
-        changes = ChangesSettings.of(options)
-        self._storage: Storage = storage_at(changes.root, changes.storage).everywhere()
-        self._from = changes.first
-        self._to = changes.last
+    def __init__(self, store: StoreSettings, settings: ReadSettings, schema: StructType) -> None:
+        self._storage: Storage = storage_at(store.root, store.storage).everywhere()
+        self._from = store.first
+        self._to = store.last
         self._settings = settings
         self._schema = schema
 
@@ -77,12 +70,7 @@ class FeedReader(_FeedReader, DataSourceReader):
     """Reads the changes between two versions."""
 
     def partitions(self) -> Sequence[InputPartition]:
-        try:
-            return self._parts(steps(self._storage, self._from, self._to))
-        except JellyError:
-            raise
-        except ValueError as error:
-            raise OptionsError(str(error)) from error
+        return self._parts(steps(self._storage, self._from, self._to))
 
 
 class FeedStreamReader(_FeedReader, DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -7,7 +7,6 @@ written. Does not import Spark.
 
 from __future__ import annotations
 
-import json
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -75,9 +74,10 @@ class Files:
     def list(
         self, paths: Iterable[str], pattern: str | None = None, *, columns: bool = True
     ) -> list[DataFile]:
-        """List all files of the given paths, each once.
+        """List all files of the given paths; those of a path that is given twice, twice.
 
-        Files are in the order of the paths, and for each path in the order of their names.
+        Files are in the order of the paths, and for each path in the order of their names, each
+        once.
 
         :param paths: files, folders (including all subfolders), or patterns with ``*``, ``?``,
             ``[...]`` and ``**``.
@@ -86,11 +86,11 @@ class Files:
         :raises SourceError: a path or pattern has no files.
         :raises OptionsError: a folder is named like a column.
         """
-        found: dict[str, DataFile] = {}
+        found: list[DataFile] = []
         for path in paths:
-            for file in sorted(self._expand(path, pattern, columns), key=_place):
-                found.setdefault(file.path, file)
-        return list(found.values())
+            files = {file.path: file for file in self._expand(path, pattern, columns)}
+            found += sorted(files.values(), key=_place)
+        return found
 
     def _expand(self, path: str, pattern: str | None, columns: bool) -> Iterator[DataFile]:
         system, name = self.system(path)
@@ -160,21 +160,6 @@ def folder_columns(path: str) -> dict[str, str | None]:
 
 def _place(file: DataFile) -> tuple[Any, str]:
     return natural(file.path), file.path
-
-
-def given_paths(options: Mapping[str, str]) -> list[str]:
-    """Return the paths of a ``load()`` or ``save()``: Spark passes one as ``path``, several as
-    JSON.
-
-    :raises SourceError: no path is given.
-    """
-    several = options.get("paths")
-    paths = [str(path) for path in json.loads(several)] if several else []
-    if one := options.get("path"):
-        paths.append(one)
-    if not paths:
-        raise SourceError("no path is given: load(path), or option('path', …)")
-    return paths
 
 
 def _is_local(path: str) -> bool:

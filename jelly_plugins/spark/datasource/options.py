@@ -15,6 +15,7 @@ from ...errors import OptionsError
 _BOTH: Final = ("jelly", "jelly-patch")
 _JELLY: Final = ("jelly",)
 _PATCH: Final = ("jelly-patch",)
+_STORE: Final = ("jelly-store",)
 
 
 class Option(NamedTuple):
@@ -33,30 +34,22 @@ class Option(NamedTuple):
     meaning: str
 
 
-#: Options for the changes of a sharded store.
-ROOT: Final = "root"
-FROM_VERSION: Final = "from_version"
-TO_VERSION: Final = "to_version"
-#: Options for files that do not apply to changes.
-_OF_FILES: Final = (
-    "badRecordsPath",
-    "growing",
-    "maxPartitionBytes",
-    "partitionColumns",
-    "path",
-    "pathGlobFilter",
-    "paths",
-)
-
 #: Options that Spark sets for ``load(path)`` and ``save(path)``.
 _PATHS: Final = ("path", "paths")
 #: An option that Spark passes to the sink of a stream.
 _CHECKPOINT: Final = "checkpointlocation"
+#: A property of tables that Spark's catalog passes as an option, to CREATE TABLE only.
+_OF_TABLE: Final = "provider"
+
+IN_CATALOG: Final = (
+    "Spark's catalog does not pass the path and the options of a table to a source in Python: "
+    "instead of CREATE TABLE, use CREATE TEMPORARY VIEW name USING `format` OPTIONS (path '…')"
+)
 
 OPTIONS: Final = (
     Option(
         "terms",
-        _BOTH,
+        _BOTH + _STORE,
         False,
         "`ntriples`",
         "`ntriples`: terms are text of N-Triples. `split`: structures of value, kind, datatype and "
@@ -64,7 +57,7 @@ OPTIONS: Final = (
     ),
     Option(
         "columns",
-        _BOTH,
+        _BOTH + _STORE,
         False,
         "all",
         "Comma-separated names of the columns to read. A schema with these columns has the same "
@@ -73,7 +66,7 @@ OPTIONS: Final = (
     *(
         Option(
             name,
-            _JELLY,
+            _JELLY + _STORE,
             False,
             "none",
             f"A term of N-Triples: rows with another {name} are skipped"
@@ -99,10 +92,10 @@ OPTIONS: Final = (
     ),
     Option(
         "headers",
-        _PATCH,
+        _PATCH + _STORE,
         False,
         "`false`",
-        "Add rows for headers (H) and ends of patches (Z).",
+        "Add rows for headers (H) and ends of patches (Z). `jelly-store`: with `readChangeFeed`.",
     ),
     Option(
         "mode",
@@ -151,7 +144,11 @@ OPTIONS: Final = (
         "not split.",
     ),
     Option(
-        "maxFilesPerTrigger", _BOTH, False, "all", "Maximum number of files in a batch of a stream."
+        "maxFilesPerTrigger",
+        _BOTH + _STORE,
+        False,
+        "all",
+        "Maximum number of files, or of versions of a store, in a batch of a stream.",
     ),
     Option(
         "growing",
@@ -162,27 +159,49 @@ OPTIONS: Final = (
     ),
     Option(
         "storageOptions",
-        _BOTH,
+        _BOTH + _STORE,
         False,
         "`{}`",
-        "Settings of the file system, as fsspec takes them: a JSON object. Also for writing. With "
-        "`root`, settings of its bucket.",
+        "Settings of the file system, as fsspec takes them, or of the bucket of a sharded store: a "
+        "JSON object. Also for writing.",
     ),
     Option(
-        ROOT,
-        _PATCH,
-        False,
-        "none",
-        "Root of a sharded store, instead of a path: reads the changes of its versions, each as "
-        "one patch.",
-    ),
-    Option(FROM_VERSION, _PATCH, False, "`0`", "With `root`: read the changes after this version."),
-    Option(
-        TO_VERSION,
-        _PATCH,
+        "versionAsOf",
+        _STORE,
         False,
         "the newest",
-        "With `root`: the last version whose changes are read. Not for streams.",
+        "The version to read.",
+    ),
+    Option(
+        "timestampAsOf",
+        _STORE,
+        False,
+        "none",
+        "Read the version that was the newest at this time, such as `2026-11-21T15:45:59Z` (RFC "
+        "3339).",
+    ),
+    Option(
+        "readChangeFeed",
+        _STORE,
+        False,
+        "`false`",
+        "Read the changes of versions, with the columns of `jelly-patch`, instead of the quads of "
+        "a version. Required for streams.",
+    ),
+    Option(
+        "startingVersion",
+        _STORE,
+        False,
+        "`0`",
+        "With `readChangeFeed`: the first version whose changes are read. `0` and `1` start at the "
+        "empty store; otherwise the version before must not be vacuumed.",
+    ),
+    Option(
+        "endingVersion",
+        _STORE,
+        False,
+        "the newest",
+        "With `readChangeFeed`: the last version whose changes are read. Not for streams.",
     ),
     Option("compression", _BOTH, True, "`none`", "`none`, `gzip`, `bz2` or `zstd`."),
     Option(
@@ -217,6 +236,8 @@ def check_options(given: Iterable[str], kind: str, *, writes: bool | None = None
         for each in OPTIONS
         if kind in each.formats and (writes in (None, each.writes) or each.name in _EITHER)
     }
+    if _OF_TABLE in {name.lower() for name in given}:
+        raise OptionsError(IN_CATALOG)
     for name in given:
         if name.lower() in known or name.lower() in _PATHS:
             continue
@@ -248,25 +269,6 @@ def _meant(name: str, known: Mapping[str, str]) -> str:
     if close:
         return f"did you mean {known[close[0]]}?"
     return f"choose from {', '.join(known.values())}"
-
-
-def is_of_changes(given: Mapping[str, str], *, streams: bool) -> bool:
-    """Return whether the options request the changes of a sharded store.
-
-    :raises OptionsError: options exclude each other.
-    """
-    names = {name.lower() for name in given}
-    if ROOT not in names:
-        for name in (FROM_VERSION, TO_VERSION):
-            if name in names:
-                raise OptionsError(f"option {name} requires the option root, a sharded store")
-        return False
-    for name in _OF_FILES:
-        if name.lower() in names:
-            raise OptionsError(f"option {name} is only for files: remove it, or remove root")
-    if streams and TO_VERSION in names:
-        raise OptionsError(f"option {TO_VERSION} is not for streams: remove it")
-    return True
 
 
 def table(*, writes: bool) -> str:

@@ -13,9 +13,15 @@ from enum import Enum
 from typing import Any, Final, Self, TypeVar
 
 from ...codec import StreamOptions
-from ...errors import OptionsError
+from ...codec.common.positions import POSITIONS
+from ...errors import OptionsError, SourceError
 from ...io.sinks import SUFFIXES
 from .conditions import Conditions, conditions_of
+from .options import IN_CATALOG
+
+#: Options for the quads of a version of a sharded store, and for the changes of its versions.
+_OF_VERSIONS: Final = ("versionAsOf", "timestampAsOf", *POSITIONS)
+_OF_CHANGES: Final = ("startingVersion", "endingVersion", "headers")
 
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 Choice = TypeVar("Choice", bound=Enum)
@@ -110,6 +116,21 @@ def _names(options: Mapping[str, str], name: str) -> tuple[str, ...] | None:
     return tuple(each.strip() for each in value.split(",") if each.strip())
 
 
+def given_paths(options: Mapping[str, str]) -> list[str]:
+    """Return the paths of a ``load()`` or ``save()``: Spark passes one as ``path``, several as
+    JSON.
+
+    :raises SourceError: no path is given.
+    """
+    several = options.get("paths")
+    paths = [str(path) for path in json.loads(several)] if several else []
+    if one := options.get("path"):
+        paths.append(one)
+    if not paths:
+        raise SourceError(f"no path is given: load(path), or option('path', …). {IN_CATALOG}")
+    return paths
+
+
 def storage(options: Mapping[str, str]) -> dict[str, Any]:
     """Parse the option ``storageOptions``: settings of the file system, as a JSON object."""
     value = options.get("storageOptions")
@@ -191,30 +212,58 @@ class ReadSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangesSettings:
-    """The requested changes of a sharded store.
+class StoreSettings:
+    """What is read of a sharded store.
 
     :ivar root: root of the store.
+    :ivar version: number of the version to read; None for the newest.
+    :ivar timestamp: instead of a version, the time at which it was the newest.
+    :ivar changes: whether to read the changes of versions instead.
     :ivar first: version after which the changes start.
     :ivar last: last version of the changes; None for the newest.
     :ivar storage: settings of the root's bucket; None if none are given.
     """
 
     root: str
+    version: int | None = None
+    timestamp: str | None = None
+    changes: bool = False
     first: int = 0
     last: int | None = None
     storage: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Self:
-        """Parse options, which include ``root``.
+        """Parse options.
 
-        :raises OptionsError: an option is invalid; names it.
+        :raises OptionsError: an option is invalid, or does not apply; names it.
+        :raises SourceError: no root is given.
         """
-        last = number(options, "to_version", -1, 0)
+        changes = switch(options, "readChangeFeed")
+        for name in _OF_VERSIONS if changes else _OF_CHANGES:
+            if name in options:
+                raise OptionsError(
+                    f"option {name} {'excludes' if changes else 'requires'} option readChangeFeed"
+                )
+        if "versionAsOf" in options and "timestampAsOf" in options:
+            raise OptionsError("give either option versionAsOf or timestampAsOf, not both")
+        first, last, version = (
+            number(options, name, -1, 0)
+            for name in ("startingVersion", "endingVersion", "versionAsOf")
+        )
+        if 0 <= last < first:
+            raise OptionsError(
+                f"option endingVersion ({last}) must not be less than startingVersion ({first})"
+            )
+        paths = given_paths(options)
+        if len(paths) > 1:
+            raise OptionsError(f"load one sharded store at a time (got {', '.join(paths)})")
         return cls(
-            root=options["root"],
-            first=number(options, "from_version", 0, 0),
+            root=paths[0],
+            version=None if version < 0 else version,
+            timestamp=options.get("timestampAsOf"),
+            changes=changes,
+            first=max(first - 1, 0),
             last=None if last < 0 else last,
             storage=storage(options) or None,
         )

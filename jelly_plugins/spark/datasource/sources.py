@@ -20,9 +20,9 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from .. import _requirement  # noqa: F401  (first: its error names the extra to install)
-from .options import check_options, is_of_changes
+from .options import check_options
 from .schema import check_schema, patch_schema, requested_schema, statement_schema
-from .settings import ReadSettings, WriteSettings
+from .settings import ReadSettings, WriteSettings, given_paths
 from .shipping import Shipped
 
 if TYPE_CHECKING:
@@ -30,20 +30,12 @@ if TYPE_CHECKING:
     from .writing import Sink
 
 
-class _FolderSource(Shipped, DataSource):
-    """Files of a format; options determine their columns."""
-
-    @abstractmethod
-    def _format(self) -> Format:
-        """Return the files' format."""
-
-    @abstractmethod
-    def _sink(self) -> Sink:
-        """Return the writer of such files."""
+class ReadableSource(Shipped, DataSource):
+    """A source whose options determine its columns."""
 
     @abstractmethod
     def _columns(self, settings: ReadSettings) -> StructType:
-        """Return the columns of the files."""
+        """Return all columns."""
 
     @property
     def _settings(self) -> ReadSettings:
@@ -54,25 +46,35 @@ class _FolderSource(Shipped, DataSource):
         settings = self._settings
         return requested_schema(self._columns(settings), settings)
 
+    def _read(self, schema: StructType) -> tuple[ReadSettings, StructType]:
+        """Check the options and the schema, and return the settings and the schema for a reader."""
+        check_options(self.options, self.name(), writes=False)
+        check_schema(schema, self.schema(), self._settings)
+        return self._settings, schema
+
+
+class _FolderSource(ReadableSource):
+    """Files of a format."""
+
+    @abstractmethod
+    def _format(self) -> Format:
+        """Return the files' format."""
+
+    @abstractmethod
+    def _sink(self) -> Sink:
+        """Return the writer of such files."""
+
     def reader(self, schema: StructType) -> DataSourceReader:
-        from .files import given_paths
         from .reading import FolderReader
 
         settings, schema = self._read(schema)
         return FolderReader(given_paths(self.options), settings, schema, self._format())
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        from .files import given_paths
         from .streaming import FolderStreamReader
 
         settings, schema = self._read(schema)
         return FolderStreamReader(given_paths(self.options), settings, schema, self._format())
-
-    def _read(self, schema: StructType) -> tuple[ReadSettings, StructType]:
-        """Check the options and the schema, and return the settings and the schema for a reader."""
-        check_options(self.options, self.name(), writes=False)
-        check_schema(schema, self.schema(), self._settings)
-        return self._settings, schema
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from .writing import FolderWriter
@@ -88,8 +90,6 @@ class _FolderSource(Shipped, DataSource):
         self, schema: StructType, overwrite: bool
     ) -> tuple[str, StructType, bool, WriteSettings, Sink]:
         """Check the options, and return the arguments of a writer."""
-        from .files import given_paths
-
         check_options(self.options, self.name(), writes=True)
         [path] = given_paths(self.options)
         return path, schema, overwrite, WriteSettings.of(self.options), self._sink()
@@ -117,24 +117,7 @@ class JellyDataSource(_FolderSource):
 
 
 class JellyPatchDataSource(_FolderSource):
-    """Jelly-Patch and RDF Patch files: ``spark.read.format("jelly-patch").load(path)``.
-
-    With the option ``root``, the changes of a sharded store.
-    """
-
-    def reader(self, schema: StructType) -> DataSourceReader:
-        if not is_of_changes(self.options, streams=False):
-            return super().reader(schema)
-        from .feed import FeedReader
-
-        return FeedReader(self.options, *self._read(schema))
-
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        if not is_of_changes(self.options, streams=True):
-            return super().streamReader(schema)
-        from .feed import FeedStreamReader
-
-        return FeedStreamReader(self.options, *self._read(schema))
+    """Jelly-Patch and RDF Patch files: ``spark.read.format("jelly-patch").load(path)``."""
 
     @classmethod
     def name(cls) -> str:
