@@ -52,7 +52,7 @@ _SURE_IRI: Final = (
     rf"<[A-Za-z][A-Za-z0-9+\-.]*:(?:{_AUTHORITY}|/?(?:(?:{_FIRST}){_PART}*)?)(?:#{_PART}*)?>"
 )
 _SURE_NODE: Final = "_:[A-Za-z0-9_]+"
-_SURE_STRING: Final = r'"[^"\\\x00-\x1f\x7f\x{fffe}\x{ffff}]*"'
+_SURE_STRING: Final = r'"(?:[^"\\\x00-\x1f\x7f\x{fffe}\x{ffff}]|\\[tbnrf"\\])*"'
 _SURE_LITERAL: Final = rf"{_SURE_STRING}(?:@[a-z]{{2,3}}(?:-[a-z]{{2}})?)?{_FORMS_IN_TERMS}"
 #: Patterns of terms that are certainly valid and in the store's form: of subjects, predicates,
 #: objects and graphs.

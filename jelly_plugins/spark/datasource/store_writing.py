@@ -24,7 +24,7 @@ from ...codec.patch.operations import OperationKind
 from ...errors import JellyError, OptionsError, StatementError
 from ..sharded.apply import DEFAULT_RETRIES, Settings
 from ..sharded.dumping import default_threads
-from ..sharded.statements import Part, StoreWrite
+from ..sharded.statements import Part, StoreWrite, on_driver
 from ..sharded.storage import storage_at
 from ..sharded.terms import canonical_terms
 from .encoding import joined
@@ -82,7 +82,7 @@ class StoreWriter(Shipped, DataSourceArrowWriter):
         staged = [message for message in messages if isinstance(message, Staged)]
         parts = [message.part for message in staged if message.part is not None]
         query = next((message.query for message in staged if message.query), None)
-        self._write.commit(parts, self._processes, query)
+        self._write.commit(parts, on_driver(self._processes), query)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # noqa: ARG002
         self._write.end()

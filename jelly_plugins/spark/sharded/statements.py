@@ -103,12 +103,12 @@ class StoreWrite:
         return Part(name, operations)
 
     def commit(
-        self, parts: Iterable[Part], processes: int, query: str | None = None
+        self, parts: Iterable[Part], run: Runner, query: str | None = None
     ) -> Applied | None:
         """Write the staged operations as one version, and end the write.
 
         :param parts: what the tasks have returned, one for each.
-        :param processes: maximum number of processes of this machine.
+        :param run: does the work of shards, see :func:`on_driver`.
         :param query: id of the streaming query that numbers the batches; None without one.
         :return: the result; None if the batch was written before.
         :raises CheckpointError: earlier batches are of another streaming query.
@@ -132,7 +132,7 @@ class StoreWrite:
         )
         try:
             with writing(self.storage):
-                return batch.commit(_here(processes))
+                return batch.commit(run)
         finally:
             self.end()
 
@@ -176,10 +176,11 @@ class _Batch(StagedBatch):
         )
 
 
-def _here(processes: int) -> Runner:
+def on_driver(processes: int) -> Runner:
     """Return a runner that does the work of shards in processes of this machine.
 
-    A process needs about a second to start, and does not pay for a few statements.
+    :param processes: maximum number of processes. A process needs about a second to start, so that
+        each has at least some ten thousand statements.
     """
 
     def run(works: Sequence[ShardWork]) -> Iterable[ShardResult]:

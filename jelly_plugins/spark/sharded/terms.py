@@ -21,7 +21,6 @@ from ...codec.text.ntriples import Dialect
 from ...errors import JellyError, TextError
 from ...oxigraph.canonical import KNOWN_DATATYPE, SURE_TERMS, SURE_TYPED
 from ...oxigraph.rows import RowFactory
-from ...reserved import reject_graph
 
 _PARSER: Final = LineParser(
     Dialect.RDF_STAR, False, False, DEFAULT_LIMITS, quads=True, base_directions=True
@@ -70,8 +69,6 @@ def _canonical(text: str | None, position: int) -> str | None:
         found = str(convert(_PARSER.term(text.encode(), position), _ROWS))
         if position == SUBJECT:
             _ROWS.triple((found, "<>", "<>"))
-        elif position == GRAPH:
-            reject_graph(found)
     except TextError as error:
         message = f"{name}: {error.message}: {shorten(text)!r}"
         raise TextError(message, column=error.column) from None
