@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -21,16 +22,18 @@ import pyarrow as pa
 import pytest
 from pyoxigraph import Quad, RdfFormat, Store, parse
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col, spark_partition_id, struct, udf
+from pyspark.sql.datasource import CaseInsensitiveDict
+from pyspark.sql.functions import spark_partition_id, udf
 from pyspark.sql.types import StructType
 
 from jelly_plugins.codec.common.positions import GRAPH, OBJECT, PREDICATE, SUBJECT
-from jelly_plugins.errors import TermError, TextError
+from jelly_plugins.errors import JellyError, OptionsError, TermError, TextError
 from jelly_plugins.oxigraph.rows import row_of
 from jelly_plugins.reserved import BOOKKEEPING_TEXT
 from jelly_plugins.spark import ShardedStore, apply_patches
-from jelly_plugins.spark.datasource.store_writing import _operations
-from jelly_plugins.spark.sharded import CheckpointError, CommitConflictError, reshard
+from jelly_plugins.spark.datasource.store import JellyStoreDataSource
+from jelly_plugins.spark.datasource.store_writing import StoreWriter, _operations
+from jelly_plugins.spark.sharded import CheckpointError, CommitConflictError, RootError, reshard
 from jelly_plugins.spark.sharded.apply import Settings
 from jelly_plugins.spark.sharded.statements import Part, StoreWrite, on_driver
 from jelly_plugins.spark.sharded.storage import storage_at
@@ -201,8 +204,6 @@ def test_numbered_writes_are_applied_once(spark: SparkSession, tmp_path: Path) -
     log = b"TX . A <urn:3> <urn:p> 1 . TC . Z ."
     assert not apply_patches(spark, log, root, application="job", batch=8).committed
     assert apply_patches(spark, log, root, application="job", batch=9).committed
-    with pytest.raises(Exception, match="txnAppId and txnVersion must be given together"):
-        write(first, root, txnVersion=7)
 
 
 def test_a_stream_is_written_by_its_batches(spark: SparkSession, tmp_path: Path) -> None:
@@ -247,12 +248,12 @@ def test_tasks_that_fail_and_run_again(spark: SparkSession, tmp_path: Path) -> N
     markers.mkdir()
     rows = [("A", f"<urn:{n % 700}>", "<urn:p>", f'"{n}"', None) for n in range(1500)]
 
-    @udf("string")
-    def failing(number: str, partition: int) -> str:
+    def fail(number: str, partition: int) -> str:
         if number.endswith('90"') and faults.once(markers, str(partition)):
             raise OSError("this attempt fails")
         return number
 
+    failing = udf(lambda *row: fail(*row), "string")
     found = frame(spark, rows).withColumn("object", failing("object", spark_partition_id()))
     write(found, root, shards=3)
     assert len(list(markers.iterdir())) == 3
@@ -265,12 +266,12 @@ def test_a_job_that_fails_changes_nothing(spark: SparkSession, tmp_path: Path) -
     rows = [("A", f"<urn:{n}>", "<urn:p>", f'"{n}"', None) for n in range(500)]
     write(frame(spark, rows), root, shards=2)
 
-    @udf("string")
-    def failing(number: str) -> str:
+    def fail(number: str) -> str:
         if number == '"490"':
             raise OSError("disk full")
         return number
 
+    failing = udf(lambda *row: fail(*row), "string")
     found = frame(spark, rows).withColumn("object", failing("object"))
     for mode in ("append", "overwrite"):
         with pytest.raises(Exception, match="disk full"):
@@ -280,71 +281,24 @@ def test_a_job_that_fails_changes_nothing(spark: SparkSession, tmp_path: Path) -
     assert (store.version, store.verify(), left(root)) == (1, [], [])
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (("A", "<urn:s>", "<urn:p>", '"o', None), "object: no object can be read here: '\"o'"),
-        (("A", "<urn:s>", "<urn:p>", "<urn:a b>", None), "object: "),
-        (("A", '"s"', "<urn:p>", "<urn:o>", None), "subject: "),
-        (("A", None, "<urn:p>", "<urn:o>", None), "the subject is null"),
-        (("A", "<urn:s>", "<urn:p>", "<urn:o>", ""), "an empty string does not name a graph"),
-        (("X", "<urn:s>", "<urn:p>", "<urn:o>", None), "kind must be A or D (got 'X')"),
-        ((None, "<urn:s>", "<urn:p>", "<urn:o>", None), "kind must be A or D (got None)"),
-    ],
-)
-def test_invalid_rows_are_reported(
-    spark: SparkSession, tmp_path: Path, row: Any, message: str
-) -> None:
+def test_an_invalid_row_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     root = tmp_path / "root"
-    rows = [("A", "<urn:s>", "<urn:p>", f'"{n}"', None) for n in range(12)]
-    found = spark.createDataFrame([*rows, row], COLUMNS).coalesce(1)
-    with pytest.raises(Exception, match="partition 0: row 12") as caught:
-        write(found, root, shards=2)
-    assert message in str(caught.value)
+    rows: list[Row] = [("A", "<urn:s>", "<urn:p>", f'"{n}"', None) for n in range(12)]
+    found = spark.createDataFrame([*rows, ("A", "<urn:s>", "<urn:p>", '"o', None)], COLUMNS)
+    with pytest.raises(Exception, match="partition 0: row 12, column 1: object: ") as caught:
+        write(found.coalesce(1), root, shards=2)
+    assert "TextError" in str(caught.value)
     assert (ShardedStore(root).version, left(root)) == (0, [])
-
-
-def test_columns_and_options_are_checked(spark: SparkSession, tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    found = frame(spark, [("A", "<urn:s>", "<urn:p>", "<urn:o>", None)])
-    for odd, message in (
-        (found.drop("object"), "object is missing"),
-        (found.withColumn("size", col("graph")), "size is not one of them"),
-        (found.withColumn("object", struct("subject")), "must be text or a structure"),
-    ):
-        with pytest.raises(Exception, match=message):
-            write(odd, root)
-    for options, message in (
-        ({"shards": 0}, "shards must be a whole number of at least 1"),
-        ({"shards": 70000}, "shards must be from 1 to 65536"),
-        ({"shardBy": "object"}, "shardBy must be one of 'subject', 'graph'"),
-        ({"metadata": "[1]"}, "metadata must be a JSON object"),
-        ({"metadata": '{"a": 1}'}, "metadata must be a JSON object of strings"),
-        ({"txnVersions": 1}, "did you mean txnVersion?"),
-        ({"create": "false"}, "there is no sharded store here"),
-    ):
-        with pytest.raises(Exception, match=message):
-            write(found, root, **options)
-    assert not root.exists()
-    write(found, root, shards=2)
-    with pytest.raises(Exception, match="the store has 2 shards"):
-        write(found, root, shards=3)
-    with pytest.raises(Exception, match="shard_by is subject in this store"):
-        write(found, root, shardBy="graph")
 
 
 def test_two_writers_both_come_through(spark: SparkSession, tmp_path: Path) -> None:
     root = tmp_path / "root"
-    names = [("a", n) for n in range(3)] + [("b", n) for n in range(3)]
     write(spark.createDataFrame([], COLUMNS), root, shards=2)
-    found = {
-        each: frame(spark, [("A", "<urn:s>", f"<urn:{each[0]}>", f'"{each[1]}"', None)])
-        for each in names
-    }
 
     def run(name: str) -> None:
         for number in range(3):
-            write(found[name, number], root, txnAppId=name, txnVersion=number)
+            found = frame(spark, [("A", "<urn:s>", f"<urn:{name}>", f'"{number}"', None)])
+            write(found, root, txnAppId=name, txnVersion=number)
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(run, ["a", "b"]))
@@ -375,6 +329,75 @@ def rows_of(number: int, count: int = 30) -> list[Row]:
 
 def some(parts: Iterable[Part | None]) -> Iterator[Part]:
     return (part for part in parts if part is not None)
+
+
+@pytest.mark.usefixtures("kind")
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (("A", "<urn:s>", "<urn:p>", '"o', None), "object: no object can be read here: '\"o'"),
+        (("A", '"s"', "<urn:p>", "<urn:o>", None), "subject: "),
+        (("A", None, "<urn:p>", "<urn:o>", None), "the subject is null"),
+        (("A", "<urn:s>", "<urn:p>", "<urn:o>", ""), "an empty string does not name a graph"),
+        (("X", "<urn:s>", "<urn:p>", "<urn:o>", None), "kind must be A or D (got 'X')"),
+        ((None, "<urn:s>", "<urn:p>", "<urn:o>", None), "kind must be A or D (got None)"),
+    ],
+)
+def test_rows_of_errors_count_over_batches(tmp_path: Path, row: Any, message: str) -> None:
+    write = begin(tmp_path / "root")
+    with pytest.raises(JellyError) as caught:
+        staged(write, [*rows_of(0, 12), row, row])
+    assert caught.value.row == 12
+    assert message in str(caught.value)
+
+
+def schema_of(columns: str) -> StructType:
+    found = StructType()
+    for each in columns.split(", "):
+        found.add(*each.split())
+    return found
+
+
+def writer(root: Path, columns: str = COLUMNS, **options: str) -> StoreWriter:
+    """What Spark makes before any task runs."""
+    source = JellyStoreDataSource(CaseInsensitiveDict({"path": str(root), **options}))
+    made = source.writer(schema_of(columns), overwrite=False)
+    assert isinstance(made, StoreWriter)
+    return made
+
+
+def test_columns_and_options_are_checked(tmp_path: Path) -> None:
+    """Before anything is created."""
+    root = tmp_path / "root"
+    for columns, message in (
+        ("subject string, predicate string", "object is missing"),
+        (f"{COLUMNS}, size integer", "size is not one of them"),
+        (COLUMNS.replace("object string", "object integer"), "must be text or a structure"),
+    ):
+        with pytest.raises(OptionsError, match=message):
+            writer(root, columns)
+    for options, message in (
+        ({"shards": "0"}, "shards must be a whole number of at least 1"),
+        ({"shards": "70000"}, "shards must be from 1 to 65536"),
+        ({"shardBy": "object"}, "shardBy must be one of 'subject', 'graph'"),
+        ({"metadata": "[1]"}, "metadata must be a JSON object"),
+        ({"metadata": '{"a": 1}'}, "metadata must be a JSON object of strings"),
+        ({"txnVersions": "1"}, "did you mean txnVersion?"),
+        ({"txnVersion": "1"}, "txnAppId and txnVersion must be given together"),
+        ({"versionAsOf": "1"}, "no option 'versionAsOf' for writing"),
+    ):
+        with pytest.raises(OptionsError, match=re.escape(message)):
+            writer(root, **options)
+    with pytest.raises(RootError, match="there is no sharded store here"):
+        writer(root, create="false")
+    assert not root.exists()
+    writer(root, shards="2").abort([])
+    writer(root, create="false", SHARDS="2").abort([])
+    with pytest.raises(RootError, match="the store has 2 shards"):
+        writer(root, shards="3")
+    with pytest.raises(RootError, match="shard_by is subject in this store"):
+        writer(root, shardBy="graph")
+    assert left(root) == []
 
 
 @pytest.mark.usefixtures("kind")
