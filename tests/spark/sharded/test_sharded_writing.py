@@ -384,7 +384,7 @@ def test_columns_and_options_are_checked(tmp_path: Path) -> None:
         ({"metadata": '{"a": 1}'}, "metadata must be a JSON object of strings"),
         ({"txnVersions": "1"}, "did you mean txnVersion?"),
         ({"txnVersion": "1"}, "txnAppId and txnVersion must be given together"),
-        ({"versionAsOf": "1"}, "no option 'versionAsOf' for writing"),
+        ({"versionAsOf": "1"}, "no option 'versionasof' for writing"),
     ):
         with pytest.raises(OptionsError, match=re.escape(message)):
             writer(root, **options)
