@@ -211,6 +211,10 @@ def status(
     positions: Annotated[
         bool, typer.Option("--positions", help="Show the positions in all logs.")
     ] = False,
+    detail: Annotated[
+        bool,
+        typer.Option("--detail", help="Show the quads, files and predicates of each shard."),
+    ] = False,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
@@ -232,6 +236,7 @@ def status(
             {"root": root, "layout": asdict(store.layout), "versions": versions}
             | {"positions": len(commit.positions)}
             | {"head": asdict(replace(commit, positions=latest))}
+            | ({"shards": [asdict(each) for each in store.statistics()]} if detail else {})
         )
         return
     console.print_fields(
@@ -253,6 +258,13 @@ def status(
         print(f"\nand {len(commit.positions) - len(latest):,} older logs: --positions")
     for application, batch in commit.applications.items():
         print(f"\napplication {application}\n  batch  {batch.number:,}")
+    for shard in store.statistics() if detail else ():
+        print(
+            f"\nshard {shard.shard}: {shard.quads:,} quads, {shard.files:,} files, "
+            f"{shard.bytes:,} bytes"
+        )
+        for predicate, count in shard.predicates.items():
+            print(f"  {count:>13,}  {predicate}")
     if history:
         print()
     for each in history[:_LISTED]:

@@ -22,7 +22,6 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from ...errors import JellyError, OptionsError
 from ..sharded.commits import Commit, CommitLog
 from ..sharded.errors import CheckpointError, on_executor
 from ..sharded.feed import Step, newest_after, steps, write_changes
@@ -71,12 +70,7 @@ class FeedReader(_FeedReader, DataSourceReader):
     """Reads the changes between two versions."""
 
     def partitions(self) -> Sequence[InputPartition]:
-        try:
-            return self._parts(steps(self._storage, self._from, self._to))
-        except JellyError:
-            raise
-        except ValueError as error:
-            raise OptionsError(str(error)) from error
+        return self._parts(steps(self._storage, self._from, self._to))
 
 
 class FeedStreamReader(_FeedReader, DataSourceStreamReader, SupportsTriggerAvailableNow):

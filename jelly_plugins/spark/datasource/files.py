@@ -74,9 +74,10 @@ class Files:
     def list(
         self, paths: Iterable[str], pattern: str | None = None, *, columns: bool = True
     ) -> list[DataFile]:
-        """List all files of the given paths, each once.
+        """List all files of the given paths; those of a path that is given twice, twice.
 
-        Files are in the order of the paths, and for each path in the order of their names.
+        Files are in the order of the paths, and for each path in the order of their names, each
+        once.
 
         :param paths: files, folders (including all subfolders), or patterns with ``*``, ``?``,
             ``[...]`` and ``**``.
@@ -85,11 +86,11 @@ class Files:
         :raises SourceError: a path or pattern has no files.
         :raises OptionsError: a folder is named like a column.
         """
-        found: dict[str, DataFile] = {}
+        found: list[DataFile] = []
         for path in paths:
-            for file in sorted(self._expand(path, pattern, columns), key=_place):
-                found.setdefault(file.path, file)
-        return list(found.values())
+            files = {file.path: file for file in self._expand(path, pattern, columns)}
+            found += sorted(files.values(), key=_place)
+        return found
 
     def _expand(self, path: str, pattern: str | None, columns: bool) -> Iterator[DataFile]:
         system, name = self.system(path)

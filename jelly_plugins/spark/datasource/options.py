@@ -38,6 +38,13 @@ class Option(NamedTuple):
 _PATHS: Final = ("path", "paths")
 #: An option that Spark passes to the sink of a stream.
 _CHECKPOINT: Final = "checkpointlocation"
+#: A property of tables that Spark's catalog passes as an option, to CREATE TABLE only.
+_OF_TABLE: Final = "provider"
+
+IN_CATALOG: Final = (
+    "Spark's catalog does not pass the path and the options of a table to a source in Python: "
+    "instead of CREATE TABLE, use CREATE TEMPORARY VIEW name USING `format` OPTIONS (path '…')"
+)
 
 OPTIONS: Final = (
     Option(
@@ -187,7 +194,7 @@ OPTIONS: Final = (
         False,
         "`0`",
         "With `readChangeFeed`: the first version whose changes are read. `0` and `1` start at the "
-        "empty store.",
+        "empty store; otherwise the version before must not be vacuumed.",
     ),
     Option(
         "endingVersion",
@@ -288,6 +295,8 @@ def check_options(given: Iterable[str], kind: str, *, writes: bool | None = None
         for each in OPTIONS
         if kind in each.formats and (writes in (None, each.writes) or each.name in _EITHER)
     }
+    if _OF_TABLE in {name.lower() for name in given}:
+        raise OptionsError(IN_CATALOG)
     for name in given:
         if name.lower() in known or name.lower() in _PATHS:
             continue

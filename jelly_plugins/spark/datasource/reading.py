@@ -55,8 +55,8 @@ class PartitionReader(Shipped):
 class FolderReader(PartitionReader, DataSourceReader):
     """Reads the existing files.
 
-    Does not implement ``pushFilters``: in PySpark 4.3, a DataFrame keeps the filters that were
-    pushed into it once, and other queries over it lack rows. Conditions are therefore options.
+    Does not implement ``pushFilters``: in PySpark 4.2 and 4.3, a DataFrame keeps the filters that
+    were pushed into it once, and other queries over it lack rows. Conditions are therefore options.
     """
 
     def partitions(self) -> list[InputPartition]:

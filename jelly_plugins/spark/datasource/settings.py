@@ -17,6 +17,7 @@ from ...codec.common.positions import POSITIONS
 from ...errors import OptionsError, SourceError
 from ...io.sinks import SUFFIXES
 from .conditions import Conditions, conditions_of
+from .options import IN_CATALOG
 
 #: Options for the quads of a version of a sharded store, and for the changes of its versions.
 _OF_VERSIONS: Final = ("versionAsOf", "timestampAsOf", *POSITIONS)
@@ -126,7 +127,7 @@ def given_paths(options: Mapping[str, str]) -> list[str]:
     if one := options.get("path"):
         paths.append(one)
     if not paths:
-        raise SourceError("no path is given: load(path), or option('path', …)")
+        raise SourceError(f"no path is given: load(path), or option('path', …). {IN_CATALOG}")
     return paths
 
 

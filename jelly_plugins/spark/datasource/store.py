@@ -55,6 +55,8 @@ class JellyStoreDataSource(ReadableSource):
                 "a stream of a sharded store has the changes of its versions: set option "
                 "readChangeFeed to true"
             )
+        if store.last is not None:
+            raise OptionsError("option endingVersion is not for streams: remove it")
         return FeedStreamReader(store, settings, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:

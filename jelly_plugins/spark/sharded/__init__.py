@@ -37,6 +37,7 @@ from .layout import Root, ShardBy, shard_of
 from .queries import QueryError
 from .resharding import reshard
 from .restoring import restore
+from .statistics import ShardStatistics
 from .storage.interface import Storage
 from .store import ShardedStore
 
@@ -55,6 +56,7 @@ __all__ = [
     "RootError",
     "Shard",
     "ShardBy",
+    "ShardStatistics",
     "ShardedStore",
     "Storage",
     "StorageError",

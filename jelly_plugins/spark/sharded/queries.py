@@ -111,6 +111,9 @@ def scope_of(query: str, shard_by: ShardBy) -> Scope:
     algebra = _algebra(query)
     try:
         key = analysis.key(algebra)
+    except QueryError as error:
+        error.message += " (docs/how-to/spark-joins.md shows such queries in Spark SQL)"
+        raise
     except JellyError:
         raise
     except Exception as error:

@@ -36,6 +36,7 @@ from .positions import check_archives
 from .queries import Scope, as_text, scope_of
 from .restoring import restore
 from .settings import Time, whole_number
+from .statistics import ShardStatistics, predicates_of
 from .storage import AnyRoot, OpenStore
 
 if TYPE_CHECKING:
@@ -228,6 +229,27 @@ class ShardedStore:
     def quads_of_shard(self, number: int) -> Iterator[Quad]:
         """Return the quads of one shard."""
         return self._quads(number, None, None, None, None)
+
+    def statistics(self) -> Iterator[ShardStatistics]:
+        """Return what each shard contains, in order. Counting reads all quads of a shard.
+
+        :raises RootError: a shard's store is missing or damaged.
+        """
+        for number, shard in enumerate(self._shards):
+            store = self.shard(number)
+            if store is None or shard.named is None:
+                yield ShardStatistics(shard=number)
+                continue
+            with of_shard(self.version, number):
+                files = self._storage.files(*shard.named)
+            with self._reading(number):
+                yield ShardStatistics(
+                    shard=number,
+                    quads=shard.quads,
+                    files=len(files),
+                    bytes=sum(file.size for file in files.values()),
+                    predicates=predicates_of(store),
+                )
 
     # Changes
 

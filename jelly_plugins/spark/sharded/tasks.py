@@ -12,15 +12,14 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
-from pyoxigraph import Store
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from ...errors import JellyError
 from .apply import Runner
-from .errors import on_executor, unreadable
 from .queries import as_text
+from .scanning import reading
 from .shard import ShardResult, ShardWork, apply_shard
 from .storage import Storage
 
@@ -111,9 +110,7 @@ def select_on_spark(
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch[0].to_pylist():
-                with on_executor(), storage.open(*stores[number]) as opened:
-                    with unreadable(f"{stores[number][0]} cannot be opened", storage.name):
-                        store = Store.read_only(str(opened.folder))
+                with reading(storage, *stores[number]) as store:
                     found: Any = store.query(query)
                     texts = (as_text(variables, solution) for solution in found)
                     while rows := list(islice(texts, _ROWS)):

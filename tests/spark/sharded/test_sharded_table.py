@@ -1,0 +1,255 @@
+"""A version of a sharded store as a table: the format ``jelly-store``."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyoxigraph import (
+    BaseDirection,
+    BlankNode,
+    DefaultGraph,
+    Literal,
+    NamedNode,
+    Quad,
+    Store,
+    Triple,
+)
+
+from jelly_plugins import JellyError, OptionsError
+from jelly_plugins.oxigraph.rows import row_of
+from jelly_plugins.spark.datasource.store import JellyStoreDataSource
+from jelly_plugins.spark.datasource.store_reading import VersionReader
+from jelly_plugins.spark.sharded.cleaning import vacuum
+from jelly_plugins.spark.sharded.errors import RootError
+from jelly_plugins.spark.sharded.scanning import pattern_of, scan
+from jelly_plugins.spark.sharded.store import ShardedStore
+
+from .logs import Writer, apply, log_file, quads
+
+Rows = list[tuple[str | None, ...]]
+
+POSITIONS = ("subject", "predicate", "object", "graph")
+EVERYTHING = (None, None, None, None)
+
+
+def fill(root: Any, folder: Path, versions: int = 1, **settings: Any) -> Writer:
+    writer = Writer(seed=5, subjects=20)
+    for number in range(versions):
+        apply(root, log_file(folder / f"{number}.jellyp", [writer.patch(300)]), **settings)
+    return writer
+
+
+def expected(found: Iterable[Quad]) -> Rows:
+    """Quads as rows: null is the default graph."""
+    return sorted(((*row[:3], row[3] or None) for row in map(row_of, found)), key=str)
+
+
+def rows(batches: Iterable[pa.RecordBatch]) -> Rows:
+    return sorted((tuple(row.values()) for b in batches for row in b.to_pylist()), key=str)
+
+
+def reader(root: Any, **options: str) -> VersionReader:
+    given = {"path": str(root), **options}
+    source = JellyStoreDataSource(given)
+    found = source.reader(source.schema())
+    assert isinstance(found, VersionReader)
+    return found
+
+
+def read(root: Any, **options: str) -> Rows:
+    found = reader(root, **options)
+    return rows(batch for part in found.partitions() for batch in found.read(part))
+
+
+# Without Spark
+
+
+def test_text_is_divided_into_terms() -> None:
+    s, p, g = NamedNode("urn:é/s"), NamedNode("urn:p"), NamedNode("urn:g")
+    texts = (
+        "",
+        " ",
+        " .",
+        'a "b" <c',
+        "<urn:g> .",
+        " _:b .",
+        '\\" <urn:g>',
+        "\n\t\r\x00\x7f ",
+        "é ",
+    )
+    objects: list[Any] = [s, BlankNode("o")]
+    objects += [Literal(text) for text in texts]
+    objects += [Literal(text, language="en") for text in texts]
+    objects += [Literal(text, language="en", direction=BaseDirection.LTR) for text in texts]
+    objects += [Literal(text, datatype=NamedNode("urn:d")) for text in texts]
+    objects += [Triple(BlankNode("s"), p, each) for each in objects]
+    objects += [Triple(s, p, each) for each in objects[-3:]]
+    graphs = (DefaultGraph(), g, BlankNode("g"))
+    wanted = {
+        Quad(subject, p, each, graph)
+        for subject in (s, BlankNode("s"))
+        for each in objects
+        for graph in graphs
+    }
+    store = Store()
+    store.bulk_extend(wanted)
+    assert rows(scan(store, EVERYTHING)) == expected(wanted)
+    assert list(scan(Store(), EVERYTHING)) == []
+    for conditions in (
+        {"subject": "_:s"},
+        {"graph": ""},
+        {"graph": "<urn:g>", "predicate": "<urn:p>"},
+    ):
+        pattern = pattern_of(conditions)
+        assert rows(scan(store, pattern)) == expected(store.quads_for_pattern(*pattern))
+    with pytest.raises(JellyError, match="no quad of a store has these terms"):
+        pattern_of({"subject": '"a"'})
+
+
+def test_large_text_comes_in_batches() -> None:
+    quads = [Quad(NamedNode(f"urn:{n}"), NamedNode("urn:p"), Literal("x" * n)) for n in range(3000)]
+    quads.append(Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal("y" * (3 << 20))))
+    store = Store()
+    store.bulk_extend(quads)
+    batches = list(scan(store, EVERYTHING))
+    assert len(batches) > 3
+    assert rows(batches) == expected(quads)
+    # A caller may stop at any batch.
+    some = scan(store, EVERYTHING)
+    next(some)
+    del some
+    assert "jelly-scan" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_version_is_read(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    fill(root, tmp_path, 3)
+    for version in range(4):
+        assert read(root, versionAsOf=str(version)) == expected(quads(root, version))
+    assert read(root) == expected(quads(root))
+    second = ShardedStore(root, version=2).commit.timestamp
+    assert read(root, timestampAsOf=second) == expected(quads(root, 2))
+
+
+@pytest.mark.parametrize("shard_by", ["subject", "graph"])
+def test_conditions(tmp_path: Path, shard_by: Any) -> None:
+    root = tmp_path / "root"
+    fill(root, tmp_path, shard_by=shard_by)
+    everything = read(root)
+    for conditions in (
+        {"subject": "<urn:s0>"},
+        {"graph": ""},
+        {"graph": "_:g"},
+        {"predicate": "<urn:p1>", "object": '"x"@en-GB'},
+        # Other forms of what Oxigraph has as "1" and "x"@en-gb.
+        {"object": '"01"^^<http://www.w3.org/2001/XMLSchema#integer>'},
+        {"object": '<<( _:b1 <urn:p> "in" )>>', "graph": "<urn:g>"},
+    ):
+        kept = {
+            name: text.replace("01", "1").replace("GB", "gb") for name, text in conditions.items()
+        }
+        wanted = [
+            row
+            for row in everything
+            if all((row[POSITIONS.index(name)] or "") == text for name, text in kept.items())
+        ]
+        assert wanted
+        assert read(root, **conditions) == wanted
+        parts = reader(root, **conditions).partitions()
+        assert (len(parts) == 1) == (shard_by in conditions)
+    assert read(root, subject="<urn:none>") == []
+
+
+def test_columns_and_split_terms(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    fill(root, tmp_path)
+    everything = read(root)
+    assert read(root, columns="graph,object") == sorted(
+        ((row[3], row[2]) for row in everything), key=str
+    )
+    split = read(root, terms="split", columns="predicate")
+    assert (
+        Counter(row[0]["value"] for row in split)
+        == Counter(  # type: ignore[index]
+            (row[1] or "")[1:-1] for row in everything
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"versionAsOf": "x"}, "option versionAsOf must be a whole number"),
+        ({"timestampAsOf": "2026-01-01"}, "timestamp must have a time zone"),
+        ({"versionAsOf": "1", "timestampAsOf": "2026-01-01T00:00:00Z"}, "not both"),
+        ({"startingVersion": "1"}, "startingVersion requires option readChangeFeed"),
+        ({"headers": "true"}, "headers requires option readChangeFeed"),
+        ({"readChangeFeed": "true", "versionAsOf": "1"}, "versionAsOf excludes option readCh"),
+        ({"readChangeFeed": "true", "graph": ""}, "graph excludes option readChangeFeed"),
+        (
+            {"readChangeFeed": "true", "startingVersion": "2", "endingVersion": "1"},
+            r"endingVersion \(1\) must not be less than startingVersion \(2\)",
+        ),
+        ({"paths": '["a", "b"]'}, "load one sharded store at a time"),
+        ({"version": "1"}, "has no option 'version': did you mean versionAsOf"),
+        ({"mode": "PERMISSIVE"}, "jelly-store has no option 'mode'"),
+    ],
+)
+def test_options_that_do_not_go(tmp_path: Path, options: dict[str, str], message: str) -> None:
+    fill(tmp_path / "root", tmp_path)
+    with pytest.raises(OptionsError, match=message):
+        reader(tmp_path / "root", **options).partitions()
+
+
+def test_a_stream_has_changes_to_no_end(tmp_path: Path) -> None:
+    for options, message in (
+        ({}, "set option readChangeFeed to true"),
+        ({"readChangeFeed": "true", "endingVersion": "1"}, "endingVersion is not for streams"),
+    ):
+        source = JellyStoreDataSource({"path": str(tmp_path), **options})
+        with pytest.raises(OptionsError, match=message):
+            source.streamReader(source.schema())
+
+
+def test_a_version_is_pinned(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    writer = fill(root, tmp_path, 2)
+    found, before = reader(root), expected(quads(root))
+    parts = found.partitions()
+    first = found.read(parts[0])
+    next(first)
+    apply(root, log_file(tmp_path / "more.jellyp", [writer.patch()]))
+    assert rows(batch for part in parts for batch in found.read(part)) == before
+    assert read(root) == expected(quads(root)) != before
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_version_is_vacuumed_after_it_was_planned(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    fill(root, tmp_path, 2, shards=1)
+    found = reader(root, versionAsOf="1")
+    [part] = found.partitions()
+    vacuum(root, keep=1, grace=timedelta())
+    with pytest.raises(
+        RootError, match="version 1 were removed by a vacuum after the query was planned"
+    ):
+        list(found.read(part))
+    with pytest.raises(RootError, match="version 1 were removed by a vacuum"):
+        found.partitions()
+
+
+def test_a_shard_without_all_of_its_quads(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    fill(root, tmp_path, shards=1)
+    found = reader(root)
+    [part] = found.partitions()
+    part.quads += 1  # type: ignore[attr-defined]
+    with pytest.raises(RootError, match="quads, but the commit has"):
+        list(found.read(part))
