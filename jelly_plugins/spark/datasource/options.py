@@ -273,7 +273,7 @@ OPTIONS: Final = (
         "processes",
         _STORE,
         True,
-        "the processors, up to 8",
+        "one per core, up to 4",
         "Maximum number of processes of the driver that write shards.",
     ),
 )

@@ -6,6 +6,7 @@ writes the shards.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,7 +24,6 @@ from ...arrow import QUADS
 from ...codec.patch.operations import OperationKind
 from ...errors import JellyError, OptionsError, StatementError
 from ..sharded.apply import DEFAULT_RETRIES, Settings
-from ..sharded.dumping import default_threads
 from ..sharded.statements import Part, StoreWrite, on_driver
 from ..sharded.storage import storage_at
 from ..sharded.terms import canonical_terms
@@ -33,6 +33,9 @@ from .schema import POSITIONS
 from .settings import StoreWriteSettings
 from .shipping import Shipped
 from .sinks import check_columns
+
+#: Maximum number of processes by default; each needs some hundred megabytes.
+_PROCESSES: Final = 4
 
 #: Property that Spark sets in the tasks of a streaming query: its id.
 _QUERY: Final = "sql.streaming.queryId"
@@ -58,7 +61,7 @@ class StoreWriter(Shipped, DataSourceArrowWriter):
 
     def __init__(self, settings: StoreWriteSettings, schema: StructType, overwrite: bool) -> None:
         _check_columns(schema)
-        self._processes = settings.processes or default_threads()
+        self._processes = settings.processes or min(os.cpu_count() or 1, _PROCESSES)
         storage = storage_at(settings.root, settings.storage)
         self._write = StoreWrite.begin(storage, _settings(settings), replaces=overwrite)
 

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -627,51 +628,100 @@ def test_a_driver_that_is_killed_leaves_all_or_nothing(tmp_path: Path, place: st
     assert ShardedStore(root).verify() == []
 
 
+class Driver:
+    """A driver that writes batches, from one number on, and is killed in the middle of one."""
+
+    def __init__(self, folder: Path, first: int) -> None:
+        command = [sys.executable, "-m", writes.__name__, str(folder), str(first)]
+        self._process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=ROOT,
+            text=True,
+            start_new_session=True,
+        )
+        self.done: list[int] = []
+
+    def seconds(self, batch: int) -> float:
+        """Wait for a batch, and return how long it has taken."""
+        self.wait(f"begins {batch}")
+        begun = time.monotonic()
+        self.wait(f"done {batch}")
+        return time.monotonic() - begun
+
+    def wait(self, line: str) -> None:
+        while self._read() != line:
+            pass
+
+    def _read(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().rstrip()
+        assert line, "the driver has ended by itself"
+        if line.startswith("done"):
+            self.done.append(int(line.split()[1]))
+        return line
+
+    def kill(self) -> None:
+        os.killpg(self._process.pid, signal.SIGKILL)
+        with self._process, suppress(AssertionError):
+            while True:
+                self._read()
+        assert self._process.returncode == -signal.SIGKILL
+        # Spark's Python workers end when they notice.
+        time.sleep(0.5)
+
+
+def written(store: ShardedStore) -> list[int]:
+    """The batches that versions were made for; other versions are of vacuums."""
+    return [
+        commit.applications["writes"].number for commit in store.history() if commit.operations
+    ][::-1]
+
+
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("kills", [30])
 def test_drivers_that_are_killed_at_any_moment(tmp_path: Path, kills: int) -> None:
-    """Each driver repeats the batch that the one before it had not reported."""
+    """Each driver repeats the batch that the one before it has not reported."""
     pick = random.Random(8)
     root = tmp_path / "root"
-    next_batch = committed_unseen = left_over = 0
+    undisturbed = Driver(tmp_path, 0)
+    # The first batch of a driver takes longer than the others.
+    takes = [undisturbed.seconds(batch) for batch in range(2)]
+    undisturbed.kill()
+    next_batch = len(undisturbed.done)
+    committed_unseen = staged = unclaimed = 0
     for _ in range(kills):
-        command = [sys.executable, "-m", writes.__name__, str(tmp_path), str(next_batch)]
-        with subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=ROOT,
-            start_new_session=True,
-        ) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline().strip() == writes.READY.encode()
-            time.sleep(pick.uniform(0, 8))
-            os.killpg(process.pid, signal.SIGKILL)
-            reported = [int(line) for line in process.stdout.read().split()]
-        assert process.returncode == -signal.SIGKILL
-        assert reported == list(range(next_batch, next_batch + len(reported)))
-        next_batch += len(reported)
-        left_over += bool(left(root))
-        if not root.exists():
-            continue
+        driver = Driver(tmp_path, next_batch)
+        which = pick.randrange(2)
+        driver.wait(f"begins {next_batch + which}")
+        time.sleep(pick.uniform(0, takes[which]))
+        driver.kill()
+        assert driver.done == list(range(next_batch, next_batch + len(driver.done)))
+        next_batch += len(driver.done)
         store = ShardedStore(root)
-        done = store.commit.applications.get("writes")
-        last = -1 if done is None else done.number
-        # The batch that was being written may be there: whole, or not at all.
+        last = store.commit.applications["writes"].number
+        # The batch that was being written is there whole, or not at all; and none is there twice.
         assert last in (next_batch - 1, next_batch)
+        assert written(store) == list(range(last + 1))
+        assert set(store) == writes.quads(last)
+        problems = store.verify()
+        assert [each for each in problems if "no commit names it" not in each] == []
         committed_unseen += last == next_batch
-        assert store.version == last + 1
-        if store.version:
-            assert set(store) == writes.quads(last)
-            assert [each for each in store.verify() if "no commit names it" not in each] == []
+        staged += bool(left(root))
+        unclaimed += bool(problems)
+        if pick.random() < 0.3:
+            store.vacuum(keep=1000, grace=timedelta())
+            assert (left(root), ShardedStore(root).verify()) == ([], [])
     print(
-        f"{kills} kills: {next_batch} batches, {committed_unseen} committed but not reported, "
-        f"{left_over} with staged operations left"
+        f"{kills} kills, {next_batch} batches: {committed_unseen} after the commit and before the "
+        f"report, {staged} left staged operations, {unclaimed} left stores"
     )
+    last_driver = Driver(tmp_path, next_batch)
+    last_driver.seconds(next_batch)
+    last_driver.kill()
     store = ShardedStore(root)
-    assert {commit.version for commit in store.history()} == set(range(1, store.version + 1))
-    store.vacuum(keep=store.version + 1, grace=timedelta())
-    assert left(root) == []
-    assert ShardedStore(root).verify(every=True) == []
+    assert written(store) == list(range(next_batch + 1))
+    assert store.verify(every=True) == []

@@ -18,11 +18,8 @@ from jelly_plugins.spark import session
 from ..conftest import SETTINGS
 
 #: Statements that a batch adds, and how many of them the next one deletes.
-ADDED = 600
-DELETED = 200
-
-#: The program is ready, and a batch is written.
-READY = "ready"
+ADDED = 3000
+DELETED = 1000
 
 
 def rows(batch: int) -> list[tuple[str, int, int]]:
@@ -52,14 +49,15 @@ def main() -> None:
     settings = {**SETTINGS, "spark.local.dir": f"{folder}/local"}
     settings["spark.sql.warehouse.dir"] = f"{folder}/warehouse"
     spark = session("local[2,4]", name="writes", config=settings)
-    print(READY, flush=True)
     batch = int(first)
     while True:
-        writing = frame(spark, batch).write.format("jelly-store").mode("append")
+        found = frame(spark, batch)
+        print("begins", batch, flush=True)
+        writing = found.write.format("jelly-store").mode("append")
         writing = writing.option("shards", 4).option("processes", 2)
         writing = writing.option("txnAppId", "writes").option("txnVersion", batch)
         writing.save(str(Path(folder) / "root"))
-        print(batch, flush=True)
+        print("done", batch, flush=True)
         batch += 1
 
 
