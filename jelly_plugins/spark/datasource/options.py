@@ -253,7 +253,7 @@ OPTIONS: Final = (
         True,
         "none",
         "Number of the write: `batch` of `apply_patches`. A write whose number is not above the "
-        "program's last has no effect. Streams number their batches.",
+        "program's last has no effect. In `foreachBatch`, the number of the batch.",
     ),
     Option(
         "metadata",
