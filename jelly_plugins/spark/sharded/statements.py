@@ -92,7 +92,7 @@ class StoreWrite:
             return None
         self.attempt.check()
         # A second attempt of the task must not write to the files of the first.
-        name = f"{number:06d}-{uuid4().hex}"
+        name = f"{number:010d}-{uuid4().hex}"
         writer = PartWriter(self.attempt, self.layout, name)
         operations = 0
         for statements, adds in batches:
