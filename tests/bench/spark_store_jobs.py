@@ -2,7 +2,7 @@
 
 Run by name, as it starts Spark::
 
-    python -m tests.bench.spark_store_jobs [first] [later] [shards] [alone] [history]
+    python -m tests.bench.spark_store_jobs [first] [later] [shards] [alone] [history] [table]
 
 - ``first``: a log of a million operations into an empty store of four shards, and where the time
   goes. ``--operations`` says how many.
@@ -12,6 +12,7 @@ Run by name, as it starts Spark::
 - ``alone``: one shard of as many quads, and batches of 100 and of 1,000 after it, by the task's
   function without Spark: processor time, memory, bytes.
 - ``history``: the same batch after 1, 10, 50 and 100 commits, and the size of the root.
+- ``table``: the real data of the other benchmarks in 4 shards, dumped and read as a table, in turn.
 """
 
 from __future__ import annotations
@@ -37,11 +38,13 @@ from jelly_plugins.oxigraph import BOOKKEEPING, replay
 from jelly_plugins.patch import BEGIN, COMMIT, Operation, Patch, add, delete, write_patches
 from jelly_plugins.spark import ShardedStore, apply_patches, session
 from jelly_plugins.spark.sharded.apply import Applied, Settings, apply_batch, stage_sources
+from jelly_plugins.spark.sharded.scanning import scan
 from jelly_plugins.spark.sharded.shard import ShardResult, ShardWork, apply_shard
 from jelly_plugins.spark.sharded.staging import StageWriter
 from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.tasks import on_spark
 
+from .data import usual
 from .spark_jobs import tree_seconds
 
 EX = "http://example.org/"
@@ -298,7 +301,42 @@ def size_of(root: Path) -> str:
     )
 
 
-JOBS = {each.__name__: each for each in (first, later, shards, alone, history)}
+def table(spark: Any, folder: Path, _: int) -> None:
+    """What it costs to read a version as a table, and to dump it."""
+    source, root = folder / "all.rdfp", folder / "root"
+    with source.open("wb") as out:
+        # Without the mix, which is generated.
+        for data in usual()[:-1]:
+            out.writelines(b"A " + line + b"\n" for line in data.ntriples.splitlines())
+    apply_patches(spark, source, root, shards=4)
+    store = ShardedStore(root)
+    frame = spark.read.format("jelly-store").load(str(root))
+    stores = [each for each in map(store.shard, range(4)) if each is not None]
+
+    def scanned() -> None:
+        for each in stores:
+            for _ in scan(each, (None,) * 4):
+                pass
+
+    runs: dict[str, Callable[[], object]] = {
+        "dump, one thread": lambda: store.dump(folder / "one.jelly", threads=1),
+        "scan, in one process": scanned,
+        "dump, two threads": lambda: store.dump(folder / "two.jelly", threads=2),
+        "as a table": lambda: frame.write.format("noop").mode("overwrite").save(),
+    }
+    print(f"table: {len(store):,} quads in 4 shards; best of five")
+    took: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
+    for _ in range(5):
+        for name, run in runs.items():
+            start, tree = time.perf_counter(), tree_seconds()
+            run()
+            took[name].append((time.perf_counter() - start, tree_seconds() - tree))
+    for name, found in took.items():
+        wall, cpu = (min(each) for each in zip(*found, strict=True))
+        print(f"  {name:<24}{wall:>6.2f} s, {cpu:.2f} s of the processor", flush=True)
+
+
+JOBS = {each.__name__: each for each in (first, later, shards, alone, history, table)}
 
 
 def main() -> None:

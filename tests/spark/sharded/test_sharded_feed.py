@@ -13,12 +13,12 @@ from pyoxigraph import Store
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from jelly_plugins import ChainError, JellyError, OptionsError
+from jelly_plugins import ChainError, JellyError
 from jelly_plugins.codec import PatchOptions
 from jelly_plugins.oxigraph import BOOKKEEPING, replay
 from jelly_plugins.patch import BEGIN, COMMIT, read_patches, write_patches
 from jelly_plugins.spark.datasource.feed import FeedReader
-from jelly_plugins.spark.datasource.settings import ReadSettings
+from jelly_plugins.spark.datasource.settings import ReadSettings, StoreSettings
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.errors import RootError
 from jelly_plugins.spark.sharded.restoring import restore
@@ -204,18 +204,15 @@ def test_the_command_writes_a_log(tmp_path: Path) -> None:
     assert (done.code, done.err) == (1, f"jelly: {root}: there is no version 9\n")
 
 
-def test_what_is_wrong_with_a_root_is_no_option(tmp_path: Path) -> None:
-    options = {"root": str(tmp_path / "root"), "to_version": "9"}
-    reader = FeedReader(options, ReadSettings(), StructType())
+def test_what_is_wrong_with_a_root(tmp_path: Path) -> None:
+    reader = FeedReader(
+        StoreSettings(root=str(tmp_path / "root"), last=9), ReadSettings(), StructType()
+    )
     with pytest.raises(RootError, match="root: there is no sharded store here"):
         reader.partitions()
     _fill(tmp_path / "root", tmp_path, 1)
     with pytest.raises(RootError, match="root: there is no version 9"):
         reader.partitions()
-    backwards = options | {"from_version": "1", "to_version": "0"}
-    wrong = FeedReader(backwards, ReadSettings(), StructType())
-    with pytest.raises(OptionsError, match="must not be after to_version"):
-        wrong.partitions()
 
 
 # With Spark
@@ -229,26 +226,20 @@ def test_spark_reads_changes_and_applies_them(spark: SparkSession, tmp_path: Pat
     _fill(root, tmp_path, 3)
 
     def read(**options: Any) -> Any:
-        return spark.read.format("jelly-patch").options(root=str(root), **options).load()
+        reader = spark.read.format("jelly-store").option("readChangeFeed", "true")
+        return reader.options(**options).load(str(root))
 
-    rows = read(from_version=1, to_version=2).collect()
+    rows = read(startingVersion=2, endingVersion=2).collect()
     [patch] = ShardedStore(root).changes(1, 2)
     assert len(rows) == sum(1 for _ in patch)
     assert {row.id for row in rows} == {f"<{patch.id.value}>"}
-    assert apply_patches(spark, read(to_version=2), second, shards=2).replayed.patches == 3
+    assert apply_patches(spark, read(endingVersion=2), second, shards=2).replayed.patches == 3
     assert_same(second, set(quads(root, 2)))
-    assert apply_patches(spark, read(from_version=2), second).replayed.patches == 1
+    assert apply_patches(spark, read(startingVersion=3), second).replayed.patches == 1
     assert_same(second, set(quads(root, 3)))
-    assert not apply_patches(spark, read(from_version=3), second).committed
-    for wrong, message in (
-        ({"from_version": 3, "to_version": 1}, "must not be after to_version"),
-        ({"from_version": "x"}, "must be a whole number"),
-        ({"pathGlobFilter": "*"}, "is only for files"),
-    ):
-        with pytest.raises(Exception, match=message):
-            read(**wrong).collect()
-    with pytest.raises(Exception, match="requires the option root"):
-        spark.read.format("jelly-patch").option("from_version", 1).load(str(tmp_path)).collect()
+    assert not apply_patches(spark, read(startingVersion=4), second).committed
+    with pytest.raises(Exception, match="there is no version 4"):
+        read(startingVersion=5).collect()
 
 
 @pytest.mark.slow
@@ -257,10 +248,10 @@ def test_a_stream_follows_a_store(spark: SparkSession, tmp_path: Path) -> None:
 
     root, second = tmp_path / "root", tmp_path / "second"
     writer = _fill(root, tmp_path, 3)
-    stream = spark.readStream.format("jelly-patch").option("root", str(root))
+    stream = spark.readStream.format("jelly-store").option("readChangeFeed", "true")
 
     def follow() -> int:
-        frame = stream.option("maxFilesPerTrigger", 2).load()
+        frame = stream.option("maxFilesPerTrigger", 2).load(str(root))
         return apply_patches(spark, frame, second, shards=2, application="f").replayed.patches
 
     assert follow() == 4
