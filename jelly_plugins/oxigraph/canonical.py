@@ -42,6 +42,32 @@ _FORMS_IN_TERMS: Final = "".join(
 KEPT_TERM: Final = rf'(?s)^(?:_.*|<[^<].*|".*"(?:@[a-z]{{2,3}}(?:-[a-z]{{2}})?)?{_FORMS_IN_TERMS})$'
 #: What datatypes of XML Schema's and RDF's begin with, which may have other forms, or be rejected.
 KNOWN_DATATYPE: Final = rf'"\^\^<(?:{re.escape(XSD)}|{re.escape(_RDF)})'
+
+# Terms that are certainly valid and in the store's form, as patterns for RE2: see ``plain``, which
+# has the same rules with look-ahead. All other terms have to be parsed.
+_FIRST: Final = r"[A-Za-z0-9\-._~!$&'()*+,;=:@?]|%[0-9A-Fa-f]{2}"
+_PART: Final = rf"(?:{_FIRST}|/)"
+_AUTHORITY: Final = rf"//[A-Za-z0-9\-._~]*(?::[0-9]*)?(?:[/?]{_PART}*)?"
+_SURE_IRI: Final = (
+    rf"<[A-Za-z][A-Za-z0-9+\-.]*:(?:{_AUTHORITY}|/?(?:(?:{_FIRST}){_PART}*)?)(?:#{_PART}*)?>"
+)
+_SURE_NODE: Final = "_:[A-Za-z0-9_]+"
+_SURE_STRING: Final = r'"(?:[^"\\\x00-\x1f\x7f\x{fffe}\x{ffff}]|\\[tbnrf"\\])*"'
+_SURE_LITERAL: Final = rf"{_SURE_STRING}(?:@[a-z]{{2,3}}(?:-[a-z]{{2}})?)?{_FORMS_IN_TERMS}"
+#: Patterns of terms that are certainly valid and in the store's form: of subjects, predicates,
+#: objects and graphs.
+SURE_TERMS: Final = tuple(
+    f"^(?:{pattern})$"
+    for pattern in (
+        f"{_SURE_IRI}|{_SURE_NODE}",
+        _SURE_IRI,
+        f"{_SURE_IRI}|{_SURE_NODE}|{_SURE_LITERAL}",
+        f"{_SURE_IRI}|{_SURE_NODE}",
+    )
+)
+#: A pattern of literals that are certainly valid, and in the store's form unless their datatype is
+#: a :data:`KNOWN_DATATYPE`.
+SURE_TYPED: Final = rf"^{_SURE_STRING}\^\^{_SURE_IRI}$"
 #: Other forms that are equivalent to one of those above.
 _INTEGER: Final = r"[+-]?[0-9]{1,40}"
 _DECIMAL: Final = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?|\.[0-9]{1,40})"

@@ -9,7 +9,12 @@ import pytest
 
 from jelly_plugins.errors import OptionsError
 from jelly_plugins.spark.datasource.options import OPTIONS, check_options, table
-from jelly_plugins.spark.datasource.settings import ReadSettings, StoreSettings, WriteSettings
+from jelly_plugins.spark.datasource.settings import (
+    ReadSettings,
+    StoreSettings,
+    StoreWriteSettings,
+    WriteSettings,
+)
 
 DOCS = Path(__file__).parents[2] / "docs" / "spark-options.md"
 
@@ -33,13 +38,15 @@ class Asked(Mapping[str, str]):
 
 
 def test_the_table_has_all_options_that_are_asked_for() -> None:
-    reading, writing = Asked(mode="PERMISSIVE", path="r"), Asked()
+    reading, writing = Asked(mode="PERMISSIVE", path="r"), Asked(path="r")
     ReadSettings.of(reading)
     StoreSettings.of(reading)
     WriteSettings.of(writing)
+    StoreWriteSettings.of(writing)
     assert reading.names - {"path", "paths"} == {each.name for each in OPTIONS if not each.writes}
-    writing.names.remove("storageOptions")
-    assert writing.names == {each.name for each in OPTIONS if each.writes}
+    assert writing.names - {"path", "paths", "storageOptions"} == {
+        each.name for each in OPTIONS if each.writes
+    }
 
 
 @pytest.mark.parametrize("writes", [False, True])

@@ -217,6 +217,65 @@ OPTIONS: Final = (
     Option("maxNameTableSize", _BOTH, True, "`4000`", "Size of the name lookup, in entries."),
     Option("maxPrefixTableSize", _BOTH, True, "`150`", "Size of the prefix lookup, in entries."),
     Option("maxDatatypeTableSize", _BOTH, True, "`32`", "Size of the datatype lookup, in entries."),
+    Option(
+        "shards",
+        _STORE,
+        True,
+        "`16`",
+        "Number of shards of a new store. An existing one must have this number.",
+    ),
+    Option(
+        "shardBy",
+        _STORE,
+        True,
+        "`subject`",
+        "`subject` keeps the statements of a subject together, `graph` those of a named graph. An "
+        "existing store must have this setting.",
+    ),
+    Option(
+        "create",
+        _STORE,
+        True,
+        "`true`",
+        "Whether to create a store that does not exist.",
+    ),
+    Option(
+        "txnAppId",
+        _STORE,
+        True,
+        "none",
+        "Name of the program that numbers its writes with `txnVersion`: `application` of "
+        "`apply_patches`.",
+    ),
+    Option(
+        "txnVersion",
+        _STORE,
+        True,
+        "none",
+        "Number of the write: `batch` of `apply_patches`. A write whose number is not above the "
+        "program's last has no effect. In `foreachBatch`, the number of the batch.",
+    ),
+    Option(
+        "metadata",
+        _STORE,
+        True,
+        "`{}`",
+        "Description of the version, for the history: a JSON object of strings.",
+    ),
+    Option(
+        "retries",
+        _STORE,
+        True,
+        "`10`",
+        "How often to retry if another writer commits a version meanwhile.",
+    ),
+    Option(
+        "processes",
+        _STORE,
+        True,
+        "one per core, up to 4",
+        "Maximum number of processes of the driver that write shards.",
+    ),
 )
 
 #: Options for both reading and writing.

@@ -131,9 +131,9 @@ def given_paths(options: Mapping[str, str]) -> list[str]:
     return paths
 
 
-def storage(options: Mapping[str, str]) -> dict[str, Any]:
-    """Parse the option ``storageOptions``: settings of the file system, as a JSON object."""
-    value = options.get("storageOptions")
+def _json_object(options: Mapping[str, str], name: str) -> dict[str, Any]:
+    """Parse an option that is a JSON object."""
+    value = options.get(name)
     if value is None:
         return {}
     try:
@@ -141,7 +141,23 @@ def storage(options: Mapping[str, str]) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise OptionsError("option storageOptions must be a JSON object")
+        raise OptionsError(f"option {name} must be a JSON object")
+    return found
+
+
+def storage(options: Mapping[str, str]) -> dict[str, Any]:
+    """Parse the option ``storageOptions``: settings of the file system, as a JSON object."""
+    return _json_object(options, "storageOptions")
+
+
+def _metadata(options: Mapping[str, str]) -> dict[str, str]:
+    """Parse the option ``metadata``: texts by name, as a JSON object."""
+    found = _json_object(options, "metadata")
+    for name, value in found.items():
+        if not isinstance(value, str):
+            raise OptionsError(
+                f"option metadata must be a JSON object of strings (got {value!r} for {name!r})"
+            )
     return found
 
 
@@ -265,6 +281,67 @@ class StoreSettings:
             changes=changes,
             first=max(first - 1, 0),
             last=None if last < 0 else last,
+            storage=storage(options) or None,
+        )
+
+
+class ShardKey(Enum):
+    """The term that determines the shard of a quad."""
+
+    SUBJECT = "subject"
+    GRAPH = "graph"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreWriteSettings:
+    """How statements are written to a sharded store.
+
+    :ivar root: root of the store.
+    :ivar shards: number of shards of a new store; None for the default.
+    :ivar shard_by: the term that determines the shard of a quad in a new store; None for the
+        default.
+    :ivar application: name of the program that numbers its writes.
+    :ivar batch: number of the write.
+    :ivar metadata: description of the version.
+    :ivar create: whether to create the store if it does not exist.
+    :ivar retries: how often to retry if another writer commits a version meanwhile.
+    :ivar processes: maximum number of processes that write shards; None for one per processor.
+    :ivar storage: settings of the root's bucket; None if none are given.
+    """
+
+    root: str
+    shards: int | None = None
+    shard_by: ShardKey | None = None
+    application: str | None = None
+    batch: int | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    create: bool = True
+    retries: int | None = None
+    processes: int | None = None
+    storage: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Self:
+        """Parse options.
+
+        :raises OptionsError: an option is invalid, or requires another one; names it.
+        :raises SourceError: no root is given.
+        """
+        [root] = given_paths(options)
+        application = options.get("txnAppId")
+        batch = number(options, "txnVersion", -1, 0)
+        retries = number(options, "retries", -1, 0)
+        by = choice(options, "shardBy", ShardKey.SUBJECT) if "shardBy" in options else None
+        return cls(
+            root=root,
+            shards=number(options, "shards", 0) or None,
+            shard_by=by,
+            application=application,
+            batch=None if batch < 0 else batch,
+            metadata=_metadata(options),
+            create=switch(options, "create", True),
+            retries=None if retries < 0 else retries,
+            processes=number(options, "processes", 0) or None,
             storage=storage(options) or None,
         )
 

@@ -5,12 +5,18 @@ The class only implements the interface, see ``sources``.
 
 from __future__ import annotations
 
-from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader
+from pyspark.sql.datasource import (
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
 from pyspark.sql.types import StructType
 
 from ...errors import OptionsError
+from .options import check_options
 from .schema import patch_schema, statement_schema
-from .settings import ReadSettings, StoreSettings
+from .settings import ReadSettings, StoreSettings, StoreWriteSettings
 from .sources import ReadableSource
 
 
@@ -52,3 +58,16 @@ class JellyStoreDataSource(ReadableSource):
         if store.last is not None:
             raise OptionsError("option endingVersion is not for streams: remove it")
         return FeedStreamReader(store, settings, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from .store_writing import StoreWriter
+
+        check_options(self.options, self.name(), writes=True)
+        return StoreWriter(StoreWriteSettings.of(self.options), schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002, N802
+        raise OptionsError(
+            "a stream is written to a sharded store by foreachBatch: patches with batch_sink, and "
+            "statements with batch.write.format('jelly-store') and the options txnAppId, and "
+            "txnVersion for the number of the batch"
+        )

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import random
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias
 from uuid import uuid4
@@ -31,7 +33,7 @@ from .restoring import first_undone
 from .settings import metadata_of, text, whole_number
 from .shard import ShardResult, ShardWork
 from .staging import STAGED_TOGETHER, Repeatable
-from .storage import AnyRoot, Attempt, StagedExtent, storage_at
+from .storage import AnyRoot, Attempt, StagedExtent, Storage, storage_at
 
 
 class Staged(NamedTuple):
@@ -131,58 +133,105 @@ def apply_batch(stage: Staging, run: Runner, root: AnyRoot, settings: Settings) 
     :raises JellyError: the log cannot be read or applied; nothing was applied.
     """
     storage = storage_at(root)
+    log, head = open_for(storage, settings)
+    if is_applied(head, settings):
+        return Applied(version=head.version, committed=False, replayed=Replayed())
+    attempt = storage.attempt(uuid4().hex)
+    with writing(storage):
+        try:
+            attempt.begin()
+            layout = log.layout_of(head)
+            return LogBatch(log, attempt, settings, layout, stage(attempt, layout)).commit(run)
+        finally:
+            attempt.end()
+
+
+def open_for(storage: Storage, settings: Settings) -> tuple[CommitLog, Commit]:
+    """Open a store to apply a batch; creates it if it does not exist.
+
+    :return: its commits, and the newest one.
+    :raises CheckpointError: the batch would skip batches that a restore has undone.
+    :raises RootError: the store has another layout.
+    """
     at_first = make_root(storage, settings.shards, settings.shard_by, create=settings.create)
     log = CommitLog(storage, at_first)
     head = log.head()
     log.check_shards(head, settings.shards)
     _check_undone(log, head, settings)
-    if _is_repeated(head, settings) and not _is_doubtful(head, settings):
-        return Applied(version=head.version, committed=False, replayed=Replayed())
-    attempt = storage.attempt(uuid4().hex)
+    return log, head
+
+
+def is_applied(head: Commit, settings: Settings) -> bool:
+    """Return whether a batch was certainly applied, so that it need not be staged.
+
+    :raises CheckpointError: the batch is of another streaming query than earlier batches.
+    """
+    return _is_repeated(head, settings) and not _is_doubtful(head, settings)
+
+
+@contextmanager
+def writing(storage: Storage) -> Iterator[None]:
+    """Convert errors of the disk to a :class:`RootError`."""
     try:
-        attempt.begin()
-        batch = _Batch(log, attempt, settings, log.layout_of(head), stage)
-        conflicts = 0
-        while True:
-            try:
-                return batch.apply(run)
-            except CommitConflictError:
-                if conflicts == settings.retries or not batch.fits(log.head()):
-                    raise
-            longest = min(_FIRST_PAUSE * 2**conflicts, _LONGEST_PAUSE)
-            time.sleep(random.uniform(0, longest))
-            conflicts += 1
+        yield
     except OSError as error:
         # For a bucket, the file is in the cache.
         place = storage.name if error.filename is None else str(error.filename)
         message = f"cannot be written: {error.strerror or error}"
         raise RootError(message, source=place) from error
-    finally:
-        attempt.end()
 
 
-class _Batch:
-    """A staged log, which is applied to the current head.
+class StagedBatch(ABC):
+    """Staged operations, which are applied to the current head.
 
-    :param layout: the layout that it is staged for.
+    :param layout: the layout that they are staged for.
+    :param last: position of the last row in its file; None if unknown.
+    :param checked: whether Oxigraph has parsed the terms of the statements.
     """
 
     def __init__(
-        self, log: CommitLog, attempt: Attempt, settings: Settings, layout: Root, stage: Staging
+        self,
+        log: CommitLog,
+        attempt: Attempt,
+        settings: Settings,
+        layout: Root,
+        *,
+        last: RowPosition | None = None,
+        checked: bool = True,
     ) -> None:
         self._log: Final = log
         self._attempt: Final = attempt
         self._settings: Final = settings
         self._layout: Final = layout
-        staged = stage(attempt, layout)
-        self._staged: Final = staged._replace(rows=Repeatable(staged.rows))
+        self._last: Final = last
+        self._checked: Final = checked
+
+    @abstractmethod
+    def _resolve(self, head: Commit) -> Resolved:
+        """Select what to apply to the head."""
+
+    def commit(self, run: Runner) -> Applied:
+        """Apply the operations as one version, again if another writer commits first.
+
+        :raises CommitConflictError: other writers committed first, in all attempts.
+        """
+        conflicts = 0
+        while True:
+            try:
+                return self.apply(run)
+            except CommitConflictError:
+                if conflicts == self._settings.retries or not self.fits(self._log.head()):
+                    raise
+            longest = min(_FIRST_PAUSE * 2**conflicts, _LONGEST_PAUSE)
+            time.sleep(random.uniform(0, longest))
+            conflicts += 1
 
     def fits(self, head: Commit) -> bool:
-        """Return whether a version has the number of shards that the log is staged for."""
+        """Return whether a version has the number of shards that was staged for."""
         return self._log.layout_of(head) == self._layout
 
     def apply(self, run: Runner) -> Applied:
-        """Apply the log to the current head.
+        """Apply the operations to the current head.
 
         :raises CommitConflictError: another writer committed first.
         """
@@ -225,6 +274,95 @@ class _Batch:
             held_back=resolved.held_back,
         )
 
+    def _check_same_log(self, head: Commit) -> None:
+        """Check that a batch whose number was applied is of the same log.
+
+        :raises CheckpointError: it is of a log with ids of which nothing was applied.
+        """
+        try:
+            found = self._resolve(head).replayed
+        except ChainError:
+            # The log names a predecessor, and the store is past that position.
+            return
+        settings, position = self._settings, found.position
+        if position is None or not found.transactions or _unnamed(position, settings.log):
+            return
+        if all(each.log != position.log for each in head.positions):
+            raise CheckpointError(
+                f"batch {settings.batch} of application {settings.application!r} was applied, but "
+                f"this batch is of log {position.log}, of which nothing was applied: another "
+                "program uses the same application name, or has restarted its numbering. Use "
+                "another application name; patches with ids that were applied are skipped"
+            )
+
+    def _works(self, head: Commit, resolved: Resolved) -> list[ShardWork]:
+        """Return the work of the shards that the operations change."""
+        staged: dict[int, list[tuple[StagedExtent, tuple[tuple[int, int], ...]]]] = {}
+        for part, taken in resolved.taken.items():
+            ranges = tuple(taken)
+            for number, extent in self._attempt.extents(part).items():
+                staged.setdefault(number, []).append((extent, ranges))
+        return [
+            ShardWork(
+                storage=self._log.storage,
+                attempt=self._attempt,
+                shard=number,
+                version=head.version + 1,
+                base=shard.named,
+                quads=shard.quads,
+                staged=tuple(staged[number]),
+                checked=self._checked,
+            )
+            for number, shard in enumerate(_bases(head, resolved))
+            if number in staged
+        ]
+
+    def _commit(
+        self, head: Commit, resolved: Resolved, results: Sequence[ShardResult]
+    ) -> Commit | None:
+        """Return the commit of the batch; None if nothing has changed."""
+        settings = self._settings
+        shards = list(_bases(head, resolved))
+        for result in results:
+            shards[result.shard] = Shard(result.store, result.quads, result.checksum)
+        positions, applications = resolved.positions, dict(head.applications)
+        undone = dict(head.undone)
+        if settings.application is not None and settings.batch is not None:
+            before = applications.get(settings.application)
+            reached = resolved.replayed.position
+            log = before.log if before else None
+            if reached is not None:
+                positions = _positions(head, resolved, reached, log, settings.log)
+                log = reached.log
+            query = settings.query or (before.query if before else None)
+            applications[settings.application] = Batch(settings.batch, log, self._last, query)
+            if undone.get(settings.application) == settings.batch:
+                del undone[settings.application]
+        commit = head.next(
+            shards=tuple(shards),
+            quads=sum(shard.quads for shard in shards),
+            positions=positions,
+            applications=applications,
+            namespaces=resolved.namespaces,
+            operations=resolved.statements,
+            undone=undone,
+            metadata=settings.metadata,
+        )
+        always_new = ("version", "id", "operations", "restored", "metadata")
+        same = replace(commit, **{name: getattr(head, name) for name in always_new})
+        return None if same == head else commit
+
+
+class LogBatch(StagedBatch):
+    """A staged log."""
+
+    def __init__(
+        self, log: CommitLog, attempt: Attempt, settings: Settings, layout: Root, staged: Staged
+    ) -> None:
+        super().__init__(log, attempt, settings, layout, last=staged.last, checked=staged.checked)
+        self._first: Final = staged.first
+        self._rows: Final = Repeatable(staged.rows)
+
     def _resolve(self, head: Commit) -> Resolved:
         """Select what to apply to the head: nothing, if the log is part of an applied one."""
         try:
@@ -244,7 +382,7 @@ class _Batch:
             commit,
             log=self._settings.log,
             check_prev=self._settings.check_prev,
-            continued=rows is not self._staged.rows,
+            continued=rows is not self._rows,
             numbered=self._settings.application is not None,
         )
 
@@ -279,27 +417,6 @@ class _Batch:
             return None
         return None
 
-    def _check_same_log(self, head: Commit) -> None:
-        """Check that a batch whose number was applied is of the same log.
-
-        :raises CheckpointError: it is of a log with ids of which nothing was applied.
-        """
-        try:
-            found = self._resolve(head).replayed
-        except ChainError:
-            # The log names a predecessor, and the store is past that position.
-            return
-        settings, position = self._settings, found.position
-        if position is None or not found.transactions or _unnamed(position, settings.log):
-            return
-        if all(each.log != position.log for each in head.positions):
-            raise CheckpointError(
-                f"batch {settings.batch} of application {settings.application!r} was applied, but "
-                f"this batch is of log {position.log}, of which nothing was applied: another "
-                "program uses the same application name, or has restarted its numbering. Use "
-                "another application name; patches with ids that were applied are skipped"
-            )
-
     def _continued(self, head: Commit) -> Iterable[AnyOperation]:
         """Return the rows of the log.
 
@@ -307,72 +424,17 @@ class _Batch:
         many empty transactions as were applied of that patch, so that transaction numbers match
         the store's position.
         """
-        staged = self._staged
         before = head.applications.get(self._settings.application or "")
-        if before is None or staged.first is None or not staged.first.continues(before.last):
-            return staged.rows
+        if before is None or self._first is None or not self._first.continues(before.last):
+            return self._rows
         reached = next((each for each in head.positions if each.log == before.log), None)
-        return staged.rows if reached is None else _after(reached, iter(staged.rows))
+        return self._rows if reached is None else _after(reached, iter(self._rows))
 
-    def _works(self, head: Commit, resolved: Resolved) -> list[ShardWork]:
-        """Return the work of the shards that the log changes."""
-        assert head.shards is not None
-        staged: dict[int, list[tuple[StagedExtent, tuple[tuple[int, int], ...]]]] = {}
-        for part, taken in resolved.taken.items():
-            ranges = tuple(taken)
-            for number, extent in self._attempt.extents(part).items():
-                staged.setdefault(number, []).append((extent, ranges))
-        return [
-            ShardWork(
-                storage=self._log.storage,
-                attempt=self._attempt,
-                shard=number,
-                version=head.version + 1,
-                base=shard.named,
-                quads=shard.quads,
-                staged=tuple(staged[number]),
-                checked=self._staged.checked,
-            )
-            for number, shard in enumerate(head.shards)
-            if number in staged
-        ]
 
-    def _commit(
-        self, head: Commit, resolved: Resolved, results: Sequence[ShardResult]
-    ) -> Commit | None:
-        """Return the commit of the batch; None if nothing has changed."""
-        assert head.shards is not None
-        settings = self._settings
-        shards = list(head.shards)
-        for result in results:
-            shards[result.shard] = Shard(result.store, result.quads, result.checksum)
-        positions, applications = resolved.positions, dict(head.applications)
-        undone = dict(head.undone)
-        if settings.application is not None and settings.batch is not None:
-            before = applications.get(settings.application)
-            reached = resolved.replayed.position
-            log = before.log if before else None
-            if reached is not None:
-                positions = _positions(head, resolved, reached, log, settings.log)
-                log = reached.log
-            query = settings.query or (before.query if before else None)
-            last = self._staged.last
-            applications[settings.application] = Batch(settings.batch, log, last, query)
-            if undone.get(settings.application) == settings.batch:
-                del undone[settings.application]
-        commit = head.next(
-            shards=tuple(shards),
-            quads=sum(shard.quads for shard in shards),
-            positions=positions,
-            applications=applications,
-            namespaces=resolved.namespaces,
-            operations=resolved.statements,
-            undone=undone,
-            metadata=settings.metadata,
-        )
-        always_new = ("version", "id", "operations", "restored", "metadata")
-        same = replace(commit, **{name: getattr(head, name) for name in always_new})
-        return None if same == head else commit
+def _bases(head: Commit, resolved: Resolved) -> Sequence[Shard]:
+    """Return the shards that operations are applied to."""
+    assert head.shards is not None
+    return [Shard()] * len(head.shards) if resolved.replaces else head.shards
 
 
 def _check_undone(log: CommitLog, head: Commit, settings: Settings) -> None:

@@ -10,13 +10,10 @@ removes what it leaves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import gcd
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import uuid4
 
@@ -27,6 +24,7 @@ from ...oxigraph.rows import graph_text
 from .commits import Commit, CommitLog, Shard, open_log
 from .errors import CommitConflictError, RootError, unreadable
 from .layout import Root, check_layout, new_store_name, shard_of
+from .processes import run_in_processes
 from .settings import metadata_of, whole_number
 from .storage import AnyRoot, Attempt, MakingStore, Storage, storage_at
 
@@ -266,15 +264,4 @@ def _runner(spark: SparkSession | None, processes: int) -> _Runner:
 
         return on_spark
 
-    def in_processes(works: Sequence[Work]) -> Iterable[Sequence[Made]]:
-        if processes == 1 or len(works) == 1:
-            return map(move, works)
-        # The libraries for stores and buckets use threads, which a fork would lose.
-        workers = min(processes, len(works))
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            try:
-                return list(pool.map(move, works))
-            except BrokenProcessPool as error:
-                raise JellyError(f"a process that moves quads has exited: {error}") from error
-
-    return in_processes
+    return lambda works: run_in_processes(move, works, processes)

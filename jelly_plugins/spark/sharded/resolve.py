@@ -26,15 +26,12 @@ from ...patch.replay.driver import Replay
 from ...patch.replay.position import DIGEST, Position, Replayed
 from ...reserved import reject_graph
 from .commits import Commit
-from .layout import Root, shard_of
-from .staging import Ranges, StageWriter
+from .layout import Root
+from .staging import PartWriter, Ranges, nquads_of
 from .storage import Attempt
 
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
-
-#: Number of keys whose shard is cached.
-_REMEMBERED: Final = 1 << 16
 
 
 class Run(NamedTuple):
@@ -63,13 +60,8 @@ class Stager:
     """
 
     def __init__(self, attempt: Attempt, root: Root, part: str = "0") -> None:
-        self._attempt: Final = attempt
-        self._writer: Final = StageWriter(attempt.folder(part), root.shards)
-        self._shards: Final = root.shards
-        self._by_graph: Final = root.shard_by == "graph"
+        self._writer: Final = PartWriter(attempt, root, part)
         self._part: Final = part
-        self._known: dict[str, int] = {}
-        self._graphs: set[str] = set()
         #: The current transaction: its number, number of operations, and their digest if its patch
         #: has no id.
         self._transaction = 0
@@ -90,15 +82,14 @@ class Stager:
             yield from self._stage(batch)
         if self._count:
             yield self._run()
-        self._writer.flush()
-        self._attempt.finish(self._part)
+        self._writer.finish()
 
     def _stage(self, batch: OperationColumns) -> list[AnyOperation]:
         """Stage a batch, and return its other rows."""
         statements = record_batch(batch.statements)
         rows = statements.num_rows
         first = self._transaction
-        lines = _lines(statements)
+        lines = nquads_of(statements)
         digested = _Digested(statements, lines, batch.adds)
         found: list[AnyOperation] = []
         #: Rows of the batch at which transactions start.
@@ -122,7 +113,7 @@ class Stager:
         if rows:
             transactions = first + np.searchsorted(begins, np.arange(rows), side="right")
             adds = np.frombuffer(batch.adds, np.uint8)
-            self._writer.write(lines, self._spread(statements), transactions, adds)
+            self._writer.write(statements, lines, transactions, adds)
         return found
 
     def _take(self, digested: _Digested, start: int, stop: int) -> None:
@@ -144,36 +135,6 @@ class Stager:
             each.reset()
         self._digest = None
         return Operation(_ADD, run)
-
-    def _spread(self, statements: pa.RecordBatch) -> Any:
-        """Return the shard of each statement."""
-        graphs = statements["graph"].dictionary_encode()
-        for graph in graphs.dictionary.to_pylist():
-            if graph not in self._graphs:
-                self._check_graph(graph)
-        if self._by_graph:
-            keys = pc.fill_null(statements["graph"], "").dictionary_encode()
-        else:
-            keys = statements["subject"].dictionary_encode()
-        known, find = self._known, self._find
-        shards = [
-            find(key) if (shard := known.get(key)) is None else shard
-            for key in keys.dictionary.to_pylist()
-        ]
-        return np.array(shards, np.int32)[keys.indices.to_numpy()]
-
-    def _find(self, key: str) -> int:
-        """Return the shard of a key, and cache it."""
-        if len(self._known) >= _REMEMBERED:
-            self._known.clear()
-        shard = self._known[key] = shard_of(key, self._shards)
-        return shard
-
-    def _check_graph(self, graph: str) -> None:
-        """Reject a reserved graph, and cache an accepted one."""
-        reject_graph(graph)
-        if len(self._graphs) < _REMEMBERED:
-            self._graphs.add(graph)
 
 
 class _Digested:
@@ -210,12 +171,6 @@ class _Digested:
 
     def _adds_bytes(self) -> Any:
         return np.frombuffer(self._adds, np.uint8)
-
-
-def _lines(statements: pa.RecordBatch) -> pa.Array:
-    """Return statements as N-Quads."""
-    # Null is skipped.
-    return pc.binary_join_element_wise(*statements.columns, ".\n", " ", null_handling="skip")
 
 
 class _Changes:
@@ -332,6 +287,7 @@ class Resolved:
     :ivar statements: number of operations on statements in them.
     :ivar positions: the new positions of the store.
     :ivar namespaces: the new namespaces.
+    :ivar replaces: whether the store is emptied first.
     """
 
     replayed: Replayed
@@ -340,6 +296,7 @@ class Resolved:
     statements: int
     positions: tuple[Position, ...]
     namespaces: Mapping[str, Mapping[str, str]]
+    replaces: bool = False
 
 
 def resolve(

@@ -22,11 +22,15 @@ from typing import IO, Any, BinaryIO, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import xxhash
 
 from ...codec.patch.operations import Operation
 from ...errors import TruncatedError, WireError
+from ...reserved import reject_graph
 from .errors import RootError
+from .layout import Root, shard_of
+from .storage import Attempt
 
 #: Number of the transaction, whether statements are added, number of statements, bytes of text, and
 #: the 128-bit XXH3 of the text; followed by the 64-bit XXH3 of all of these.
@@ -38,6 +42,9 @@ _HEAD: Final = _BLOCK.size + _SEAL.size
 BUFFER: Final = 16 << 20
 #: Approximate bytes of statements that are staged together.
 STAGED_TOGETHER: Final = 1 << 21
+
+#: Number of keys whose shard is cached.
+_REMEMBERED: Final = 1 << 16
 
 #: Maximum rows in memory; earlier rows are in an unnamed temporary file.
 _BUFFERED: Final = 10_000
@@ -165,6 +172,77 @@ class StageWriter:
     def path(self, shard: int) -> Path:
         """Return the path of a shard's file, which exists only if the shard has operations."""
         return self._folder / f"{shard:05d}"
+
+
+class PartWriter:
+    """Stages the operations of a log, or of a part of one, in the files of their shards.
+
+    :param attempt: receives the operations; parts share it.
+    :param root: the layout, which determines the shards.
+    :param part: name of the part.
+    """
+
+    def __init__(self, attempt: Attempt, root: Root, part: str) -> None:
+        self._attempt: Final = attempt
+        self._part: Final = part
+        self._writer: Final = StageWriter(attempt.folder(part), root.shards)
+        self._shards: Final = root.shards
+        self._by_graph: Final = root.shard_by == "graph"
+        self._known: dict[str, int] = {}
+        self._graphs: set[str] = set()
+
+    def write(
+        self, statements: pa.RecordBatch, lines: pa.Array, transactions: Any, adds: Any
+    ) -> None:
+        """Add operations.
+
+        :param statements: with columns of text in Oxigraph's form.
+        :param lines: the same statements, see :func:`nquads_of`.
+        :param transactions: see :meth:`StageWriter.write`, and for ``adds``.
+        :raises TermError: a statement is in the reserved graph.
+        """
+        self._writer.write(lines, self._spread(statements), transactions, adds)
+
+    def finish(self) -> None:
+        """Bring all operations to the root."""
+        self._writer.flush()
+        self._attempt.finish(self._part)
+
+    def _spread(self, statements: pa.RecordBatch) -> Any:
+        """Return the shard of each statement."""
+        graphs = statements["graph"].dictionary_encode()
+        for graph in graphs.dictionary.to_pylist():
+            if graph not in self._graphs:
+                self._check_graph(graph)
+        if self._by_graph:
+            keys = pc.fill_null(statements["graph"], "").dictionary_encode()
+        else:
+            keys = statements["subject"].dictionary_encode()
+        known, find = self._known, self._find
+        shards = [
+            find(key) if (shard := known.get(key)) is None else shard
+            for key in keys.dictionary.to_pylist()
+        ]
+        return np.array(shards, np.int32)[keys.indices.to_numpy()]
+
+    def _find(self, key: str) -> int:
+        """Return the shard of a key, and cache it."""
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        shard = self._known[key] = shard_of(key, self._shards)
+        return shard
+
+    def _check_graph(self, graph: str) -> None:
+        """Reject a reserved graph, and cache an accepted one."""
+        reject_graph(graph)
+        if len(self._graphs) < _REMEMBERED:
+            self._graphs.add(graph)
+
+
+def nquads_of(statements: pa.RecordBatch) -> pa.Array:
+    """Return statements as lines of N-Quads."""
+    # Null is skipped.
+    return pc.binary_join_element_wise(*statements.columns, ".\n", " ", null_handling="skip")
 
 
 class Ranges:

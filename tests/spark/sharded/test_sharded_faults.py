@@ -360,7 +360,7 @@ def after(function):
 if place == "staging":
     apply.Stager.stage = die
 elif place == "resolved":
-    apply._Batch._works = die
+    apply.StagedBatch._works = die
 elif place == "applying":
     shard._net = die
 elif place == "applied":

@@ -1,0 +1,151 @@
+"""The format ``jelly-store`` as a sink of DataFrames, each of which becomes one version.
+
+Tasks stage statements in the root. The commit, in a process on the driver without a Spark session,
+writes the shards.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    WriterCommitMessage,
+)
+from pyspark.sql.types import StructType
+
+from ...arrow import QUADS
+from ...codec.patch.operations import OperationKind
+from ...errors import JellyError, OptionsError, StatementError
+from ..sharded.apply import DEFAULT_RETRIES, Settings
+from ..sharded.statements import Part, StoreWrite, on_driver
+from ..sharded.storage import storage_at
+from ..sharded.terms import canonical_terms
+from .encoding import joined
+from .patch_encoding import KIND
+from .schema import POSITIONS
+from .settings import StoreWriteSettings
+from .shipping import Shipped
+from .sinks import check_columns
+
+#: Maximum number of processes by default; each needs some hundred megabytes.
+_PROCESSES: Final = 4
+
+#: Property that Spark sets in the tasks of a streaming query: its id.
+_QUERY: Final = "sql.streaming.queryId"
+
+_ADD: Final = OperationKind.ADD.code
+_DELETE: Final = OperationKind.DELETE.code
+
+
+@dataclass
+class Staged(WriterCommitMessage):
+    """The commit message of a task.
+
+    :ivar part: what it has staged; None if the batch was written before.
+    :ivar query: id of the streaming query that it is part of; None without one.
+    """
+
+    part: Part | None
+    query: str | None
+
+
+class StoreWriter(Shipped, DataSourceArrowWriter):
+    """Writes a DataFrame; Spark creates one, and sends it to every task and to the commit."""
+
+    def __init__(self, settings: StoreWriteSettings, schema: StructType, overwrite: bool) -> None:
+        _check_columns(schema)
+        self._processes = settings.processes or min(os.cpu_count() or 1, _PROCESSES)
+        storage = storage_at(settings.root, settings.storage)
+        self._write = StoreWrite.begin(storage, _settings(settings), replaces=overwrite)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
+        """Stage the rows of a task.
+
+        :raises JellyError: with the partition and the row, counted from the partition's first.
+        """
+        context = TaskContext.get()
+        assert context is not None
+        task = context.partitionId()
+        try:
+            part = self._write.stage(task, _operations(iterator))
+        except JellyError as error:
+            if error.row is not None:
+                error.locate(source=f"partition {task}")
+            raise
+        return Staged(part, context.getLocalProperty(_QUERY))
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        staged = [message for message in messages if isinstance(message, Staged)]
+        parts = [message.part for message in staged if message.part is not None]
+        query = next((message.query for message in staged if message.query), None)
+        self._write.commit(parts, on_driver(self._processes), query)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # noqa: ARG002
+        self._write.end()
+
+
+def _settings(settings: StoreWriteSettings) -> Settings:
+    """Return the settings of a batch.
+
+    :raises OptionsError: an option is out of range, or requires another one.
+    """
+    if (settings.application is None) is not (settings.batch is None):
+        raise OptionsError("options txnAppId and txnVersion must be given together")
+    by = settings.shard_by
+    try:
+        return Settings(
+            shards=settings.shards,
+            shard_by=None if by is None else by.value,
+            application=settings.application,
+            batch=settings.batch,
+            retries=DEFAULT_RETRIES if settings.retries is None else settings.retries,
+            create=settings.create,
+            metadata=settings.metadata,
+        )
+    except ValueError as error:
+        raise OptionsError(f"an option is invalid: {error}") from error
+
+
+def _check_columns(schema: StructType) -> None:
+    check_columns(schema, (KIND,) if KIND in schema.names else ())
+
+
+def _operations(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, Any]]:
+    """Convert rows to statements in Oxigraph's form, and whether each is added."""
+    before = 0
+    for batch in batches:
+        names = batch.schema.names
+        columns = [
+            canonical_terms(joined(batch.column(name)), position, before)
+            if name in names
+            else pa.nulls(batch.num_rows, pa.string())
+            for position, name in enumerate(POSITIONS)
+        ]
+        adds = pa.repeat(pa.scalar(1, pa.uint8()), batch.num_rows)
+        if KIND in names:
+            adds = _adds(batch.column(KIND), before)
+        yield pa.RecordBatch.from_arrays(columns, schema=QUADS), adds.to_numpy()
+        before += batch.num_rows
+
+
+def _adds(kinds: pa.Array, before: int) -> pa.Array:
+    """Return 1 for each A and 0 for each D.
+
+    :raises StatementError: a row has another kind.
+    """
+    numbers = pc.index_in(kinds, value_set=pa.array([_DELETE, _ADD], kinds.type))
+    if numbers.null_count:
+        row = pc.index(pc.is_null(numbers), value=True).as_py()
+        raise StatementError(
+            f"kind must be {_ADD} or {_DELETE} (got {kinds[row].as_py()!r}): only additions and "
+            "deletions can be written",
+            row=before + row,
+        )
+    return numbers.cast(pa.uint8())

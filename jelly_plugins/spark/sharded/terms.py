@@ -1,0 +1,78 @@
+"""Check columns of terms, and bring them to Oxigraph's form: text of N-Triples.
+
+Two terms are one term of a store if and only if their texts in that form are equal.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...codec import DEFAULT_LIMITS, LineParser
+from ...codec.common.conversion import convert
+from ...codec.common.positions import GRAPH, OBJECT, POSITIONS, SUBJECT
+from ...codec.text.columns import EMPTY_GRAPH
+from ...codec.text.lines import shorten
+from ...codec.text.ntriples import Dialect
+from ...errors import JellyError, TextError
+from ...oxigraph.canonical import KNOWN_DATATYPE, SURE_TERMS, SURE_TYPED
+from ...oxigraph.rows import RowFactory
+
+_PARSER: Final = LineParser(
+    Dialect.RDF_STAR, False, False, DEFAULT_LIMITS, quads=True, base_directions=True
+)
+_ROWS: Final = RowFactory()
+
+
+def canonical_terms(column: pa.Array, position: int, before: int = 0) -> pa.Array:
+    """Return terms of one position in Oxigraph's form, each distinct text checked once.
+
+    :param column: text of N-Triples; a graph may be null.
+    :param position: the position, as in :mod:`jelly_plugins.codec.common.positions`.
+    :param before: number of rows before the column's first, for errors.
+    :raises JellyError: a text is not a term that Oxigraph allows in the position; has the row.
+    """
+    encoded = pc.dictionary_encode(column.cast(pa.string()), null_encoding="encode")
+    texts = encoded.dictionary
+    sure = pc.match_substring_regex(texts, SURE_TERMS[position])
+    if position == OBJECT:
+        typed = pc.match_substring_regex(texts, SURE_TYPED)
+        foreign = pc.and_not(typed, pc.match_substring_regex(texts, KNOWN_DATATYPE))
+        sure = pc.or_(sure, foreign)
+    others = pc.invert(pc.fill_null(sure, False))
+    made = []
+    for at in np.flatnonzero(others.to_numpy(zero_copy_only=False)).tolist():
+        try:
+            made.append(_canonical(texts[at].as_py(), position))
+        except JellyError as error:
+            error.row = before + pc.index(encoded.indices, at).as_py()
+            raise
+    if made:
+        texts = pc.replace_with_mask(texts, others, pa.array(made, pa.string()))
+    return texts.take(encoded.indices)
+
+
+@lru_cache(maxsize=1 << 14)
+def _canonical(text: str | None, position: int) -> str | None:
+    name = POSITIONS[position]
+    if position == GRAPH and not text:
+        if text is None:
+            return None
+        raise TextError(EMPTY_GRAPH)
+    if text is None:
+        raise TextError(f"the {name} is null")
+    try:
+        found = str(convert(_PARSER.term(text.encode(), position), _ROWS))
+        if position == SUBJECT:
+            _ROWS.triple((found, "<>", "<>"))
+    except TextError as error:
+        message = f"{name}: {error.message}: {shorten(text)!r}"
+        raise TextError(message, column=error.column) from None
+    except JellyError as error:
+        error.message = f"{name}: {error.message}"
+        raise
+    return found
