@@ -23,6 +23,7 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, StringType, Struc
 from ..arrow import record_batch
 from ..codec import ColumnDecoder, Encoder, FrameSplitter, StreamOptions
 from ..errors import JellyError, LimitError, OptionsError, StatementError
+from ..io.sources import Input, compression_in
 from ..patch.columns import PatchColumnReader
 from .datasource.batches import complete
 from .datasource.encoding import StreamWriter
@@ -54,7 +55,8 @@ _OPTIONAL: Final = tuple(set(PatchRow._fields) - {KIND, *POSITIONS})
 #: Maximum rows, and bytes, of a batch of results.
 _ROWS: Final = 1 << 16
 _BYTES: Final = 16 << 20
-#: Maximum bytes of a decoded value: a few bytes can repeat a long term many times.
+#: Maximum bytes of a decompressed, and of a decoded value: a few bytes can repeat a long term many
+#: times.
 _VALUE_BYTES: Final = 256 << 20
 
 _Found = dict[str, Any]
@@ -69,8 +71,9 @@ def from_jelly(
 ) -> Column:
     """Convert a binary column of Jelly-RDF into arrays of statements.
 
-    Each value is a stream, or a single frame. Null becomes null, and an empty value an empty array.
-    The elements are structures with the columns of the data source ``jelly``.
+    Each value is a stream, or a single frame; compressed values are decompressed. Null becomes
+    null, and an empty value an empty array. The elements are structures with the columns of the
+    data source ``jelly``.
 
     :param data: the binary column.
     :param stream_options: options of the streams, if the values do not contain them.
@@ -122,7 +125,7 @@ def from_jelly_patch(
     ``source`` and ``mark``; numbers count within the value. Null becomes null, and an empty value
     an empty array.
 
-    :param data: the binary column; each value is a log of one or more patches.
+    :param data: the binary column; each value is a log of one or more patches, compressed or not.
     :param options: as in :func:`from_jelly`, and ``headers``, as in the data source.
     :param source: a column that names the value in errors.
     :raises OptionsError: an option or its value is invalid.
@@ -295,7 +298,7 @@ class _Reading(_Function):
                 part.add(None)
             else:
                 try:
-                    part.add(_bounded(self._decode(data)))
+                    part.add(_bounded(self._decode(_unpacked(data))))
                 except JellyError as error:
                     error.source = names(row)
                     if not self._permissive:
@@ -308,6 +311,25 @@ class _Reading(_Function):
                 yield part.array()
                 part = _Part(self._schema, self.type)
         yield part.array()
+
+
+def _unpacked(value: bytes) -> bytes:
+    """Return a value without its compression, if any, which is detected as that of files.
+
+    :raises SourceError: the compressed data is corrupt.
+    :raises LimitError: it is larger than a value may be.
+    """
+    if compression_in(value) is None:
+        return value
+    chunks = []
+    size = 0
+    with Input(value) as source:
+        for chunk in source.chunks():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > _VALUE_BYTES:
+                raise LimitError(f"a decompressed value must not exceed {_VALUE_BYTES} bytes")
+    return b"".join(chunks)
 
 
 def _bounded(tables: Iterable[_Found]) -> list[_Found]:
