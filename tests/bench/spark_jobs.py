@@ -157,7 +157,8 @@ def spark_values(spark: SparkSession, data: Data, folder: Path) -> dict[str, Run
 
     def columns() -> None:
         for value in values:
-            for found in ColumnDecoder().decode(value):
+            decoder = ColumnDecoder()
+            for found in (*decoder.decode(value), *decoder.finish()):
                 arrow.record_batch(found)
 
     return {

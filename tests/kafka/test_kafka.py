@@ -257,6 +257,19 @@ class Producing(Thread):
 
 
 @pytest.mark.usefixtures("with_source")
+def test_a_corrupt_message_fails_the_query_by_its_place(broker: Broker, tmp_path: Path) -> None:
+    """And nothing of its batch is applied."""
+    topic = Topic(broker, "corrupt")
+    for value in (b"TX . A <urn:s> <urn:p> 1 . TC .", b"TX . A <urn:s"):
+        topic.send(value)
+    topic.flush()
+    assert Follower(broker, topic.name, tmp_path, "once").wait() != 0
+    last = (tmp_path / "errors.txt").read_text().strip().splitlines()[-1]
+    assert "corrupt/0/1: " in last, last
+    assert ShardedStore(tmp_path / "root").version == 0
+
+
+@pytest.mark.usefixtures("with_source")
 @pytest.mark.parametrize(
     ("kills", "broker_kills", "chained"),
     [

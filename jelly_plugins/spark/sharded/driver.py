@@ -180,10 +180,10 @@ def batch_sink(
     :param on_applied: called with the result of each batch.
 
     See :func:`apply_patches` for the other parameters. A batch must end with the end of a
-    transaction; batches of files whose patches all end do. Patches in messages of Kafka::
+    transaction; batches of files whose patches all end do. For patches in messages of Kafka, pass
+    ``column="patch"`` to apply batches of::
 
         messages.select("topic", "partition", "offset", from_jelly_patch("value").alias("patch"))
-        ….foreachBatch(batch_sink("/shared/people", application="people", column="patch"))
 
     :raises RootError: the root's path or URL is not valid. Its contents are checked with each
         batch.

@@ -100,7 +100,8 @@ def stage_frame(frame: DataFrame, *, continues: bool = False) -> Staging:
     if missing or types["subject"] != "string":
         raise OptionsError(
             "a DataFrame of patches must have the columns of the format jelly-patch, with terms as "
-            "text" + (f"; {', '.join(missing)} is missing" if missing else "")
+            "text" + (f"; {', '.join(missing)} is missing" if missing else "") + ". For a column "
+            "of logs, such as messages, pass column"
         )
     rows = frame.withColumn("source", sf.xxhash64("source"))
     return _stage(rows, continues=continues)

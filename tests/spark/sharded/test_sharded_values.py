@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from jelly_plugins import ChainError, JellyError, OptionsError
 from jelly_plugins.patch import Patch, write_patches
@@ -90,6 +91,14 @@ def test_messages_that_are_rejected(
     with pytest.raises(JellyError, match=message):
         apply_patches(spark, frame, root, column="patch", shards=2)
     assert ShardedStore(root).version == 0
+
+
+def test_a_corrupt_message_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    frame = messages(spark, [(0, 4, b"TX . TC ."), (1, 5, b"TX . A")])
+    place = sf.concat_ws("/", "topic", "partition", "offset")
+    decoded = frame.withColumn("patch", from_jelly_patch("value", source=place))
+    with pytest.raises(JellyError, match=r"^reading the patches failed: \w+Error: t/1/5: .*$"):
+        apply_patches(spark, decoded, tmp_path / "root", column="patch", shards=2)
 
 
 def test_a_chain_is_checked(spark: SparkSession, tmp_path: Path) -> None:
