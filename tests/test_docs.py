@@ -36,12 +36,16 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 
 SERVER = "needs an S3 server: tests/spark/sharded/test_sharded_objects.py runs it with one"
 BENCHMARK = "takes minutes of both processors; tests/bench/test_bench.py runs each job in small"
+BROKER = "needs a broker of Kafka: tests/kafka/test_kafka.py runs it with one"
 DEMO = "starts a Spark of its own: tests/spark/test_demo.py runs it"
 
 #: Blocks that are not run here, by page and first line, and why.
 NOT_RUN = {
     ("buckets.md", "from pathlib import Path"): SERVER,
     ("buckets.md", "from jelly_plugins.spark.sharded import copy_store"): SERVER,
+    ("how-to/kafka.md", "from confluent_kafka import"): BROKER,
+    ("how-to/kafka.md", "from pyoxigraph import Store"): BROKER,
+    ("how-to/kafka.md", "from jelly_plugins.spark import"): BROKER,
     ("spark-scale.md", "python -m tests.bench.spark_store_jobs first"): BENCHMARK,
     ("start/spark.md", "python -m jelly_plugins.spark"): DEMO,
     ("spark-scale.md", "python -m tests.bench.spark_bucket_jobs batches"): BENCHMARK,
@@ -101,7 +105,7 @@ def test_what_is_to_be_installed_is_there() -> None:
     assert lines
     for line in lines:
         found = re.fullmatch(
-            r"pip install -q '\.\[([\w,]+)\]'(?: [a-z0-9]+)*"
+            r"pip install -q '\.\[([\w,]+)\]'(?: [a-z0-9-]+)*"
             r"  # in a checkout; after the first release: '([\w-]+)\[([\w,]+)\]'\n",
             line,
         )

@@ -99,6 +99,18 @@ class Closing(ABC):
         """Close what is open."""
 
 
+def compression_in(head: bytes) -> str | None:
+    """The compression of what begins with these bytes: ``"gzip"``, ``"bz2"``, ``"zstd"`` or None.
+
+    >>> compression_in(b"\\x1f\\x8b\\x08\\x00"), compression_in(b"TX .")
+    ('gzip', None)
+    """
+    for magic, compression in _MAGIC.items():
+        if head.startswith(magic):
+            return compression
+    return None
+
+
 class Input(Closing):
     """An open source of bytes, decompressed; use it in a ``with`` block.
 
@@ -133,10 +145,7 @@ class Input(Closing):
         except BaseException:
             self.close()
             raise
-        self.compression: str | None = None
-        for magic, compression in _MAGIC.items():
-            if self._head.startswith(magic):
-                self.compression = compression
+        self.compression = compression_in(self._head)
 
     def close(self) -> None:
         """Close what was opened here; a file that the caller opened stays open."""

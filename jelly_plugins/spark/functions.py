@@ -20,9 +20,10 @@ from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 from pyspark.sql.types import ArrayType, BinaryType, DataType, StringType, StructField, StructType
 
-from ..arrow import record_batch
+from ..arrow import QUADS, record_batch
 from ..codec import ColumnDecoder, Encoder, FrameSplitter, StreamOptions
 from ..errors import JellyError, LimitError, OptionsError, StatementError
+from ..io.sources import Input, compression_in
 from ..patch.columns import PatchColumnReader
 from .datasource.batches import complete
 from .datasource.encoding import StreamWriter
@@ -54,10 +55,9 @@ _OPTIONAL: Final = tuple(set(PatchRow._fields) - {KIND, *POSITIONS})
 #: Maximum rows, and bytes, of a batch of results.
 _ROWS: Final = 1 << 16
 _BYTES: Final = 16 << 20
-#: Maximum bytes of a decoded value: a few bytes can repeat a long term many times.
+#: Maximum bytes of a decompressed, and of a decoded value: a few bytes can repeat a long term many
+#: times.
 _VALUE_BYTES: Final = 256 << 20
-
-_Found = dict[str, Any]
 
 
 def from_jelly(
@@ -69,8 +69,9 @@ def from_jelly(
 ) -> Column:
     """Convert a binary column of Jelly-RDF into arrays of statements.
 
-    Each value is a stream, or a single frame. Null becomes null, and an empty value an empty array.
-    The elements are structures with the columns of the data source ``jelly``.
+    Each value is a stream, or a single frame; compressed values are decompressed. Null becomes
+    null, and an empty value an empty array. The elements are structures with the columns of the
+    data source ``jelly``.
 
     :param data: the binary column.
     :param stream_options: options of the streams, if the values do not contain them.
@@ -122,7 +123,7 @@ def from_jelly_patch(
     ``source`` and ``mark``; numbers count within the value. Null becomes null, and an empty value
     an empty array.
 
-    :param data: the binary column; each value is a log of one or more patches.
+    :param data: the binary column; each value is a log of one or more patches, compressed or not.
     :param options: as in :func:`from_jelly`, and ``headers``, as in the data source.
     :param source: a column that names the value in errors.
     :raises OptionsError: an option or its value is invalid.
@@ -258,7 +259,12 @@ def _names(sources: Any) -> Callable[[int], str]:
 
 
 class _Reading(_Function):
-    """Converts binary values to arrays of structures."""
+    """Converts binary values to arrays of structures.
+
+    :ivar _decoded: the columns of what is decoded; terms are text.
+    """
+
+    _decoded: pa.Schema
 
     def _take(self, options: Mapping[str, str]) -> None:
         column = options.get("columnNameOfCorruptRecord")
@@ -282,20 +288,20 @@ class _Reading(_Function):
         """Return the fields of an element."""
 
     @abstractmethod
-    def _decode(self, value: bytes) -> Iterator[_Found]:
-        """Decode a value into columns by name."""
+    def _decode(self, value: bytes) -> Iterator[pa.RecordBatch]:
+        """Decode a value into batches of the schema :attr:`_decoded`."""
 
     def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
         if str(values.type) not in ("binary", "large_binary", "binary_view", "null"):
             raise OptionsError(f"{self.name} takes binary values (got {values.type})")
-        part = _Part(self._schema, self.type)
+        part = self._part()
         for row, value in enumerate(values):
             data = value.as_py()
             if data is None:
                 part.add(None)
             else:
                 try:
-                    part.add(_bounded(self._decode(data)))
+                    part.add(_bounded(self._decode(_unpacked(data))))
                 except JellyError as error:
                     error.source = names(row)
                     if not self._permissive:
@@ -303,23 +309,45 @@ class _Reading(_Function):
                     if self._column is None:
                         part.add(None)
                     else:
-                        part.add([{self._column: pa.array([str(error)])}])
+                        part.add_error(str(error))
             if part.full:
                 yield part.array()
-                part = _Part(self._schema, self.type)
+                part = self._part()
         yield part.array()
 
+    def _part(self) -> _Part:
+        return _Part(self._decoded, self._schema, self.type, self._column)
 
-def _bounded(tables: Iterable[_Found]) -> list[_Found]:
-    """Return all columns of a value.
+
+def _unpacked(value: bytes) -> bytes:
+    """Return a value without its compression, if any, which is detected as that of files.
+
+    :raises SourceError: the compressed data is corrupt.
+    :raises LimitError: it is larger than a value may be.
+    """
+    if compression_in(value) is None:
+        return value
+    chunks = []
+    size = 0
+    with Input(value) as source:
+        for chunk in source.chunks():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > _VALUE_BYTES:
+                raise LimitError(f"a decompressed value must not exceed {_VALUE_BYTES} bytes")
+    return b"".join(chunks)
+
+
+def _bounded(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """Return all batches of a value.
 
     :raises LimitError: they take more bytes than a value may.
     """
     found = []
     size = 0
-    for table in tables:
-        found.append(table)
-        size += sum(column.nbytes for column in table.values())
+    for batch in batches:
+        found.append(batch)
+        size += batch.get_total_buffer_size()
         if size > _VALUE_BYTES:
             raise LimitError(f"the statements of a value must not exceed {_VALUE_BYTES} bytes")
     return found
@@ -328,41 +356,52 @@ def _bounded(tables: Iterable[_Found]) -> list[_Found]:
 class _Part:
     """Collects values for one array.
 
+    :param decoded: the schema of batches.
+    :param schema: of the elements.
+    :param type_: of the array.
+    :param column: name of the field for errors.
     :ivar full: whether the array is large enough.
     """
 
-    def __init__(self, schema: StructType, type_: DataType) -> None:
+    def __init__(
+        self, decoded: pa.Schema, schema: StructType, type_: DataType, column: str | None
+    ) -> None:
+        self._decoded = decoded
         self._schema = arrow_schema(schema)
         self._type = to_arrow_type(type_, timezone="UTC")
-        self._tables: list[tuple[_Found, int]] = []
+        self._column = column
+        self._batches: list[pa.RecordBatch] = []
+        #: By row of the elements.
+        self._errors: dict[int, str] = {}
         self._offsets: list[int] = [0]
         self._nulls: list[bool] = []
         self._bytes = 0
         self.full = False
 
-    def add(self, tables: list[_Found] | None) -> None:
-        """Add a value: its columns, or None for null."""
+    def add(self, batches: list[pa.RecordBatch] | None) -> None:
+        """Add a value: its batches, or None for null."""
         rows = self._offsets[-1]
-        for table in tables or ():
-            columns = table.values()
-            length = len(next(iter(columns)))
-            self._tables.append((table, length))
-            self._bytes += sum(column.nbytes for column in columns)
-            rows += length
+        for batch in batches or ():
+            self._batches.append(batch)
+            self._bytes += batch.get_total_buffer_size()
+            rows += batch.num_rows
         self._offsets.append(rows)
-        self._nulls.append(tables is None)
+        self._nulls.append(batches is None)
         self.full = rows >= _ROWS or self._bytes >= _BYTES or len(self._nulls) >= _ROWS
+
+    def add_error(self, text: str) -> None:
+        """Add a value that could not be decoded."""
+        self._errors[self._offsets[-1]] = text
+        nulls = [pa.nulls(1, field.type) for field in self._decoded]
+        self.add([pa.RecordBatch.from_arrays(nulls, schema=self._decoded)])
 
     def array(self) -> Any:
         """Return the array of the values."""
         rows = self._offsets[-1]
-        found = {}
-        for name in {name for table, _ in self._tables for name in table}:
-            columns = [
-                table[name] if name in table else pa.nulls(length, _type_of(name))
-                for table, length in self._tables
-            ]
-            found[name] = pa.concat_arrays(columns)
+        table = pa.Table.from_batches(self._batches, schema=self._decoded)
+        found = {name: pa.concat_arrays(table[name].chunks) for name in table.schema.names if rows}
+        if self._column is not None:
+            found[self._column] = pa.array(map(self._errors.get, range(rows)), pa.string())
         batch = complete(found, rows, FileSplit(""), self._schema)
         return pa.ListArray.from_arrays(
             pa.array(self._offsets, pa.int32()),
@@ -372,12 +411,9 @@ class _Part:
         )
 
 
-def _type_of(name: str) -> Any:
-    return pa.int64() if name in NUMBERS else pa.string()
-
-
 class _FromJelly(_Reading):
     _names = _READ
+    _decoded = QUADS
 
     def __init__(self, name: str, options: Mapping[str, str] | None, opening: bytes = b"") -> None:
         #: A frame with the options of the streams.
@@ -387,36 +423,36 @@ class _FromJelly(_Reading):
     def _fields(self, settings: ReadSettings) -> list[StructField]:
         return statement_schema(ReadSettings(terms=settings.terms)).fields
 
-    def _decode(self, value: bytes) -> Iterator[_Found]:
+    def _decode(self, value: bytes) -> Iterator[pa.RecordBatch]:
         if not value:
             return
         # The frame with the options is not part of the value, and is not counted.
         decoder = ColumnDecoder(first_frame=-1 if self._opening else 0)
         if self._opening:
-            yield from map(_columns, decoder.decode(self._opening))
+            yield from map(record_batch, decoder.decode(self._opening))
         splitter = FrameSplitter()
         for frames in (splitter.feed(value), splitter.finish()):
             for frame in frames:
-                yield from map(_columns, decoder.decode(frame))
-        yield from map(_columns, decoder.finish())
-
-
-def _columns(columns: Any) -> _Found:
-    batch = record_batch(columns)
-    return dict(zip(batch.schema.names, batch.columns, strict=True))
+                yield from map(record_batch, decoder.decode(frame))
+        yield from map(record_batch, decoder.finish())
 
 
 class _FromJellyPatch(_Reading):
     _names = (*_READ, "headers")
+    _decoded = pa.schema(
+        (name, pa.int64() if name in NUMBERS else pa.string()) for name in PatchRow._fields
+    )
 
     def _fields(self, settings: ReadSettings) -> list[StructField]:
         return operation_fields(settings)
 
-    def _decode(self, value: bytes) -> Iterator[_Found]:
+    def _decode(self, value: bytes) -> Iterator[pa.RecordBatch]:
         if not value:
             return
         with PatchColumnReader(value) as batches:
-            yield from OperationRows(self._settings.about).tables(batches)
+            for found in OperationRows(self._settings.about).tables(batches):
+                columns = [found[name] for name in self._decoded.names]
+                yield pa.RecordBatch.from_arrays(columns, schema=self._decoded)
 
 
 class _Writing(_Function):

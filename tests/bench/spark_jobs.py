@@ -26,10 +26,13 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyoxigraph
+from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from jelly_plugins import arrow
-from jelly_plugins.spark import session
+from jelly_plugins.codec import ColumnDecoder, ColumnEncoder, Decoder, GenericFactory
+from jelly_plugins.spark import from_jelly, session
 
 from .data import MIX, OPTIONS, Data, from_file, mix
 from .measure import Measured, Run, Runs, measure
@@ -136,9 +139,39 @@ def spark_write(spark: SparkSession, data: Data, folder: Path) -> dict[str, Run]
     }
 
 
+def spark_values(spark: SparkSession, data: Data, folder: Path) -> dict[str, Run]:
+    """Messages of 100 statements in a column → rows; without Spark, in this process"""
+    values = []
+    for batch in arrow.read(data.jelly).read_all().to_batches(max_chunksize=100):
+        encoder = ColumnEncoder(OPTIONS)
+        [value] = encoder.add(arrow.columns(batch)) + encoder.finish()
+        values.append(value)
+    path = str(folder / "values.parquet")
+    parquet.write_table(pa.table({"value": pa.array(values, pa.binary())}), path)
+    frame = spark.read.parquet(path).repartition(2).cache()
+    frame.count()
+
+    def terms() -> None:
+        for value in values:
+            assert len(Decoder(GenericFactory()).decode(value).statements) <= 100
+
+    def columns() -> None:
+        for value in values:
+            decoder = ColumnDecoder()
+            for found in (*decoder.decode(value), *decoder.finish()):
+                arrow.record_batch(found)
+
+    return {
+        "from_jelly": lambda: _take(frame.select(from_jelly("value"))),
+        "from_jelly, inline": lambda: _take(frame.select(sf.inline(from_jelly("value")))),
+        "the decoder, one process": terms,
+        "the decoder of columns, one process": columns,
+    }
+
+
 JOBS: Final[dict[str, Job]] = {
     job.__name__.replace("_", "-"): job
-    for job in (spark_read, spark_split, spark_narrow, spark_write)
+    for job in (spark_read, spark_split, spark_narrow, spark_write, spark_values)
 }
 
 

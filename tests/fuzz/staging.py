@@ -23,6 +23,7 @@ from jelly_plugins.spark.datasource.operations import read_operations
 from jelly_plugins.spark.datasource.schema import patch_schema
 from jelly_plugins.spark.datasource.settings import ReadSettings
 from jelly_plugins.spark.datasource.splits import FileSplit
+from jelly_plugins.spark.sharded.completeness import Segments
 from jelly_plugins.spark.sharded.frames import _Reading
 from jelly_plugins.spark.sharded.layout import Root
 from jelly_plugins.spark.sharded.resolve import Stager
@@ -101,7 +102,7 @@ def of_frame(frames: list[bytes], _limits: Limits, batch_rows: int) -> Iterator[
         file.write(b"".join(map(delimit, frames)))
         file.seek(0)
         found = read_operations(file, FileSplit("log"), _SETTINGS, _SCHEMA)
-        yield from _Reading().columns(
+        yield from _Reading(Segments()).columns(
             part for batch in found for part in _parts(batch, batch_rows) if part.num_rows
         )
 

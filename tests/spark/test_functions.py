@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 import pytest
+import zstandard
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -233,6 +236,28 @@ def test_corrupt_values() -> None:
     assert run(patches, binary(b"TX . A <urn:s>", b"\xff", b"")) == [None, None, []]
     with pytest.raises(JellyError, match="a value: "):
         run(_FromJellyPatch("from_jelly_patch", {}), binary(b"TX . A <urn:s>"))
+
+
+PACKERS = [gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress]
+
+
+@pytest.mark.parametrize("pack", PACKERS)
+def test_compressed_values(pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    good, log = value(TRIPLES), LOG.encode()
+    packed = binary(pack(good), good, pack(b""), pack(good)[:-5])
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+    first, second, empty, [broken] = run(_FromJelly("from_jelly", options), packed)
+    assert first == second
+    assert empty == []
+    assert "a value: the compressed data" in broken["_error"]
+    patches = _FromJellyPatch("from_jelly_patch", {})
+    [operations] = run(patches, binary(pack(log)))
+    assert [operations] == run(patches, binary(log))
+    # A few bytes that would become many.
+    monkeypatch.setattr(functions, "_VALUE_BYTES", 1 << 20)
+    for function in (_FromJelly("from_jelly", {}), patches):
+        with pytest.raises(LimitError, match=r"a value: a decompressed value must not exceed"):
+            run(function, binary(pack(bytes(20 << 20))))
 
 
 def test_statements_that_cannot_be_written() -> None:

@@ -17,6 +17,7 @@ from jelly_plugins.spark.datasource.boundary import not_waiting
 from jelly_plugins.spark.datasource.operations import OperationRows
 from jelly_plugins.spark.datasource.patch_row import PatchRow
 from jelly_plugins.spark.marks import Begin, mark
+from jelly_plugins.spark.sharded.completeness import Segments
 from jelly_plugins.spark.sharded.frames import _canonical, _canonical_term, _Reading
 
 from ..codec.test_patch_columns import frames, literals, operations_of, rows
@@ -90,4 +91,4 @@ def test_rows_that_say_nothing_are_rejected() -> None:
             [(name, pa.string() if name in strings else pa.int64()) for name in columns]
         )
         with pytest.raises(OptionsError, match=r"needs a subject|kind of a row must be|null for"):
-            list(_Reading().columns([batch.cast(schema)]))
+            list(_Reading(Segments()).columns([batch.cast(schema)]))

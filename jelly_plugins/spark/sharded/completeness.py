@@ -1,13 +1,18 @@
-"""Check that rows are whole logs, in the order in which they were read.
+"""Check that rows are whole logs, in order: files as they were read, or values.
 
 The reader marks the first and the last row of each file (see ``marks``). The mark of the first row
 has the number of the file, and of files that were read together; the mark of the last row has the
 number of rows up to it. If rows were shuffled, filtered, truncated or duplicated, a mark is missing
-or in the wrong row, a number is wrong, or the order does not increase. Does not import Spark.
+or in the wrong row, a number is wrong, or the order does not increase.
+
+A value is one row, and so is never read in part. Here the mark of its first operation has its
+place, a JSON array: the values of one group, such as the messages of a partition in Kafka, are in
+the order of their numbers. Does not import Spark.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
@@ -201,3 +206,60 @@ def _missing(first: int, last: int, files: int) -> str:
     if first == last:
         return f"file {first + 1} of {files} is missing"
     return f"files {first + 1} to {last + 1} of {files} are missing"
+
+
+class Values:
+    """Finds the places of the values of a partition, batch by batch."""
+
+    def __init__(self) -> None:
+        #: The first and the last number in each group.
+        self._groups: dict[str, tuple[int, int | None]] = {}
+
+    def add(self, _: pa.Array, orders: pa.Array, marks: pa.Array) -> None:
+        """Add the operations of a batch, as :meth:`Segments.add`.
+
+        :raises IncompleteLogError: a value is null or corrupt, or values are not in order.
+        """
+        starts = marks.is_valid()
+        for text, order in zip(
+            marks.filter(starts).to_pylist(), orders.filter(starts).to_pylist(), strict=True
+        ):
+            group, last = json.loads(text)
+            if order is None:
+                raise IncompleteLogError(
+                    "the value is null or corrupt: call from_jelly_patch in mode FAILFAST, and "
+                    "filter out nulls if rows without a log are expected",
+                    source=f"{group}/{last}",
+                )
+            if last is None:
+                raise IncompleteLogError(
+                    "the last column of order_by must be a number that is not null", source=group
+                )
+            number = int(last)
+            first, before = self._groups.get(group, (number, None))
+            _check_after(group, before, number)
+            self._groups[group] = (first, number)
+
+    def __iter__(self) -> Iterator[tuple[str, int, int | None]]:
+        return ((group, first, last) for group, (first, last) in self._groups.items())
+
+
+def check_ordered(places: Iterable[tuple[str, int, int]]) -> None:
+    """Check that values are in order, across partitions.
+
+    :param places: of all partitions, in order.
+    :raises IncompleteLogError: they are not.
+    """
+    reached: dict[str, int] = {}
+    for group, first, last in places:
+        _check_after(group, reached.get(group), first)
+        reached[group] = last
+
+
+def _check_after(group: str, before: int | None, number: int) -> None:
+    if before is not None and number <= before:
+        raise IncompleteLogError(
+            f"value {number} comes after value {before}: sort the DataFrame by the columns of "
+            "order_by, which must identify each row, before it calls from_jelly_patch",
+            source=group,
+        )

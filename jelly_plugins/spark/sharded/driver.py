@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from py4j.protocol import Py4JJavaError
@@ -17,13 +18,13 @@ from ...io.sources import Source
 from ...patch.replay.position import Replayed
 from .apply import DEFAULT_RETRIES, Applied, Settings, Staging, apply_batch, stage_sources
 from .commits import Commit, CommitLog, make_log
-from .frames import stage_frame
+from .frames import ORDER_BY, stage_frame, stage_values
 from .layout import ShardBy
 from .settings import text
 from .storage import AnyRoot, Storage, storage_at
 from .tasks import on_spark
 
-#: Sources of patches: logs in order, or a DataFrame of the format ``jelly-patch``.
+#: Sources of patches: logs in order, or a DataFrame of the format ``jelly-patch`` or of logs.
 Patches: TypeAlias = Source | Sequence[Source] | DataFrame
 
 #: The number of a stream's first batch.
@@ -38,6 +39,8 @@ def apply_patches(
     src: Patches,
     root: AnyRoot,
     *,
+    column: str | None = None,
+    order_by: Sequence[str] = ORDER_BY,
     shards: int | None = None,
     shard_by: ShardBy | None = None,
     application: str | None = None,
@@ -70,7 +73,14 @@ def apply_patches(
     :param spark: the Spark session.
     :param src: a log, or several in order: paths, URLs, open binary files or bytes, with
         Jelly-Patch or RDF Patch text, compressed or not; or an unchanged DataFrame of
-        ``spark.read.format("jelly-patch")`` or ``spark.readStream``.
+        ``spark.read.format("jelly-patch")`` or ``spark.readStream``; or, with ``column``, any
+        DataFrame with a log in each row, such as the messages of Kafka.
+    :param column: the column of logs in a DataFrame, a result of
+        :func:`~jelly_plugins.spark.from_jelly_patch`. A log ends with the end of a transaction.
+    :param order_by: with ``column``, the columns that identify a row, by default Kafka's. The last
+        one is a number. The rows for which the others are equal must be in the order of their
+        numbers, as messages from Kafka are. All logs together are one log, in the order of the
+        rows.
     :param root: a folder that the driver and every executor can access under this path, or its
         ``file:`` URL, on a file system with hard links and atomic renames; or the URL of a folder
         in a bucket: ``s3://``, ``gs://``, ``az://``. Created if it does not exist; the bucket must
@@ -130,18 +140,23 @@ def apply_patches(
         metadata=metadata,
     )
     storage = storage_at(root, storage_options)
+    staging = _staging(column, order_by, continues=application is not None)
     if not isinstance(src, DataFrame):
+        if column is not None:
+            raise ValueError("column requires a DataFrame")
         logs: Any = src if isinstance(src, list | tuple) else [src]
         return _apply(spark, stage_sources(logs, limits), storage, settings)
     if streams:
-        return _drain(src, storage, settings, checkpoint)
-    return _apply(spark, stage_frame(src, continues=application is not None), storage, settings)
+        return _drain(src, staging, storage, settings, checkpoint)
+    return _apply(spark, staging(src), storage, settings)
 
 
 def batch_sink(
     root: AnyRoot,
     *,
     application: str,
+    column: str | None = None,
+    order_by: Sequence[str] = ORDER_BY,
     shards: int | None = None,
     shard_by: ShardBy | None = None,
     check_prev: bool = True,
@@ -165,7 +180,10 @@ def batch_sink(
     :param on_applied: called with the result of each batch.
 
     See :func:`apply_patches` for the other parameters. A batch must end with the end of a
-    transaction; batches of files whose patches all end do.
+    transaction; batches of files whose patches all end do. For patches in messages of Kafka, pass
+    ``column="patch"`` to apply batches of::
+
+        messages.select("topic", "partition", "offset", from_jelly_patch("value").alias("patch"))
 
     :raises RootError: the root's path or URL is not valid. Its contents are checked with each
         batch.
@@ -183,10 +201,29 @@ def batch_sink(
         create=create,
         metadata=metadata,
     )
-    return _sink(storage_at(root, storage_options), settings, on_applied)
+    staging = _staging(column, order_by, continues=True)
+    return _sink(staging, storage_at(root, storage_options), settings, on_applied)
+
+
+def _staging(
+    column: str | None, order_by: Sequence[str], *, continues: bool
+) -> Callable[[DataFrame], Staging]:
+    """Return the function that stages a DataFrame.
+
+    :raises TypeError, ValueError: a setting has an invalid type, or is out of range.
+    """
+    if column is None:
+        return partial(stage_frame, continues=continues)
+    if isinstance(order_by, str):
+        raise TypeError(f"order_by must be a list of names of columns (got {order_by!r})")
+    names = tuple(text("order_by", name) for name in order_by)
+    if not names:
+        raise ValueError("order_by must name at least one column")
+    return partial(stage_values, column=text("column", column), order_by=names)
 
 
 def _sink(
+    staging: Callable[[DataFrame], Staging],
     storage: Storage,
     settings: Settings,
     on_applied: Callable[[Applied], object] | None,
@@ -194,8 +231,8 @@ def _sink(
     """See :func:`batch_sink`."""
 
     def sink(frame: DataFrame, batch: int) -> None:
-        stage = stage_frame(frame, continues=True)
-        applied = _apply(frame.sparkSession, stage, storage, replace(settings, batch=batch))
+        numbered = replace(settings, batch=batch)
+        applied = _apply(frame.sparkSession, staging(frame), storage, numbered)
         if on_applied is not None:
             on_applied(applied)
 
@@ -222,7 +259,11 @@ def _query(spark: SparkSession) -> str | None:
 
 
 def _drain(
-    frame: DataFrame, storage: Storage, settings: Settings, checkpoint: str | None
+    frame: DataFrame,
+    staging: Callable[[DataFrame], Staging],
+    storage: Storage,
+    settings: Settings,
+    checkpoint: str | None,
 ) -> Applied:
     """Apply all data that a stream has now."""
     application = settings.application or ""
@@ -243,7 +284,7 @@ def _drain(
     applied: list[Applied] = []
     errors: list[JellyError] = []
     # make_log has created the root.
-    sink = _sink(storage, replace(settings, create=False), applied.append)
+    sink = _sink(staging, storage, replace(settings, create=False), applied.append)
 
     def guarded(batch: DataFrame, number: int) -> None:
         try:

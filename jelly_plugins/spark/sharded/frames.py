@@ -1,13 +1,14 @@
-"""Stage the operations of a DataFrame of the format ``jelly-patch`` in the tasks that read it.
+"""Stage the operations of a DataFrame in the tasks that read it.
 
-Each partition is staged by its task, so that the files of a log are decoded in parallel and no
-operation passes through the driver. The driver receives the log without its statements.
+Its rows are operations, as the format ``jelly-patch`` has them, or values, each an array of the
+operations of one log. Each partition is staged by its task, so that logs are decoded in parallel
+and no operation passes through the driver. The driver receives the log without its statements.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -18,7 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
-from pyspark.sql.functions import xxhash64
+from pyspark.sql import functions as sf
+from pyspark.sql.types import ArrayType, StructType
 
 from ...arrow import QUADS, columns
 from ...codec import OperationColumns
@@ -32,7 +34,7 @@ from ...oxigraph.rows import RowFactory
 from ...patch.model import ID, PREV
 from .apply import Staged, Staging
 from .commits import RowPosition
-from .completeness import Segment, Segments, check_complete
+from .completeness import Segment, Segments, Values, check_complete, check_ordered
 from .errors import IncompleteLogError
 from .layout import Root
 from .resolve import Run, Stager
@@ -45,8 +47,18 @@ COLUMNS: Final = (
     *("subject", "predicate", "object", "graph", "name", "value", "mark"),
 )
 
+#: The columns that identify a value, by default: those of a message in Kafka.
+ORDER_BY: Final = ("topic", "partition", "offset")
+
 #: Columns of numbers; all others are text.
 _NUMBERS: Final = ("source", "patch", "order")
+
+#: The fields of an operation in a value, with their types.
+_FIELDS: Final = {
+    (name, "long" if name in _NUMBERS else "string")
+    for name in COLUMNS
+    if name not in ("source", "mark")
+}
 
 _KINDS: Final = {kind.code: kind for kind in OperationKind}
 _ROWS_OF_TEXT: Final = RowFactory()
@@ -88,40 +100,100 @@ def stage_frame(frame: DataFrame, *, continues: bool = False) -> Staging:
     if missing or types["subject"] != "string":
         raise OptionsError(
             "a DataFrame of patches must have the columns of the format jelly-patch, with terms as "
-            "text" + (f"; {', '.join(missing)} is missing" if missing else "")
+            "text" + (f"; {', '.join(missing)} is missing" if missing else "") + ". For a column "
+            "of logs, such as messages, pass column"
         )
+    rows = frame.withColumn("source", sf.xxhash64("source"))
+    return _stage(rows, continues=continues)
+
+
+def stage_values(frame: DataFrame, column: str, order_by: Sequence[str] = ORDER_BY) -> Staging:
+    """Stage the operations of a DataFrame with a log in each row.
+
+    :param column: the column of logs, as :func:`~jelly_plugins.spark.from_jelly_patch` returns
+        them. A log ends with the end of a transaction.
+    :param order_by: the columns that identify a row. The last one is a number, which increases from
+        row to row where the others are equal.
+    :raises OptionsError: a column is missing or has another type.
+    """
+    types = {field.name: field.dataType for field in frame.schema.fields}
+    for name in (column, *order_by):
+        if name not in types:
+            raise OptionsError(
+                f"the DataFrame has no column {name}; it has {', '.join(types)}"
+                + ("" if name == column else ". Pass order_by, see its documentation")
+            )
+    log = types[column]
+    element = log.elementType if isinstance(log, ArrayType) else None
+    fields = element.fields if isinstance(element, StructType) else ()
+    if not {(each.name, each.dataType.typeName()) for each in fields} >= _FIELDS:
+        raise OptionsError(
+            f"column {column} must be a result of from_jelly_patch, with terms as text "
+            f"(got {log.simpleString()})"
+        )
+    *others, last = order_by
+    number = frame[last].cast("bigint")
+    group = sf.concat_ws("/", *(frame[name].cast("string") for name in others))
+    # A null is an error, and must not disappear with its row.
+    operations = sf.coalesce(frame[column], sf.array(sf.lit(None)).cast(log))
+    # In two steps, because functions beside a generator may be called for each of its rows.
+    values = frame.select(
+        sf.monotonically_increasing_id().alias("source"),
+        sf.to_json(sf.array(group, number.cast("string"))).alias("place"),
+        operations.alias("operations"),
+    )
+    rows = values.select("source", "place", sf.posexplode("operations").alias("at", "row"))
+    return _stage(
+        rows.select("source", sf.when(sf.col("at") == 0, sf.col("place")).alias("mark"), "row.*"),
+        continues=None,
+    )
+
+
+def _stage(rows: DataFrame, *, continues: bool | None) -> Staging:
+    """Stage rows with the columns :data:`COLUMNS`.
+
+    :param continues: whether they may start in the middle of a file; None for values.
+    """
 
     def stage(attempt: Attempt, layout: Root) -> Staged:
         def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             attempt.check()
             context = TaskContext.get()
             assert context is not None
-            return stage_partition(attempt, layout, context.partitionId(), batches)
+            places = Values() if continues is None else Segments()
+            return stage_partition(attempt, layout, context.partitionId(), batches, places)
 
         columns_ = [
-            (xxhash64(name) if name == "source" else frame[name])
-            .cast("bigint" if name in _NUMBERS else "string")
-            .alias(name)
+            rows[name].cast("bigint" if name in _NUMBERS else "string").alias(name)
             for name in COLUMNS
         ]
         with failures_as_errors("reading the patches"):
-            found = frame.select(*columns_).mapInArrow(task, "row string").collect()
-        return staged_partitions((row.row for row in found), continues=continues)
+            found = rows.select(*columns_).mapInArrow(task, "row string").collect()
+        texts = (row.row for row in found)
+        if continues is None:
+            return staged_values(texts)
+        return staged_partitions(texts, continues=continues)
 
     return stage
 
 
 def stage_partition(
-    attempt: Attempt, layout: Root, partition: int, batches: Iterable[pa.RecordBatch]
+    attempt: Attempt,
+    layout: Root,
+    partition: int,
+    batches: Iterable[pa.RecordBatch],
+    places: Segments | Values,
 ) -> Iterator[pa.RecordBatch]:
     """Stage the operations of one partition; runs in a task.
 
     :param batches: with the columns :data:`COLUMNS`.
-    :return: the input of :func:`staged_partitions`, as batches of one column.
+    :param places: checks the column ``mark``.
+    :return: the input of :func:`staged_partitions` or :func:`staged_values`, as batches of one
+        column.
     """
     # A second attempt of the task must not write to the files of the first.
     name = f"{partition:06d}-{uuid4().hex}"
-    reading = _Reading()
+    reading = _Reading(places)
     rows = Stager(attempt, layout, name).stage(reading.columns(batches))
     try:
         yield from _batches(map(_to_json, rows))
@@ -147,6 +219,18 @@ def staged_partitions(texts: Iterable[str], *, continues: bool) -> Staged:
         first=_position(partitions, "first"),
         last=_position(reversed(partitions), "last"),
     )
+
+
+def staged_values(texts: Iterable[str]) -> Staged:
+    """Combine the logs of values that tasks have staged; runs in the driver.
+
+    :param texts: the rows of the tasks, of all partitions in order.
+    :raises IncompleteLogError: a value is null or corrupt, or values are not in order.
+    """
+    partitions = _partitions(texts)
+    check_ordered(each for one in partitions for each in one.end["segments"])
+    # Positions in files are not those of values.
+    return Staged(rows=_stitched(partitions))
 
 
 class _Partition(NamedTuple):
@@ -262,34 +346,35 @@ class _Patch(NamedTuple):
 
 
 class _Reading:
-    """Reads the rows of a partition, which may have several files.
+    """Reads the rows of a partition, which may have several files or values.
 
+    :param places: checks the column ``mark``.
     :ivar first: position of its first row; None without rows.
     :ivar last: position of its last row; None without rows.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, places: Segments | Values) -> None:
         self.first: RowPosition | None = None
         self.last: RowPosition | None = None
-        self._segments = Segments()
+        self._places = places
         self._begins: _Patch | None = None
         self._patch: _Patch | None = None
 
     def __bool__(self) -> bool:
-        return any(True for _ in self._segments)
+        return any(True for _ in self._places)
 
     def end(self) -> dict[str, Any]:
         """Return what the driver needs to know of the partition, as JSON.
 
         That is where it starts and ends, the patches there (the last one only if it continues), and
-        the segments that reveal missing rows.
+        what reveals missing or reordered rows.
         """
         return {
             "first": self.first,
             "last": self.last,
             "begins": self._begins,
             "ends": self._patch,
-            "segments": list(self._segments),
+            "segments": list(self._places),
         }
 
     def columns(self, batches: Iterable[pa.RecordBatch]) -> Iterator[OperationColumns]:
@@ -306,7 +391,7 @@ class _Reading:
                 raise IncompleteLogError(
                     "a row reports a corrupt file: read patches in mode FAILFAST to apply them"
                 )
-            self._segments.add(batch["source"], orders, marks)
+            self._places.add(batch["source"], orders, marks)
             # The columns of later rows have the relevant headers.
             is_header = pc.fill_null(pc.equal(kinds, _HEADER), False)
             rows = batch.filter(pc.and_not(is_row, is_header))

@@ -20,6 +20,7 @@ from jelly_plugins.spark.datasource.schema import arrow_schema, patch_schema
 from jelly_plugins.spark.datasource.settings import ReadSettings
 from jelly_plugins.spark.datasource.splits import FileSplit, numbered
 from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch
+from jelly_plugins.spark.sharded.completeness import Segments
 from jelly_plugins.spark.sharded.frames import COLUMNS, stage_partition, staged_partitions
 from jelly_plugins.spark.sharded.layout import Root
 from jelly_plugins.spark.sharded.storage import AnyRoot, Attempt
@@ -93,6 +94,7 @@ def logs_as_rows(
                     layout,
                     number,
                     rows.take(pa.array(part, pa.int64())).to_batches(max_chunksize=17),
+                    Segments(),
                 )
                 for text in batch["row"].to_pylist()
             ]

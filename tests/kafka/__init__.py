@@ -1,0 +1,1 @@
+"""Jelly through a broker of Apache Kafka: ``python -m pytest -m kafka``."""

@@ -1,0 +1,52 @@
+"""A program that applies the patches of a topic to a sharded store, until it is killed or, with
+``once``, as far as there are any. Prints the version that each batch makes."""
+
+from __future__ import annotations
+
+import sys
+
+from pyspark.sql import functions as sf
+
+from jelly_plugins.spark import batch_sink, from_jelly_patch, session
+from jelly_plugins.spark.sharded import Applied
+
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.log.level": "OFF",
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+def say(applied: Applied) -> None:
+    print("version", applied.version, flush=True)
+
+
+def main(address: str, topic: str, folder: str, per_batch: str, mode: str) -> None:
+    spark = session("local[2]", name="follow", config=SETTINGS)
+    messages = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", address)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", per_batch)
+        .load()
+    )
+    place = sf.concat_ws("/", "topic", "partition", "offset")
+    patch = from_jelly_patch("value", source=place).alias("patch")
+    sink = batch_sink(
+        f"{folder}/root", application="follow", column="patch", shards=4, on_applied=say
+    )
+    writing = (
+        messages.select("topic", "partition", "offset", patch)
+        .writeStream.foreachBatch(sink)
+        .option("checkpointLocation", f"{folder}/checkpoint")
+    )
+    if mode == "once":
+        writing = writing.trigger(availableNow=True)
+    writing.start().awaitTermination()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
