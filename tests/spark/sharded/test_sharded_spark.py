@@ -315,12 +315,12 @@ def test_the_feed_of_an_executor_that_does_not_see_the_root(tmp_path: Path) -> N
     """What its task does."""
     from jelly_plugins.spark.datasource.feed import FeedReader
     from jelly_plugins.spark.datasource.schema import patch_schema
-    from jelly_plugins.spark.datasource.settings import ReadSettings
+    from jelly_plugins.spark.datasource.settings import ReadSettings, StoreSettings
 
     root = tmp_path / "root"
     apply(root, log_file(tmp_path / "0.jellyp", [Writer().patch()]), shards=2)
     settings = ReadSettings()
-    reader = FeedReader({"root": str(root)}, settings, patch_schema(settings))
+    reader = FeedReader(StoreSettings(root=str(root), changes=True), settings, patch_schema(settings))
     [part, *_] = reader.partitions()
     root.rename(tmp_path / "elsewhere")
     with pytest.raises(RootError, match="every executor must be able to access the root"):
