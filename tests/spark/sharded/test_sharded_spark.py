@@ -319,8 +319,8 @@ def test_the_feed_of_an_executor_that_does_not_see_the_root(tmp_path: Path) -> N
 
     root = tmp_path / "root"
     apply(root, log_file(tmp_path / "0.jellyp", [Writer().patch()]), shards=2)
-    settings = ReadSettings()
-    reader = FeedReader(StoreSettings(root=str(root), changes=True), settings, patch_schema(settings))
+    store, settings = StoreSettings(root=str(root), changes=True), ReadSettings()
+    reader = FeedReader(store, settings, patch_schema(settings))
     [part, *_] = reader.partitions()
     root.rename(tmp_path / "elsewhere")
     with pytest.raises(RootError, match="every executor must be able to access the root"):
