@@ -509,8 +509,8 @@ def undo(
 ) -> None:
     """Undo the newest patches of a log, by appending.
 
-    The patches appended are the inverses. Followers of the log undo the patches too. A second undo goes further back. No recorder may have
-    the log open.
+    The patches appended are the inverses. Followers of the log undo the patches too. A second undo
+    goes further back. No recorder may have the log open.
     """
     from ..patch import undo as undo_
 
