@@ -512,10 +512,10 @@ def undo(
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Undo the newest patches of a log, by patches appended to it.
+    """Undo the newest patches of a log, by appending.
 
-    Followers of the log undo the patches too. A second undo goes further back. No recorder may have
-    the log open.
+    The patches appended are the inverses. Followers of the log undo the patches too. A second undo
+    goes further back. No recorder may have the log open.
     """
     from ..patch import undo as undo_
 
@@ -531,9 +531,9 @@ def redo(
     as_json: settings.AsJson = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Redo patches of a log that were undone last, by appending them again.
+    """Redo patches that were undone, by appending them.
 
-    What was undone can be redone until another patch is appended.
+    The last undone come first. What was undone can be redone until another patch is appended.
     """
     from ..patch import redo as redo_
 
