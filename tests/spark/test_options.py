@@ -76,3 +76,8 @@ def test_misspelt_options_are_reported(
 def test_options_may_be_of_any_case() -> None:
     check_options(["PATH", "paths", "MAXPARTITIONBYTES", "headers"], "jelly-patch", writes=False)
     check_options(["storageoptions", "Compression"], "jelly", writes=True)
+
+
+def test_one_path_is_written() -> None:
+    with pytest.raises(OptionsError, match=r"give one path \(got a, b\)"):
+        StoreWriteSettings.of({"paths": '["a", "b"]'})

@@ -131,6 +131,18 @@ def given_paths(options: Mapping[str, str]) -> list[str]:
     return paths
 
 
+def given_path(options: Mapping[str, str]) -> str:
+    """Return the path of a ``load()`` or ``save()`` that takes one.
+
+    :raises SourceError: no path is given.
+    :raises OptionsError: several are given.
+    """
+    paths = given_paths(options)
+    if len(paths) > 1:
+        raise OptionsError(f"give one path (got {', '.join(paths)})")
+    return paths[0]
+
+
 def _json_object(options: Mapping[str, str], name: str) -> dict[str, Any]:
     """Parse an option that is a JSON object."""
     value = options.get(name)
@@ -271,11 +283,8 @@ class StoreSettings:
             raise OptionsError(
                 f"option endingVersion ({last}) must not be less than startingVersion ({first})"
             )
-        paths = given_paths(options)
-        if len(paths) > 1:
-            raise OptionsError(f"load one sharded store at a time (got {', '.join(paths)})")
         return cls(
-            root=paths[0],
+            root=given_path(options),
             version=None if version < 0 else version,
             timestamp=options.get("timestampAsOf"),
             changes=changes,
@@ -327,7 +336,7 @@ class StoreWriteSettings:
         :raises OptionsError: an option is invalid, or requires another one; names it.
         :raises SourceError: no root is given.
         """
-        [root] = given_paths(options)
+        root = given_path(options)
         application = options.get("txnAppId")
         batch = number(options, "txnVersion", -1, 0)
         retries = number(options, "retries", -1, 0)

@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 from .. import _requirement  # noqa: F401  (first: its error names the extra to install)
 from .options import check_options
 from .schema import check_schema, patch_schema, requested_schema, statement_schema
-from .settings import ReadSettings, WriteSettings, given_paths
+from .settings import ReadSettings, WriteSettings, given_path, given_paths
 from .shipping import Shipped
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class _FolderSource(ReadableSource):
     ) -> tuple[str, StructType, bool, WriteSettings, Sink]:
         """Check the options, and return the arguments of a writer."""
         check_options(self.options, self.name(), writes=True)
-        [path] = given_paths(self.options)
+        path = given_path(self.options)
         return path, schema, overwrite, WriteSettings.of(self.options), self._sink()
 
 

@@ -204,7 +204,7 @@ def test_columns_and_split_terms(tmp_path: Path) -> None:
             {"readChangeFeed": "true", "startingVersion": "2", "endingVersion": "1"},
             r"endingVersion \(1\) must not be less than startingVersion \(2\)",
         ),
-        ({"paths": '["a", "b"]'}, "load one sharded store at a time"),
+        ({"paths": '["a", "b"]'}, "give one path"),
         ({"version": "1"}, "has no option 'version': did you mean versionAsOf"),
         ({"mode": "PERMISSIVE"}, "jelly-store has no option 'mode'"),
     ],
