@@ -324,7 +324,8 @@ def _meant(name: str, known: Mapping[str, str]) -> str:
 
     :param known: existing options by name in lower case.
     """
-    close = get_close_matches(name.lower(), known, 1)
+    longer = [each for each in known if each.startswith(name.lower())]
+    close = longer or get_close_matches(name.lower(), known, 1)
     if close:
         return f"did you mean {known[close[0]]}?"
     return f"choose from {', '.join(known.values())}"
