@@ -12,6 +12,9 @@ from html import escape
 from itertools import islice
 from typing import Any, Final
 
+from .codec import BlankNode, Iri, Literal, OperationKind, Triple
+from .codec.text.ntriples import term_text
+
 #: What a table shows at most: rows, characters of a cell, and elements of a collection in a cell.
 MOST_ROWS: Final = 20
 MOST_CHARACTERS: Final = 300
@@ -45,15 +48,23 @@ def _html(text: str) -> str:
 
 
 def _text(value: object) -> str:
+    if isinstance(value, OperationKind):
+        return value.code
+    if isinstance(value, Iri | Literal | BlankNode | Triple):
+        return term_text(value)
     if isinstance(value, str):
         # Without what an enumeration adds.
         return str.__str__(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     if isinstance(value, Mapping):
-        return _listed(value, [f"{key}: {_text(value[key])}" for key in _first(value)])
+        return _listed(value, [f"{_text(key)}: {_text(value[key])}" for key in _first(value)])
     if isinstance(value, list | tuple | set | frozenset):
         return _listed(value, list(map(_text, _first(value))))
+    if isinstance(value, Shown):
+        return ", ".join(
+            f"{name} {_text(part)}" for name, part in value.shown() if part is not None
+        )
     return str(value)
 
 
@@ -71,8 +82,10 @@ class Shown:
 
     __slots__ = ()
 
-    def _repr_html_(self) -> str:
+    def shown(self) -> list[tuple[str, object]]:
+        """The names and values of the fields."""
         known: Any = self
-        return table(
-            type(self).__name__, [(each.name, getattr(self, each.name)) for each in fields(known)]
-        )
+        return [(each.name, getattr(self, each.name)) for each in fields(known)]
+
+    def _repr_html_(self) -> str:
+        return table(type(self).__name__, self.shown())

@@ -568,7 +568,8 @@ def _append(
         else:
             from ..oxigraph import replay
 
-            reject_other_folder(store)
+            if not is_store(store):
+                raise WrongUsageError(f"--store: {store} is not an Oxigraph store")
             filling = stack.enter_context(store_to_fill(store))
             # Nothing is appended if the log does not fit the store.
             replay(filling.store, log, dry_run=True, limits=limits)

@@ -141,30 +141,51 @@ def load(
     True
     """
     reading = check_load(store, graph, blank_nodes, quoted_triples, bookkeeping=bookkeeping)
-    # As in oxigraph.load.
-    if quoted_triples == "reject" and (
-        not isinstance(graph, BlankNode) or (atomic and reading == "fresh")
-    ):
-        reader: StatementReader = _text(src, format, graph, limits, on_namespace)
-    else:
-        reader = _JenaQuadReader(
+    return add_statements(
+        store,
+        _reader(
             src,
             format=format,
             graph=graph,
-            blank_nodes=reading,
+            reading=reading,
+            atomic=atomic,
             quoted_triples=quoted_triples,
             on_namespace=on_namespace,
             limits=limits,
-        )
-    return add_statements(
-        store,
-        reader,
+        ),
         graph=graph,
         blank_nodes=blank_nodes,
         atomic=atomic,
         progress=progress,
         bookkeeping=bookkeeping,
         lexical_form=lexical_form,
+    )
+
+
+def _reader(
+    src: Source,
+    *,
+    format: JenaFormat | None,  # noqa: A002
+    graph: GraphName | None,
+    reading: BlankNodes,
+    atomic: bool,
+    quoted_triples: QuotedTriples,
+    on_namespace: Callable[[str, str], object] | None,
+    limits: Limits,
+) -> StatementReader:
+    """Choose the reader of a source, as for Jelly."""
+    if quoted_triples == "reject" and (
+        not isinstance(graph, BlankNode) or (atomic and reading == "fresh")
+    ):
+        return _text(src, format, graph, limits, on_namespace)
+    return _JenaQuadReader(
+        src,
+        format=format,
+        graph=graph,
+        blank_nodes=reading,
+        quoted_triples=quoted_triples,
+        on_namespace=on_namespace,
+        limits=limits,
     )
 
 

@@ -22,7 +22,7 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, StringType, Struc
 
 from ..arrow import QUADS, record_batch
 from ..codec import ColumnDecoder, Encoder, FrameSplitter, StreamOptions
-from ..errors import JellyError, LimitError, OptionsError, StatementError
+from ..errors import JellyError, LimitError, OptionsError, SourceError, StatementError
 from ..io.sources import Input, compression_in
 from ..patch.columns import PatchColumnReader
 from .datasource.batches import complete
@@ -335,7 +335,10 @@ def _unpacked(value: bytes) -> bytes:
             size += len(chunk)
             if size > _VALUE_BYTES:
                 raise LimitError(f"a decompressed value must not exceed {_VALUE_BYTES} bytes")
-    return b"".join(chunks)
+    unpacked = b"".join(chunks)
+    if compression_in(unpacked) is not None:
+        raise SourceError("the value is compressed twice")
+    return unpacked
 
 
 def _bounded(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:

@@ -284,7 +284,7 @@ def test_apply_options(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     text = LOG.replace(b'D <urn:ex:s> <urn:ex:p> "two"', b'D <urn:ex:s> <urn:ex:p> "absent"')
     path = log_file(tmp_path, text=text)
-    done = jelly_process("patch", "apply", path, "--store", folder, "--strict")
+    done = jelly_process("patch", "apply", path, "--store", folder, "--check-unmatched")
     assert_failed(done, 1, "urn:2", "absent")
     assert literals(folder) == {"one", "two"}
     gap = log_file(tmp_path, "gap.rdfp", LOG[LOG.index(b"H id <urn:2>") :].replace(b"1", b"0"))
@@ -382,12 +382,12 @@ def test_there_and_back_by_a_difference(tmp_path: Path) -> None:
 
     jelly("convert", old, "-o", tmp_path / "old.jelly")
     jelly("load", tmp_path / "old.jelly", "--store", folder)
-    done = jelly("patch", "apply", there, "--store", folder, "--strict", "--no-check-prev")
+    done = jelly("patch", "apply", there, "--store", folder, "--check-unmatched", "--no-check-prev")
     assert done.code == 0, done
     assert literals(folder) == {"new", "same"}
     assert jelly("patch", "diff", folder, new).text.count("\n") == 2  # the id, and the end
     assert jelly("patch", "invert", there, "-o", back).code == 0
-    assert jelly("patch", "apply", back, "--store", folder, "--strict").code == 0
+    assert jelly("patch", "apply", back, "--store", folder, "--check-unmatched").code == 0
     assert literals(folder) == {"old", "same"}
 
 
@@ -437,7 +437,9 @@ def test_a_store_that_was_loaded_from_a_file_follows_by_differences(tmp_path: Pa
         made = jelly("patch", "diff", old, new, "-o", patch)
         assert made.code == 0
         assert "canonical labels" in made.err
-        done = jelly("patch", "apply", patch, "--store", folder, "--no-check-prev", "--strict")
+        done = jelly(
+            "patch", "apply", patch, "--store", folder, "--no-check-prev", "--check-unmatched"
+        )
         assert done.code == 0, done.err
         assert "TX" not in jelly("patch", "diff", folder, new).text
         assert isomorphic(folder, new)
@@ -467,7 +469,7 @@ def test_invert_a_log(tmp_path: Path) -> None:
     assert jelly("patch", "invert", path, "-o", back).code == 0
     first, second = read_patches(back)
     assert (first.prev, second.prev) == (Iri("urn:2"), first.id)
-    assert jelly("patch", "apply", back, "--store", folder, "--strict").code == 0
+    assert jelly("patch", "apply", back, "--store", folder, "--check-unmatched").code == 0
     assert count_quads(Store(str(folder))) == 0
 
 

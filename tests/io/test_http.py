@@ -196,7 +196,7 @@ def test_two_lengths_are_rejected(length: str) -> None:
 
 
 @pytest.fixture
-def registerd() -> Iterator[None]:
+def registered() -> Iterator[None]:
     """``format="jelly"`` is ours, until the end of a test."""
     plugins = dict(rdflib.plugin._plugins)
     register()
@@ -205,7 +205,7 @@ def registerd() -> Iterator[None]:
     rdflib.plugin._plugins.update(plugins)
 
 
-@pytest.mark.usefixtures("activated")
+@pytest.mark.usefixtures("registered")
 @pytest.mark.filterwarnings("ignore:Dataset:DeprecationWarning")
 @pytest.mark.parametrize("graph", [rdflib.Graph, rdflib.Dataset])
 @pytest.mark.parametrize("name", ["jelly", "application/x-jelly-rdf", "jelly-plugins"])

@@ -764,3 +764,17 @@ def test_a_forked_child_leaves_store_and_log_alone(tmp_path: Path) -> None:
     assert [position.number for position in positions(store)] == [3]
     replay(copy, path)
     assert data(copy) == data(store)
+
+
+def test_a_change_inside_a_transaction_uses_its_object(tmp_path: Path) -> None:
+    store = ox.Store()
+    with record(store, tmp_path / "log.jellyp") as recorder:
+        quad = ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), ox.Literal("o"))
+        with suppress(RuntimeError), recorder.transaction() as changes:
+            changes.add(quad)
+            with pytest.raises(RuntimeError, match="inside a transaction"):
+                recorder.add(quad)
+            raise RuntimeError
+        assert quad not in store
+        recorder.add(quad)
+    assert quad in store

@@ -147,10 +147,10 @@ def test_on_the_command_line(copies: Copies, tmp_path: Path) -> None:
     assert jelly("convert", copies.old, "-o", tmp_path / "old.jelly").code == 0
     loaded = jelly("load", tmp_path / "old.jelly", "--store", folder, "--blank-nodes", "keep")
     assert loaded.code == 0, loaded
-    assert jelly("patch", "apply", there, "--store", folder, "--strict").code == 0
+    assert jelly("patch", "apply", there, "--store", folder, "--check-unmatched").code == 0
     assert data(ox.Store(folder)) == held(copies.new)
     assert jelly("patch", "invert", there, "-o", undone).code == 0
-    assert jelly("patch", "apply", undone, "--store", folder, "--strict").code == 0
+    assert jelly("patch", "apply", undone, "--store", folder, "--check-unmatched").code == 0
     assert data(ox.Store(folder)) == held(copies.old)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import random
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from jelly_plugins.codec import Literal, delimit
+from jelly_plugins.codec.common.positions import OBJECT
 from jelly_plugins.codec.text.ntriples import term_text
-from jelly_plugins.errors import JellyError, OptionsError
+from jelly_plugins.errors import JellyError
 from jelly_plugins.patch import write_patches
 from jelly_plugins.patch.columns import PatchColumnReader
 from jelly_plugins.spark.datasource.boundary import not_waiting
@@ -18,7 +20,8 @@ from jelly_plugins.spark.datasource.operations import OperationRows
 from jelly_plugins.spark.datasource.patch_row import PatchRow
 from jelly_plugins.spark.marks import Begin, mark
 from jelly_plugins.spark.sharded.completeness import Segments
-from jelly_plugins.spark.sharded.frames import _canonical, _canonical_term, _Reading
+from jelly_plugins.spark.sharded.frames import _Reading
+from jelly_plugins.spark.sharded.terms import canonical_terms
 
 from ..codec.test_patch_columns import frames, literals, operations_of, rows
 from .patch_rows import read_rows
@@ -64,31 +67,54 @@ def test_a_growing_file_is_read_up_to_its_last_whole_frame() -> None:
 
 
 def test_objects_get_the_form_of_the_store() -> None:
-    texts = []
+    forms = {}
     for literal in literals():
         text = term_text(literal)
         try:
-            _canonical_term(text)
-        except (JellyError, ValueError):
+            forms[text] = canonical_terms(pa.array([text]), OBJECT)[0].as_py()
+        except JellyError:
             continue
-        texts.append(text)
-    assert len(texts) > 400
-    random.Random(1).shuffle(texts)
-    assert _canonical(pa.array(texts)).to_pylist() == [_canonical_term(text) for text in texts]
+    assert len(forms) > 400
+    texts = random.Random(1).sample(list(forms), len(forms))
+    assert canonical_terms(pa.array(texts), OBJECT).to_pylist() == [forms[text] for text in texts]
     assert term_text(Literal("x")) in texts
 
 
-def test_rows_that_say_nothing_are_rejected() -> None:
-    row = PatchRow(0, None, None, None, 0, "A", "<urn:s>", None, "<urn:o>")
-    nameless = row._replace(predicate="<urn:p>", graph="")
-    for odd in (row, row._replace(kind="X"), row._replace(kind=None), nameless):  # type: ignore[arg-type]
-        columns = {name: [value] for name, value in odd._asdict().items()}
-        columns |= {"source": [1], "mark": [mark(Begin("x", 0, 1), 1)]}
-        batch = pa.table(columns).to_batches()[0]
-        numbers = ("source", "patch", "transaction", "order")
-        strings = [name for name in columns if name not in numbers]
-        schema = pa.schema(
-            [(name, pa.string() if name in strings else pa.int64()) for name in columns]
-        )
-        with pytest.raises(OptionsError, match=r"needs a subject|kind of a row must be|null for"):
-            list(_Reading(Segments()).columns([batch.cast(schema)]))
+def read_row(row: PatchRow) -> Any:
+    """What staging reads of a DataFrame with one row."""
+    columns = {name: [value] for name, value in row._asdict().items()}
+    columns |= {"source": [1], "mark": [mark(Begin("x", 0, 1), 1)]}
+    batch = pa.table(columns).to_batches()[0]
+    numbers = ("source", "patch", "transaction", "order")
+    strings = [name for name in columns if name not in numbers]
+    schema = pa.schema([(name, pa.string() if name in strings else pa.int64()) for name in columns])
+    [found] = _Reading(Segments()).columns([batch.cast(schema)])
+    return found.statements
+
+
+ROW = PatchRow(0, None, None, None, 0, "A", "<urn:s>", "<urn:p>", "<urn:o>")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"predicate": None},
+        {"kind": "X"},
+        {"kind": None},
+        {"graph": ""},
+        {"subject": "<urn:A> <urn:p> <urn:o> .\n<urn:B>"},
+        {"subject": '"literal"'},
+        {"predicate": "_:b"},
+        {"object": '"a"@en--ltr'},
+        {"graph": "<urn:g> .\n<urn:s> <urn:p> <urn:o>"},
+        {"graph": "<urn:jelly-plugins:bookkeeping>"},
+    ],
+)
+def test_rows_that_are_not_operations_are_rejected(changes: dict[str, Any]) -> None:
+    with pytest.raises(JellyError):
+        read_row(ROW._replace(**changes))
+
+
+def test_terms_that_were_rewritten_get_the_form_of_the_store() -> None:
+    found = read_row(ROW._replace(subject="<urn:\\u0041>", graph="<urn:\\u0067>"))
+    assert [found.subject.values(), found.graph.values()] == [["<urn:A>"], ["<urn:g>"]]

@@ -88,8 +88,41 @@ def load_jelly(
 ) -> int:
     """Read a Jelly-RDF source into a store; see :func:`jelly_plugins.oxigraph.load`."""
     reading = check_load(store, graph, blank_nodes, quoted_triples, bookkeeping=bookkeeping)
-    frames = FrameBytes(src, limits=limits, strict=strict)
-    text = None
+    return add_statements(
+        store,
+        _reader(
+            FrameBytes(src, limits=limits, strict=strict),
+            graph=graph,
+            blank_nodes=blank_nodes,
+            reading=reading,
+            atomic=atomic,
+            quoted_triples=quoted_triples,
+            limits=limits,
+            concatenated=concatenated,
+            on_namespace=on_namespace,
+        ),
+        graph=graph,
+        blank_nodes=blank_nodes,
+        atomic=atomic,
+        progress=progress,
+        bookkeeping=bookkeeping,
+        lexical_form=lexical_form,
+    )
+
+
+def _reader(
+    frames: FrameBytes,
+    *,
+    graph: GraphName | None,
+    blank_nodes: LoadedBlankNodes,
+    reading: BlankNodes,
+    atomic: bool,
+    quoted_triples: QuotedTriples,
+    limits: Limits,
+    concatenated: bool,
+    on_namespace: Callable[[str, str], object] | None,
+) -> StatementReader:
+    """Choose the reader of a source: text where that can be."""
     # Reifiers are made of terms; each stream of several has labels of its own; and batches are made
     # of what Oxigraph's parser gives, which renames a blank node as the graph.
     if (
@@ -100,27 +133,17 @@ def load_jelly(
         text = text_of(
             frames, graph=graph, blank_nodes=reading, limits=limits, on_namespace=on_namespace
         )
-    reader: StatementReader | None = text
-    if reader is None:
-        reader = QuadReader(
-            frames,
-            graph=graph,
-            # Each of several streams has labels of its own.
-            blank_nodes="fresh" if blank_nodes == "canonicalize" else reading,
-            quoted_triples=quoted_triples,
-            limits=limits,
-            concatenated=concatenated,
-            on_namespace=on_namespace,
-        )
-    return add_statements(
-        store,
-        reader,
+        if text is not None:
+            return text
+    return QuadReader(
+        frames,
         graph=graph,
-        blank_nodes=blank_nodes,
-        atomic=atomic,
-        progress=progress,
-        bookkeeping=bookkeeping,
-        lexical_form=lexical_form,
+        # Each of several streams has labels of its own.
+        blank_nodes="fresh" if blank_nodes == "canonicalize" else reading,
+        quoted_triples=quoted_triples,
+        limits=limits,
+        concatenated=concatenated,
+        on_namespace=on_namespace,
     )
 
 
@@ -137,9 +160,12 @@ def add_statements(
 ) -> int:
     """Add the statements of a source to a store; see :func:`load_jelly` for the parameters.
 
+    :param reader: of the source, to which the caller keeps no reference.
     :return: number of statements in the source, repeats included.
     """
     stored = _Stored()
+    name = reader.name
+    statements: int | None = None
     try:
         steps = Steps(progress)
         parts = _parts(reader, steps, bookkeeping)
@@ -167,17 +193,26 @@ def add_statements(
         steps.end(reader.statements)
         # Created here, since Python may handle a signal at this point.
         statements = reader.statements
+        # Freeing its terms takes time, in which an interrupt may come: the call raises it.
+        del reader
+        _let_signals_in()
     except SyntaxError as error:
-        raise rejected(error, reader.name) from None
+        raise rejected(error, name) from None
     except JellyError as error:
-        error.locate(source=reader.name)
+        error.locate(source=name)
         raise
     except BaseException as error:
         if stored.all and not isinstance(error, Exception):
-            error.loaded = reader.statements  # type: ignore[attr-defined]
-            error.add_note(f"the load is complete: the store has all statements of {reader.name}")
+            # Before there is a number, there is the reader.
+            count = reader.statements if statements is None else statements  # noqa: F821
+            error.loaded = count  # type: ignore[attr-defined]
+            error.add_note(f"the load is complete: the store has all statements of {name}")
         raise
     return statements
+
+
+def _let_signals_in() -> None:
+    """Do nothing: Python handles pending signals when it calls a function."""
 
 
 def _parts(reader: StatementReader, steps: Steps, bookkeeping: bool) -> Iterator[Any]:

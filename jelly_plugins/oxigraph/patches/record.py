@@ -165,6 +165,7 @@ class Recorder:
         self._sync = sync
         #: Held by the thread that has a transaction; and the store's.
         self._lock = RLock()
+        self._in_block = False
         self._store_lock = lock_of(store)
         #: The change that is being made; None between changes.
         self._begun: _Begun | None = None
@@ -202,11 +203,22 @@ class Recorder:
         An exception in the block leaves store and log as they were.
 
         :raises SourceError: the recorder is closed.
+        :raises RuntimeError: the thread is in such a block already; changes in it are made with the
+            object that the block has.
         """
         with self._lock:
             self._writer.check_open()
+            if self._in_block:
+                raise RuntimeError(
+                    "this is inside a transaction of the recorder: change the store with the "
+                    "object that 'with recorder.transaction() as changes' gives"
+                )
             changes = Transaction(self.store, exact=self._exact)
-            yield changes
+            self._in_block = True
+            try:
+                yield changes
+            finally:
+                self._in_block = False
             self._commit(changes)
 
     def add(self, quad: Quad) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
-from ...codec import DEFAULT_LIMITS, Limits, describe
+from ...codec import DEFAULT_LIMITS, Limits, Term, describe
 from ...codec.patch.operations import (
     BEGIN,
     COMMIT,
@@ -23,7 +24,7 @@ from ...codec.patch.operations import (
     header,
 )
 from ...codec.text.ntriples import term_text
-from ...errors import ChainError, OptionsError, SourceError
+from ...errors import ChainError, OptionsError, TextError, TruncatedError
 from ..model import ID, PREV, Patch
 from ..reader import PatchReader
 from ..recording import LogWriter
@@ -40,7 +41,7 @@ def undo(
     log: str | os.PathLike[str],
     *,
     count: int | None = None,
-    to: str | None = None,
+    to: str | Term | None = None,
     sync: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> list[Patch]:
@@ -57,8 +58,8 @@ def undo(
     :param log: path of the log, Jelly-Patch or RDF Patch text, not compressed. Each patch needs an
         ``id``. A truncated patch at its end is cut off, as a recorder does.
     :param count: number of patches to undo; 1 by default, if ``to`` is not given.
-    :param to: go back to the state after the patch with this id, an IRI or a term in the syntax of
-        N-Triples.
+    :param to: go back to the state after the patch with this id: a term, such as ``patch.id``, an
+        IRI, or a term in the syntax of N-Triples.
     :param sync: have each patch on the disk before the next one, see
         :func:`jelly_plugins.oxigraph.record`.
     :param limits: the limits for reading the log.
@@ -91,7 +92,7 @@ def redo(
     log: str | os.PathLike[str],
     *,
     count: int | None = None,
-    to: str | None = None,
+    to: str | Term | None = None,
     sync: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> list[Patch]:
@@ -111,7 +112,7 @@ def _append(
     log: str | os.PathLike[str],
     step: int,
     count: int | None,
-    to: str | None,
+    to: str | Term | None,
     sync: bool,
     limits: Limits,
 ) -> list[Patch]:
@@ -124,14 +125,12 @@ def _append(
     if count is not None and count < 1:
         raise OptionsError(f"count must be at least 1 (got {count})")
     sought = None if to is None else as_term(to, "to")
-    try:
-        os.stat(log)
-    except OSError as error:
-        raise SourceError(error.strerror or str(error), source=os.fspath(log)) from None
+    if not isinstance(log, str | os.PathLike):
+        raise TypeError(f"the log must be the path of a file (got {type(log).__name__})")
+    # First without a writer, which cuts off a truncated patch: an error leaves the file unchanged.
+    _history(log, sought, limits, complete=False).steps(step, count or 1)
     with LogWriter(log, describe=describe, sync=sync, limits=limits) as writer:
-        history = _History(sought)
-        with PatchReader(log, limits=limits) as rows:
-            history.read(rows)
+        history = _history(log, sought, limits)
         numbers = history.steps(step, count or 1)
         effects = _effects(log, numbers, limits)
         key = UNDOES if step < 0 else REDOES
@@ -150,6 +149,20 @@ def _append(
             writer.cut(before)
             raise
     return made
+
+
+def _history(
+    log: str | os.PathLike[str], sought: str | None, limits: Limits, *, complete: bool = True
+) -> _History:
+    """Read the history of a log.
+
+    :param complete: whether a truncated patch at the end is an error.
+    """
+    history = _History(sought)
+    truncated = () if complete else (TruncatedError, TextError)
+    with suppress(*truncated), PatchReader(log, limits=limits) as rows:
+        history.read(rows)
+    return history
 
 
 class _History:
@@ -171,13 +184,16 @@ class _History:
     def read(self, rows: Iterable[AnyOperation]) -> None:
         """Read a log whose patches all have ids.
 
-        :raises ChainError: a header names another patch than the one that is next.
+        :raises ChainError: a patch has no id, or does not follow the one before it; or a header
+            names another patch than the one that is next.
         """
         headers: dict[str, Any] = {}
         for kind, value in rows:
             if isinstance(value, Header):
                 headers.setdefault(value.key, value.value)
             elif kind is OperationKind.END:
+                if ID not in headers:
+                    raise ChainError("the log has patches without an id: no patch can follow")
                 # A patch may be repeated directly after itself.
                 if not self.ids or headers[ID] != self.ids[-1]:
                     self._add(headers)
@@ -185,6 +201,13 @@ class _History:
 
     def _add(self, headers: dict[str, Any]) -> None:
         patches, patch = self._patches, headers[ID]
+        if self.ids and PREV in headers and headers[PREV] != self.ids[-1]:
+            raise ChainError(
+                f"patch {term_text(patch)} follows patch {term_text(headers[PREV])}, but the log "
+                f"has {term_text(self.ids[-1])} before it",
+                expected=term_text(self.ids[-1]),
+                found=term_text(headers[PREV]),
+            )
         number = len(self.ids)
         self.ids.append(patch)
         if UNDOES in headers:
@@ -244,7 +267,8 @@ class _History:
         if self._sought is None:
             if not 0 <= there <= len(self._patches):
                 left = self._depth if there < 0 else len(self._patches) - self._depth
-                raise ChainError(f"the log has {left} patches to {doing}, which are too few")
+                found = f"only {left} patches" if left else "no patch"
+                raise ChainError(f"the log has {found} to {doing}")
             return there
         if self._found is None:
             raise ChainError(f"the log has no patch {self._sought}", expected=self._sought)

@@ -12,9 +12,19 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any, Final, Generic, TypeAlias, TypeGuard, cast
 
-from ...codec import DEFAULT_LIMITS, DefaultGraph, Limits, TermFactory
+from ...codec import (
+    DEFAULT_LIMITS,
+    BlankNode,
+    DefaultGraph,
+    Iri,
+    Limits,
+    Literal,
+    Term,
+    TermFactory,
+)
 from ...codec.common.conversion import check_text, convert
 from ...codec.patch.operations import END, AnyOperation, Header, Namespace, Operation, OperationKind
+from ...codec.text.ntriples import term_text
 from ...errors import ChainError, JellyError, OptionsError, StatementError
 from ...io.progress import Progress
 from ...io.sources import Source, rewinder
@@ -379,7 +389,7 @@ def _missing(patch: str, what: str) -> ChainError:
     return ChainError(f"the log has no patch {patch}; {what}", expected=patch)
 
 
-def as_term(text: str, name: str = "until") -> str:
+def as_term(text: str | Term, name: str = "until") -> str:
     """An id as it is given by a user, in the syntax of N-Triples.
 
     :param name: of the parameter that has it, for errors.
@@ -387,6 +397,8 @@ def as_term(text: str, name: str = "until") -> str:
     >>> as_term("urn:uuid:1"), as_term('"seven"')
     ('<urn:uuid:1>', '"seven"')
     """
+    if isinstance(text, Iri | BlankNode | Literal):
+        return term_text(text)
     if not isinstance(text, str):
         raise TypeError(f"{name} must be the id of a patch as a string (got {text!r})")
     return text if text.startswith(("<", '"', "_:")) else f"<{text}>"

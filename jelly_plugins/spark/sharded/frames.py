@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
@@ -24,13 +23,8 @@ from pyspark.sql.types import ArrayType, StructType
 
 from ...arrow import QUADS, columns
 from ...codec import OperationColumns
-from ...codec.common.conversion import convert
 from ...codec.patch.operations import AnyOperation, Header, Namespace, Operation, OperationKind
-from ...codec.text.columns import EMPTY_GRAPH
-from ...codec.text.ntriples import parse_ntriples
-from ...errors import OptionsError, SourceError
-from ...oxigraph.canonical import KEPT_TERM, KNOWN_DATATYPE
-from ...oxigraph.rows import RowFactory
+from ...errors import JellyError, OptionsError, SourceError
 from ...patch.model import ID, PREV
 from .apply import Staged, Staging
 from .commits import RowPosition
@@ -40,6 +34,7 @@ from .layout import Root
 from .resolve import Run, Stager
 from .storage import Attempt
 from .tasks import failures_as_errors
+from .terms import canonical_terms
 
 #: The columns that are read; the source is replaced by a number.
 COLUMNS: Final = (
@@ -61,7 +56,6 @@ _FIELDS: Final = {
 }
 
 _KINDS: Final = {kind.code: kind for kind in OperationKind}
-_ROWS_OF_TEXT: Final = RowFactory()
 _HEADER: Final = OperationKind.HEADER.code
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
@@ -420,12 +414,18 @@ class _Reading:
         )
         self.first = self.first or first
         statements = batch.filter(changes)
-        terms = [statements[name] for name in QUADS.names]
-        if any(column.null_count for column in terms[:3]):
-            raise OptionsError("a statement needs a subject, a predicate and an object")
-        if pc.any(pc.equal(terms[3], "")).as_py():
-            raise OptionsError(EMPTY_GRAPH)
-        terms[2] = _canonical(terms[2])
+        try:
+            # Columns of a DataFrame may have been changed since they were read.
+            terms = [
+                canonical_terms(statements[name], position)
+                for position, name in enumerate(QUADS.names)
+            ]
+        except JellyError as error:
+            if error.row is not None:
+                patch, order = (statements[name][error.row] for name in ("patch", "order"))
+                error.message = f"patch {patch}, row {order} of it: {error.message}"
+                error.row = None
+            raise
         return OperationColumns(
             statements=columns(pa.RecordBatch.from_arrays(terms, schema=QUADS)),
             adds=adds.filter(changes).cast(pa.uint8()).to_numpy().tobytes(),
@@ -473,28 +473,6 @@ def _differs(batch: pa.RecordBatch) -> Any:
         unequal = pc.not_equal(texts[1:], texts[:-1])
         differs[1:] |= unequal.to_numpy(zero_copy_only=False)
     return differs
-
-
-def _canonical(objects: pa.Array) -> pa.Array:
-    """Return objects in Oxigraph's form.
-
-    :raises JellyError: a text is not a term, or Oxigraph rejects it.
-    """
-    unchanged = pc.match_substring_regex(objects, KEPT_TERM)
-    # Terms with a single form are validated when they are stored.
-    foreign = pc.and_(
-        pc.match_substring_regex(objects, r'(?s)^".*>$'),
-        pc.invert(pc.match_substring_regex(objects, KNOWN_DATATYPE)),
-    )
-    others = pc.invert(pc.or_(unchanged, foreign))
-    texts = [_canonical_term(text) for text in objects.filter(others).to_pylist()]
-    return pc.replace_with_mask(objects, others, pa.array(texts, pa.string())) if texts else objects
-
-
-@lru_cache(maxsize=1 << 14)
-def _canonical_term(text: str) -> str:
-    [statement] = parse_ntriples(f"<urn:s> <urn:p> {text} .")
-    return str(convert(statement.object, _ROWS_OF_TEXT))
 
 
 # Between tasks and driver

@@ -21,10 +21,10 @@ from ...codec.text.ntriples import Dialect
 from ...errors import JellyError, TextError
 from ...oxigraph.canonical import KNOWN_DATATYPE, SURE_TERMS, SURE_TYPED
 from ...oxigraph.rows import RowFactory
+from ...reserved import BOOKKEEPING_TEXT, reject_graph
 
-_PARSER: Final = LineParser(
-    Dialect.RDF_STAR, False, False, DEFAULT_LIMITS, quads=True, base_directions=True
-)
+#: Rejects base directions, which the patches of a store's changes cannot express.
+_PARSER: Final = LineParser(Dialect.RDF_STAR, False, False, DEFAULT_LIMITS, quads=True)
 _ROWS: Final = RowFactory()
 
 
@@ -43,6 +43,14 @@ def canonical_terms(column: pa.Array, position: int, before: int = 0) -> pa.Arra
         typed = pc.match_substring_regex(texts, SURE_TYPED)
         foreign = pc.and_not(typed, pc.match_substring_regex(texts, KNOWN_DATATYPE))
         sure = pc.or_(sure, foreign)
+    elif position == GRAPH and BOOKKEEPING_TEXT in texts.to_pylist():
+        at = pc.index(texts, pa.scalar(BOOKKEEPING_TEXT, texts.type))
+        row = before + pc.index(encoded.indices, at.cast(encoded.indices.type)).as_py()
+        try:
+            reject_graph(BOOKKEEPING_TEXT)
+        except JellyError as error:
+            error.row = row
+            raise
     others = pc.invert(pc.fill_null(sure, False))
     made = []
     for at in np.flatnonzero(others.to_numpy(zero_copy_only=False)).tolist():

@@ -124,7 +124,7 @@ def test_status_and_vacuum_do_without_spark(tmp_path: Path) -> None:
     apply(tmp_path / "root", b"TX . TC . Z .", shards=2)
     code = (
         "import sys; sys.modules['pyspark'] = None; from jelly_plugins.cli import main;"
-        f"sys.argv = ['jelly', 'spark', NAME, '--root', {str(tmp_path / 'root')!r}]; main()"
+        f"sys.argv = ['jelly', 'spark', NAME, {str(tmp_path / 'root')!r}]; main()"
     )
     for name in ("status", "vacuum", "verify"):
         script = code.replace("NAME", repr(name))

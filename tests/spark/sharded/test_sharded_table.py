@@ -275,12 +275,12 @@ def test_statistics(tmp_path: Path) -> None:
         assert sum(each.predicates.values()) == each.quads
         files = [file for file in (root / str(shard.store)).iterdir() if file.name != "_files.json"]
         assert (each.files, each.bytes) == (len(files), sum(f.stat().st_size for f in files))
-    text = jelly("spark", "status", "--root", root, "--detail").text
+    text = jelly("spark", "status", root, "--detail").text
     assert f"shard 1: {found[1].quads:,} quads, {found[1].files} files" in text
     assert f"  {found[1].predicates['<urn:p0>']:>13,}  <urn:p0>" in text
-    shown = json.loads(jelly("spark", "status", "--root", root, "--detail", "--json").text)
+    shown = json.loads(jelly("spark", "status", root, "--detail", "--json").text)
     assert shown["shards"][0] == asdict(found[0])
-    assert "shards" not in json.loads(jelly("spark", "status", "--root", root, "--json").text)
+    assert "shards" not in json.loads(jelly("spark", "status", root, "--json").text)
 
 
 @pytest.mark.slow

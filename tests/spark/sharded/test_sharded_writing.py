@@ -512,7 +512,7 @@ def test_what_an_abort_leaves_is_vacuumed(tmp_path: Path, at_once: None) -> None
 @pytest.mark.usefixtures("kind")
 def test_the_reserved_graph_is_rejected(tmp_path: Path) -> None:
     write = begin(tmp_path / "root")
-    with pytest.raises(TermError, match="which keeps the positions of logs"):
+    with pytest.raises(TermError, match=r"row 0: .* which keeps the positions of logs"):
         staged(write, [("A", "<urn:s>", "<urn:p>", "<urn:o>", BOOKKEEPING_TEXT)])
 
 
@@ -521,7 +521,7 @@ TERMS = {
     PREDICATE: ["<urn:p>", "<http://example.org:80/a/b?c=d#e>", "<urn:>", "<a:/b//c>", "<x:#>"],
     OBJECT: [
         *('""', '"\\t\\b\\n\\r\\f\\"\\\\"', '"\\u0001"', '"\\u0074"', '"\\\'"', '"\u00a0\u200b"'),
-        *('"x"@en', '"x"@EN-us', '"x"@sr-Latn-RS', '"x"@en--ltr', '"\ufffe"', '"\U0001f600"'),
+        *('"x"@en', '"x"@EN-us', '"x"@sr-Latn-RS', '"\ufffe"', '"\U0001f600"'),
         *('"01"^^<http://www.w3.org/2001/XMLSchema#integer>', "<urn:o>", "_:b-1", "_:b.1"),
         *('"1"^^<http://www.w3.org/2001/XMLSchema#integer>', '"x"^^<urn:datatype>', "_:é"),
         *('"x"^^<http://www.w3.org/2001/XMLSchema#string>', '"\\u00e9"^^<urn:datatype>'),
