@@ -35,7 +35,7 @@ def format_for(dst: Destination, format: ResultsFormat | str | None) -> ResultsF
     name = dst if isinstance(dst, str | os.PathLike) else getattr(dst, "name", "")
     found = format_of(os.fspath(name)) if isinstance(name, str | os.PathLike) else None
     if found is None:
-        raise ValueError(f"no format is given, and {name!r} has no ending of one")
+        raise ValueError(f"the format of {name!r} is unknown: give format, such as 'jellys'")
     return found
 
 
