@@ -182,14 +182,14 @@ def _short(value: Any) -> str:
     text = ""
     # A statement is a tuple of terms, and a quoted triple among them as well.
     terms = value if isinstance(value, tuple) else (value,)
-    for piece in chain.from_iterable(map(_pieces, terms)):
-        text += piece
+    for part in chain.from_iterable(map(_parts, terms)):
+        text += part
         if len(text) > MOST_CHARACTERS:
             break
     return text.rstrip()
 
 
-def _pieces(value: Any) -> Iterator[str]:
+def _parts(value: Any) -> Iterator[str]:
     if isinstance(value, Iri):
         yield f"<{value.value[:MOST_CHARACTERS]}> "
     elif isinstance(value, BlankNode):
@@ -204,7 +204,7 @@ def _pieces(value: Any) -> Iterator[str]:
     elif isinstance(value, Triple):
         yield "<<( "
         for term in value:
-            yield from _pieces(term)
+            yield from _parts(term)
         yield ")>> "
     elif value is not None and not isinstance(value, DefaultGraph):
         yield f"{str(value)[:MOST_CHARACTERS]} "

@@ -373,19 +373,19 @@ class LogWriter:
             return
         try:
             # In text, only the headers of a patch may remain.
-            torn = not self._read() and self.format is PatchFormat.RDF_PATCH
+            truncated = not self._read() and self.format is PatchFormat.RDF_PATCH
         except (TruncatedError, TextError) as error:
             if isinstance(error, TextError) and self._ends_with_a_line(size):
                 raise
-            torn = True
-        if torn and self._ends_without_mark():
+            truncated = True
+        if truncated and self._ends_without_mark():
             # As others write it: the last patch is whole.
             frames = PatchEncoder(self._options).add([END])
             mark = b"".join(map(delimit, frames))
             self._write(mark)
             size += len(mark)
-            torn = False
-        if torn:
+            truncated = False
+        if truncated:
             size = self._whole()
             self._file.truncate(size)
             self.place = Place()
