@@ -207,6 +207,7 @@ def test_numbered_writes_are_applied_once(spark: SparkSession, tmp_path: Path) -
     assert apply_patches(spark, log, root, application="job", batch=9).committed
 
 
+@pytest.mark.slow
 def test_a_stream_is_written_by_its_batches(spark: SparkSession, tmp_path: Path) -> None:
     """A batch that is given again has no effect; a query without its checkpoint is reported."""
     files, root = tmp_path / "files", tmp_path / "root"
@@ -292,6 +293,7 @@ def test_an_invalid_row_is_reported(spark: SparkSession, tmp_path: Path) -> None
     assert (ShardedStore(root).version, left(root)) == (0, [])
 
 
+@pytest.mark.slow
 def test_two_writers_both_come_through(spark: SparkSession, tmp_path: Path) -> None:
     root = tmp_path / "root"
     write(spark.createDataFrame([], COLUMNS), root, shards=2)
