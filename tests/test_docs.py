@@ -80,6 +80,8 @@ def reason(page: str, text: str) -> str | None:
     )
 
 
+# The first page in a process may find pyjelly beside this package.
+@pytest.mark.filterwarnings("ignore:format=.jelly. is handled by pyjelly")
 @pytest.mark.parametrize("page", [page for page in PAGES if code_of(page)])
 def test_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # for stores that go on in threads of their own
