@@ -36,11 +36,8 @@ _FORMS_IN_TERMS: Final = "".join(
         **{name: _short_number(size) for name, size in LONGEST.items()},
     }.items()
 )
-#: Objects in the syntax of N-Triples that the store keeps for sure, if they are valid: nodes, IRIs,
-#: strings with a short language tag or none, and most of the forms above. Like the pattern that
-#: follows, it is one for RE2, which Arrow has.
-KEPT_TERM: Final = rf'(?s)^(?:_.*|<[^<].*|".*"(?:@[a-z]{{2,3}}(?:-[a-z]{{2}})?)?{_FORMS_IN_TERMS})$'
-#: What datatypes of XML Schema's and RDF's begin with, which may have other forms, or be rejected.
+#: What datatypes of XML Schema's and RDF's begin with, which may have other forms, or be rejected;
+#: a pattern for RE2, which Arrow has.
 KNOWN_DATATYPE: Final = rf'"\^\^<(?:{re.escape(XSD)}|{re.escape(_RDF)})'
 
 # Terms that are certainly valid and in the store's form, as patterns for RE2: see ``plain``, which

@@ -240,7 +240,6 @@ def alone(_: Any, folder: Path, operations: int) -> None:
             base=base,
             quads=there,
             staged=((attempt.chunks("0")[0], ((0, 0),)),),
-            checked=True,
         )
         with ProcessPoolExecutor(1, get_context("spawn")) as process:
             result, cpu, memory = process.submit(_measured, work).result()

@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from jelly_plugins.spark.java import use_java
 
-#: Seconds that no start takes, however slow the machine.
+#: Seconds to wait for a start: more than it takes on a slow machine.
 _PATIENCE = 120
 
 _PROPERTIES = """

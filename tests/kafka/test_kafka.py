@@ -286,7 +286,7 @@ def test_a_store_follows_a_topic(
     chained: bool,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Each patch counts once, whoever is killed."""
+    """Each patch is applied once, after kills of Spark and of the broker."""
     started = time.monotonic()
     pick = random.Random(kills)
     topic = Topic(broker, f"changes-{kills}-{chained}")

@@ -20,11 +20,12 @@ from jelly_plugins.codec import (
     Triple,
     plain_lines,
 )
+from jelly_plugins.codec.common.positions import OBJECT
 from jelly_plugins.codec.patch.operations import END, add
 from jelly_plugins.codec.text.forms import FORMS, is_canonical
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.codec.text.transcoding import TextFactory
-from jelly_plugins.oxigraph.canonical import KEPT_TERM, canonical, canonicals
+from jelly_plugins.oxigraph.canonical import SURE_TERMS, canonical, canonicals
 from jelly_plugins.oxigraph.rows import RowFactory
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -157,7 +158,7 @@ def test_the_pattern_for_terms_has_the_same_forms(datatype: str) -> None:
     pa, pc = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.compute")
     forms = forms_of(datatype)
     texts = pa.array([term_text(Literal(form, datatype=datatype)) for form in forms])
-    matches = pc.match_substring_regex(texts, KEPT_TERM).to_pylist()
+    matches = pc.match_substring_regex(texts, SURE_TERMS[OBJECT]).to_pylist()
     kept = {form for form, found in zip(forms, matches, strict=True) if found}
     known = {form for form in forms if is_canonical(form, datatype)}
     if datatype in (f"{XSD}{name}" for name in ("boolean", "integer", "date", "dateTime")):

@@ -264,10 +264,10 @@ def test_limits_hold(filled: ox.Store) -> None:
 def test_progress_ends_at_all(new_store: Callable[[], ox.Store], order: str) -> None:
     store = new_store()
     load(store, jelly(*numbered(25_000)))
-    told: list[int] = []
-    dumped(store, order=order, progress=told.append)
-    assert len(told) == 3
-    assert sum(told) == 25_000
+    reported: list[int] = []
+    dumped(store, order=order, progress=reported.append)
+    assert len(reported) == 3
+    assert sum(reported) == 25_000
 
 
 def test_a_dump_is_read_by_the_generic_reader(store: ox.Store) -> None:

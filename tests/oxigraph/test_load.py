@@ -1,4 +1,4 @@
-"""``load``: what gets into a store, and what is told on the way."""
+"""``load``: what gets into a store, and what is reported on the way."""
 
 from __future__ import annotations
 
@@ -141,10 +141,10 @@ def test_the_store_canonicalises_literals(store: ox.Store) -> None:
 
 
 def test_namespaces_are_told(store: ox.Store) -> None:
-    told: list[tuple[str, str]] = []
+    reported: list[tuple[str, str]] = []
     data = write_bytes(numbered(2), namespaces={"ex": "http://example.org/", "": "urn:"})
-    load(store, data, on_namespace=lambda *found: told.append(found))
-    assert told == [("ex", "http://example.org/"), ("", "urn:")]
+    load(store, data, on_namespace=lambda *found: reported.append(found))
+    assert reported == [("ex", "http://example.org/"), ("", "urn:")]
 
 
 def graphs(
@@ -211,10 +211,10 @@ def test_graphs_may_span_frames(store: ox.Store) -> None:
 @pytest.mark.parametrize("atomic", [True, False])
 @pytest.mark.parametrize("count", [0, 5, 25_000])
 def test_progress_ends_at_all(store: ox.Store, count: int, atomic: bool) -> None:
-    told: list[int] = []
-    load(store, jelly(*numbered(count)), atomic=atomic, progress=told.append)
-    assert len(told) == 1 + count // 10_000
-    assert sum(told) == count
+    reported: list[int] = []
+    load(store, jelly(*numbered(count)), atomic=atomic, progress=reported.append)
+    assert len(reported) == 1 + count // 10_000
+    assert sum(reported) == count
 
 
 def test_progress_may_read_the_store(store: ox.Store) -> None:

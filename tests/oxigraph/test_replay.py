@@ -322,19 +322,19 @@ def test_dump_and_count_leave_the_bookkeeping_out(store: ox.Store) -> None:
 
 
 def test_progress(store: ox.Store) -> None:
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     replay(
         store,
         log(*counting(3, 2)),
-        on_transaction=lambda done: told.append((done.transactions, done.operations)),
+        on_transaction=lambda done: reported.append((done.transactions, done.operations)),
     )
-    assert told == [(1, 2), (2, 4), (3, 6)]
+    assert reported == [(1, 2), (2, 4), (3, 6)]
 
 
 def test_progress_is_what_was_added(store: ox.Store) -> None:
-    told: list[int] = []
-    done = replay(store, log(*counting(3)), progress=told.append)
-    assert (len(told), sum(told)) == (done.transactions, done.operations)
+    reported: list[int] = []
+    done = replay(store, log(*counting(3)), progress=reported.append)
+    assert (len(reported), sum(reported)) == (done.transactions, done.operations)
 
 
 def test_an_exception_of_progress_ends_the_replay_between_transactions(store: ox.Store) -> None:

@@ -191,17 +191,17 @@ def test_no_group_at_all(store: ox.Store) -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_progress_that_raises_ends_it(store: ox.Store, group: int) -> None:
-    """Nothing is told afterwards, and nothing is applied but the rest of its group."""
-    told = []
+    """Nothing is reported afterwards, and nothing is applied but the rest of its group."""
+    reported = []
 
     def progress(done: Any) -> None:
-        told.append(done.transactions)
+        reported.append(done.transactions)
         if done.transactions == 3:
             raise ValueError("that is enough")
 
     with pytest.raises(ValueError, match="that is enough"):
         replay(store, log(*counting(40, 300)), commit_every=group, on_transaction=progress)
-    assert told == [1, 2, 3]
+    assert reported == [1, 2, 3]
     [position] = positions(store)
     last = {1: 3, 2: 4, 10: 10, 1000: 33}[group]
     assert (position.number, count_quads(store)) == (last, last * 300)
@@ -240,7 +240,7 @@ def test_what_a_signal_raises_is_no_fault_of_a_transaction(
     applied: bool,
     error: type[BaseException],
 ) -> None:
-    """It comes out of the replay, and what was applied is told."""
+    """It comes out of the replay, and what was applied is reported."""
     run = transaction_module.Update.run
     updates = 0
 
@@ -253,17 +253,17 @@ def test_what_a_signal_raises_is_no_fault_of_a_transaction(
             raise error
 
     monkeypatch.setattr(transaction_module.Update, "run", interrupted)
-    told = [0]
+    reported = [0]
     patches = counting(30)
     with pytest.raises(error):
         replay(
             store,
             log(*patches),
             commit_every=group,
-            on_transaction=lambda done: told.append(done.transactions),
+            on_transaction=lambda done: reported.append(done.transactions),
         )
     [position] = positions(store)
-    assert count_quads(store) == position.number == told[-1]
+    assert count_quads(store) == position.number == reported[-1]
     assert replay(store, log(*patches)).transactions == len(patches) - position.number
 
 

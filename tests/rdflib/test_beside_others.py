@@ -1,4 +1,4 @@
-"""Where another package claims the name ``jelly`` too: who is told what."""
+"""Where another package claims the name ``jelly`` too: who is reported what."""
 
 from __future__ import annotations
 
@@ -40,9 +40,11 @@ def test_the_remedy_is_named_once_and_to_whoever_asked() -> None:
     register("rdflib.plugins.parsers.ntriples:NTParser")
     registration.warn_of_others()
     graph = rdflib.Graph()
-    with pytest.warns(UserWarning, match=r"rdflib.*jelly_plugins\.rdflib\.register\(\)") as told:
+    with pytest.warns(
+        UserWarning, match=r"rdflib.*jelly_plugins\.rdflib\.register\(\)"
+    ) as reported:
         graph.parse(data=b"<urn:s> <urn:p> <urn:o> .", format="jelly")
-    assert [each.filename for each in told] == [__file__]
+    assert [each.filename for each in reported] == [__file__]
     assert len(graph) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -42,13 +42,11 @@ class Staged(NamedTuple):
     :ivar rows: the log without its statements, see :meth:`.Stager.stage`.
     :ivar first: position of the first row in its file; None if unknown.
     :ivar last: position of the last row in its file; None if unknown.
-    :ivar checked: whether Oxigraph has parsed the terms of the statements.
     """
 
     rows: Iterable[AnyOperation]
     first: RowPosition | None = None
     last: RowPosition | None = None
-    checked: bool = False
 
 
 #: How often a batch is retried after another writer has committed first, by default.
@@ -186,7 +184,6 @@ class StagedBatch(ABC):
 
     :param layout: the layout that they are staged for.
     :param last: position of the last row in its file; None if unknown.
-    :param checked: whether Oxigraph has parsed the terms of the statements.
     """
 
     def __init__(
@@ -197,14 +194,12 @@ class StagedBatch(ABC):
         layout: Root,
         *,
         last: RowPosition | None = None,
-        checked: bool = True,
     ) -> None:
         self._log: Final = log
         self._attempt: Final = attempt
         self._settings: Final = settings
         self._layout: Final = layout
         self._last: Final = last
-        self._checked: Final = checked
 
     @abstractmethod
     def _resolve(self, head: Commit) -> Resolved:
@@ -311,7 +306,6 @@ class StagedBatch(ABC):
                 base=shard.named,
                 quads=shard.quads,
                 staged=tuple(staged[number]),
-                checked=self._checked,
             )
             for number, shard in enumerate(_bases(head, resolved))
             if number in staged
@@ -359,7 +353,7 @@ class LogBatch(StagedBatch):
     def __init__(
         self, log: CommitLog, attempt: Attempt, settings: Settings, layout: Root, staged: Staged
     ) -> None:
-        super().__init__(log, attempt, settings, layout, last=staged.last, checked=staged.checked)
+        super().__init__(log, attempt, settings, layout, last=staged.last)
         self._first: Final = staged.first
         self._rows: Final = Repeatable(staged.rows)
 
@@ -559,7 +553,7 @@ def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) ->
     """Stage logs that this process reads one after the other, in constant memory."""
 
     def stage(attempt: Attempt, layout: Root) -> Staged:
-        return Staged(Stager(attempt, layout).stage(_batches(sources, limits)), checked=True)
+        return Staged(Stager(attempt, layout).stage(_batches(sources, limits)))
 
     return stage
 

@@ -43,7 +43,6 @@ class ShardWork:
         empty.
     :ivar quads: number of quads in it.
     :ivar staged: operations in order: each extent with the transactions to apply, as ranges.
-    :ivar checked: whether Oxigraph has parsed their terms, so that the syntax is valid.
     """
 
     storage: Storage
@@ -53,7 +52,6 @@ class ShardWork:
     base: tuple[str, str] | None
     quads: int
     staged: tuple[tuple[StagedExtent, tuple[tuple[int, int], ...]], ...]
-    checked: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +98,7 @@ def apply_shard(work: ShardWork) -> ShardResult:
             store = Store(str(making.folder))
             quads = work.quads
             for chunk in _chunks(chain((first,), blocks)):
-                quads += write(store, chunk, work.checked)
+                quads += write(store, chunk)
                 operations += sum(block.statements for block in chunk)
             store.flush()
             if large:
@@ -161,17 +159,16 @@ def _chunks(blocks: Iterator[Block]) -> Iterator[list[Block]]:
         yield chunk
 
 
-def _look_and_write(store: Store, chunk: list[Block], checked: bool) -> int:
+def _look_and_write(store: Store, chunk: list[Block]) -> int:
     """Apply blocks that are small compared to the store, and count by lookups before writing.
 
-    :param checked: whether the syntax of statements is known to be valid.
     :return: change of the number of quads.
     """
     deletes, adds = _net(chunk)
-    removed = [quad for quad in _parse(deletes, checked) if quad in store]
+    removed = [quad for quad in _parse(deletes) if quad in store]
     for quad in removed:
         store.remove(quad)
-    added = [quad for quad in _parse(adds, checked) if quad not in store]
+    added = [quad for quad in _parse(adds) if quad not in store]
     if len(added) < SMALL:
         store.extend(added)
     else:
@@ -179,21 +176,22 @@ def _look_and_write(store: Store, chunk: list[Block], checked: bool) -> int:
     return len(added) - len(removed)
 
 
-def _write(store: Store, chunk: list[Block], checked: bool) -> int:
+def _write(store: Store, chunk: list[Block]) -> int:
     """Apply blocks that are large compared to the store, whose quads are counted at the end."""
     if all(block.adds for block in chunk):
         adds = [block.text for block in chunk]
     else:
         deletes, adds = _net(chunk)
-        for quad in _parse(deletes, checked):
+        for quad in _parse(deletes):
             store.remove(quad)
     # Unlike Store.bulk_load, this keeps labels of blank nodes.
-    store.bulk_extend(_parse(adds, checked))
+    store.bulk_extend(_parse(adds))
     return 0
 
 
-def _parse(lines: Iterable[bytes], checked: bool) -> Iterator[Quad]:
-    return iter(parse(b"".join(lines), RdfFormat.N_QUADS, lenient=checked))
+def _parse(lines: Iterable[bytes]) -> Iterator[Quad]:
+    """Parse statements, whose terms were validated when they were staged."""
+    return iter(parse(b"".join(lines), RdfFormat.N_QUADS, lenient=True))
 
 
 def _net(chunk: list[Block]) -> tuple[list[bytes], list[bytes]]:
