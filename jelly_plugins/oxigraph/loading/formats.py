@@ -55,7 +55,8 @@ def load(
 
     An interrupt (Ctrl-C) while the store finishes is raised afterwards. If the
     store then has all statements, the exception has an attribute ``loaded``, the number that would
-    have been returned, and a note that says so.
+    have been returned, and a note that says so. One that comes in the last microseconds, as the
+    load returns, has neither.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param format: a :class:`~jelly_plugins.Format` or its name, such as ``"turtle"`` or ``"nt"``;
