@@ -1,5 +1,5 @@
-"""The README stays true: its blocks run, twice in one folder; its figures and tables are those of
-the documentation; and its links are absolute in the package's metadata.
+"""The README stays true: its blocks run, twice in one folder; its figures are those of the
+documentation; and its links are absolute in the package's metadata.
 
 Blocks of one section share a folder and, if they are Python, their names. The two blocks that set
 up an environment are run by ``.ci/run`` instead, which takes them from the README.
@@ -88,13 +88,6 @@ def test_figures_are_those_of_the_documentation() -> None:
     rows = [line for line in SECTIONS["Figures"].splitlines() if line.startswith("|")]
     assert len(rows) > 10
     assert [row for row in rows if row not in page] == []
-
-
-def test_the_table_of_what_is_supported_is_that_of_the_documentation() -> None:
-    rows = re.search(r"(?:^\|.*\n)+", SECTIONS["What is supported"], re.MULTILINE)
-    assert rows is not None
-    page = (ROOT / "docs" / "reference" / "supported.md").read_text(encoding="utf-8")
-    assert rows[0] in page
 
 
 def test_every_extra_is_documented() -> None:
