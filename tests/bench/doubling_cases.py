@@ -293,6 +293,10 @@ ENTRIES: Final[dict[str, Entry]] = {
     "oxigraph.load terms": lambda data: _with(
         data, lambda jelly: oxigraph.load(pyoxigraph.Store(), jelly, quoted_triples="reify")
     ),
+    "oxigraph.load canonicalize": lambda data: _with(
+        data,
+        lambda jelly: oxigraph.load(pyoxigraph.Store(), jelly, blank_nodes="canonicalize"),
+    ),
     "oxigraph.dump": _dump,
     "oxigraph.record": _record_oxigraph,
     "rdflib.record": _record_rdflib,

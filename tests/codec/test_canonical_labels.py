@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
-from time import process_time
 from typing import Any
 
 import pytest
@@ -81,11 +80,9 @@ def test_isomorphic_statements_have_the_same_labels(statements: list[Any]) -> No
     assert canonical(shuffled(statements, 7)) == canonical(statements)
 
 
-def test_the_time_for_a_ring_is_near_linear() -> None:
-    """Seconds of the processor, many more than needed: quadratic time takes longer."""
-    start = process_time()
+def test_a_large_ring() -> None:
+    """Takes minutes in quadratic time; ``tests/bench`` measures it."""
     assert len(canonical_labels(ring(25_000), describe)) == 25_000
-    assert process_time() - start < 8
 
 
 def test_labels_agree_with_isomorphism() -> None:

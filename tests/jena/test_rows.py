@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import process_time
 from typing import Any
 
 import pytest
@@ -349,15 +348,6 @@ def test_generalized_statements(kernel: Kernel, format: JenaFormat) -> None:  # 
 
 
 # Writing
-
-
-def test_the_time_for_prefixes_is_linear(kernel: Kernel) -> None:
-    """Seconds of the processor, many more than needed: quadratic time takes longer."""
-    encoder = kernel.RowEncoder(JenaFormat.THRIFT, limits=Limits(prefix_table=16_384))
-    start = process_time()
-    for number in range(16_384):
-        encoder.add_prefix(f"n{number}", f"http://e/{number}/")
-    assert process_time() - start < 4
 
 
 def test_a_prefix_of_another_iri_changes_names(kernel: Kernel) -> None:
