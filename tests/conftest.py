@@ -25,7 +25,7 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("patient"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "patient")
 
-# gRPC tells of connections that end, which tests end on purpose.
+# gRPC logs connections that end, which tests end on purpose.
 os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 
 # A shell that runs the tests in the background has interrupts ignored, in all processes below it.

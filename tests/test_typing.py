@@ -14,7 +14,7 @@ from .shared_data import ROOT
 
 def test_a_users_program_has_no_unknown_types(tmp_path: Path) -> None:
     api = pytest.importorskip("mypy.api")
-    # With the cache of whoever has checked the package before, this takes a moment.
+    # With the cache of an earlier check this takes a moment.
     said, complaints, code = api.run(
         [
             f"--config-file={ROOT / 'pyproject.toml'}",

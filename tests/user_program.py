@@ -1,4 +1,4 @@
-"""What somebody may write who uses every public module, for ``test_typing.py``: mypy finds no
+"""A program that uses every public module, for ``test_typing.py``: mypy finds no
 expression in it whose type is not known. It also runs."""
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ def frames_of(reader: FrameReader) -> list[Frame]:
     return list(reader)
 
 
-def told_by(change: patch.Patch) -> list[Term | str | None]:
-    told: list[Term | str | None] = [change.id, change.header("prev")]
+def terms_in(change: patch.Patch) -> list[Term | str | None]:
+    collected: list[Term | str | None] = [change.id, change.header("prev")]
     for operation in change.rows():
-        told.append(operation.kind.code)
+        collected.append(operation.kind.code)
         if isinstance(operation.value, patch.Namespace):
-            told.append(operation.value.iri)
+            collected.append(operation.value.iri)
         elif isinstance(operation.value, patch.Header):
-            told.append(operation.value.value)
+            collected.append(operation.value.value)
         elif operation.value is not None:
-            told.append(operation.value.subject)
-    return told
+            collected.append(operation.value.subject)
+    return collected
 
 
 def main(folder: Path) -> int:
@@ -92,7 +92,7 @@ def main(folder: Path) -> int:
     dumped = oxigraph.dump(store, folder / "dump.jelly")
     patch.write_patches([patch.diff(path, path)], folder / "x.jellyp")
     report = patch.check(folder / "x.jellyp")
-    told = [told_by(each) for each in patch.read_patches(folder / "x.jellyp")]
+    collected = [terms_in(each) for each in patch.read_patches(folder / "x.jellyp")]
     replayed: Replayed = oxigraph.replay(pyoxigraph.Store(), folder / "x.jellyp")
     table = arrow.read(path).read_all()
     texts = [text for row in table.to_pylist() for text in row.values() if text is not None]
@@ -114,7 +114,7 @@ def main(folder: Path) -> int:
         len(texts),
         len(sizes),
         len(thrift),
-        len(told),
+        len(collected),
         len(place),
     )
     return sum(counts) + sum(numbers) + result.statements

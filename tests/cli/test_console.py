@@ -29,7 +29,7 @@ def on_a_terminal(*arguments: str | Path) -> tuple[int, bytes, bytes]:
         os.close(theirs)
         assert process.stdout is not None
         shown: list[bytes] = []
-        # A terminal holds little: what nobody reads would hold up the command.
+        # A terminal buffers little: unread output would block the command.
         reading = threading.Thread(target=lambda: shown.extend(_all_of(ours)))
         reading.start()
         out = process.stdout.read()

@@ -292,9 +292,9 @@ def test_quoted_triples_are_declared_when_they_appear(tmp_path: Path) -> None:
         last = [statement for frame in frames for statement in frame.statements][-1]
     assert last == Triple(Iri("urn:a"), Iri("urn:b"), QUOTED)
     # To stdout frames were written already; from stdin nothing can be read again.
-    told = jelly("convert", text)
-    assert told.code == 1
-    assert "--rdf-star" in told.err
+    rejected_file = jelly("convert", text)
+    assert rejected_file.code == 1
+    assert "--rdf-star" in rejected_file.err
     assert "--rdf-star" in jelly("convert", "-", "--from", "nt", stdin=text.read_bytes()).err
     again = jelly("convert", "-", "--from", "nt", "--rdf-star", stdin=text.read_bytes())
     assert again.out == target.read_bytes()

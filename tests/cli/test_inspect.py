@@ -36,11 +36,11 @@ def test_the_report_as_json(tmp_path: Path) -> None:
     options = StreamOptions(physical_type=PhysicalType.GRAPHS, stream_name="a name")
     write_frames(frames, path, options=options, namespaces=True)
     done = jelly("inspect", path, "--json", "--frames")
-    *told, report = map(json.loads, done.text.splitlines())
-    assert [each["frame"]["statements"] for each in told] == [7, 0, 1]
-    assert told[0]["frame"]["metadata"] == {"k": "v"}
-    assert told[1]["frame"]["metadata"] == {"k": "ff", "l": ""}
-    assert told[1]["frame"]["rows"] == {}
+    *reported, report = map(json.loads, done.text.splitlines())
+    assert [each["frame"]["statements"] for each in reported] == [7, 0, 1]
+    assert reported[0]["frame"]["metadata"] == {"k": "v"}
+    assert reported[1]["frame"]["metadata"] == {"k": "ff", "l": ""}
+    assert reported[1]["frame"]["rows"] == {}
     assert report["options"]["physical_type"] == "GRAPHS"
     assert report["options"]["stream_name"] == "a name"
     assert report["options"]["version"] == 2
@@ -51,7 +51,7 @@ def test_the_report_as_json(tmp_path: Path) -> None:
     assert report["rows"]["NAMESPACE"] == 3
     assert report["rows"]["OPTIONS"] == 1
     assert report["file_size"] == path.stat().st_size
-    assert report["size"] == sum(each["frame"]["size"] for each in told)
+    assert report["size"] == sum(each["frame"]["size"] for each in reported)
     assert report["bytes_per_statement"] == report["size"] / 8
 
 

@@ -121,10 +121,10 @@ def test_files_are_not_clobbered(name: str, tmp_path: Path) -> None:
     log, target = log_file(tmp_path), tmp_path / "x.jellyp"
     target.write_text("kept")
     assert_failed(jelly("patch", name, log, "-o", target), 2, "--force")
-    torn = log_file(tmp_path, "torn.rdfp", LOG[:-4])
-    assert_failed(jelly("patch", name, torn, "-o", target, "-f"), 1, "torn.rdfp")
+    truncated = log_file(tmp_path, "truncated.rdfp", LOG[:-4])
+    assert_failed(jelly("patch", name, truncated, "-o", target, "-f"), 1, "truncated.rdfp")
     assert target.read_text() == "kept"
-    assert sorted(os.listdir(tmp_path)) == ["log.rdfp", "torn.rdfp", "x.jellyp"]
+    assert sorted(os.listdir(tmp_path)) == ["log.rdfp", "truncated.rdfp", "x.jellyp"]
     assert jelly("patch", name, log, "-o", target, "-f").code == 0
     assert list(read_patches(target))
 
@@ -238,8 +238,8 @@ def test_one_log_into_two_graphs(tmp_path: Path) -> None:
         for graph in ([], ["--graph", "urn:g"]):
             done = jelly("patch", "apply", path, "--store", folder, "--json", *graph)
             assert json.loads(done.text)["transactions"] == expected
-    stands = json.loads(jelly("patch", "status", "--store", folder, "--json").text)["logs"]
-    assert sorted((each["patch"], each["graph"]) for each in stands) == [
+    positions = json.loads(jelly("patch", "status", "--store", folder, "--json").text)["logs"]
+    assert sorted((each["patch"], each["graph"]) for each in positions) == [
         ("<urn:2>", ""),
         ("<urn:2>", "<urn:g>"),
     ]
@@ -557,7 +557,7 @@ def test_check(tmp_path: Path) -> None:
         (LOG.replace(b"TA .\n", b""), "patch 2: "),
         (LOG.replace(b"TX .", b"TY ."), "patch 1: "),
     ],
-    ids=["chain", "torn", "syntax"],
+    ids=["chain", "truncated", "syntax"],
 )
 def test_check_finds_what_is_wrong(text: bytes, problem: str, tmp_path: Path) -> None:
     path = log_file(tmp_path, text=text)

@@ -128,11 +128,11 @@ def test_stdout_that_is_closed_or_full_is_named(
 @pytest.mark.parametrize("ending", [".xz", ".lz4", ".br", ".zip", ".7z", ".XZ"])
 def test_a_compression_that_there_is_not(ending: str, tmp_path: Path) -> None:
     path = triples_file(tmp_path)
-    told = f"unknown compression {ending.lower()}"
+    message = f"unknown compression {ending.lower()}"
     for name in (f"x.jelly{ending}", f"x.nt{ending}"):
         done = jelly("convert", path, "-o", tmp_path / name, "--to", "jelly")
-        assert_failed(done, 2, told)
-        assert_failed(jelly("convert", path, "-o", tmp_path / name), 2, told)
+        assert_failed(done, 2, message)
+        assert_failed(jelly("convert", path, "-o", tmp_path / name), 2, message)
         assert not (tmp_path / name).exists()
 
 

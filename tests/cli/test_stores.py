@@ -71,7 +71,7 @@ def test_a_dump_changes_no_file(store: Path, tmp_path: Path) -> None:
     assert len(list(read(tmp_path / "x.jelly"))) == 1
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="whoever may do all can write there, too")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can write there")
 def test_a_store_on_a_disk_that_is_read_only(store: Path, tmp_path: Path) -> None:
     os.chmod(store, stat.S_IRUSR | stat.S_IXUSR)
     try:
@@ -126,7 +126,7 @@ def test_what_was_loaded_before_stays(tmp_path: Path) -> None:
 def test_dump_writes_every_format(form: Format, tmp_path: Path) -> None:
     folder, out = tmp_path / "store", tmp_path / f"dumped.{form}"
     assert jelly("load", quads_file(tmp_path), "--store", folder).code == 0
-    # A graph that replays keep, which nobody else sees.
+    # A graph that replays keep, which is hidden from users.
     Store(str(folder)).add(
         Quad(NamedNode("urn:s"), NamedNode("urn:p"), NamedNode("urn:o"), NamedNode(BOOKKEEPING_IRI))
     )

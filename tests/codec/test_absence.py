@@ -1,4 +1,4 @@
-"""Who imports the package from its sources without a kernel is told; who asked for it is not."""
+"""Importing the sources without a kernel warns, unless the user chose to."""
 
 from __future__ import annotations
 

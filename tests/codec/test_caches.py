@@ -74,7 +74,7 @@ def test_what_a_frame_expands_to_is_counted_alike_everywhere(kernel: Kernel) -> 
 
 
 def test_long_terms_are_freed(kernel: Kernel) -> None:
-    # Larger than the kernel's pool has room for.
+    # Larger than what the kernel's pool holds.
     options = StreamOptions(physical_type=PhysicalType.TRIPLES, rdf_star=True)
     long = "x" * 900
     triples = [

@@ -137,11 +137,11 @@ def test_too_many_long_terms_are_counted_by_statement(quoted: bool, order: str) 
             )
 
 
-@pytest.mark.parametrize("behind", [MALFORMED, w.triple(s=RELATIVE), w.triple(p=BLANK)])
-def test_a_wrong_row_behind_too_many_long_terms(behind: bytes) -> None:
+@pytest.mark.parametrize("following", [MALFORMED, w.triple(s=RELATIVE), w.triple(p=BLANK)])
+def test_a_wrong_row_behind_too_many_long_terms(following: bytes) -> None:
     rows = [w.triple(S, P, w.literal("x" * 2000)), *[w.triple(s=OBJECT), w.triple(s=S)] * 50]
     before = [w.options(generalized=True), *map(w.name, NAMES)]
-    frame = w.frame(*before, *rows, behind)
+    frame = w.frame(*before, *rows, following)
     expected, found = (
         error_of(decoder, frame) for decoder in text_decoders(Limits(frame_expansion=10_000))
     )
@@ -197,11 +197,11 @@ def test_the_graph_of_a_namespace_before_a_wrong_row(validator: Callable[[], Any
         w.bnode(" " * 200),
     ],
 )
-@pytest.mark.parametrize("behind", [b"", MALFORMED], ids=["alone", "before a wrong row"])
-def test_a_term_whose_text_is_too_long_or_becomes_so(term: w.WireTerm, behind: bytes) -> None:
+@pytest.mark.parametrize("following", [b"", MALFORMED], ids=["alone", "before a wrong row"])
+def test_a_term_whose_text_is_too_long_or_becomes_so(term: w.WireTerm, following: bytes) -> None:
     before = [p.options(p.FRAME, star=True), *map(p.name, NAMES), p.datatype(DOUBLE)]
     limits = Limits(frame_bytes=330)
-    frames = [p.frame(*before), p.frame(p.start(), p.add(S, P, term), behind, p.commit())]
+    frames = [p.frame(*before), p.frame(p.start(), p.add(S, P, term), following, p.commit())]
     errors = []
     for decoder in patch_decoders(limits):
         list(decoder.decode(frames[0]))

@@ -533,7 +533,7 @@ def test_other_files_are_rejected() -> None:
         assert isinstance(outcome(data), JellyError)
 
 
-# Where an error stands
+# Where an error occurs
 
 
 def test_errors_say_where(kernel: Kernel) -> None:

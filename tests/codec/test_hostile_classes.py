@@ -38,7 +38,7 @@ class FourLong(tuple[Any, ...]):
 
 
 class OtherItems(Quad):
-    """Gives other items to whoever asks its methods."""
+    """Returns other items from its methods than it holds."""
 
     def __len__(self) -> int:
         return 7

@@ -61,7 +61,7 @@ SPANS = 4
 
 
 def memory_held_by(action: Callable[[], None], rounds: int = 60) -> int:
-    """Blocks of memory that an action leaves behind, warm-up apart."""
+    """Blocks of memory that an action leaves allocated, after a warm-up."""
     for _ in range(3):
         action()
     grown = 0

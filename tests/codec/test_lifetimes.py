@@ -1,8 +1,8 @@
 """Frames and chunks of text that are gone once they were read: what comes later may lean on what
 they said, never on their bytes.
 
-Each is made for one call; then its memory is used again, so that whoever still reads it reads other
-bytes. The kernel can be built so that it shows at once, see tests/fuzz/README.md.
+Each is made for one call; then its memory is used again, so that code that still reads it
+reads other bytes. A build of the kernel can show that at once, see tests/fuzz/README.md.
 """
 
 from __future__ import annotations

@@ -337,7 +337,7 @@ def test_rows_after_the_last_mark_are_an_unfinished_patch() -> None:
         decoder.decode(w.frame(w.options(w.PUNCTUATED), w.mark()))
         assert not decoder.inside_patch
         decoder.decode(w.frame(*unfinished))
-        # Whoever follows a stream that grows goes on here; whoever does not has a broken one.
+        # A reader that follows a growing stream continues here; any other has a broken stream.
         assert decoder.inside_patch
         with pytest.raises(TruncatedError, match="in a stream of type PUNCTUATED") as caught:
             decoder.finish()

@@ -1,4 +1,4 @@
-"""Compares the compiled kernel with its reference on inputs that nobody would write by hand.
+"""Compares the compiled kernel with its reference on inputs that people would not write by hand.
 
 Every reader and writer there is, on streams whose later frames lean on earlier ones, on frames that
 were cut, flipped and spliced at random, and on statements, text and columns of which some cannot be
@@ -45,7 +45,7 @@ if find_spec("pyspark") and find_spec("pyarrow"):
 
     _PATCH_READERS.append(("staging", staging_case, 1))
 
-#: All sorts of cases, each as often as it stands here: streams that lean on earlier frames, other
+#: All sorts of cases, each as often as it occurs here: streams that lean on earlier frames, other
 #: ones, what is written, Jena's formats, and logs of messages.
 SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
     **{

@@ -57,7 +57,7 @@ _IRIS: Final = ("urn:1", "urn:a/b#c", "urn:\xe4/\U0001f600", "", "urn:" + "x" * 
 
 
 def written(call: Callable[..., Any], *given: Any) -> Any:
-    """What a call makes of things that nobody else has, or its error."""
+    """What a call makes of objects without other references, or its error."""
     return lent(lambda: call(*pickle.loads(pickle.dumps(given))))
 
 

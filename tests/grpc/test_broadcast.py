@@ -157,7 +157,7 @@ def test_empty_graphs_and_namespaces_go_out() -> None:
         frame = next(stream)
         assert frame.namespaces == [("ex", Iri("http://example.org/"))]
         assert frame.empty_graphs == [Iri("urn:empty")]
-        # Who comes later is told of the namespaces too.
+        # Late subscribers receive the namespaces too.
         assert next(listening(client)).namespaces == [("ex", Iri("http://example.org/"))]
 
 
@@ -282,7 +282,7 @@ def test_a_subscriber_that_leaves_is_forgotten() -> None:
     with service({"t": topic}) as (_, client):
         with listening(client):
             pass
-        # Who publishes is held up by nobody who has gone.
+        # A subscriber that has gone does not block a publisher.
         topic.send(numbered(20_000))
         assert topic.subscribers == 0
 

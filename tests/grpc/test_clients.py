@@ -148,7 +148,7 @@ def test_limits_of_the_client_hold() -> None:
 
 
 def test_a_server_that_does_not_keep_to_what_is_asked_for() -> None:
-    """One of somebody else's."""
+    """One of another program."""
     handler = grpc.unary_stream_rpc_method_handler(lambda *_: iter(frames_of(numbered(3))))
     with foreign({wire.SUBSCRIBE: handler}) as address:
         for take in (list, lambda stream: list(stream.frames())):
@@ -234,7 +234,7 @@ def test_statements_that_fail_are_published_not_at_all() -> None:
 
 
 class Waiting:
-    """A topic and a sink where nothing happens, until somebody leaves."""
+    """A topic and a sink where nothing happens until a client leaves."""
 
     def __init__(self) -> None:
         self.left = threading.Event()

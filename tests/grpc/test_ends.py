@@ -31,7 +31,7 @@ from .support import PATIENCE, answering, endless, frames_of, numbered, rejected
 
 
 class Endless:
-    """Streams frames until nobody wants any."""
+    """Streams frames until the client stops reading."""
 
     def __init__(self) -> None:
         self.sent = threading.Event()
@@ -223,17 +223,17 @@ def test_a_port_is_a_port() -> None:
 
 
 def test_requests_that_nobody_waits_for_end_with_the_call() -> None:
-    told: list[Any] = []
+    seen: list[Any] = []
 
     async def main(address: str) -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: seen.append(context))
         with rejected("DATA_LOSS"):
             await aio.publish(endless(), address)
 
     with answering(b"", read=1) as address:
         for _ in range(20):
             asyncio.run(main(address), debug=True)
-    assert not told
+    assert not seen
 
 
 def test_topics_are_unicode_text() -> None:

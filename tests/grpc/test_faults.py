@@ -213,7 +213,7 @@ def test_the_end_of_requests_alone_is_no_end_of_a_stream() -> None:
     from jelly_plugins.grpc.calls import Bounds, Incoming
 
     class Lost:
-        """Requests of a client that has gone, which gRPC tells with the second answer."""
+        """Requests of a client that has gone, which gRPC reports with the second answer."""
 
         def __init__(self) -> None:
             self.answers = iter([frames_of(numbered(3))[0], StopIteration, grpc.RpcError])
@@ -290,13 +290,13 @@ class Discarded(Kept):
             pass
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not told here")
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not reported")
 def test_connections_that_come_and_go() -> None:
     connections_that_come_and_go(100)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not told here")
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not reported")
 def test_1000_connections_that_come_and_go() -> None:
     connections_that_come_and_go(1000)
 
@@ -313,7 +313,7 @@ with grpc.insecure_channel(sys.argv[1]) as channel:
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not told here")
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not reported")
 def test_a_stalled_subscriber_takes_bounded_memory() -> None:
     options = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
     topic = Broadcast(options, subscriber_timeout=0)

@@ -268,7 +268,7 @@ def test_a_graph_is_read_and_changed_in_turn() -> None:
                 list(stream)
             with rejected("DEADLINE_EXCEEDED"):
                 client.publish(numbered(3), timeout=0.2)
-            # The server is told a moment after the client.
+            # The server notices a moment after the client.
             while sink.is_waited_for():
                 time.sleep(0.01)
         assert list(client.subscribe("t").statements()) == []

@@ -1,4 +1,4 @@
-"""Bad input: one error with its row, the same from both kernels, and nothing believed too early."""
+"""Bad input: one error with its row, the same from both kernels; every length is checked first."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 
 def patch(number: int | None, *lines: str, prev: int | str | None = None) -> str:
     """The text of a patch ``<urn:p:NUMBER>`` with these rows, which follows the one before it
-    unless told otherwise."""
+    by default."""
     headers = []
     if number is not None:
         headers.append(f"H id <urn:p:{number}> .")

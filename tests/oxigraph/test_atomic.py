@@ -128,7 +128,7 @@ def test_whole_batches_stay_when_it_is_not_atomic(filled: ox.Store) -> None:
 
 
 #: Loads a file into the store of a folder; says when it has read all but the last bytes, then waits
-#: for as long as it is told, and goes on.
+#: for the given seconds, and continues.
 LOADS = """
 import sys, time
 from pyoxigraph import Store

@@ -20,7 +20,7 @@ from jelly_plugins.rdflib import replay as replay_into_rdflib
 
 from .support import BlankNode, P, Quad, jelly
 
-#: Odd labels, those that stand for them, what stands for these, and what looks so and does not.
+#: Odd labels, their replacements, the replacements of these, and labels that only look like them.
 LABELS = ["", "b0", "a b", "é ", "label-", "label-61", "label-zz", "label-612", "label-4A"]
 for _ in range(2):
     LABELS += [written_label(label) for label in LABELS]

@@ -196,7 +196,7 @@ class Source:
     def read(self, size):
         if self.chunks:
             return self.chunks.pop()
-        # The reader stands in the middle of a load, and never goes on.
+        # The reader is in the middle of a load, and never continues.
         print("reading", flush=True)
         threading.Event().wait()
 

@@ -1,4 +1,4 @@
-"""Lines of text that stand for quads: what is said of them is what Oxigraph makes of them."""
+"""Lines of text for quads: Oxigraph reads the same quads from them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_no_text_is_given_of_a_term_that_looks_like_two(at: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_quads_get_the_form_that_the_store_gives_them(seed: int) -> None:
-    """And their text says so: here and there a line is another one than was asked for."""
+    """Their text has these forms, so that some lines differ from those that were given."""
     rng = random.Random(seed)
     graphs = [ox.DefaultGraph(), ox.NamedNode("urn:g"), ox.BlankNode("g")][: rng.randrange(1, 4)]
     objects: list[Any] = [

@@ -1,5 +1,5 @@
-"""A store that is recorded does not say how far it is after each small transaction: it is found
-out, whoever asks, and whenever the process ends.
+"""The position of a recorded store is not written after each small transaction. It is found when
+it is read, and after the process has ended at any time.
 """
 
 from __future__ import annotations

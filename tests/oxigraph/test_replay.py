@@ -543,11 +543,11 @@ def test_what_the_store_cannot_hold(store: ox.Store, bad: Any) -> None:
 def test_a_torn_tail(store: ox.Store, size: int) -> None:
     whole = jelly_log(*counting(3))
     end = len(jelly_log(*counting(2)))
-    torn = whole[: end + size]
-    if len(torn) >= len(whole):
+    truncated = whole[: end + size]
+    if len(truncated) >= len(whole):
         pytest.skip("longer than the last patch")
     with pytest.raises(TruncatedError):
-        replay(store, torn)
+        replay(store, truncated)
     assert count_quads(store) == 2
     assert replay(store, whole).patches == 1
     assert count_quads(store) == 3

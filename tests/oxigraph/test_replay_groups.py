@@ -1,4 +1,4 @@
-"""Transactions that are applied together: the store sees one, and nobody can tell it from many."""
+"""Transactions that are applied together have the same effect as one by one."""
 
 from __future__ import annotations
 

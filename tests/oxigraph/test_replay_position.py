@@ -1,4 +1,4 @@
-"""Exactly once: where a store stands in a log, and logs that do not continue from there."""
+"""Exactly once: the position of a store in a log, and logs that do not continue from there."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def test_the_rest_of_a_patch(store: ox.Store) -> None:
 
 
 def test_the_next_file_after_part_of_a_patch(store: ox.Store) -> None:
-    torn = log(patch(1, transaction("A <urn:s> <urn:p> 1 ."), "TX ."))[:-4]
+    truncated = log(patch(1, transaction("A <urn:s> <urn:p> 1 ."), "TX ."))[:-4]
     with pytest.raises(TruncatedError):
-        replay(store, torn)
+        replay(store, truncated)
     assert count_quads(store) == 1
     with pytest.raises(ChainError, match=r"<urn:p:2>.*<urn:p:1>.*first 1 transactions"):
         replay(store, log(SWINGING[1]))

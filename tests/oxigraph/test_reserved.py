@@ -209,7 +209,7 @@ def test_it_is_not_seen_on_the_way_out(store: ox.Store) -> None:
         assert len(list(read(file.getvalue()))) == 1
 
 
-#: Names that stand for something while a call lasts, as they were when anybody could know them.
+#: Names of graphs that mean something during a call, as they were when users could know them.
 NAMES = ["failed", "not-there", "unbound", "probe", "term", "variable:s", "value:0", "literal:0"]
 
 

@@ -194,9 +194,9 @@ def test_injection(store: ox.Store, payload: str) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(max_size=3), st.booleans())
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-def test_any_text_stays_what_it_is(text: str, tail: str, opaque: bool) -> None:
+def test_any_text_stays_what_it_is(text: str, tail: str, renamed: bool) -> None:
     store = ox.Store()
-    subject = A if opaque else N
+    subject = A if renamed else N
     quad = ox.Quad(subject, N, ox.Literal(text + tail.encode("utf-8", "replace").decode()))
     apply(store, [], [row_of(quad)])
     assert list(store) == [quad]
@@ -206,22 +206,22 @@ def test_any_text_stays_what_it_is(text: str, tail: str, opaque: bool) -> None:
 
 @given(st.text(max_size=8), st.booleans())
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-def test_any_iri_is_itself_or_rejected(text: str, opaque: bool) -> None:
+def test_any_iri_is_itself_or_rejected(text: str, renamed: bool) -> None:
     store = ox.Store()
     factory = rows.RowFactory()
     try:
         term = factory.iri(f"urn:{text}")
     except JellyError:
         return
-    row = factory.quad((factory.blank_node("a") if opaque else "<urn:n>", "<urn:n>", term, term))
+    row = factory.quad((factory.blank_node("a") if renamed else "<urn:n>", "<urn:n>", term, term))
     apply(store, [], [row])
     iri = ox.NamedNode(f"urn:{text}")
-    assert list(store) == [ox.Quad(A if opaque else N, N, iri, iri)]
+    assert list(store) == [ox.Quad(A if renamed else N, N, iri, iri)]
 
 
-@pytest.mark.parametrize(("size", "room"), [(10_000, True), (400_000, False)])
+@pytest.mark.parametrize(("size", "fits"), [(10_000, True), (400_000, False)])
 def test_few_long_terms_stand_in_the_text(
-    size: int, room: bool, monkeypatch: pytest.MonkeyPatch
+    size: int, fits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And no more of them: they would be copied for each row."""
     monkeypatch.setattr(transaction, "_LONG_CHARACTERS", 1 << 20)
@@ -239,8 +239,8 @@ def test_few_long_terms_stand_in_the_text(
     rows += [factory.quad((factory.iri(f"urn:{at}"), short, terms[1], "")) for at in range(20)]
     update = Update()
     update.change((), rows)
-    assert bool(update._terms) is not room
-    assert sum(map(len, update._parts)) < (40 if room else 4) * size
+    assert bool(update._terms) is not fits
+    assert sum(map(len, update._parts)) < (40 if fits else 4) * size
     store = ox.Store()
     update.run(store)
     assert {row_of(quad) for quad in store} == set(rows)

@@ -28,7 +28,7 @@ class Patch(NamedTuple):
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing in it that could be told from nothing."""
+        """Whether it has no visible content."""
         return self.id is None and not any(each.rows for each in self.effective)
 
 
@@ -70,7 +70,7 @@ class Model:
         """
         before = list(self._done)
         real = [patch for patch in log if not patch.is_blank]
-        # The log from its beginning, or from somewhere behind it.
+        # The log from its beginning, or from a later patch.
         seen: list[Patch] = []
         if real and before and real[0] != before[0] and real[0].prev is not None:
             ids = [each.id for each in before]

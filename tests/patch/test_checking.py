@@ -125,8 +125,8 @@ def test_real_logs() -> None:
 
 
 def test_a_text_that_ends_behind_headers_may_be_torn() -> None:
-    for torn in (b"H id <urn:1> .\n", GOOD.removesuffix("Z .\n").encode()):
-        [problem] = check(torn).problems
+    for truncated in (b"H id <urn:1> .\n", GOOD.removesuffix("Z .\n").encode()):
+        [problem] = check(truncated).problems
         assert "ends after the headers" in problem.message
 
 

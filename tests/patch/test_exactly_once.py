@@ -1,6 +1,6 @@
 """What names a patch and a log, and where a replay goes on: the same for every kind of store.
 
-The rules are told in ``jelly_plugins.patch.replay.position``.
+The rules are in ``jelly_plugins.patch.replay.position``.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def test_an_id_that_recurs_later(store: Store, again: str) -> None:
         with pytest.raises(ChainError, match=r"patch <urn:1>: .* earlier patch"):
             store.replay(log(ONE, TWO, again, THREE))
         assert store.objects() == ["urn:1", "urn:2"]
-    # In another file the id of the log is known, and that of the patch at which the store stands.
+    # Another file with the id of the log, and of the patch that the store is at.
     with pytest.raises(ChainError, match=r"patch <urn:1>: .* earlier patch"):
         store.replay(log(patch(1, adds(5), prev=2)))
     with pytest.raises(ChainError, match=r"patch <urn:2>: .* earlier patch"):
@@ -434,14 +434,14 @@ UNMARKED_TWO = TWO.removesuffix("Z .\n")
 
 
 @pytest.mark.parametrize("more", [MORE, f"{adds(4)}\n", EMPTY.removesuffix("Z .\n")])
-@pytest.mark.parametrize("behind", ["Z .\n", "", THREE])
+@pytest.mark.parametrize("following", ["Z .\n", "", THREE])
 def test_a_patch_that_was_complete_has_no_more_transactions(
-    store: Store, more: str, behind: str
+    store: Store, more: str, following: str
 ) -> None:
     store.replay(log(ONE, TWO))
     for _ in range(2):
         with pytest.raises(ChainError, match=r"patch <urn:2>: it was complete with 1 transactions"):
-            store.replay(log(ONE, UNMARKED_TWO + more + behind))
+            store.replay(log(ONE, UNMARKED_TWO + more + following))
     assert store.objects() == ["urn:1", "urn:2"]
     assert store.replay(log(ONE, TWO, THREE)).patches == 1
 
@@ -503,12 +503,12 @@ def test_the_next_file_behind_a_patch_that_its_source_has_ended(store: Store) ->
         patch(2, prev=1),
     ],
 )
-@pytest.mark.parametrize("behind", ["", THREE, BLANK + THREE])
+@pytest.mark.parametrize("following", ["", THREE, BLANK + THREE])
 def test_the_last_patch_with_other_content_in_a_later_reading(
-    store: Store, other: str, behind: str
+    store: Store, other: str, following: str
 ) -> None:
     store.replay(log(ONE, TWO))
-    for whole in (log(ONE, other + behind), log(other + behind)):
+    for whole in (log(ONE, other + following), log(other + following)):
         with pytest.raises(ChainError, match=r"patch <urn:2>: it ha.*(something else|applied)"):
             store.replay(whole)
         assert store.objects() == ["urn:1", "urn:2"]
@@ -569,10 +569,10 @@ def test_a_log_without_ids_is_the_same_as_triples_and_as_quads(
     write_patches(read_patches(text), quads)
     forms = {"triples": triples, "quads": quads.getvalue(), "text": as_text(triples)}
     assert store.replay(forms[first], name=name).transactions == 2
-    stands = store.positions()
+    before_it = store.positions()
     for form in forms.values():
         assert store.replay(form, name=name).operations == 0
-    assert store.positions() == stands
+    assert store.positions() == before_it
 
 
 @pytest.mark.parametrize("number", [None, 1])
@@ -609,16 +609,16 @@ def test_until_behind_which_the_store_stands(store: Store) -> None:
         store.replay(log(ONE, TWO), until="urn:1")
 
 
-# Logs that are torn off in their beginning
+# Logs that are truncated near their beginning
 
 
 @pytest.mark.parametrize("headers", ["H id <urn:2> .\n", "H id <urn:2> .\nH prev <urn:1> .\n"])
 def test_text_that_ends_behind_headers(store: Store, tmp_path: Path, headers: str) -> None:
     for before in ([], [ONE]):
-        torn = tmp_path / "log.rdfp"
-        torn.write_bytes(log(*before, headers))
+        truncated = tmp_path / "log.rdfp"
+        truncated.write_bytes(log(*before, headers))
         with pytest.raises(TruncatedError, match=r"log\.rdfp.*ends after the headers"):
-            store.replay(torn)
+            store.replay(truncated)
     assert [each.patch for each in store.positions()] == ["<urn:1>"]
     # Once it is there, it is applied.
     assert store.replay(log(ONE, TWO)).patches == 1
@@ -629,11 +629,11 @@ def test_text_that_ends_behind_headers(store: Store, tmp_path: Path, headers: st
 @pytest.mark.parametrize("size", range(1, 8))
 def test_a_jelly_log_of_a_few_bytes(store: Store, tmp_path: Path, size: int) -> None:
     for value in range(1, 160):
-        torn = tmp_path / "log.jellyp"
+        truncated = tmp_path / "log.jellyp"
         # A frame of this length, whose first bytes might be a comment or space.
-        torn.write_bytes(bytes((value, 0x0A, 0x20, 0x0A, 0x1E, 0x0A, 0x0A))[:size])
+        truncated.write_bytes(bytes((value, 0x0A, 0x20, 0x0A, 0x1E, 0x0A, 0x0A))[:size])
         with pytest.raises(JellyError, match=r"log\.jellyp"):
-            store.replay(torn)
+            store.replay(truncated)
     assert store.positions() == []
 
 

@@ -261,7 +261,7 @@ def test_files_that_are_no_logs(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(JellyError, match=f"{name}: .*neither Jelly-Patch nor RDF Patch text"):
             list(PatchReader(path))
-        # Whoever says what it is, is told what is wrong with it.
+        # With the format given, the error says what is wrong.
         with pytest.raises(JellyError) as found:
             list(PatchReader(path, format=PatchFormat.JELLY_PATCH))
         assert "neither" not in str(found.value)

@@ -41,11 +41,11 @@ class Disk:
 
         class File(FileIO):
             def write(self, data: Any) -> int:
-                room = disk.size - os.fstat(self.fileno()).st_size
-                if room <= 0:
+                free = disk.size - os.fstat(self.fileno()).st_size
+                if free <= 0:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                # As a file system does it: first what there is room for.
-                return super().write(memoryview(data)[:room])
+                # As a file system does it: first what fits.
+                return super().write(memoryview(data)[:free])
 
         return File
 
@@ -121,7 +121,7 @@ def test_a_change_that_the_disk_has_no_room_for(kind: str, path: Path, disk: Dis
     with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
         store.add(recorder, 4, 4000)
     recorder.close()
-    # It is not written later either, nor when there is room.
+    # It is not written later either, when there is space.
     disk.size *= 2
     assert len(list(read_patches(path))) == 2
     recorder = store.record(path)
@@ -131,10 +131,10 @@ def test_a_change_that_the_disk_has_no_room_for(kind: str, path: Path, disk: Dis
     assert replica.subjects() == store.subjects() == ["urn:1", "urn:3", "urn:5"]
 
 
-@pytest.mark.parametrize("room", [0, 1, 18])
-def test_a_disk_without_room_for_a_new_log(tmp_path: Path, disk: Disk, room: int) -> None:
+@pytest.mark.parametrize("free", [0, 1, 18])
+def test_a_disk_without_room_for_a_new_log(tmp_path: Path, disk: Disk, free: int) -> None:
     path = tmp_path / "log.jellyp"
-    disk.size = room
+    disk.size = free
     store = Recorded("Oxigraph")
     with pytest.raises(SourceError, match=os.strerror(errno.ENOSPC)):
         store.record(path)
@@ -144,12 +144,12 @@ def test_a_disk_without_room_for_a_new_log(tmp_path: Path, disk: Disk, room: int
     assert Recorded("Oxigraph").replay(path).patches == 0
 
 
-@pytest.mark.parametrize("room", [0, 1, 40, 150])
-def test_a_disk_that_is_full_from_the_beginning(path: Path, disk: Disk, room: int) -> None:
+@pytest.mark.parametrize("free", [0, 1, 40, 150])
+def test_a_disk_that_is_full_from_the_beginning(path: Path, disk: Disk, free: int) -> None:
     store = Recorded("Oxigraph")
     with store.record(path) as recorder:
         opening = path.read_bytes()
-        disk.size = len(opening) + room
+        disk.size = len(opening) + free
         with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
             store.add(recorder, 1, 1000)
         assert path.read_bytes() == opening

@@ -69,9 +69,9 @@ def said(report: Report) -> list[str]:
 @pytest.mark.parametrize("name", ODD)
 def test_a_log_of_jelly_jvm_says_what_jena_reads_in_it(name: str) -> None:
     log: Path = shared(f"data/patch-jvm/{name}.jellyp")
-    told = log.with_suffix(".as-read-by-jena.rdfp")
+    as_read = log.with_suffix(".as-read-by-jena.rdfp")
     # What Jena itself cannot read is what it was made of.
-    text = (told if told.exists() else log.with_suffix(".rdfp")).read_bytes()
+    text = (as_read if as_read.exists() else log.with_suffix(".rdfp")).read_bytes()
     triples = "triples" in name
     expected = rows_of(text.replace(b" <default> .", b" ."), triples=triples)
     assert rows_of(log) == expected
@@ -134,16 +134,16 @@ def test_a_log_without_its_last_mark_is_applied_once_and_so_is_what_it_grows_by(
 
 def test_a_log_that_may_have_been_torn_is_not_applied_as_if_it_were_whole() -> None:
     whole = jelly(header("id", "1"), w.start(), STATEMENT, w.commit())
-    for torn in (
+    for truncated in (
         # In the middle of a frame.
         whole[:-1],
-        # Behind a frame: in a transaction, and behind what promises more.
+        # After a frame: in a transaction, and after what promises more.
         jelly(header("id", "1"), w.start(), STATEMENT),
         jelly(header("id", "1")),
     ):
         store = Store()
         with pytest.raises(TruncatedError):
-            replay(store, torn)
+            replay(store, truncated)
         assert count_quads(store) == 0
 
 

@@ -1,4 +1,4 @@
-"""A log that is appended to: what is there stays, what is torn goes."""
+"""Appending to a log: complete patches stay, a truncated end goes."""
 
 from __future__ import annotations
 

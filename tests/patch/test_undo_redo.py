@@ -155,12 +155,12 @@ def history(kind: str, folder: Path, seed: int, steps: int) -> None:
             assert leader.state(leader.store) == states[depth]
             continue
         back = what < 0.8
-        room = depth if back else len(ids) - depth
-        if not room:
+        most = depth if back else len(ids) - depth
+        if not most:
             with pytest.raises(ChainError, match="has no patch to"):
                 (undo if back else redo)(log)
             continue
-        count = rng.randint(1, room)
+        count = rng.randint(1, most)
         depth += -count if back else count
         settings: dict[str, Any] = {"count": count}
         if depth and rng.random() < 0.5:

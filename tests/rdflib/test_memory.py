@@ -539,7 +539,7 @@ def test_a_store_that_is_built_in_another_way(
         self.count = 0
 
     monkeypatch.setattr(kind, "__init__", other)
-    assert memory._trusted.__wrapped__(kind), "an attribute that nobody changes"
+    assert memory._trusted.__wrapped__(kind), "an attribute that does not change"
 
     def without(self: Any, *arguments: Any, **settings: Any) -> None:
         real(self, *arguments, **settings)

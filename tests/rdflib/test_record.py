@@ -1,4 +1,4 @@
-"""Recording what changes a graph, whoever changes it."""
+"""Recording what changes a graph, through any of its interfaces."""
 
 from __future__ import annotations
 

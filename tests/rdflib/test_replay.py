@@ -226,8 +226,8 @@ def state(graph: Graph) -> tuple[Any, ...]:
         else set()
     )
     # A graph without a name of its own has another one each time.
-    stands = [replace(each, graph="") for each in positions(graph)]
-    return found, names, dict(store.namespaces()), stands, len(graph)
+    places = [replace(each, graph="") for each in positions(graph)]
+    return found, names, dict(store.namespaces()), places, len(graph)
 
 
 class Breaks:

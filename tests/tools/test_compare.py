@@ -158,7 +158,7 @@ def test_colours_alone_do_not_decide(one: list[Statement], other: list[Statement
     assert result.unexpected
     assert compare_datasets(one, one[::-1])
     assert compare_datasets(other, other[::-1])
-    # Next to what tells their parts apart, the same again.
+    # Beside what distinguishes their parts, the same again.
     assert not compare_datasets([*one, *arcs("xa")], [*other, *arcs("xa")])
 
 

@@ -148,7 +148,7 @@ def test_loose_operations_at_the_end_of_a_log_that_grows_are_rejected(tmp_path: 
     with pytest.raises(ChainError, match=r"had 2 operations .* now it has 3"):
         apply(root, log + b"A <urn:s> <urn:p> <urn:3> .\n")
     assert len(quads(root)) == 2
-    # What is no more of them is more of the log.
+    # Another transaction continues the log.
     assert apply(root, log + b"TX . A <urn:s> <urn:p> <urn:3> . TC .").replayed.operations == 1
 
 
@@ -274,7 +274,7 @@ def test_a_truncated_file_is_held_back_at_any_byte(tmp_path: Path) -> None:
         try:
             apply(root, data[:end])
         except JellyError:
-            # Too little to tell what it is.
+            # Too short to detect the format.
             assert end < 100
             continue
         apply(root, data)
@@ -505,7 +505,7 @@ def test_two_programs_with_the_name_of_one_application_are_reported(tmp_path: Pa
             apply(root, other, application="a", batch=batch)
         assert not apply(root, logs[0], application="a", batch=batch).committed
     assert apply(root, other, application="b", batch=0).replayed.patches == 1
-    # Without ids, one cannot tell.
+    # Without ids, this cannot be detected.
     assert not apply(root, b"A <urn:x> <urn:p> <urn:3> . Z .", application="a", batch=0).committed
 
 

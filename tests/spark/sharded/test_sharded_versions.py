@@ -177,7 +177,7 @@ def test_what_follows_what_was_undone_is_rejected_and_not_skipped(place: Any) ->
     for number in range(3):
         _add(place, number)
     restore(place, 1)
-    # The second version has stood where this patch ends, and is no part of what is there now.
+    # The second version was at the end of this patch, but was undone.
     with pytest.raises(ChainError):
         _add(place, 2)
     assert _add(place, 1).committed
@@ -246,7 +246,7 @@ def test_no_undone_batch_is_skipped(place: Any) -> None:
     for number in (7, 8, 13, 21):
         assert batch(number).committed
     assert _subjects(place) == {f"s{number}" for number in (3, 5, 7, 8, 13, 21)}
-    # Versions whose stores are gone tell it as well.
+    # Versions whose stores are gone report it as well.
     restore(place, 1)
     vacuum(place, keep=1, grace=timedelta())
     with pytest.raises(CheckpointError, match=r"undone batches 5 to 21"):
