@@ -1,6 +1,6 @@
 """Bytes to statements and back: the codec of Jelly-RDF and Jelly-Patch. No I/O, no RDF library.
 
-The kernel is chosen only here. ``native`` is true for the compiled one.
+Only this module chooses the kernel. ``native`` is true for the compiled one.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ try:
         count_rows,
         plain_lines,
     )
-except ModuleNotFoundError:  # Any other ImportError is a kernel that does not fit the sources.
-    # Only the sources have the file. In the folder of a checkout Python imports them, whatever is
-    # installed. An installed package without the kernel was built without a compiler.
+except ModuleNotFoundError:  # Any other ImportError: kernel and sources differ.
+    # Only source trees contain this file: Python run inside a checkout imports them instead of the
+    # installed package. An installed package without the kernel was built without a compiler.
     if not _PURE_PYTHON and (_FOLDER / "_native.pyx").exists():
         warnings.warn(
             f"jelly_plugins is imported from its sources in {_FOLDER.parent.parent}, whose "

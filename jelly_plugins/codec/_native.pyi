@@ -1,4 +1,4 @@
-"""The compiled kernel has the interface of its reference."""
+"""The compiled kernel has the interface of the reference modules."""
 
 from typing import Final
 
@@ -14,5 +14,5 @@ from .text.plain import plain_lines as plain_lines
 from .text.transcoding import TextDecoder as TextDecoder
 from .text.transcoding import TextEncoder as TextEncoder
 
-#: Whether it was built with ``JELLY_POISON=1``, which is for finding errors of memory.
+#: Whether the kernel was built with ``JELLY_POISON=1``, for finding memory errors.
 poisoned: Final[bool]

@@ -2,30 +2,30 @@
 # initializedcheck=False, allow_none_for_extension_args=False
 """The compiled kernel: the same codec as the Python modules beside it, which are its reference.
 
-Same interface, same limits, same errors, same bytes; tests/fuzz compares the two. The kernel holds
-no rules of its own: its tables are made from the reference's when it is loaded (``load_…``), and
-rare cases are left to the reference entirely (options, metadata, the reasons for a rejection).
+Interface, limits, errors and output are the same; tests/fuzz compares the two. The kernel defines
+no rules: it fills its tables from the reference's when it is loaded (``load_…``), and leaves rare
+cases to the reference (options, metadata, the reasons for a rejection).
 
 Memory, for maintainers:
 
-1. Input is never trusted. Each read is preceded by a comparison with the end of the readable bytes,
-   and lengths are compared with the remaining bytes, never added to a position first.
-2. Code marked ``nogil`` holds no Python objects, and allocates with PyMem_Raw… alone. A failed
+1. Input is never trusted. The code compares the position with the end of the readable bytes before
+   each read. It compares lengths with the number of remaining bytes and never adds a length to a
+   position first.
+2. Code marked ``nogil`` holds no Python objects and allocates only with PyMem_Raw…. A failed
    allocation is a status, not an exception.
 3. A ``Slice`` owns nothing. A ``Buffer`` owns its bytes; a ``Term`` is counted
-   (kernel/common/terms.pxi). The one place where a Term owns a Python object is ``Term.object``; it
-   is given up in ``sweep``.
-4. Kept data is owned. The bytes of a frame, or of a chunk of text, are the caller's, and held for
-   as long as it takes to read them: by the call, or, where the output of a frame is yielded chunk
-   by chunk, by the decoder. What points into them is forgotten when that ends (``end_frame``,
-   ``end_text``). A Term's Slices lie after its own structure, or in the bytes that are its
-   ``object``; only a long one of which an object is made borrows from the frame, and no longer than
-   that takes (``borrow``). Nor does anything else that outlives a call point into a caller's bytes:
-   its Slices point to what the same object owns, or to a constant of the module. A build with
-   JELLY_POISON=1 works on copies that are overwritten and freed at the end
-   (kernel/common/memory.pxi).
-5. A decoder or encoder is for one thread at a time; a second one that enters gets an error.
-   Different ones share nothing that changes.
+   (kernel/common/terms.pxi). A Term owns a Python object only in ``Term.object``, which ``sweep``
+   releases.
+4. All data that is kept is owned. The caller owns the bytes of a frame or a chunk of text. The call
+   holds them while it reads; where the output of a frame is yielded chunk by chunk, the decoder
+   holds them. Pointers into these bytes are cleared afterwards (``end_frame``, ``end_text``). A
+   Term's Slices point to the bytes after its own structure or into its ``object``. Only a long Term
+   that becomes an object borrows bytes from the frame, until the object is made (``borrow``).
+   Slices of anything else that outlives a call point to data that the same object owns, or to a
+   constant of the module, never into a caller's bytes. A build with JELLY_POISON=1 works on copies
+   that are overwritten and freed at the end (kernel/common/memory.pxi).
+5. Only one thread at a time may use a decoder or encoder; a second one gets an error. Decoders and
+   encoders share no mutable state.
 """
 
 import os
@@ -107,7 +107,7 @@ include "kernel/patch/columns.pxi"
 include "kernel/rdf/encoder.pxi"
 include "kernel/patch/encoder.pxi"
 
-# Whether this build is one for finding errors.
+# Whether this build is for finding memory errors.
 poisoned = IS_POISONED
 
 load_reader_rules()

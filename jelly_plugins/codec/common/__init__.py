@@ -1,1 +1,1 @@
-"""What Jelly-RDF and Jelly-Patch share: the wire, lookups, terms and rows, limits."""
+"""Parts shared by Jelly-RDF and Jelly-Patch: wire format, lookups, terms, rows, limits."""

@@ -5,11 +5,11 @@ through statements form a component. A label is a digest of the component, of th
 it, and of a number if there are several equal components; so a change relabels the nodes of one
 component only, and components of different files do not share labels unless they are equal.
 
-The method is colour refinement: nodes start with one colour, and split by the colours of their
-neighbours. Nodes with a colour of their own then count as constants, and what remains falls apart
-into smaller components. Where nothing falls apart, the graph is symmetric: each node of one colour
-is singled out in turn, and the smallest result counts. This search is exponential for graphs made
-to be hard, and is bounded.
+The method is colour refinement: all nodes start with the same colour, which is then split by the
+colours of their neighbours. Nodes with a unique colour count as constants, so that the rest may
+separate into smaller components. If it does not, the graph is symmetric: the search singles out
+each node of one colour in turn and takes the smallest result. It takes exponential time on
+adversarial graphs and is therefore bounded.
 
 Labels are stored and compared later, so the digests must not change between versions.
 """
@@ -23,7 +23,8 @@ from typing import Any, Final
 from ...errors import LimitError
 from .terms import XSD_STRING, Describe, Kind
 
-#: Statements that the search for the labels of symmetric nodes may look at; some microseconds each.
+#: Number of statements that the search for labels of symmetric nodes may examine, at some
+#: microseconds each.
 SEARCH_STEPS: Final = 250_000
 _SIZE: Final = 16
 _START: Final = bytes(_SIZE)
@@ -71,7 +72,7 @@ def _digest(*parts: bytes) -> bytes:
 
 
 class _Shapes:
-    """Takes statements apart: what is constant in them, and their blank nodes in order."""
+    """Split statements into their constant part and their blank nodes, in order."""
 
     def __init__(self, describe: Describe, graph: _Graph) -> None:
         self._describe = describe
@@ -87,7 +88,7 @@ class _Shapes:
             self._graph.add(_digest(text.encode("utf-8", "surrogatepass")), places)
 
     def _text(self, term: tuple[Any, ...], places: dict[str, int]) -> str:
-        """A described term in a form that no other term has; blank nodes have numbers."""
+        """Write a described term in a form unique to it; blank nodes are numbered."""
         kind, *parts = term
         if kind is Kind.BLANK_NODE:
             return f"B{places.setdefault(parts[0], len(places))} "
@@ -106,14 +107,14 @@ class _Shapes:
 
 
 class _Graph:
-    """Statements with blank nodes, and the colours of these."""
+    """Statements with blank nodes, and the colours of the nodes."""
 
     def __init__(self, steps: int) -> None:
         self._steps = self._left = steps
         self._nodes: dict[str, int] = {}
-        #: Statements as the digest of their constant part and their nodes.
+        #: Statements, as the digest of the constant part and the nodes.
         self._statements: dict[tuple[bytes, tuple[int, ...]], None] = {}
-        #: By node: its statements, and its colour.
+        #: The statements and the colour of each node.
         self._of_node: list[list[tuple[bytes, tuple[int, ...]]]] = []
         self._colours: list[bytes] = []
 
@@ -133,17 +134,17 @@ class _Graph:
 
     def labels(self) -> dict[str, str]:
         self._colour_parts(list(self._nodes.values()), depth=0)
-        # A letter first, and 128 bits in all: Oxigraph stores such labels as numbers.
+        # The first character must be a letter; Oxigraph stores labels of 128 bits as numbers.
         return {label: f"b{self._colours[node].hex()[1:]}" for label, node in self._nodes.items()}
 
     def _colour_parts(self, nodes: list[int], depth: int) -> None:
-        """Give each of some nodes a colour of its own."""
+        """Give each of the nodes a unique colour."""
         found: dict[bytes, list[list[int]]] = {}
         for part in self._components(nodes):
             found.setdefault(self._colour(part, depth), []).append(part)
         colours = self._colours
         for certificate, parts in found.items():
-            # Equal parts may change places.
+            # Equal components are interchangeable.
             for number, part in enumerate(parts):
                 for node in part:
                     colours[node] = _digest(certificate, colours[node], number.to_bytes(4))
@@ -164,9 +165,9 @@ class _Graph:
             yield part
 
     def _colour(self, part: list[int], depth: int) -> bytes:
-        """Give each node of a component a colour of its own within it.
+        """Give each node of a component a unique colour within it.
 
-        :return: a digest that isomorphic components have, and no others.
+        :return: a digest, equal only for isomorphic components.
         """
         classes = self._refine(part, depth)
         symmetric = [node for node in part if len(classes[self._colours[node]]) > 1]
@@ -271,7 +272,7 @@ class _Orbits:
         self._tried: list[int] = []
 
     def has_tried(self, node: int) -> bool:
-        """Whether the node's orbit has been tried; it is from now on."""
+        """Return whether the node's orbit has been tried, and mark it as tried."""
         root = self._root(node)
         if any(self._root(tried) == root for tried in self._tried):
             return True
@@ -286,7 +287,8 @@ class _Orbits:
     def _root(self, node: int) -> int:
         parents = self._parents
         while (parent := parents.get(node, node)) != node:
-            # Shorter paths: otherwise the orbit of a long ring is one path of all its nodes.
+            # Shorten paths: otherwise the orbit of a long ring becomes a single path of all its
+            # nodes.
             parents[node] = above = parents.get(parent, parent)
             node = above
         return node

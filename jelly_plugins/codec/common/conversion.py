@@ -1,4 +1,4 @@
-"""A term of one library as another's."""
+"""Convert terms of one library to those of another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .terms import Describe, Kind, TermFactory, build, describe
 def convert(
     term: Any, factory: TermFactory[Any], describe: Describe = describe, *, depth: int = 0
 ) -> Any:
-    """A term as one of a factory.
+    """Convert a term to one made by a factory.
 
     :param describe: takes the term apart; a generic one by default.
     :param depth: number of quoted triples around it.
@@ -46,7 +46,7 @@ _CONSTRUCTORS: Final[dict[Kind, Callable[[TermFactory[Any]], Callable[..., Any]]
 def check_text(part: Any) -> None:
     """Reject a part of a term that is not a string.
 
-    :raises TermError: it is not.
+    :raises TermError: the part is not a string.
     """
     if not isinstance(part, str):
         raise TermError(f"a part of a term is not a string: {part!r}")

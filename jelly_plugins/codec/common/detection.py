@@ -1,7 +1,7 @@
-"""The kind of a Jelly stream by its first bytes: all kinds begin with their options.
+"""Detect the kind of a Jelly stream from its first bytes: every kind begins with its options.
 
-Used for error messages, and for results to choose a format. The decoder checks that the options are
-valid.
+Error messages use it, and readers of results choose a format with it. The decoder checks that the
+options are valid.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class StreamKind(StrEnum):
 
 #: Field 1 of a frame is a row, field 1 of a row is the options.
 _FIRST_MESSAGE = 1 << 3 | BYTES
-#: A table size in the first field itself: in Jelly-SPARQL that is the options, without a row.
+#: A table size as the first field: in Jelly-SPARQL the frame holds the options without a row.
 _NAME_TABLE = 9 << 3 | VARINT
-#: Fields of the options that only one of the two has. Jelly-RDF has a name and a logical type, and
-#: may leave out both; Jelly-Patch always has a statement type.
+#: Fields of the options that only one of the formats has. Jelly-RDF has a name and a logical type,
+#: and may omit both; Jelly-Patch always has a statement type.
 _TELLING = {
     1 << 3 | BYTES: StreamKind.JELLY_RDF,
     14 << 3 | VARINT: StreamKind.JELLY_RDF,
@@ -37,9 +37,9 @@ _TELLING = {
 
 
 def kind_of(opening: bytes) -> StreamKind | None:
-    """The kind of a stream by its start; None if its options do not show it.
+    """Detect the kind of a stream from its start; None if its options do not show it.
 
-    :param opening: the first bytes of a source, delimited or not; those of its first row at least.
+    :param opening: the first bytes of a source, delimited or not, including at least its first row.
 
     >>> from jelly_plugins.codec import PatchEncoder, PatchOptions
     >>> kind_of(PatchEncoder(PatchOptions()).finish()[0]).value
@@ -68,10 +68,11 @@ def kind_of(opening: bytes) -> StreamKind | None:
 
 
 def jena_kind_of(opening: bytes) -> StreamKind | None:
-    """Which of Apache Jena's binary formats a source opens like: with a row, or with the variables
-    of results; None if like neither. What opens like RDF Protobuf may be Jelly, too.
+    """Detect which of Apache Jena's binary formats a source has: its first bytes are a row or the
+    variables of results. Return None for neither. A source detected as RDF Protobuf may also be
+    Jelly.
 
-    :param opening: the first 16 bytes of a source, or all there are.
+    :param opening: the first 16 bytes of a source, or all of a shorter one.
 
     >>> jena_kind_of(bytes.fromhex("1c1802657818047572")).value
     'RDF Thrift'
@@ -92,8 +93,8 @@ def jena_kind_of(opening: bytes) -> StreamKind | None:
 
 
 def is_cut(opening: bytes) -> bool:
-    """Whether a stream that opens so may have more of its options to come, so that :func:`kind_of`
-    could still find another kind.
+    """Return whether the options of the stream may be incomplete, so that with more bytes
+    :func:`kind_of` could return another kind.
 
     :param opening: the first bytes of a source.
 
@@ -111,7 +112,7 @@ def is_cut(opening: bytes) -> bool:
             return False
         length, start = read_varint(opening, pos + 1, end)
     except WireError:
-        # A length that is too long for one is not cut.
+        # A length longer than a varint can be is malformed, not cut.
         return end - pos <= MAX_VARINT_BYTES
     return start + length > end
 

@@ -1,7 +1,7 @@
-"""Frames in a byte stream: delimited ones, or a single bare one; distinguished by three bytes.
+"""Frames in a byte stream: delimited frames or a single bare one, distinguished by three bytes.
 
 Reference: Jelly-RDF specification, section "Delimited variant of Jelly". The specification does not
-say how to distinguish the two; all implementations look at the first bytes as this one does.
+say how to distinguish the two; all implementations inspect the first bytes as this one does.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ DETECTION_BYTES: Final = 3
 
 
 def is_delimited(head: bytes) -> bool:
-    """Whether a stream that opens with ``head`` has delimited frames.
+    """Return whether a stream that begins with ``head`` has delimited frames.
 
-    :param head: the first three bytes, or all there are.
+    :param head: the first three bytes, or all of a shorter stream.
 
     >>> is_delimited(bytes.fromhex("1e0a1c")), is_delimited(bytes.fromhex("0a1c0a"))
     (True, False)
@@ -36,18 +36,18 @@ def is_delimited(head: bytes) -> bool:
 
 
 def delimit(frame: bytes) -> bytes:
-    """A frame with its length before it."""
+    """Put a frame's length before it."""
     size = len(frame)
     if 0x80 <= size < 0x4000:
-        # As most are: without a call.
+        # Fast path for most frames: no function call.
         return bytes((size & 0x7F | 0x80, size >> 7)) + frame
     return varint(size) + frame
 
 
 class FrameSplitter:
-    """Cuts a byte stream into frames, however small its chunks are. For one thread at a time.
+    """Split a byte stream into frames, with chunks of any size. Use it from one thread at a time.
 
-    :param limits: a frame longer than ``frame_bytes`` is rejected before its bytes are gathered,
+    :param limits: a frame longer than ``frame_bytes`` is rejected before its bytes are buffered,
         and ``empty_frames`` bounds the number of consecutive empty frames.
 
     >>> splitter = FrameSplitter()
@@ -59,9 +59,9 @@ class FrameSplitter:
         self._limits = limits
         self._buffer = bytearray()
         self._frames = 0
-        #: Frames without a byte, since the last one that had some.
+        #: Number of consecutive empty frames.
         self._empty = 0
-        #: True or False once it is known; None before.
+        #: Whether the stream is delimited; None until it is known.
         self.delimited: bool | None = None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -82,7 +82,7 @@ class FrameSplitter:
             return
         pos = 0
         found = self._next(0)
-        # Only once a frame is complete, so that a long one is not copied with each of its chunks.
+        # Only once a frame is complete; otherwise each chunk of a long one would copy it again.
         held = b"" if found is None else bytes(buffer)
         size = len(held)
         longest = self._limits.frame_bytes
@@ -116,7 +116,7 @@ class FrameSplitter:
     def _count(self, frame: bytes) -> None:
         """Reject too many empty frames.
 
-        :raises LimitError: there are.
+        :raises LimitError: there are too many.
         """
         self._empty = 0 if frame else self._empty + 1
         if self._empty > self._limits.empty_frames:
@@ -125,8 +125,9 @@ class FrameSplitter:
             raise error.locate(frame=self._frames)
 
     def _next(self, pos: int) -> tuple[int, int] | None:
-        """Where the frame that is delimited at ``pos`` starts and ends; None if the buffer does not
-        hold all of it."""
+        """Find the start and end of the frame that is delimited at ``pos``; None if the buffer does
+        not hold all of it.
+        """
         head = bytes(self._buffer[pos : pos + MAX_VARINT_BYTES])
         if not head or (len(head) < MAX_VARINT_BYTES and min(head) > 0x7F):
             return None
@@ -142,9 +143,9 @@ class FrameSplitter:
         return (start, stop) if stop <= len(self._buffer) else None
 
     def finish(self) -> Iterator[bytes]:
-        """Mark the end of the stream; a bare frame comes out here.
+        """Mark the end of the stream and return the bare frame, if it is one.
 
-        :raises TruncatedError: it ended inside a frame.
+        :raises TruncatedError: the stream ended inside a frame.
         """
         if self.delimited:
             if self._buffer:
@@ -157,7 +158,7 @@ class FrameSplitter:
 
     @property
     def pending(self) -> int:
-        """Bytes that are held back because their frame is not complete."""
+        """Number of buffered bytes of an incomplete frame."""
         return len(self._buffer)
 
     def _too_long(self, length: int) -> LimitError:

@@ -12,13 +12,13 @@ from ...errors import LimitError
 #: Protocol Buffers libraries stop at 100 nested messages; three of them are frame, row, statement.
 NESTING_CEILING = 90
 
-#: Maximum size of a row without its strings: tags, lengths and ids.
+#: Maximum size of a row besides its strings: tags, lengths and ids.
 ROW_OVERHEAD = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Upper bounds, each checked before anything of that size is built.
+    """Upper bounds, each checked before memory of that size is allocated.
 
     >>> Limits(frame_bytes=1 << 30).frame_bytes
     1073741824
@@ -36,21 +36,21 @@ class Limits:
     frame_rows: int = 1_000_000
     #: Cells of one frame of query results: rows times variables.
     frame_cells: int = 4_000_000
-    #: Consecutive empty frames. A compressed source can have any number of them.
+    #: Consecutive empty frames, of which a compressed source can have any number.
     empty_frames: int = 1_000_000
     #: Bytes of one string: lookup entry, lexical form, language tag, blank node label, whole IRI.
     string_bytes: int = 16 << 20
-    #: Characters that the entries of one lookup may hold together.
+    #: Characters of all entries of one lookup together.
     lookup_characters: int = 128 << 20
     #: Depth of quoted triples; 1 is a quoted triple that holds no other.
     nesting: int = 64
-    #: Statements of one frame that repeat the one before in every term.
+    #: Statements of one frame that repeat all terms of the previous one.
     frame_repeats: int = 250_000
-    #: Characters of IRIs that one frame may make out of prefixes and names, and of datatypes in its
-    #: literals. A few bytes can name entries of megabytes, over and over. Likewise, where each
-    #: statement has a copy of its terms, as in text: bytes of terms of more than 1024 that a frame
-    #: repeats. Columns have separate limits, those of a batch. The expansion of many frames must be
-    #: bounded by the code that holds it: Oxigraph's bulk loader holds a million statements with a
+    #: Characters that one frame may expand to: IRIs built from prefixes and names, and datatypes of
+    #: its literals. A few bytes can refer to entries of megabytes repeatedly. Where each statement
+    #: has a copy of its terms, as in text, also the bytes of terms of more than 1024 bytes that a
+    #: frame repeats. Columns have separate limits, those of a batch. Code that holds many frames
+    #: must bound their expansion itself: Oxigraph's bulk loader holds a million statements with a
     #: copy of each term.
     frame_expansion: int = 256 << 20
 

@@ -1,7 +1,7 @@
 """The lookup tables of reader and writer.
 
-A reader's table is defined by the stream. A writer's table replaces the least recently used entry,
-except those that the row being written already refers to, because an entry holds for whole rows.
+The stream defines a reader's table. A writer's table replaces the least recently used entry, but
+never one that the current row already refers to, because an entry applies to whole rows.
 
 Reference: Jelly-RDF specification, section "Prefix, name, and datatype lookups".
 """
@@ -21,9 +21,9 @@ class ReaderTable:
     def __init__(self, name: str, size: int) -> None:
         self.name = name
         self.size = size
-        #: Characters of all entries together.
+        #: Total characters of all entries.
         self.characters = 0
-        #: Entry by id; index 0 is never an entry.
+        #: Entries by id; index 0 is unused.
         self.values: list[str | None] = [None]
         self._last = 0
 
@@ -46,7 +46,7 @@ class ReaderTable:
         return entry_id
 
     def get(self, entry_id: int) -> str:
-        """The value of an entry.
+        """Return the value of an entry.
 
         :raises LookupTableError: it was never set.
         """
@@ -60,10 +60,9 @@ class ReaderTable:
 
 
 class WriterTable:
-    """One lookup of an encoder: least recently used entries give way to new ones.
+    """One lookup of an encoder; new entries replace the least recently used ones.
 
-    Rows have numbers that grow; an entry that a row has used stays for as long as that row is
-    written.
+    Row numbers increase; an entry that a row has used is kept until that row is written.
     """
 
     __slots__ = ("_ids", "_last", "_left", "_used", "characters", "name", "size")
@@ -71,18 +70,18 @@ class WriterTable:
     def __init__(self, name: str, size: int) -> None:
         self.name = name
         self.size = size
-        #: Characters of all entries that a reader has, together.
+        #: Total characters of all entries that a reader holds.
         self.characters = 0
-        #: Characters of entries that were forgotten and that a reader still has, by id.
+        #: Characters of forgotten entries that a reader still holds, by id.
         self._left: list[int] = [0]
-        #: Id by value, the least recently used first.
+        #: Ids by value, the least recently used first.
         self._ids: OrderedDict[str, int] = OrderedDict()
-        #: Number of the row that used an entry last, by id.
+        #: Number of the last row that used each entry, by id.
         self._used: list[int] = [0]
         self._last = 0
 
     def find(self, value: str, row: int) -> int:
-        """The id of ``value``, marked as used by this row; 0 if it has none."""
+        """Return the id of ``value`` and mark it as used by this row; 0 if it has none."""
         entry_id = self._ids.get(value, 0)
         if entry_id:
             self._ids.move_to_end(value)
@@ -90,10 +89,10 @@ class WriterTable:
         return entry_id
 
     def assign(self, value: str, row: int) -> tuple[int, int] | None:
-        """Give ``value`` an id, taking the least recently used one that this row does not need.
+        """Assign ``value`` an id: the least recently used one that this row does not need.
 
-        :return: the id, and the id as it is written in the entry's row (0 for the previous
-            entry's id plus one); None if this row needs every entry there is.
+        :return: the id, and the id as it is written in the entry's row (0 for the previous entry's
+            id plus one); None if this row needs all entries.
         """
         ids = self._ids
         if len(ids) < self.size:
@@ -115,8 +114,7 @@ class WriterTable:
         return entry_id, written
 
     def forget(self) -> None:
-        """Start with no entries again, for a reader that has none of them as well as for one that
-        has them all."""
+        """Forget all entries, for readers that start here and for readers that still have them."""
         left = {entry_id: len(value) for value, entry_id in self._ids.items()}
         known = max(len(self._left), len(left) + 1)
         self._left = [
@@ -127,5 +125,7 @@ class WriterTable:
         self.number_first_entry()
 
     def number_first_entry(self) -> None:
-        """Write the id of the next entry in full: a reader may have entries that are not ours."""
+        """Write the id of the next entry in full, because the reader may have entries of another
+        writer.
+        """
         self._last = -1

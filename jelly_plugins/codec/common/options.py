@@ -1,4 +1,4 @@
-"""What the options of streams have in common, whatever the format."""
+"""The options shared by the streams of all formats."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ...errors import OptionsError
 from .limits import Limits, over
 from .wire import BYTES, VARINT, read_fields, read_string, string_field, uint32, varint_field
 
-#: Entries that a name table has at least, unless a format says otherwise.
+#: Minimum size of a name table, unless a format requires another.
 MIN_NAME_TABLE: Final = 8
 
-#: Fields of options in every format, by their numbers.
+#: Fields of the options that all formats share, by number.
 COMMON_FIELDS: Final = {
     9: "max_name_table_size",
     10: "max_prefix_table_size",
     11: "max_datatype_table_size",
     15: "version",
 }
-#: Fields of options that are true or false.
+#: Boolean fields of the options.
 FLAG_FIELDS: Final = {3: "generalized_statements", 4: "rdf_star"}
 
-#: Options that are true or false.
+#: Boolean options.
 FLAGS: Final = tuple(FLAG_FIELDS.values())
 TABLES: Final = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
 _TABLE_LIMITS: Final = dict(
@@ -34,7 +34,7 @@ _STREAM_NAME: Final = "stream_name"
 
 
 def presets(big: tuple[int, int, int], small: tuple[int, int, int]) -> dict[str, dict[str, Any]]:
-    """Sizes of the three tables, under the names of the presets."""
+    """Map the names of the presets to the sizes of the three tables."""
     return {
         "big": dict(zip(TABLES, big, strict=True)),
         "small": dict(zip(TABLES, small, strict=True)),
@@ -43,16 +43,16 @@ def presets(big: tuple[int, int, int], small: tuple[int, int, int]) -> dict[str,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonOptions:
-    """Options that the streams of every format have: what terms need to know of a stream.
+    """Options shared by the streams of every format, as terms require them.
 
-    A format declares those of its own, and these:
+    A format adds its own options, and sets these:
 
-    :cvar _message: what the message is called.
-    :cvar _fields: the names of its fields by their numbers.
-    :cvar _enums: the types of fields that have one of a few values.
-    :cvar _of_format: what errors call the format.
+    :cvar _message: the name of the message.
+    :cvar _fields: the names of its fields by number.
+    :cvar _enums: the types of its enumerated fields.
+    :cvar _of_format: the name of the format in errors.
     :cvar _last_version: the highest version of its protocol.
-    :cvar _least_names: entries that a name table has at least.
+    :cvar _least_names: the minimum size of a name table.
     :cvar _presets: the sizes of tables by the names of presets.
     """
 
@@ -72,7 +72,7 @@ class CommonOptions:
     version: int = 0
 
     def __post_init__(self) -> None:
-        # The allowed numbers are checked by a stream.
+        # Streams check the ranges.
         for name in COMMON_FIELDS.values():
             value = getattr(self, name)
             if not isinstance(value, int):
@@ -101,13 +101,15 @@ class CommonOptions:
         return cls(**(cls._presets["small"] | changes))
 
     def changed(self, preset: str | None, changes: Mapping[str, Any]) -> Self:
-        """The same options but for a preset's tables, and for those changes that are not None."""
+        """Return these options with the tables of a preset and with those changes that are not
+        None.
+        """
         sizes = {} if preset is None else self._presets[preset]
         asked = {name: value for name, value in changes.items() if value is not None}
         return replace(self, **(sizes | asked))
 
     def check(self, limits: Limits) -> None:
-        """Reject options that no stream may have, and tables above ``limits``.
+        """Reject invalid options, and tables above ``limits``.
 
         :raises OptionsError: they are inconsistent or unsupported.
         :raises LimitError: a table is larger than allowed.
@@ -137,14 +139,14 @@ OptionsT = TypeVar("OptionsT", bound=CommonOptions)
 
 
 def read_options(kind: type[OptionsT], data: bytes, pos: int, end: int, limits: Limits) -> OptionsT:
-    """Read the options of a stream, checking only their types.
+    """Read the options of a stream and check their types only.
 
     :raises WireError: malformed.
     :raises OptionsError: a type of the stream is not valid.
     """
     fields = kind._fields
     wire_types: dict[int, int] = {}
-    # What is absent on the wire is zero, not what a writer takes by default.
+    # A field that is absent on the wire is zero, not a writer's default.
     found: dict[str, Any] = {}
     for number, name in fields.items():
         if name == _STREAM_NAME:

@@ -18,7 +18,7 @@ GRAPH: Final = 3
 
 POSITIONS: Final = ("subject", "predicate", "object", "graph")
 
-#: Fields of RdfTriple and RdfQuad: the position and the kind of term that each one sets.
+#: Fields of RdfTriple and RdfQuad: the position and the kind of term that each sets.
 STATEMENT_FIELDS: Final[dict[int, tuple[int, Kind]]] = {
     1: (SUBJECT, Kind.IRI),
     2: (SUBJECT, Kind.BLANK_NODE),
@@ -46,8 +46,8 @@ GRAPH_START_FIELDS: Final[dict[int, Kind]] = {
     4: Kind.LITERAL,
 }
 
-#: Kinds that RDF 1.1 has in each position; Kind.TRIPLE is for subjects and objects once
-#: ``rdf_star`` is declared, and everything else needs ``generalized_statements``.
+#: Kinds of terms that RDF 1.1 allows in each position. ``rdf_star`` adds Kind.TRIPLE as subject and
+#: object; everything else needs ``generalized_statements``.
 PLAIN: Final = (
     frozenset({Kind.IRI, Kind.BLANK_NODE}),
     frozenset({Kind.IRI}),
@@ -57,11 +57,11 @@ PLAIN: Final = (
 _STAR_POSITIONS: Final = (SUBJECT, OBJECT)
 
 
-# There are few questions, and every stream asks them.
+# Few different arguments occur, and every stream asks for all of them.
 @cache
 def undeclared(position: int, kind: Kind, generalized: bool, rdf_star: bool) -> str | None:
-    """The option that must be declared before a term of ``kind`` may occur in ``position``,
-    or None if it may.
+    """Return the option that must be declared for a term of ``kind`` in ``position``; None if none
+    is needed.
 
     >>> undeclared(PREDICATE, Kind.BLANK_NODE, generalized=False, rdf_star=True)
     'generalized_statements'

@@ -1,7 +1,7 @@
-"""Rows in frames: what the decoders of Jelly-RDF and Jelly-Patch have in common.
+"""Rows in frames: the common part of the decoders of Jelly-RDF and Jelly-Patch.
 
-Knows where rows begin and end, that each sets one field, the order of rows, and the contents of
-options, statements and lookup entries. The decoder interprets the other rows.
+It finds the rows, checks that each sets one field, checks their order, and reads options,
+statements and lookup entries. The decoder interprets the other rows.
 
 Reference: Jelly-RDF specification, sections "Stream frames" and "Stream rows".
 """
@@ -25,7 +25,7 @@ R = TypeVar("R", bound=IntEnum)
 
 
 class CountsRows(Protocol):
-    """A frame that is being read; its decoder keeps the number of rows current when it fails."""
+    """The current frame; its decoder updates the number of rows when it fails."""
 
     @property
     def index(self) -> int: ...
@@ -39,10 +39,10 @@ F = TypeVar("F", bound=CountsRows)
 class RowFormat:
     """The rows of a format.
 
-    :param rows: the fields that a row may set; every one is a message. The first is options,
-        the second and the third are statements.
-    :param rules: the tables of what may follow what.
-    :param message: what the messages of frames and rows begin with.
+    :param rows: the fields that a row may set, all of them messages. The first holds options, the
+        second and third hold statements.
+    :param rules: the tables of the order of rows.
+    :param message: the prefix of the names of the messages of frames and rows.
     :param options: the class of its options.
     """
 
@@ -52,7 +52,7 @@ class RowFormat:
         self.options = options
         self.rules = rules
         self.message = message
-        #: Row by its tag on the wire.
+        #: Rows by tag.
         self.tags: dict[int, Any] = {row << 3 | BYTES: row for row in rows}
         self.numbers = {tag >> 3: row for tag, row in self.tags.items()}
         self.wire_types = dict.fromkeys(self.numbers, BYTES)
@@ -64,11 +64,11 @@ class RowReader(ABC, Generic[R, F]):
     """Reads the rows of a stream's frames, one frame after the other.
 
     :param limits: the limits on untrusted input.
-    :param first_frame: number of the first frame, where the stream is part of a longer one.
+    :param first_frame: number of the first frame, if the stream is part of a longer one.
     """
 
-    #: The kinds of operations that the two rows with statements are, and what makes an operation
-    #: of its kind and a statement; None where statements are taken as they are.
+    #: The kinds of operations of the two rows with statements, and the function that makes an
+    #: operation from a kind and a statement; None if statements are returned unchanged.
     _kinds: ClassVar[tuple[Any, Any]] = (None, None)
     _operation: ClassVar[Any] = None
     _format: ClassVar[RowFormat]
@@ -76,21 +76,22 @@ class RowReader(ABC, Generic[R, F]):
     def __init__(self, limits: Limits, first_frame: int = 0) -> None:
         self._limits = limits
         self._frames = first_frame
-        #: Whether a field other than a row is being read, so that errors have no row.
+        #: Whether the reader is at a field that is not a row, so that errors have no row.
         self._outside_rows = False
         self._state: Any = min(self._format.rules.NEXT)
         self._terms: Any = None
-        #: The stream's options, once its first row was read.
+        #: The stream's options; None before the first row is read.
         self.options: Any = None
 
     @property
     def next_frame(self) -> int:
-        """Number of the frame that is next."""
+        """Number of the next frame."""
         return self._frames
 
     def _decode_frame(self, data: bytes, frame: F, taken: list[Any]) -> F:
-        """Decode a frame into ``frame``, its statements into ``taken``; errors get its number and
-        that of the row."""
+        """Decode a frame into ``frame`` and its statements into ``taken``; errors get the frame's
+        number and that of the row.
+        """
         try:
             if len(data) > self._limits.frame_bytes:
                 raise over(self._limits, "frame_bytes", len(data), "the length of a frame")
@@ -102,7 +103,7 @@ class RowReader(ABC, Generic[R, F]):
         self._frames += 1
         return frame
 
-    # One long function: it runs for each row, and calls cost more here than all else.
+    # One long function, because it runs for each row and calls would dominate its time.
     def _decode_rows(self, data: bytes, frame: F, taken: list[Any]) -> None:  # noqa: C901
         options, first, second = (self._format.numbers[number] for number in (1, 2, 3))
         name, prefix, datatype = self._format.entry_rows
@@ -116,7 +117,7 @@ class RowReader(ABC, Generic[R, F]):
         if terms is not None:
             terms.begin_frame()
         allowed = following[self._state]
-        # The statement before, where repeating it in every term gives the same object.
+        # The previous statement, if repeating it in full gives the same object.
         before: Any = None
         repeats = 0
         rows = 0
@@ -128,7 +129,7 @@ class RowReader(ABC, Generic[R, F]):
                 is_row = data[pos] == ROW_TAG
                 rows += is_row
                 if is_row and end - pos > 3:
-                    # Nearly every row is short: its two lengths take a byte each, and agree.
+                    # Most rows are short: both lengths take one byte and agree.
                     length = data[pos + 1]
                     if data[pos + 3] + 2 == length < 0x80 and pos + 2 + length <= end:
                         row = row_tags.get(data[pos + 2])
@@ -185,12 +186,12 @@ class RowReader(ABC, Generic[R, F]):
     def _read_row(self, row: R, data: bytes, pos: int, end: int, frame: F) -> bool:
         """Read a row that is neither options, nor a statement, nor a lookup entry.
 
-        :return: whether a statement that repeats all of the one before is another one.
+        :return: whether a subsequent statement that repeats every term is a new object.
         """
 
     @abstractmethod
     def _end_frame(self, frame: F) -> None:
-        """Take note of the end of a frame."""
+        """Process the end of a frame."""
 
     def _misplaced(self, row: R) -> JellyError:
         if self.options is None:
@@ -207,15 +208,15 @@ class RowReader(ABC, Generic[R, F]):
 
     @abstractmethod
     def _begin_stream(self, options: Any) -> None:
-        """Begin to read a stream of these options."""
+        """Begin to read a stream with these options."""
 
     def _next_row(
         self, data: bytes, pos: int, end: int, frame: F
     ) -> tuple[R | None, int, int, int]:
-        """Read a field of a frame, however it is written.
+        """Read a field of a frame, in any encoding.
 
-        :return: for a row, which it is, its message's start and end, and the row's end. Other
-            fields are processed here; they are not rows, and end at the last of the four.
+        :return: for a row, the row, its message's start and end, and the row's end. Other fields
+            are processed here: the first item is None, and the last is the end of the field.
         """
         tag, start, stop, _ = read_field(data, pos, end)
         if tag == ROW_TAG:
@@ -224,13 +225,12 @@ class RowReader(ABC, Generic[R, F]):
         return None, start, stop, stop
 
     def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: F) -> None:  # noqa: ARG002
-        """Read a field of a frame that is not a row. None is known in all frames."""
+        """Read a field of a frame that is not a row. No such field is common to all formats."""
         if tag >> 3 == ROW_NUMBER:
             raise wrong_type(ROW_NUMBER, f"{self._format.message}Frame")
 
     def _read_row_tag(self, data: bytes, pos: int, end: int) -> tuple[R, int, int]:
-        """Find the one field that a row sets: which row it is, and where its message
-        starts and ends."""
+        """Find the one field that a row sets; return the row and the start and end of its message."""
         found = [
             (self._format.numbers[number], start, stop)
             for number, start, stop, _ in read_fields(

@@ -1,6 +1,6 @@
-"""Rows into frames: what the encoders of Jelly-RDF and Jelly-Patch have in common.
+"""Rows into frames: the common part of the encoders of Jelly-RDF and Jelly-Patch.
 
-Knows how long a frame may get and where to end it; its encoder defines the rows.
+It bounds the size of frames and ends them; the encoders define the rows.
 
 Reference: Jelly-RDF specification, sections "Stream frames" and "Stream rows".
 """
@@ -13,22 +13,24 @@ from typing import ClassVar, Final
 from .limits import Limits, over
 from .wire import BYTES, read_field, varint
 
-#: Rows of a frame that is not ended by the caller.
+#: Number of rows after which a frame ends, unless the caller ends it.
 DEFAULT_FRAME_ROWS: Final = 256
-#: Bytes after which a frame ends whatever its rows; the specification recommends less than 1 MB.
+#: Number of bytes after which a frame ends; the specification recommends less than 1 MB.
 DEFAULT_FRAME_BYTES: Final = 512 << 10
 
-#: A row's body of fewer bytes than this needs one byte for its length, and so does its row.
+#: If a row's body has fewer bytes than this, the lengths of the body and of the row take one byte
+#: each.
 SHORT: Final = 0x7E
 
 
 def row_heads(row: int) -> tuple[bytes, ...]:
-    """The opening of a row with a short body, by the body's length: tag and length of the row, and
-    of the one field that it sets."""
+    """The first bytes of a row with a short body, by the body's length: tag and length of the row
+    and of the one field that it sets.
+    """
     return tuple(bytes((0x0A, size + 2, row << 3 | BYTES, size)) for size in range(SHORT))
 
 
-#: By row; no format has more than 15, as tags of one byte allow.
+#: By row; no format has more than 15, the maximum for tags of one byte.
 HEADS: Final = tuple(row_heads(row) for row in range(16))
 
 
@@ -36,12 +38,12 @@ class RowWriter:
     """Gathers rows into frames.
 
     Frames end automatically after ``frame_rows`` rows or ``frame_bytes`` bytes, whichever comes
-    first, unless ``whole_frames`` makes each one element, which only the encoder can end.
+    first. With ``whole_frames`` each frame is one element, and only the encoder ends it.
 
-    :param limits: bounds of frames; a reader's by default, so that it can read what was written.
+    :param limits: bounds of frames; by default a reader's default limits.
     """
 
-    #: The row of an entry, by what term writers call its lookup.
+    #: The row of an entry, by the name of its lookup.
     _entry_rows: ClassVar[Mapping[str, int]]
 
     def __init__(
@@ -53,23 +55,23 @@ class RowWriter:
         self._whole_frames = whole_frames
         self._frame_rows = limits.frame_rows + 1 if whole_frames else frame_rows
         self._frame_bytes = limits.frame_bytes + 1 if whole_frames else frame_bytes
-        #: Frames that ended and were not given out yet.
+        #: Frames that ended but were not returned yet.
         self._ended: list[bytes] = []
         self._buffer = bytearray()
         self._rows = 0
-        #: Statements of this frame that repeat the one before in every term.
+        #: Statements of this frame that repeat all terms of the previous one.
         self._repeats = 0
         self._frames = 0
-        #: Whether the next frame that has rows is a restart point; not every format has any.
+        #: Whether the next frame with rows is a restart point; not all formats have restart points.
         self._restarting = False
 
     @property
     def pending(self) -> int:
-        """Rows that no frame has carried out yet."""
+        """Number of rows that are not part of a returned frame yet."""
         return self._rows
 
     def _take_ended(self) -> list[bytes]:
-        """The frames that ended since the last call."""
+        """Return the frames that ended since the last call."""
         frames = self._ended
         self._ended = []
         return frames
@@ -78,7 +80,7 @@ class RowWriter:
         """End the frame, empty or not, and return it.
 
         :param more: fields of the frame that are not rows.
-        :raises LimitError: the frame is larger than a reader would take.
+        :raises LimitError: the frame is larger than a reader accepts.
         """
         if self._whole_frames:
             self._end_whole_frame()
@@ -94,7 +96,7 @@ class RowWriter:
         return frame
 
     def _end_whole_frame(self) -> None:
-        """Close what may not stay open at the end of a frame that is one element."""
+        """Close anything that must not stay open at the end of a frame that is one element."""
 
     def _begin_frame(self, ended: int) -> None:
         self._buffer.clear()
@@ -110,20 +112,20 @@ class RowWriter:
         ):
             self._ended.append(self._take_frame())
             return
-        # A few rows of enormous strings are more than a reader takes at once.
+        # A few rows with enormous strings can exceed a reader's limit for one frame.
         before = len(self._ended)
         self._ended += self._cut()
         self._begin_frame(len(self._ended) - before)
 
     def _begin_restart(self) -> None:
-        """Where a restart point is due, and nothing is written of the frame yet, begin it."""
+        """Begin a restart point if one is due and the frame is still empty."""
 
     def _end_full_frame(self) -> None:
-        """End a frame where the next statement is still to be written."""
+        """End a frame before the next statement is written."""
         self._end_frame()
 
     def _cut(self) -> Iterator[bytes]:
-        """The rows that are pending as frames within the limits."""
+        """Cut the pending rows into frames within the limits."""
         limits = self._limits
         data = bytes(self._buffer)
         start = rows = 0
@@ -136,7 +138,7 @@ class RowWriter:
         yield data[start:]
 
     def _end_stream(self) -> list[bytes]:
-        """End the last frame, if it has rows: the frames that are left."""
+        """End the last frame, if it has rows, and return the remaining frames."""
         if self._rows:
             self._end_frame()
         return self._take_ended()
@@ -145,7 +147,7 @@ class RowWriter:
         self._add_row(self._entry_rows[table], body)
 
     def _count_repeat(self) -> None:
-        """Keep statements that cost a few bytes each within what a reader takes of one frame."""
+        """Count a statement that repeats every term, and end the frame at a reader's limit."""
         if self._whole_frames or self._repeats < self._limits.frame_repeats:
             self._repeats += 1
         elif self._rows:
@@ -163,7 +165,9 @@ class RowWriter:
 
 
 def rows_of(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Where each row of a frame of ours starts and ends, and the number of the field it sets."""
+    """Find the start and end of each row in a frame of this writer, and the number of the field
+    that it sets.
+    """
     pos = 0
     while pos < len(data):
         _, start, stop, _ = read_field(data, pos, len(data))
