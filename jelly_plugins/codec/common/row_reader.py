@@ -230,7 +230,7 @@ class RowReader(ABC, Generic[R, F]):
             raise wrong_type(ROW_NUMBER, f"{self._format.message}Frame")
 
     def _read_row_tag(self, data: bytes, pos: int, end: int) -> tuple[R, int, int]:
-        """Find the one field that a row sets; return the row and the start and end of its message."""
+        """Find the one field that a row sets; return the row and its message's start and end."""
         found = [
             (self._format.numbers[number], start, stop)
             for number, start, stop, _ in read_fields(

@@ -1,7 +1,7 @@
 """From wire bytes to a backend's terms: lookups, IRIs, literals, quoted triples, repeats.
 
-Shared by every format that is built on Jelly's terms; knows nothing of rows and frames.
-One call of the factory makes each distinct term, within caches of bounded size.
+All formats built on Jelly's terms share it; it does not depend on rows and frames. The factory is
+called once for each distinct term, within caches of bounded size.
 
 Reference: Jelly-RDF specification, sections "RDF terms" and "Repeated terms".
 """
@@ -27,11 +27,11 @@ from .wire import (
     wrong_type,
 )
 
-#: A cache that reaches this many entries starts afresh.
+#: A cache is cleared when it reaches this many entries,
 CACHE_ENTRIES: Final = 1 << 16
-#: And so does one whose strings come to this many characters.
+#: or when its strings reach this many characters.
 CACHE_CHARACTERS: Final = 64 << 20
-#: A string longer than this is not worth remembering.
+#: Longer strings are not cached.
 CACHED_STRING: Final = 1 << 10
 
 _PREFIX_SHIFT: Final = 48
@@ -43,18 +43,18 @@ _ENTRY_FIELDS: Final = {1: VARINT, 2: BYTES}
 _IRI: Final = Kind.IRI
 _LITERAL: Final = Kind.LITERAL
 
-#: Prefix ids and names as tags of RdfIri, for its short forms.
+#: Tags of prefix id and name id in RdfIri, for its short forms.
 _PREFIX_TAG: Final = 1 << 3 | VARINT
 _NAME_TAG: Final = 2 << 3 | VARINT
 
 
 class TermReader:
-    """The state that terms are read with: three lookups, the last ids, the last terms.
+    """The state of reading terms: three lookups, the last ids, the last terms.
 
     :param factory: makes the terms.
     :param options: sizes of the lookups and features declared.
     :param limits: the limits on untrusted input.
-    :param width: terms of a statement: 3, or 4 where it has a graph.
+    :param width: number of terms of a statement: 3, or 4 with a graph.
     """
 
     def __init__(
@@ -69,30 +69,29 @@ class TermReader:
         self.datatypes = ReaderTable("datatype", options.max_datatype_table_size)
         self._prefix_id = 0
         self._name_id = 0
-        #: Terms of the statement before, by position; what an unset position repeats.
+        #: Terms of the previous statement by position, which an unset position repeats.
         self.last: list[Any] = [None] * width
-        #: The graph that triples are in where statements have none, alone.
+        #: The current graph as a tuple of one, where statements do not have a graph.
         self.graph: tuple[Any, ...] = ()
-        #: Bits of the positions that no statement has given yet.
+        #: Bits of the positions that no statement has set yet.
         self._missing = (1 << width) - 1
         #: Characters of IRIs made so far in this frame.
         self.expansion = 0
 
-        # An IRI's key is the sum of its prefix's and its name's serial numbers. Serials are never
-        # used twice, so setting an entry again needs no search for what it makes stale.
+        # An IRI's key is the sum of the serial numbers of its prefix and its name. A serial is
+        # never reused, so that replacing an entry needs no search for stale IRIs.
         self._serial = 0
         self._name_keys: list[int] = [0]
         self._prefix_keys: list[int] = [0]
         self._iris: dict[int, Any] = {}
         self._iri_characters = 0
-        #: The IRI that each name was last part of, with its key, by the name's id.
+        #: For each name, by id, the last IRI that it was part of, with its key.
         self._last_iris: list[tuple[int, Any]] = [(0, None)]
-        #: Literals by their wire form, each with the length of its datatype's IRI.
+        #: Literals by their bytes on the wire, each with the length of its datatype's IRI.
         self._literals: dict[bytes, tuple[Any, int]] = {}
         self._blank_nodes: dict[bytes, Any] = {}
 
-        # The fields that this stream may use: position, its bit and kind of term, by tags as they
-        # occur on the wire.
+        # Fields that this stream may use, by tag: position, bit of the position, and kind of term.
         self._quoted_tags = self._tags(3)
         self._statement_tags = self._tags(width)
 
@@ -105,7 +104,7 @@ class TermReader:
         }
 
     def begin_frame(self) -> None:
-        """Forget what is counted by frame."""
+        """Reset the counters of the frame."""
         self.expansion = 0
 
     # Lookup entries
@@ -183,7 +182,7 @@ class TermReader:
         """Read an RdfIri and advance the state that its zeros refer to."""
         prefix_id = name_id = 0
         at = pos
-        # Nearly every prefix id takes one byte, and every name id one or two.
+        # Nearly every prefix id takes one byte, and nearly every name id one or two.
         if end - at > 1 and data[at] == _PREFIX_TAG and data[at + 1] < 0x80:
             prefix_id = data[at + 1]
             at += 2
@@ -211,7 +210,7 @@ class TermReader:
         return self._found_iri(prefix_id, name_id)
 
     def _found_iri(self, prefix_id: int, name_id: int) -> Any:
-        """The IRI of two entries; prefix id 0 means no prefix."""
+        """Return the IRI of two entries; prefix id 0 means no prefix."""
         try:
             name_key = self._name_keys[name_id]
             prefix_key = self._prefix_keys[prefix_id]
@@ -224,14 +223,14 @@ class TermReader:
         return self._make_iri(prefix_id, name_id, 0)
 
     def _make_iri(self, prefix_id: int, name_id: int, key: int) -> Any:
-        """Put an IRI together, or find it again under its key; 0 for one that is not to be kept."""
+        """Build an IRI, or find it in the cache by its key; key 0 means that it is not cached."""
         name = self.names.get(name_id)
         prefix = self.prefixes.get(prefix_id) if prefix_id else ""
         size = len(prefix) + len(name)
         limits = self._limits
         if size > limits.string_bytes:
             raise over(limits, "string_bytes", size, "the length of an IRI")
-        # Counted wherever it is not the name's last one, so that no cache has a say in it.
+        # Count it unless it is the name's last IRI, so that the count does not depend on the cache.
         self._expand(size)
         term = self._iris.get(key)
         if term is None:
@@ -247,7 +246,7 @@ class TermReader:
         return term
 
     def _expand(self, size: int) -> None:
-        """Count what a few bytes of the stream become in memory."""
+        """Count characters that a few bytes of the stream expand to."""
         self.expansion += size
         if self.expansion > self._limits.frame_expansion:
             raise over(
@@ -305,18 +304,18 @@ class TermReader:
     def _build_literal(
         self, lex: str, langtag: str | None, datatype: str | None
     ) -> tuple[Any, int]:
-        """Make a literal; return it and the length of its datatype's IRI."""
+        """Make a literal; return it with the length of its datatype's IRI."""
         if datatype == XSD_STRING:
             datatype = None
         term = build(self._factory.literal, lex, langtag, datatype)
         size = 0 if datatype is None else len(datatype)
         if size:
-            # A backend may keep a copy of the datatype's IRI in each literal, and text has one.
+            # A backend may copy the datatype's IRI into each literal, as text does.
             self._expand(size)
         return term, size
 
     def quoted_triple(self, data: bytes, pos: int, end: int, depth: int = 1) -> Any:
-        """Read an RdfTriple that is quoted inside another; every position must be set."""
+        """Read an RdfTriple quoted inside another one; every position must be set."""
         if depth > self._limits.nesting:
             raise over(self._limits, "nesting", depth, "the depth of quoted triples")
         terms: list[Any] = [None, None, None]
@@ -335,9 +334,9 @@ class TermReader:
     # Statements
 
     def make_statement(self) -> Any:
-        """The statement that :meth:`statement` has read, as the factory makes it."""
+        """Make the statement that :meth:`statement` has read, with the factory."""
         terms: Any = (*self.last, *self.graph)
-        # As `build` has it, without a call for each statement.
+        # Inlined from `build`, to avoid a call for each statement.
         try:
             return self._factory.triple(terms) if len(terms) == 3 else self._factory.quad(terms)
         except JellyError:
@@ -348,8 +347,8 @@ class TermReader:
     def statement(self, data: bytes, pos: int, end: int) -> bool:
         """Read an RdfTriple or RdfQuad into :attr:`last`.
 
-        :return: whether any term was given; False if the statement repeats the one before.
-        :raises StatementError: a term repeats that no statement has given yet.
+        :return: whether any term was set; False if the statement repeats the previous one.
+        :raises StatementError: the statement repeats a term that no statement has set yet.
         """
         given = self._read_terms(data, pos, end, self.last, self._statement_tags, 0)
         if self._missing:
@@ -369,13 +368,14 @@ class TermReader:
         depth: int,
     ) -> int:
         """Read the fields of RdfTriple or RdfQuad into ``terms``; return a bit for each position
-        that was given."""
+        that was set.
+        """
         given = 0
         while pos < end:
             tag = data[pos]
             known = tags.get(tag)
             start = pos + 2
-            # Nearly every tag and every length takes one byte.
+            # Nearly every tag and every length take one byte.
             if known is not None and tag < 0x80 and start <= end and data[pos + 1] < 0x80:
                 stop = start + data[pos + 1]
                 if stop > end:
@@ -406,7 +406,7 @@ class TermReader:
         return given
 
     def _check_unknown(self, tag: int, width: int) -> None:
-        """Skip a field that RdfTriple and RdfQuad do not have; reject one that they do."""
+        """Skip an unknown field of RdfTriple or RdfQuad; reject a known one."""
         number = tag >> 3
         if number not in positions.STATEMENT_FIELDS:
             return
@@ -424,7 +424,7 @@ class TermReader:
     def graph_name(self, data: bytes, pos: int, end: int) -> Any:
         """Read the name of an RdfGraphStart, which never repeats.
 
-        :raises StatementError: it has no name, or one that was not declared.
+        :raises StatementError: the name is missing, or needs an option that was not declared.
         :raises TermError: the factory rejects the name.
         """
         name = self._graph_name(data, pos, end)

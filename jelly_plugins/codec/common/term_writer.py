@@ -1,7 +1,7 @@
 """From a backend's terms to wire bytes: lookups, IRIs, literals, quoted triples, repeats.
 
-Shared by every format that is built on Jelly's terms; knows nothing of frames. Lookup entries of
-terms are written as separate rows, before the row that refers to them.
+All formats built on Jelly's terms share it; it does not depend on frames. Lookup entries are
+written as separate rows, before the row that refers to them.
 
 Reference: Jelly-RDF specification, sections "RDF terms" and "Repeated terms".
 """
@@ -20,7 +20,7 @@ from .options import CommonOptions
 from .terms import Describe, Kind, terms_of, text_of
 from .wire import BYTES, bytes_field, string_field, varint, varint_field
 
-#: A cache that reaches this many entries starts afresh.
+#: A cache is cleared when it reaches this many entries.
 CACHE_ENTRIES: Final = 1 << 16
 
 #: Tag of the field that a term sets, by position and kind.
@@ -29,10 +29,10 @@ _TAGS: Final = {
     for number, (position, kind) in positions.STATEMENT_FIELDS.items()
 }
 
-#: Prefix id and name id before a restart point: no IRI after it may refer to them.
+#: Prefix id and name id at a restart point: no subsequent IRI may refer to earlier ids.
 NO_IDS: Final = (0, 1 << 32)
 
-#: Bytes of a quoted triple, at least: tag and length of its own and of its three terms.
+#: Minimum bytes of a quoted triple: its own tag and length and those of its three terms.
 _LEAST_TRIPLE: Final = 8
 
 _IRI: Final = Kind.IRI
@@ -43,19 +43,19 @@ _GRAPH_START_TAGS: Final = {
 
 
 def _sized(payload: bytes) -> bytes:
-    """A payload with its length before it."""
+    """Put a payload's length before it."""
     return varint(len(payload)) + payload
 
 
 @lru_cache(maxsize=1 << 14)
 def _sized_iri(prefix_id: int, name_id: int) -> bytes:
-    """The body of an RdfIri with its length before it; ids as on the wire."""
+    """Write the body of an RdfIri with its length before it; the ids are those on the wire."""
     return _sized(varint_field(1, prefix_id) + varint_field(2, name_id))
 
 
 @cache
 def _allowed_tags(generalized: bool, rdf_star: bool) -> dict[Kind, list[bytes | None]]:
-    """Tag of the field for each position, by kind of term; None where it is not allowed."""
+    """Map each kind of term to its field's tag by position; None where it is not allowed."""
     tags: dict[Kind, list[bytes | None]] = {kind: [] for kind in Kind}
     for kind, found in tags.items():
         for position in range(len(positions.POSITIONS)):
@@ -65,7 +65,7 @@ def _allowed_tags(generalized: bool, rdf_star: bool) -> dict[Kind, list[bytes | 
 
 
 class NoRoomError(Exception):
-    """A row needs more entries of a lookup than there are."""
+    """A row needs more entries of a lookup than the lookup can hold."""
 
     def __init__(self, table: WriterTable) -> None:
         super().__init__(table)
@@ -73,16 +73,16 @@ class NoRoomError(Exception):
 
 
 class TermWriter:
-    """The state that terms are written with: three lookups, the last ids, the last terms.
+    """The state of writing terms: three lookups, the last ids, the last terms.
 
     :param options: sizes of the lookups and features declared.
     :param describe: takes the caller's terms apart.
     :param limits: bounds for strings, lookups and nesting, those of a reader by default.
-    :param entry: takes a lookup's name (``"name"``, ``"prefix"``, ``"datatype"``) and the body of
-        an entry, and writes its row.
+    :param entry: writes the row of an entry; its arguments are the lookup's name (``"name"``,
+        ``"prefix"``, ``"datatype"``) and the entry's body.
 
-    A row that fails, whatever the exception, changes nothing but the lookups; the rows of their
-    entries were written by then.
+    A row that fails with any exception changes only the lookups, whose entries' rows are already
+    written.
     """
 
     def __init__(
@@ -100,20 +100,19 @@ class TermWriter:
         self._names = WriterTable("name", options.max_name_table_size)
         self._prefixes = WriterTable("prefix", options.max_prefix_table_size)
         self._datatypes = WriterTable("datatype", options.max_datatype_table_size)
-        #: Whether IRIs are written whole, under the empty prefix.
+        #: Whether IRIs are written whole, with the empty prefix.
         self._whole = False
-        #: Number of the row that is being written; identifies the entries it has used.
+        #: Number of the current row; identifies the entries that it has used.
         self._row_number = 1
-        #: Prefix id and name id that the next IRI's zeros would refer to.
+        #: Prefix id and name id that zeros in the next IRI would refer to.
         self.ids = (0, 0)
         self._last: list[Any] = [None, None, None, None]
-        #: What :meth:`_describe` made of each term.
+        #: The result of :meth:`_describe` for each term.
         self._described: dict[Any, tuple[Any, ...]] = {}
         self._tags = _allowed_tags(self._generalized, self._rdf_star)
 
     def restart(self) -> None:
-        """Write what follows for a reader that has read nothing, as well as for one that has read
-        all that was written before."""
+        """Make the next rows readable both from here and from the start of the stream."""
         self.forget_repeats()
         self.ids = NO_IDS
         for table in (self._names, self._prefixes, self._datatypes):
@@ -147,7 +146,7 @@ class TermWriter:
         """The UTF-8 bytes of a string.
 
         :raises TermError: it is not a string, or UTF-8 cannot encode it.
-        :raises LimitError: it is longer than a reader would take.
+        :raises LimitError: it is longer than a reader accepts.
         """
         if not isinstance(value, str):
             raise TermError(f"{what} is not a string: {value!r}")
@@ -166,7 +165,7 @@ class TermWriter:
             raise over(self._limits, "frame_bytes", size + ROW_OVERHEAD, "the length of a row")
 
     def _row(self, write: Callable[..., bytes], *arguments: Any) -> bytes:
-        """Write one row, all of it or none."""
+        """Write a whole row or nothing."""
         ids = self.ids
         self._row_number += 1
         try:
@@ -175,8 +174,8 @@ class TermWriter:
             except NoRoomError as error:
                 if error.table is not self._prefixes:
                     raise
-                # IRIs under more prefixes than the table holds: write them in full, under the empty
-                # one. The entries written meanwhile stay, and are useful later.
+                # The IRIs have more prefixes than the table can hold: write them whole, with the
+                # empty prefix. The entries written so far remain valid.
                 self.ids = ids
                 self._row_number += 1
                 self._whole = True
@@ -202,7 +201,7 @@ class TermWriter:
         for position, term in enumerate(terms):
             before = None if last is None else last[position]
             if isinstance(term, tuple):
-                # Hashing or comparing tuples that are nested deeply enough ends the process.
+                # Hashing or comparing very deeply nested tuples would crash the process.
                 if depth == 0:
                     self._check_nesting(term)
                 if before is not None and before == term:
@@ -235,7 +234,7 @@ class TermWriter:
 
     def _graph_name(self, term: Any) -> bytes:
         if isinstance(term, tuple):
-            # Not to be hashed, as above.
+            # Not hashed, for the same reason as above.
             description = self._describe(term)
         else:
             try:
@@ -248,8 +247,9 @@ class TermWriter:
         return _GRAPH_START_TAGS[kind] + self._term(description, 0)
 
     def _check_nesting(self, term: tuple[Any, ...]) -> None:
-        """Reject a quoted triple that is nested too deeply, or holds more others than a row can,
-        without recursion: one that is quoted in many places is looked at once on each level."""
+        """Reject a quoted triple that is nested too deeply or contains more triples than a row can
+        hold. No recursion: a triple quoted in many places is visited once on each level.
+        """
         level = {id(term): (term, 1)}
         depth = triples = 0
         while level:
@@ -267,9 +267,9 @@ class TermWriter:
             level = inner
 
     def _reject(self, term: Any, error: Exception) -> NoReturn:
-        """Reject a term that cannot be compared with others; all writable terms can.
+        """Reject a term that cannot be compared with others; all writable terms can be.
 
-        :raises TermError: always; it reports an invalid part, if there is one.
+        :raises TermError: always; it reports an invalid part of the term, if one is found.
         """
         self._describe(term)
         raise TermError(f"{term!r} is not a term: {error}") from None
@@ -282,17 +282,18 @@ class TermWriter:
         return description
 
     def _describe(self, term: Any) -> tuple[Any, ...]:
-        """Take a term apart, see :meth:`_encoded`."""
+        """Describe a term, see :meth:`_encoded`."""
         return self._encoded(self._describe_term(term))
 
     def _encoded(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Make four parts of those that the caller's function gives: a term's kind, its tags by
-        position, and
+        """Convert the parts returned by the caller's function to four parts: the term's kind, its
+        tags by position, and
 
         - for an IRI, its prefix and name;
-        - for a literal with a datatype, its wire form up to there, and the datatype's IRI;
-        - for a quoted triple, its terms, and the number of them;
-        - for anything else, what there is to write with its length before it, and None.
+        - for a literal with a datatype, its bytes on the wire up to the datatype, and the
+          datatype's IRI;
+        - for a quoted triple, its terms and their number;
+        - for any other term, its bytes with their length before them, and None.
         """
         parts = terms_of(parts)
         kind = Kind(parts[0])
@@ -347,7 +348,7 @@ class TermWriter:
         return wire
 
     def _cut(self, value: str) -> tuple[str, str]:
-        """Prefix and name of an IRI."""
+        """Split an IRI into prefix and name."""
         if not self._prefixes.size:
             return "", value
         cut = max(value.rfind("#"), value.rfind("/")) + 1
@@ -362,7 +363,7 @@ class TermWriter:
         )
 
     def _iri_ids(self, prefix: str, name: str) -> tuple[int, int]:
-        """The ids of an IRI's entries, which are created if missing."""
+        """Return the ids of an IRI's entries, which are created if missing."""
         row = self._row_number
         prefix_id = 0
         if self._prefixes.size:
