@@ -1,6 +1,6 @@
-"""Why the compiled kernel rejects a row: the reference reads it again and raises the error.
+"""Explain why the compiled kernel rejects a row: the reference reads it again and raises the error.
 
-The kernel only knows that a row is bad. Errors and their messages are defined once, in the
+The kernel only detects that a row is invalid. Errors and their messages are defined once, in the
 reference.
 """
 
@@ -22,7 +22,7 @@ from .rdf.decoder import Decoder, Frame
 from .rdf.options import StreamOptions
 from .rdf.rules import State
 
-#: Above anything that a row can expand to: the kernel counts that itself.
+#: More than any row can expand to: the kernel itself counts the expansion.
 _NO_LIMIT: Final = 1 << 80
 
 
@@ -31,7 +31,7 @@ class Before:
     """A decoder's state before a row.
 
     :ivar names: the name lookup, by id; likewise ``prefixes`` and ``datatypes``.
-    :ivar next_ids: the ids that an entry id of 0 denotes: name, prefix, datatype.
+    :ivar next_ids: the ids that an entry id of 0 stands for: name, prefix, datatype.
     :ivar given: a bit for each position that some statement has set.
     """
 
@@ -52,10 +52,10 @@ def reason(
     limits: Limits,
     before: Before,
 ) -> JellyError:
-    """The error that the reference raises for a row.
+    """Return the error that the reference raises for a row.
 
-    :param row: the row, and what follows it where the row's end is not known.
-    :param options: of the stream, None before they were read.
+    :param row: the row, with the subsequent bytes if its end is not known.
+    :param options: the stream's options; None if they were not read yet.
     :param before: the state before the row.
     """
     limits = replace(limits, frame_expansion=_NO_LIMIT)
@@ -70,7 +70,7 @@ def patch_reason(
     limits: Limits,
     before: Before,
 ) -> JellyError:
-    """The error that the reference raises for a row of a patch; see :func:`reason`."""
+    """Return the error that the reference raises for a row of a patch; see :func:`reason`."""
     limits = replace(limits, frame_expansion=_NO_LIMIT)
     decoder = PatchDecoder(factory, limits=limits)
     return _error(decoder, options, before, PatchState(before.state), row, PatchFrame(0))
@@ -97,7 +97,7 @@ def _restore(terms: TermReader, before: Before) -> None:
         (before.datatypes, before.next_ids[2], terms.datatypes, []),
     ):
         _fill(table, entries, next_id)
-        # No key is one that an IRI was remembered under.
+        # Use a key under which no IRI is cached.
         keys[:] = [-1] * len(table.values)
     terms._prefix_keys[0] = 0
     terms._prefix_id = before.prefix_id

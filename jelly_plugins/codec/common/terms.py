@@ -1,11 +1,11 @@
 """The generic term model: everything that Jelly can express, unchanged.
 
-Lexical forms, language tags and labels are kept to the letter. The only form that is normalised
-is the spelling of xsd:string: a literal with that datatype and one without any are the same
-literal in RDF 1.1, and both have ``datatype`` None here.
+Lexical forms, language tags and labels are kept exactly. Only the spelling of xsd:string is
+normalised: a literal with that datatype and one without any are the same literal in RDF 1.1, and
+both have ``datatype`` None here.
 
-The codec builds terms only through a :class:`TermFactory`, and takes them apart only through a
-:data:`Describe` function, so that a backend can have its own terms made directly.
+The codec builds terms only through a :class:`TermFactory` and reads them only through a
+:data:`Describe` function, so that it can read and make a backend's terms directly.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ RDF_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 
 @dataclass(frozen=True, slots=True)
 class Iri:
-    """An IRI, not validated: Jelly carries any string here."""
+    """An IRI, not validated: Jelly accepts any string."""
 
     value: str
 
-    # Terms are looked up by the million; the hash that a dataclass makes costs twice as much.
+    # Millions of terms are looked up; the hash that a dataclass generates costs twice as much.
     def __hash__(self) -> int:
         return hash(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class BlankNode:
-    """A blank node by its label, which may be any string and means nothing outside its scope."""
+    """A blank node with its label: any string, with no meaning outside its scope."""
 
     label: str
 
@@ -69,7 +69,7 @@ class Literal:
 
     @property
     def datatype_iri(self) -> str:
-        """The datatype's IRI as RDF 1.1 Concepts, section 3.3, has it: never absent."""
+        """The datatype's IRI as defined in RDF 1.1 Concepts, section 3.3: never absent."""
         if self.langtag is not None:
             return RDF_LANG_STRING
         return self.datatype if self.datatype is not None else XSD_STRING
@@ -115,8 +115,8 @@ T = TypeVar("T")
 
 
 class TermFactory(Protocol[T]):
-    """Makes a backend's terms for a decoder: called once for each distinct term, within the limits
-    of its caches.
+    """Makes a backend's terms for a decoder, which calls it once for each distinct term, within the
+    limits of its caches.
 
     A constructor raises :class:`~jelly_plugins.TermError` or any ValueError for a term that its
     backend cannot hold; the decoder adds frame and row.
@@ -132,27 +132,28 @@ class TermFactory(Protocol[T]):
     def blank_node(self, label: str, /) -> T: ...
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None, /) -> T:
-        """``datatype`` is None for xsd:string and for language-tagged strings."""
+        """Make a literal; ``datatype`` is None for xsd:string and for language-tagged strings."""
         ...
 
     def quoted_triple(self, subject: T, predicate: T, object_: T, /) -> T: ...
 
     def check_graph(self, name: T, /) -> None:
-        """Check the name of a graph that starts in a stream of physical type GRAPHS; the graph may
-        stay empty, so that no statement has its name."""
+        """Check the name of a graph that starts in a stream of physical type GRAPHS. The graph may
+        be empty, so that no statement has its name.
+        """
         ...
 
     def triple(self, terms: tuple[T, T, T], /) -> Any:
-        """A statement of a stream of triples; return ``terms`` itself for a tuple."""
+        """Make a statement of a stream of triples; return ``terms`` unchanged to get a tuple."""
         ...
 
     def quad(self, terms: tuple[T, T, T, T], /) -> Any:
-        """A statement of a stream of quads or graphs."""
+        """Make a statement of a stream of quads or graphs."""
         ...
 
 
 class Kind(IntEnum):
-    """A term, as described by a :data:`Describe` function."""
+    """A kind of term, as returned by a :data:`Describe` function."""
 
     IRI = 0
     BLANK_NODE = 1
@@ -161,17 +162,17 @@ class Kind(IntEnum):
     DEFAULT_GRAPH = 4
 
 
-#: Takes a backend's term apart into a tuple that opens with its :class:`Kind`:
-#: ``(IRI, value)``, ``(BLANK_NODE, label)``, ``(LITERAL, lex, langtag, datatype)``,
-#: ``(TRIPLE, subject, predicate, object)`` or ``(DEFAULT_GRAPH,)``. Terms must be hashable, and
-#: equal only if they are the same term: the encoder describes each distinct one once.
+#: Takes a backend's term apart into a tuple that begins with its :class:`Kind`: ``(IRI, value)``,
+#: ``(BLANK_NODE, label)``, ``(LITERAL, lex, langtag, datatype)``, ``(TRIPLE, subject, predicate,
+#: object)`` or ``(DEFAULT_GRAPH,)``. Terms must be hashable, and equal only if they are the same
+#: term: the encoder describes each distinct one once.
 Describe: TypeAlias = Callable[[Any], tuple[Any, ...]]
 
 
 def terms_of(statement: Any) -> tuple[Any, ...]:
-    """The terms of a statement. Of a tuple these are its items, whatever the methods of a subclass
-    return: the compiled kernel reads no others. Of any other iterable these are the first five at
-    most, which is more than a statement has: ``__len__`` of the iterable reserves no memory.
+    """Return the terms of a statement. For a tuple these are its items, whatever the methods of a
+    subclass return, as in the compiled kernel. For any other iterable these are its first items,
+    five at most, which is more than a statement has; no memory is reserved by its ``__len__``.
 
     >>> terms_of([1, 2]), terms_of(Triple(1, 2, 3))
     ((1, 2), Triple(subject=1, predicate=2, object=3))
@@ -185,9 +186,9 @@ def terms_of(statement: Any) -> tuple[Any, ...]:
 
 
 def parts_of(value: Any, widths: Container[int], what: str) -> tuple[Any, ...]:
-    """The items of a statement, a header or a namespace, read as :func:`terms_of` reads them.
+    """Return the items of a statement, a header or a namespace, read by :func:`terms_of`.
 
-    :raises StatementError: ``what`` it is does not have one of these numbers of items.
+    :raises StatementError: the number of items of ``what`` is not one of ``widths``.
     """
     parts = terms_of(value)
     if len(parts) not in widths:
@@ -196,7 +197,7 @@ def parts_of(value: Any, widths: Container[int], what: str) -> tuple[Any, ...]:
 
 
 def text_of(value: Any) -> Any:
-    """A string as an instance of ``str`` itself; any other value as it is."""
+    """Convert a string to an instance of ``str`` itself; return any other value unchanged."""
     kind = type(value)
     return value if kind is str or not issubclass(kind, str) else str.__str__(value)
 
@@ -210,7 +211,7 @@ class GenericFactory:
     blank_node = staticmethod(BlankNode)
     literal = staticmethod(Literal)
     quoted_triple = staticmethod(Triple)
-    # What _make does, without checking the width once more.
+    # The same as _make, without a second check of the width.
     triple = staticmethod(partial(tuple.__new__, Triple))
     quad = staticmethod(partial(tuple.__new__, Quad))
 
@@ -220,7 +221,7 @@ class GenericFactory:
 
 
 def build(make: Callable[..., T], *parts: Any) -> T:
-    """What a method of a :class:`TermFactory` makes.
+    """Call a method of a :class:`TermFactory`.
 
     :raises TermError: the factory rejects it.
     """
@@ -235,7 +236,7 @@ def build(make: Callable[..., T], *parts: Any) -> T:
 def describe(term: object) -> tuple[Any, ...]:
     """Take a term of this module apart, see :data:`Describe`.
 
-    :raises TermError: it is not a term of this module, or was made without its parts.
+    :raises TermError: it is not a term of this module, or lacks a part.
     """
     try:
         if isinstance(term, Iri):

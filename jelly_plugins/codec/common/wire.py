@@ -1,8 +1,8 @@
 """The Protocol Buffers wire format that Jelly needs: varints, tags, fields.
 
-The codec reads and writes the wire format itself. A message library hides what a strict reader has
-to see (a oneof set twice, a known field of the wrong type, the row of an error), and costs
-more than the work itself in Python.
+The codec reads and writes the wire format itself. A message library hides details that a strict
+reader needs (a oneof set twice, a known field of the wrong type, the row of an error), and in
+Python it costs more time than the rest of the codec.
 
 Strictness: a field that a message knows must have its wire type and occur once; unknown field
 numbers are skipped, as Protocol Buffers requires; groups are rejected.
@@ -23,7 +23,7 @@ BYTES: Final = 2
 FIXED32: Final = 5
 
 MAX_UINT32: Final = 0xFFFF_FFFF
-#: Varints of up to ten bytes are legal on the wire, whatever their value.
+#: The wire format allows varints of up to ten bytes for any value.
 MAX_VARINT_BYTES: Final = 10
 
 
@@ -47,11 +47,11 @@ def read_varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
 
 
 def read_field(data: bytes, pos: int, end: int) -> tuple[int, int, int, int]:
-    """Read the tag of a field at ``pos`` and find its payload.
+    """Read a field's tag at ``pos`` and find its payload.
 
     :return: tag (field number times 8 plus wire type), payload's start, payload's end, and, for
         a varint, its value (otherwise 0).
-    :raises WireError: there is no complete field of a legal type.
+    :raises WireError: the field is incomplete or has an illegal type.
     """
     tag, pos = read_varint(data, pos, end)
     wire_type = tag & 7
@@ -77,7 +77,7 @@ def read_field(data: bytes, pos: int, end: int) -> tuple[int, int, int, int]:
 def read_fields(
     data: bytes, pos: int, end: int, known: Mapping[int, int], message: str
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Read a message's fields, passing over the unknown ones.
+    """Read a message's fields and skip unknown ones.
 
     :param known: wire type by field number.
     :return: for each known field its number, payload's start and end, and value (for a varint).
@@ -126,7 +126,7 @@ def check_empty(data: bytes, pos: int, end: int, message: str) -> None:
 
 
 def wrong_type(number: int, message: str) -> WireError:
-    """The error for a known field of a wire type that is not its own."""
+    """The error for a known field with the wrong wire type."""
     return WireError(
         f"field {number} of {message} has the wrong wire type: "
         "not Jelly, or a pre-release dialect of it"
@@ -134,7 +134,7 @@ def wrong_type(number: int, message: str) -> WireError:
 
 
 def uint32(value: int, what: str) -> int:
-    """Reject a number that does not fit the field's type.
+    """Reject a number that does not fit into the field's type.
 
     :raises WireError: it is above 32 bits.
     """
@@ -176,14 +176,14 @@ def bytes_field(number: int, payload: bytes | bytearray) -> bytes:
 
 
 def varint_field(number: int, value: int) -> bytes:
-    """Write a varint field; nothing for 0, as proto3 has it."""
+    """Write a varint field; write nothing for 0, as in proto3."""
     return varint(number << 3) + varint(value) if value else b""
 
 
 def string_field(number: int, text: str) -> bytes:
-    """Write a string field; nothing for the empty string, as proto3 has it.
+    """Write a string field; write nothing for the empty string, as in proto3.
 
-    :raises WireError: the text has a surrogate.
+    :raises WireError: the text contains a surrogate.
     """
     try:
         return bytes_field(number, str.encode(text)) if text else b""

@@ -1,4 +1,4 @@
-# Bytes that grow, and a keyed hash. Nothing here needs the GIL.
+# Growing byte buffers, and a keyed hash. Nothing here needs the GIL.
 
 cdef struct Slice:
     # Borrowed bytes.
@@ -7,14 +7,14 @@ cdef struct Slice:
 
 
 cdef struct Buffer:
-    # Bytes of its own, which grow; all zeros is an empty one.
+    # Owned bytes that grow; a structure of zeros is an empty buffer.
     uint8_t *bytes
     size_t size
     size_t capacity
 
 
 cdef bint reserve(Buffer *buffer, size_t more) noexcept nogil:
-    """Make space for `more` bytes; False if memory is exhausted."""
+    """Reserve space for `more` bytes; False if memory is exhausted."""
     cdef size_t capacity
     cdef uint8_t *moved
     if buffer.capacity - buffer.size >= more:
@@ -33,14 +33,14 @@ cdef bint reserve(Buffer *buffer, size_t more) noexcept nogil:
 
 
 cdef inline void put(Buffer *buffer, const void *source, size_t size) noexcept nogil:
-    """Append bytes; the space is reserved."""
+    """Append bytes to reserved space."""
     if size:
         memcpy(buffer.bytes + buffer.size, source, size)
         buffer.size += size
 
 
 cdef inline void put_byte(Buffer *buffer, uint8_t byte) noexcept nogil:
-    """Append a byte; the space is reserved."""
+    """Append a byte to reserved space."""
     buffer.bytes[buffer.size] = byte
     buffer.size += 1
 
@@ -54,7 +54,7 @@ cdef inline bint append(Buffer *buffer, const void *source, size_t size) noexcep
 
 
 cdef inline Slice contents(Buffer *buffer) noexcept nogil:
-    """The contents of a buffer, until the next change."""
+    """The contents of a buffer, valid until the next change."""
     return Slice(buffer.bytes, buffer.size)
 
 
@@ -70,8 +70,8 @@ cdef inline bint same(const uint8_t *left, size_t left_size, const uint8_t *righ
     )
 
 
-# SipHash-1-3. The hashed data is untrusted, and with a predictable hash an attacker
-# could choose terms that all collide. The key is drawn when the module is loaded.
+# SipHash-1-3. The hashed data is untrusted: with a predictable hash an attacker could choose terms
+# that all collide. The key is drawn when the module is loaded.
 
 cdef uint64_t HASH_KEY_0, HASH_KEY_1
 
@@ -125,9 +125,9 @@ HASH_KEY_0 = int.from_bytes(os.urandom(8), "little")
 HASH_KEY_1 = int.from_bytes(os.urandom(8), "little")
 
 
-# Bytes that belong to the caller, for the time of a call. In a build for finding errors (made with
-# JELLY_POISON=1, see tests/fuzz/README.md) the code gets a copy, which is overwritten and freed
-# when the call is done: a remaining pointer to it is detected at once.
+# Bytes that belong to the caller and are used during a call. In a build for finding memory errors
+# (made with JELLY_POISON=1, see tests/fuzz/README.md) the code gets a copy, which is overwritten
+# and freed at the end of the call, so that a remaining pointer to it is detected.
 
 cdef extern from *:
     """
@@ -141,12 +141,12 @@ cdef extern from *:
 
 
 cdef enum:
-    # A marker for memory that must not be read any more; no text contains it.
+    # Marks memory that must not be read any more; no text contains this byte.
     POISON = 0xDD
 
 
 cdef inline bytes held(bytes data):
-    """The bytes of a call to work on; pass them to `let_go` in the end."""
+    """Return the bytes of a call to work on; pass them to `let_go` at the end."""
     if data is None:
         raise TypeError("bytes are needed, not None")
     if not IS_POISONED:
@@ -155,13 +155,13 @@ cdef inline bytes held(bytes data):
 
 
 cdef bytes copy_of(const void *source, Py_ssize_t size):
-    """Bytes that are not shared, unlike Python's cached bytes of one byte."""
+    """Copy bytes to an object that is not shared, unlike Python's cached bytes of one byte."""
     copied = PyBytes_FromStringAndSize(NULL, size)
     memcpy(PyBytes_AS_STRING(copied), source, size)
     return copied
 
 
 cdef inline void let_go(bytes data):
-    """Nothing points to what was held."""
+    """Release the bytes of `held`; no pointer to them may remain."""
     if IS_POISONED:
         memset(PyBytes_AS_STRING(data), POISON, PyBytes_GET_SIZE(data))

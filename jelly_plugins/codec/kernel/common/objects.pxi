@@ -1,4 +1,4 @@
-# Python objects made fast: strings, the generic terms of `terms.py`, statements.
+# Fast construction of Python objects: strings, the generic terms of `terms.py`, statements.
 
 cdef extern from *:
     """
@@ -41,7 +41,7 @@ cdef extern from "Python.h":
     void PyObject_GC_UnTrack(object)
 
 
-# Offsets of the generic terms' slots; -1 where a term's class is not as it is known here, and must
+# Offsets of the generic terms' slots; -1 where a term's class has another layout, so that it must
 # be called instead.
 cdef Py_ssize_t IRI_VALUE = slot_offset(terms.Iri.__dict__["value"])
 cdef Py_ssize_t BLANK_NODE_LABEL = slot_offset(terms.BlankNode.__dict__["label"])
@@ -55,7 +55,7 @@ cdef bint KNOWN_STATEMENTS = is_bare_tuple(terms.Triple) and is_bare_tuple(terms
 
 
 cdef inline tuple terms_in(statement):
-    """See `terms.terms_of`; to be read by C's macros alone, which no subclass changes."""
+    """See `terms.terms_of`. Only C macros, which no subclass can change, may read the result."""
     cdef object kind = type(statement)
     if kind is tuple or kind is Triple or kind is Quad:
         return <tuple> statement
@@ -65,7 +65,7 @@ cdef inline tuple terms_in(statement):
 
 
 cdef inline str text_with(Slice slice, uint64_t characters):
-    """Valid UTF-8 of so many characters as a string."""
+    """Convert valid UTF-8 with a known number of characters to a string."""
     if characters != slice.size or slice.size == 0:
         return text_of(slice)
     text = PyUnicode_New(slice.size, 0x7F)
@@ -74,7 +74,7 @@ cdef inline str text_with(Slice slice, uint64_t characters):
 
 
 cdef inline str text_of(Slice slice):
-    """A string of text that is valid UTF-8."""
+    """Convert valid UTF-8 to a string."""
     return PyUnicode_DecodeUTF8(<const char *> slice.bytes, slice.size, NULL) if slice.size else ""
 
 
@@ -83,16 +83,16 @@ cdef inline Slice slice_of_bytes(bytes text):
 
 
 cdef inline object new_iri(str value):
-    """What `Iri(value)` gives."""
+    """Make the same object as `Iri(value)`."""
     iri = new_object(Iri)
     set_slot(iri, IRI_VALUE, value)
-    # A term of strings alone can be part of no cycle.
+    # A term that holds only strings cannot be part of a cycle.
     PyObject_GC_UnTrack(iri)
     return iri
 
 
 cdef inline object new_blank_node(str label):
-    """What `BlankNode(label)` gives."""
+    """Make the same object as `BlankNode(label)`."""
     node = new_object(BlankNode)
     set_slot(node, BLANK_NODE_LABEL, label)
     PyObject_GC_UnTrack(node)
@@ -100,7 +100,9 @@ cdef inline object new_blank_node(str label):
 
 
 cdef inline object new_literal(str lex, langtag, datatype):
-    """What `Literal(lex, langtag, datatype)` gives, for a datatype other than xsd:string."""
+    """Make the same object as `Literal(lex, langtag, datatype)`, for a datatype other than
+    xsd:string.
+    """
     literal = new_object(Literal)
     set_slot(literal, LITERAL_LEX, lex)
     set_slot(literal, LITERAL_LANGTAG, langtag)
@@ -110,7 +112,7 @@ cdef inline object new_literal(str lex, langtag, datatype):
 
 
 cdef inline object slot_value(object term, Py_ssize_t offset):
-    """What a slot of a term holds."""
+    """The value of a term's slot."""
     cdef PyObject *value = get_slot(<PyObject *> term, offset)
     if value == NULL:
         raise TermError("a term was made without its parts")

@@ -1,9 +1,9 @@
-# Terms that are certainly well-formed, so that a strict validator need not see them. The terms
-# called plain are a subset of what the specifications allow. Nothing here needs the GIL.
+# Terms that are certainly well-formed, so that a strict validator need not check them. These plain
+# terms are a subset of those that the specifications allow. Nothing here needs the GIL.
 #
 # Reference: RFC 3987 (IRIs), BCP 47 (language tags), RDF 1.2 Concepts, section "Triples".
 
-# Bytes allowed anywhere after an IRI's scheme; 2 for those that need a closer look.
+# Bytes allowed anywhere after an IRI's scheme; 2 for those that need a further check.
 cdef uint8_t PLAIN_IRI_BYTES[256]
 # Datatypes that need a language tag.
 cdef bytes LANG_STRING, DIR_LANG_STRING
@@ -28,7 +28,7 @@ cdef int load_validation_rules() except -1:
 
 
 cdef bint is_plain(Slice iri) noexcept nogil:
-    """Whether an IRI is absolute and well-formed for sure."""
+    """Whether an IRI is certainly absolute and well-formed."""
     cdef const uint8_t *pos = iri.bytes
     cdef const uint8_t *end = iri.bytes + iri.size
     cdef uint32_t code = 0
@@ -45,7 +45,7 @@ cdef bint is_plain(Slice iri) noexcept nogil:
             pos += 1
         elif pos[0] >= 0x80:
             pos = read_character(pos, &code)
-            # The larger part of what is called ucschar.
+            # The larger part of ucschar.
             if not (0xA0 <= code <= 0xD7FF or 0xF900 <= code <= 0xFDCF or 0xFDF0 <= code <= 0xFFEF):
                 return False
         elif pos[0] == c"#" and not in_fragment:
@@ -60,13 +60,14 @@ cdef bint is_plain(Slice iri) noexcept nogil:
 
 
 cdef inline bint is_plain_iri(Slice text) noexcept nogil:
-    """The same of an IRI as N-Triples has it, in brackets."""
+    """Whether an IRI in N-Triples syntax, in brackets, is plain."""
     return is_plain(Slice(text.bytes + 1, text.size - 2))
 
 
 cdef const uint8_t *plain_authority_end(const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """Where an authority ends that is a host's name, which may be empty, and perhaps a port; NULL
-    if it is not."""
+    """Return the end of an authority that is a host name, possibly empty, with an optional port;
+    NULL for any other.
+    """
     while pos < end and (is_letter(pos[0]) or c"0" <= pos[0] <= c"9" or pos[0] == c"-"
                          or pos[0] == c"." or pos[0] == c"_" or pos[0] == c"~"):
         pos += 1
@@ -80,13 +81,12 @@ cdef const uint8_t *plain_authority_end(const uint8_t *pos, const uint8_t *end) 
 
 
 cdef bint is_plain_datatype(Slice text) noexcept nogil:
-    """Whether a datatype, as its literals have it, is an IRI as above, and needs no language
-    tag."""
+    """Whether a datatype, as its literals have it, is a plain IRI and requires no language tag."""
     return is_untagged(Slice(text.bytes + 3, text.size - 4))
 
 
 cdef bint is_untagged(Slice iri) noexcept nogil:
-    """The same of the IRI itself."""
+    """Whether a datatype's IRI is plain and requires no language tag."""
     return is_plain(iri) and not needs_tag(iri)
 
 
@@ -109,14 +109,14 @@ cdef inline bint is_written(Slice langtag, Term *datatype) noexcept nogil:
 
 
 cdef bint is_plain_literal(Slice langtag, Term *datatype) noexcept nogil:
-    """Whether a literal's datatype is plain, and its language tag too."""
+    """Whether a literal's datatype and language tag are plain."""
     if datatype != NULL and datatype.needs_validation:
         return False
     return langtag.size == 0 or is_plain_langtag(langtag)
 
 
 cdef bint is_plain_langtag(Slice langtag) noexcept nogil:
-    """Whether it is a language, perhaps with a region of two letters or a script."""
+    """Whether a language tag is a language, optionally with a region of two letters or a script."""
     cdef const uint8_t *tag = langtag.bytes
     cdef size_t size = langtag.size
     cdef size_t language = 0
@@ -135,7 +135,8 @@ cdef bint is_plain_langtag(Slice langtag) noexcept nogil:
 
 
 cdef bint is_plain_triple(Term **terms) noexcept nogil:
-    """Whether a quoted triple has its kinds of terms where RDF 1.2 has them, and none that a
-    validator has to see."""
+    """Whether a quoted triple has only kinds of terms that RDF 1.2 allows there, and no term that a
+    validator has to check.
+    """
     return ((terms[0].kind == IRI or terms[0].kind == BLANK_NODE) and terms[1].kind == IRI
             and not (terms[0].needs_validation or terms[1].needs_validation or terms[2].needs_validation))

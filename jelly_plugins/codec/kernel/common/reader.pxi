@@ -1,21 +1,21 @@
 # From the bytes of a frame to terms and planned statements. Nothing here needs the GIL.
 #
-# Reading stops (see `Status`) where a plan is full, at the end of the frame, at what is rare enough
-# to be left to the reference (options, metadata), and at a row that is rejected. The reason
-# is not determined here: the reference reads the row again and raises the error.
+# Reading stops (see `Status`) when the plan is full, at the end of the frame, at rare rows and
+# fields that the reference reads (options, metadata), and at a rejected row. The reference reads a
+# rejected row again and raises the error.
 
 cdef enum Status:
     READ
-    # Stops after which reading goes on.
+    # Reading goes on after these stops.
     AT_PLAN_END
     AT_OPTIONS
     AT_FRAME_FIELD
     AT_NAMESPACE
-    # Terms were made that the validator has to see, see kernel/common/validator.pxi.
+    # The validator has to check new terms, see kernel/common/validator.pxi.
     NEEDS_VALIDATION
     AT_EMPTY_GRAPH
     AT_HEADER
-    # Stops after which it does not.
+    # Reading ends at these stops.
     AT_FRAME_END
     REJECTED
     NOT_RDF_1_2
@@ -29,20 +29,20 @@ cdef enum Status:
 
 cdef enum Event:
     STATEMENT
-    # The statement before, once more.
+    # The previous statement, repeated.
     REPEAT
     GRAPH_START
     EMPTY_GRAPH
-    # A row of a patch that has only a kind.
+    # A row of a patch without content.
     BARE_ROW
 
 
 cdef enum:
-    # Statements that are planned before any is made.
+    # Maximum number of statements in a plan.
     PLAN = 512
-    # Bytes that fit into an entry itself.
+    # Maximum size of a text stored in the entry itself.
     INLINE_BYTES = 64
-    # And bytes of new terms.
+    # Bytes of new terms after which a plan is full.
     PLAN_BYTES = 1 << 22
     STATES = 8
     # Rows of rdf.proto; checked when the module is loaded.
@@ -65,33 +65,33 @@ cdef enum:
     DATATYPE_TAG = 0x18
 
 
-# The serial of a prefix that no name has had.
+# Serial that no prefix has.
 cdef uint64_t NEVER_USED = <uint64_t> -1
 
 
 cdef struct Planned:
     Event event
-    # In patches, which row it is.
+    # In patches, the row's kind.
     int kind
     uint64_t row
-    # Not owned. A graph event has its name in the last.
+    # Not owned. A graph event has its name in the last one.
     Term *terms[4]
 
 
 cdef struct Entry:
-    # One entry of a lookup; serial 0 if it was never set.
+    # An entry of a lookup; its serial is 0 if it was never set.
     uint64_t serial
     size_t size
     size_t characters
-    # For a name: the serial of the prefix with which it was last part of an IRI, and that IRI,
-    # owned, where it was made a term. For a datatype: its IRI, owned.
+    # For a name: the last IRI that it was part of, owned, if it was made a term, and the serial of
+    # that IRI's prefix. For a datatype: its IRI, owned.
     uint64_t prefix_serial
     Term *term
-    # Whether the name was part of an IRI that the cache keeps.
+    # Whether the name was part of an IRI in the cache.
     bint in_cache
-    # Where text is written: whether none of it needs an escape in an IRI.
+    # For output as text: whether none of its characters need an escape in an IRI.
     bint plain
-    # Its bytes, if there are more than `inline_bytes` holds.
+    # The entry's bytes, if they do not fit into `inline_bytes`.
     uint8_t *heap_bytes
     uint8_t inline_bytes[INLINE_BYTES]
 
@@ -101,26 +101,26 @@ cdef struct Table:
     size_t length
     uint64_t size
     uint64_t last
-    # Characters of all entries together.
+    # Total characters of all entries.
     uint64_t characters
 
 
 cdef struct Reader:
-    # Values of the options and the limits.
+    # Values from the options and the limits.
     bint text
-    # Whether a validator checks the terms that become text.
+    # Whether a validator checks terms that are written as text.
     bint validated
-    # Whether it writes literals too: in the one form that they have for it, and with language tags
+    # Whether the validator also writes literals: in its one form of them, and with language tags
     # that N-Triples cannot express.
     bint validator_writes
     bint declared[FIELD_NUMBERS]
     bint declared_graph[FIELD_NUMBERS]
     bint declared_value[FIELD_NUMBERS]
     bint has_namespaces
-    # Rows of the format, and the state after each of them, FIELD_NUMBERS for each state before.
+    # Rows of the format, and the state after each row: FIELD_NUMBERS for each state before it.
     const int8_t *row_fields
     const int8_t *next_states
-    # Terms of a statement as the factory gets it, and the positions that a row must have set.
+    # Number of terms of a statement passed to the factory, and positions that a row must set.
     int width
     int required
     uint64_t string_bytes
@@ -129,12 +129,12 @@ cdef struct Reader:
     uint64_t frame_rows
     uint64_t frame_repeats
     uint64_t frame_expansion
-    # Bytes that a term's text may have.
+    # Maximum bytes of a term's text.
     uint64_t term_bytes
-    # Bytes of a quoted triple's text besides its terms.
+    # Bytes of a quoted triple's text in addition to its terms.
     uint64_t triple_overhead
 
-    # What carries over frames.
+    # State that is kept between frames.
     int state
     Table names
     Table prefixes
@@ -153,43 +153,44 @@ cdef struct Reader:
     Pool pool
     Buffer scratch
 
-    # The frame.
+    # State of the frame.
     const uint8_t *pos
     const uint8_t *end
     uint64_t rows
     uint64_t repeats
     uint64_t expansion
     bint has_before
-    # The row that is read: its position, and the reader's state before it.
+    # The current row: its position, and the reader's state before it.
     const uint8_t *row
     uint64_t row_number
     bint in_row
-    # In patches, which row it is.
+    # In patches, the row's kind.
     int row_kind
     uint64_t row_prefix_id
     uint64_t row_name_id
     int row_given
 
-    # Why reading stopped, in addition to the status.
+    # The reason why reading stopped, in addition to the status.
     Status status
-    # A stop that is dealt with once what was planned before it is done; READ for none.
+    # A stop that is processed after the statements planned before it; READ for none.
     Status stopped
     Field stopped_at
-    # Of a namespace, or a header's key and value. The IRI is NULL where a patch gives none.
+    # Name and IRI of a namespace, or key and value of a header. The IRI is NULL if a patch has
+    # none.
     Slice namespace_name
     Term *namespace_iri
 
-    # The plan, and how many statements are in it.
+    # The plan, and its number of statements.
     Planned *plan
     size_t planned
-    # Terms made since the plan was last empty, in their order; not owned.
+    # Terms made since the plan was last empty, in order; not owned.
     Term **made
     size_t made_count
     size_t made_capacity
     size_t made_bytes
 
 
-# Tables of the reference, in C.
+# Tables of the reference, as C arrays.
 
 cdef int8_t NEXT_STATE[STATES][FIELD_NUMBERS]
 cdef int8_t NO_FIELDS[FIELD_NUMBERS]
@@ -229,13 +230,13 @@ cdef int load_reader_rules() except -1:
 
 
 cdef void *reject(Reader *reader, Status status) noexcept nogil:
-    """Set the reason why a function returns NULL."""
+    """Set the reason for returning NULL."""
     reader.status = status
     return NULL
 
 
 cdef bint fail(Reader *reader, Status status) noexcept nogil:
-    """Set the reason why a function returns False."""
+    """Set the reason for returning False."""
     reader.status = status
     return False
 
@@ -243,7 +244,7 @@ cdef bint fail(Reader *reader, Status status) noexcept nogil:
 # Lookups
 
 cdef bint grow_table(Table *table, size_t length) noexcept nogil:
-    """Make space for entries below `length`."""
+    """Reserve space for entries below `length`."""
     cdef Entry *moved
     cdef size_t larger = table.length * 2
     if larger > table.size + 1:
@@ -260,20 +261,20 @@ cdef bint grow_table(Table *table, size_t length) noexcept nogil:
 
 
 cdef inline Entry *entry_at(Table *table, uint64_t entry_id) noexcept nogil:
-    """An entry that was set, otherwise NULL."""
+    """Return an entry that was set, otherwise NULL."""
     if entry_id >= table.length or table.entries[entry_id].serial == 0:
         return NULL
     return &table.entries[entry_id]
 
 
 cdef inline const uint8_t *bytes_at(Entry *entry) noexcept nogil:
-    """The entry's text, which lies in the table unless it is long."""
+    """Return the entry's text, which is stored in the table unless it is long."""
     return &entry.inline_bytes[0] if entry.heap_bytes == NULL else entry.heap_bytes
 
 
 cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
                       const uint8_t *end) noexcept nogil:
-    """Read a lookup entry; NULL if it is rejected."""
+    """Read a lookup entry; return NULL if it is rejected."""
     cdef Slice value = Slice(NULL, 0)
     cdef uint64_t entry_id = 0
     cdef uint64_t total
@@ -311,10 +312,11 @@ cdef Entry *set_entry(Reader *reader, Table *table, const uint8_t *pos,
 
 cdef inline bint read_entry(const uint8_t *pos, const uint8_t *end, uint64_t *entry_id,
                             Slice *value) noexcept nogil:
-    """Find the fields of a lookup entry; False where it is malformed."""
+    """Find the fields of a lookup entry; False if it is malformed."""
     cdef Fields walk
     cdef int found
-    # A text alone is the most common, after it one with a small id; the walk covers them too.
+    # An entry with only a text is the most common one, followed by one with a small id; the generic
+    # loop reads these too.
     if end - pos >= 4 and pos[0] == ENTRY_ID_TAG and pos[1] < 0x80 and pos[2] == ENTRY_TEXT_TAG:
         if pos[3] < 0x80 and pos[3] == end - pos - 4:
             entry_id[0] = pos[1]
@@ -343,8 +345,7 @@ cdef inline bint read_entry(const uint8_t *pos, const uint8_t *end, uint64_t *en
 
 
 cdef bint put_text(Entry *entry, Slice text) noexcept nogil:
-    """Give an entry its text, and memory for it that is not much more; False where there is
-    none."""
+    """Set an entry's text, with memory of about its size; False if memory is exhausted."""
     cdef uint8_t *heap_bytes = NULL
     if text.size > INLINE_BYTES:
         if entry.heap_bytes != NULL and entry.size == text.size:
@@ -369,7 +370,7 @@ cdef bint set_datatype(Reader *reader, const uint8_t *pos, const uint8_t *end) n
     if entry == NULL:
         return False
     if same(bytes_at(entry), entry.size, XSD_STRING_BYTES, XSD_STRING_SIZE):
-        # A literal of this datatype is a simple one.
+        # A literal with this datatype is a simple one.
         return True
     entry.term = make_datatype(reader, entry)
     return entry.term != NULL or fail(reader, NO_MEMORY)
@@ -393,7 +394,7 @@ cdef Term *make_datatype(Reader *reader, Entry *entry) noexcept nogil:
 
 
 cdef inline Py_ssize_t text_length(Reader *reader, Slice text) noexcept nogil:
-    """Number of characters of a text that is not too long; otherwise it is rejected, and -1."""
+    """Count the characters of a text; reject it and return -1 if it is malformed or too long."""
     cdef Py_ssize_t characters
     if text.size > reader.string_bytes:
         reject(reader, REJECTED)
@@ -407,7 +408,7 @@ cdef inline Py_ssize_t text_length(Reader *reader, Slice text) noexcept nogil:
 # Terms. Each function returns a new reference, or NULL if the term is rejected.
 
 cdef bint note_made(Reader *reader, Term *term) noexcept nogil:
-    """Have a term made into an object, in its turn."""
+    """Queue a term for conversion to an object, in order."""
     cdef Term **moved
     cdef size_t capacity
     term.row = reader.row_number
@@ -439,14 +440,13 @@ cdef Term *read_iri(Reader *reader, const uint8_t *pos, const uint8_t *end) noex
 
 cdef inline bint read_iri_ids(Reader *reader, const uint8_t *pos, const uint8_t *end,
                               uint64_t *found_prefix, uint64_t *found_name) noexcept nogil:
-    """Read an RdfIri's ids, and advance the state that its zeros refer to; False where it is
-    malformed."""
+    """Read an RdfIri's ids, and advance the ids that zeros refer to; False if it is malformed."""
     cdef Fields walk
     cdef uint64_t prefix_id = 0
     cdef uint64_t name_id = 0
     cdef size_t size = end - pos
     cdef int found
-    # One-byte ids are by far the most common; the walk covers them too.
+    # Ids of one byte are by far the most common; the generic loop reads these too.
     if size == 2 and pos[0] == NAME_TAG and pos[1] < 0x80:
         name_id = pos[1]
     elif size == 2 and pos[0] == PREFIX_TAG and pos[1] < 0x80:
@@ -504,7 +504,7 @@ cdef Term *iri_of(Reader *reader, uint64_t prefix_id, uint64_t name_id) noexcept
             return term
         term.prefix_serial = prefix_serial
         term.name_serial = name.serial
-    # Text is as soon put together as found.
+    # For text, building the IRI again costs as little as finding it in the cache.
     if name.term != NULL and not reader.text and not keep_iri(reader, name):
         drop(term, &reader.pool)
         return <Term *> reject(reader, NO_MEMORY)
@@ -515,9 +515,10 @@ cdef Term *iri_of(Reader *reader, uint64_t prefix_id, uint64_t name_id) noexcept
 
 
 cdef bint keep_iri(Reader *reader, Entry *name) noexcept nogil:
-    """Let the cache have the IRI that a name was last part of, because the name becomes part of
-    another one; False if memory is exhausted. Most names have one prefix: so most IRIs are never
-    in the cache, and what memory they had is soon used again."""
+    """Put the IRI that a name was last part of into the cache, because the name becomes part of
+    another one; False if memory is exhausted. Most names have one prefix, so that most IRIs
+    never enter the cache and their memory is reused soon.
+    """
     name.in_cache = True
     return (find_iri(&reader.iris, name.prefix_serial, name.serial) != NULL
             or remember(&reader.iris, mixed(name.prefix_serial, name.serial), name.term,
@@ -525,7 +526,9 @@ cdef bint keep_iri(Reader *reader, Entry *name) noexcept nogil:
 
 
 cdef bint expand(Reader *reader, uint64_t characters) noexcept nogil:
-    """Count what a few bytes of the stream become in memory, when the reference counts it."""
+    """Count characters that a few bytes of the stream expand to, whenever the reference counts
+    them.
+    """
     reader.expansion += characters
     if reader.expansion > reader.frame_expansion:
         return fail(reader, TOO_MUCH_EXPANSION)
@@ -533,8 +536,9 @@ cdef bint expand(Reader *reader, uint64_t characters) noexcept nogil:
 
 
 cdef bint append_entries(Buffer *out, Entry *prefix, Entry *name) noexcept nogil:
-    """Append the IRI that a prefix, if there is one, and a name make, as N-Triples has it; False
-    if memory is exhausted."""
+    """Append the IRI made of a name and an optional prefix, in N-Triples syntax; False if memory is
+    exhausted.
+    """
     if not append(out, <const char *> b"<", 1):
         return False
     if prefix != NULL and not append_entry(out, prefix):
@@ -543,14 +547,15 @@ cdef bint append_entries(Buffer *out, Entry *prefix, Entry *name) noexcept nogil
 
 
 cdef inline bint append_entry(Buffer *out, Entry *entry) noexcept nogil:
-    """Append an entry's characters as IRIs have them; False if memory is exhausted."""
+    """Append an entry's characters, escaped as in IRIs; False if memory is exhausted."""
     if not entry.plain:
         return append_escaped(out, bytes_at(entry), entry.size, IRI_ESCAPES)
     return append(out, bytes_at(entry), entry.size)
 
 
 cdef Term *make_iri(Reader *reader, Entry *prefix, Entry *name, bint counts) noexcept nogil:
-    """Put an IRI together, which counts unless it was the name's last one."""
+    """Build an IRI; `counts` is False if it was the name's last one, which does not expand again.
+    """
     cdef Slice nothing = Slice(NULL, 0)
     cdef Buffer *scratch = &reader.scratch
     cdef uint64_t characters = name.characters
@@ -586,7 +591,7 @@ cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
                            const uint8_t *end) noexcept nogil:
     cdef Slice wire = Slice(pos, end - pos)
     cdef Slice text = Slice(NULL, 0)
-    # Text is as soon put together as found.
+    # For text, building the term again costs as little as finding it in the cache.
     cdef bint kept = not reader.text and wire.size <= CACHED_STRING
     cdef uint64_t hash = 0
     cdef Term *term
@@ -619,7 +624,7 @@ cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
 
 cdef Term *read_literal(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
     cdef Slice wire = Slice(pos, end - pos)
-    # Text is as soon put together as found.
+    # For text, building the term again costs as little as finding it in the cache.
     cdef bint kept = not reader.text and wire.size <= CACHED_STRING
     cdef uint64_t hash = 0
     cdef Term *term = NULL
@@ -645,7 +650,7 @@ cdef Term *read_literal(Reader *reader, const uint8_t *pos, const uint8_t *end) 
 
 
 cdef inline bint has_its_datatype(Reader *reader, Term *literal) noexcept nogil:
-    """Whether the datatype that a literal names on the wire is the one that it had."""
+    """Whether a cached literal's datatype is still the one that its id on the wire refers to."""
     cdef Entry *entry
     if literal.name_serial == 0:
         return True
@@ -654,7 +659,7 @@ cdef inline bint has_its_datatype(Reader *reader, Term *literal) noexcept nogil:
 
 
 cdef struct LiteralParts:
-    # A language tag of size 0 is none; an xsd:string has no datatype, but an id of one.
+    # A language tag of size 0 means none; xsd:string has an id but no datatype.
     Slice lex
     Slice langtag
     uint64_t datatype_id
@@ -684,12 +689,12 @@ cdef bint read_literal_parts(Reader *reader, const uint8_t *pos, const uint8_t *
 
 cdef bint find_literal_parts(const uint8_t *pos, const uint8_t *end,
                              LiteralParts *parts) noexcept nogil:
-    """Find the fields of an RdfLiteral; False where it is malformed."""
+    """Find the fields of an RdfLiteral; False if it is malformed."""
     cdef Fields walk
     cdef Slice part
     cdef const uint8_t *after
     cdef int found
-    # A short lexical form, and short parts after it; the walk covers them too.
+    # A short lexical form followed by short parts; the generic loop reads these too.
     if end - pos >= 2 and pos[0] == LEX_TAG and pos[1] < 0x80 and pos[1] <= end - pos - 2:
         parts.lex = Slice(pos + 2, pos[1])
         after = pos + 2 + pos[1]
@@ -721,13 +726,14 @@ cdef bint find_literal_parts(const uint8_t *pos, const uint8_t *end,
 
 
 cdef inline Slice wire_kept(Reader *reader, Slice wire, bint kept) noexcept nogil:
-    """What a term keeps of its bytes: all, where a cache finds it by them, or a validator may ask
-    for it; nothing where an object or a text is all that becomes of it."""
+    """Return the bytes on the wire that a term keeps: all, if a cache finds it by them or a
+    validator may need them; none, if only an object or a text is made of it.
+    """
     return wire if kept or reader.validated else Slice(NULL, 0)
 
 
 cdef inline Slice part_of_copy(Slice copied, Slice part, Slice whole) noexcept nogil:
-    """A part of a whole in the whole's copy, if there is one."""
+    """Find a part of `whole` in the copy of `whole`, if there is a copy."""
     if copied.size == 0:
         return copied
     if part.size:
@@ -787,7 +793,7 @@ cdef Term *read_quoted_triple(Reader *reader, const uint8_t *pos, const uint8_t 
         for position in range(3 if given == 0b111 else 0):
             size += text_size(parts[position])
             long_bytes += long_text(parts[position])
-        # Once its terms are settled, its size is looked at again.
+        # Its size is checked again after its terms are validated.
         needs_validation = given == 0b111 and reader.validated and not is_plain_triple(parts)
         if given == 0b111 and (not reader.text or needs_validation or size <= reader.term_bytes):
             term = new_term(&reader.pool, TRIPLE, nothing, nothing)
@@ -813,7 +819,7 @@ cdef inline uint64_t text_size(Term *term) noexcept nogil:
 
 
 cdef inline uint64_t long_text(Term *term) noexcept nogil:
-    """Bytes of the long terms in a term's text."""
+    """Bytes of the long terms within a term's text."""
     if term.kind == TRIPLE:
         return term.prefix_serial
     return term.text.size if term.text.size > LONG_TERM else 0
@@ -844,8 +850,9 @@ cdef bint is_empty_message(Reader *reader, const uint8_t *pos,
 
 cdef bint read_terms(Reader *reader, const uint8_t *pos, const uint8_t *end, Term **terms,
                      int width, uint64_t depth, int *given) noexcept nogil:
-    """Read the fields of an RdfTriple or RdfQuad into `terms`, which own what they hold, and set a
-    bit of `given` for each position."""
+    """Read the fields of an RdfTriple or RdfQuad into `terms`, which own their contents, and set a
+    bit of `given` for each position.
+    """
     cdef Field field
     cdef Term *term
     cdef const uint8_t *start
@@ -921,7 +928,7 @@ cdef void plan_graph(Reader *reader, Event event) noexcept nogil:
 
 
 cdef bint start_graph(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """Read an RdfGraphStart: exactly one name."""
+    """Read an RdfGraphStart with exactly one name."""
     cdef Fields walk
     cdef Field name
     cdef Term *graph
@@ -971,7 +978,7 @@ cdef bint read_namespace(Reader *reader, const uint8_t *pos, const uint8_t *end)
 # Rows
 
 cdef Status read_rows(Reader *reader) noexcept nogil:
-    """Read on until something stops it."""
+    """Read rows until a stop."""
     cdef Status status
     while reader.pos < reader.end:
         if reader.planned == PLAN or reader.made_bytes > PLAN_BYTES:
@@ -983,15 +990,16 @@ cdef Status read_rows(Reader *reader) noexcept nogil:
 
 
 cdef void begin_plan(Reader *reader) noexcept nogil:
-    """Forget what was planned, and the unowned terms."""
+    """Clear the plan, and free the unowned terms."""
     reader.planned = 0
     reader.made_bytes = 0
     sweep(&reader.pool)
 
 
 cdef Status plan_more(Reader *reader) noexcept nogil:
-    """Plan what follows, once what was planned is written; if there is nothing to plan, return what
-    stops reading. For what writes text: nothing has an object."""
+    """Plan the next rows, after all planned ones are written; return the stop if there is nothing
+    to plan. For writing text, so no term has an object.
+    """
     cdef Status status
     begin_plan(reader)
     if reader.stopped != READ:
@@ -1000,7 +1008,7 @@ cdef Status plan_more(Reader *reader) noexcept nogil:
         return status
     status = read_rows(reader)
     if status != AT_PLAN_END:
-        # What was planned before the stop is written first.
+        # Write the rows planned before the stop first.
         reader.stopped = status
     return NEEDS_VALIDATION if reader.made_count else READ
 
@@ -1019,18 +1027,18 @@ cdef Status read_row(Reader *reader) noexcept nogil:
 
 
 cdef inline int state_after(Reader *reader, int row) noexcept nogil:
-    """The state after a row, -1 where it is not allowed."""
+    """The state after a row; -1 if the row is not allowed."""
     return reader.next_states[reader.state * FIELD_NUMBERS + row]
 
 
 cdef inline Status open_row_at(Reader *reader, Field *found, int *found_row) noexcept nogil:
-    """Find the row at `pos`: READ if its message, `found`, is to be read."""
+    """Find the row at `pos`; return READ if its message, `found`, is to be read."""
     cdef Field field
     cdef const uint8_t *pos = reader.pos
     cdef int row
     reader.row = pos
     reader.row_number = reader.rows
-    # A tag may be written in more bytes than it needs; then it is found to be a row's later.
+    # A tag may take more bytes than it needs; such a row is recognised later.
     reader.in_row = pos[0] == ROW_TAG
     if reader.in_row and reader.end - pos >= 2 and pos[1] < 0x80:
         field.start = pos + 2
@@ -1066,8 +1074,9 @@ cdef inline Status open_row_at(Reader *reader, Field *found, int *found_row) noe
 
 
 cdef inline int find_row(Field *field, const int8_t *rows) noexcept nogil:
-    """Which of a format's rows it is that `field` holds; `field` becomes its message. -1 if it is
-    not exactly one."""
+    """Return the row of the format that `field` holds, and set `field` to its message; -1 if it
+    holds not exactly one.
+    """
     cdef const uint8_t *start = field.start
     if (field.stop - start >= 2 and start[1] < 0x80 and start + 2 + start[1] == field.stop
             and start[0] & 7 == BYTES and start[0] >> 3 < FIELD_NUMBERS
@@ -1078,7 +1087,7 @@ cdef inline int find_row(Field *field, const int8_t *rows) noexcept nogil:
 
 
 cdef int find_long_row(Field *field, const int8_t *rows) noexcept nogil:
-    """As `find_row`, for any field."""
+    """Do the same as `find_row`, for any field."""
     cdef Fields walk
     cdef int row
     open_fields(&walk, field.start, field.stop, rows)
@@ -1115,7 +1124,7 @@ cdef bint read_row_body(Reader *reader, int row, const uint8_t *start,
 # Making and unmaking a reader
 
 cdef bint open_reader(Reader *reader) noexcept nogil:
-    """Give a reader that is all zeros what it starts with."""
+    """Initialise a reader of zeros."""
     cdef Slice nothing = Slice(NULL, 0)
     reader.term_bytes = <uint64_t> -1
     reader.row_fields = ROW_FIELDS
@@ -1126,7 +1135,7 @@ cdef bint open_reader(Reader *reader) noexcept nogil:
 
 
 cdef void begin_frame(Reader *reader, bytes data):
-    """Go to the start of a frame, which must stay valid until `end_frame`."""
+    """Begin a frame, which must stay valid until `end_frame`."""
     reader.pos = <const uint8_t *> PyBytes_AS_STRING(data)
     reader.end = reader.pos + PyBytes_GET_SIZE(data)
     reader.in_row = False
@@ -1137,7 +1146,7 @@ cdef void begin_frame(Reader *reader, bytes data):
 
 
 cdef void end_frame(Reader *reader) noexcept nogil:
-    """Forget all that points into the frame."""
+    """Clear all pointers into the frame."""
     reader.pos = reader.end = reader.row = NULL
     memset(&reader.stopped_at, 0, sizeof(Field))
     reader.namespace_name = Slice(NULL, 0)
@@ -1152,7 +1161,7 @@ cdef void close_table(Table *table, Pool *pool) noexcept nogil:
 
 
 cdef void close_reader(Reader *reader) noexcept nogil:
-    """Free all that a reader holds. With the GIL, unless it made no objects."""
+    """Free everything that a reader holds. Needs the GIL, unless it made no objects."""
     close_table(&reader.names, &reader.pool)
     close_table(&reader.prefixes, &reader.pool)
     close_table(&reader.datatypes, &reader.pool)

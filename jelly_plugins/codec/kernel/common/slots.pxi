@@ -1,5 +1,5 @@
-# Objects of classes with slots, made and read without their constructors and properties. For all
-# compiled modules of the package.
+# Construction and reading of objects with slots, without their constructors and properties. All
+# compiled modules of the package use it.
 
 cdef extern from *:
     """

@@ -1,77 +1,78 @@
-# Terms of a stream, and the caches that find them again. Nothing here needs the GIL, but for
-# `sweep` where terms have objects.
+# Terms of a stream, and their caches. Nothing here needs the GIL, except `sweep` if terms have
+# objects.
 #
-# Who owns a term: `references` counts its cache, the name that it was last made of, each position
-# of the statement before, the graph that was started, and each quoted triple that holds it. A term
-# that has no owner any more is put aside (`drop`), because statements that are planned but not yet
-# made may point to it; once they are made, `sweep` frees all that were put aside.
+# Ownership: `references` counts its cache, the name that it was last made of, each position of the
+# previous statement, the current graph, and each quoted triple that holds it. `drop` defers the
+# release of a term without an owner, because statements that are planned but not yet made may point
+# to it; once they are made, `sweep` frees the deferred terms.
 #
-# Terms are created and freed by the million, so their memory comes from a pool: freed memory is
-# used next, most likely still in the processor's cache.
+# Millions of terms are created and freed, so that their memory comes from a pool. It reuses freed
+# memory first, which is most likely still in the processor's cache.
 
 cdef enum:
-    # As `terms.Kind` has them; checked when the module is loaded.
+    # The values of `terms.Kind`; checked when the module is loaded.
     IRI = 0
     BLANK_NODE = 1
     LITERAL = 2
     TRIPLE = 3
     DEFAULT_GRAPH = 4
-    # A datatype's IRI is kept like a term, because literals outlive its lookup entry.
+    # A datatype's IRI, kept like a term because literals outlive its lookup entry.
     DATATYPE = 5
 
 
 cdef enum:
-    # Terms of up to CLASSES * CLASS_BYTES bytes are a pool's, in slabs.
+    # Terms of up to CLASSES * CLASS_BYTES bytes are allocated from a pool, in slabs.
     CLASS_BYTES = 32
     CLASSES = 32
     SLAB_BYTES = 1 << 16
-    # Capacity of a cache in terms; a power of two. More terms than stay close to the processor
-    # cost more to find than to make again.
+    # Capacity of a cache in terms; a power of two. Finding a term in a cache that exceeds the
+    # processor's would cost more than making it again.
     CACHE_SLOTS = 1 << 11
 
 
 cdef struct Term:
     int kind
     int32_t references
-    # Whether a validator has to see it.
+    # Whether a validator has to check it.
     uint8_t needs_validation
-    # Whether its bytes on the wire are still the frame's: see `borrow`.
+    # Whether its bytes on the wire are still those of the frame: see `borrow`.
     uint8_t borrows
-    # Its size in a pool's classes; 0 for one that is too large for those.
+    # Its size class in the pool; 0 if it is too large for a class.
     uint32_t size_class
-    # What the factory made of it, owned; NULL before, and always where text is written.
+    # The factory's object, owned; NULL before it is made, and always if text is written.
     PyObject *object
-    # What it is found by: for an IRI the serial numbers of its lookup entries, otherwise its bytes
+    # Its key in a cache: for an IRI the serial numbers of its lookup entries, otherwise its bytes
     # on the wire, and for a literal the id of its datatype as the second number. A quoted triple is
-    # not found again: it has the bytes of the long terms in its text as the first one.
+    # not cached: its first number is the bytes of the long terms in its text.
     uint64_t prefix_serial
     uint64_t name_serial
-    # An IRI's characters, or any term as N-Triples has it: after the structure, or, once a
-    # validator has written it, in `object`.
+    # An IRI's characters, or any term in N-Triples syntax: after the structure, or in `object` once
+    # a validator has written it.
     Slice text
-    # Row of the frame in which it was made.
+    # The row of the frame that made it.
     uint64_t row
-    # Of an IRI, a datatype or a literal's lexical form; of a quoted triple, bytes of its text.
+    # Characters of an IRI, a datatype or a literal's lexical form; for a quoted triple, bytes of
+    # its text.
     uint64_t characters
     Term *next_dead
-    # What follows there is not in an IRI or a datatype: see `has_wire`.
-    # Its bytes on the wire, after the structure; empty where they are not needed any more. Only
-    # until the object is made, in the same call, may they be in the frame.
+    # IRIs and datatypes lack the subsequent fields: see `has_wire`. Its bytes on the wire, after
+    # the structure; empty if they are not needed any more. They may point into the frame only until
+    # the object is made, in the same call.
     Slice wire
-    # A literal's parts, inside `wire`; a language tag of size 0 is none.
+    # A literal's parts, inside `wire`; a language tag of size 0 means none.
     Slice lex
     Slice langtag
-    # A quoted triple's terms; for a literal, its datatype in the first.
+    # A quoted triple's terms; for a literal, the first one is its datatype.
     Term *parts[3]
 
 
 cdef inline bint has_wire(int kind) noexcept nogil:
-    """Whether a term of a kind has all the fields: IRIs, which are many, do without."""
+    """Whether terms of a kind have all fields; IRIs, the most common terms, do not."""
     return kind != IRI and kind != DATATYPE
 
 
 cdef inline size_t fields_of(int kind) noexcept nogil:
-    """Bytes of a term's fields."""
+    """Size of a term's fields in bytes."""
     return sizeof(Term) if has_wire(kind) else sizeof(Term) - 3 * sizeof(Slice) - 3 * sizeof(Term *)
 
 
@@ -81,35 +82,36 @@ cdef struct Slab:
 
 cdef struct Pool:
     Slab *slabs
-    # What is left of the newest slab.
+    # The unused part of the newest slab.
     uint8_t *fresh
     size_t left
-    # Freed terms by class.
+    # Freed terms by size class.
     Term *free[CLASSES + 1]
-    # Terms that were put aside.
+    # Terms without an owner, not freed yet.
     Term *dead
 
 
 cdef struct Slot:
-    # With the hash beside it, a term that is another is not even looked at.
+    # The hash avoids reading a term that does not match.
     uint64_t hash
     Term *term
 
 
 cdef struct Cache:
-    # Terms by hash, each in one of two places. NULL before there are any.
+    # Terms by hash, each in one of two slots. NULL while the cache is empty.
     Slot *slots
 
 
 cdef Term *take_term(Pool *pool, size_t fields, size_t more) noexcept nogil:
-    """Memory for a term's fields, which are all zeros, and for the bytes after them; NULL if memory
-    is exhausted."""
+    """Allocate a term's fields, all zeros, and `more` bytes after them; NULL if memory is
+    exhausted.
+    """
     cdef size_t size = fields + more
     cdef uint32_t size_class = <uint32_t> ((size + CLASS_BYTES - 1) // CLASS_BYTES)
     cdef Term *term
     cdef Slab *slab
     if size > CLASSES * CLASS_BYTES or IS_POISONED:
-        # By itself where it is poisoned, so that sanitizers see where it ends.
+        # A separate allocation if poisoned, so that sanitizers detect reads beyond its end.
         term = <Term *> PyMem_RawMalloc(size)
         size_class = 0
     elif pool.free[size_class] != NULL:
@@ -145,7 +147,7 @@ cdef inline void give_back(Pool *pool, Term *term) noexcept nogil:
 
 
 cdef void close_pool(Pool *pool) noexcept nogil:
-    """Free the memory of all terms that are not too large; those must have been given back."""
+    """Free the memory of all terms in slabs; all larger ones must have been freed before."""
     cdef Slab *slab
     while pool.slabs != NULL:
         slab = pool.slabs
@@ -155,7 +157,7 @@ cdef void close_pool(Pool *pool) noexcept nogil:
 
 
 cdef Term *new_term(Pool *pool, int kind, Slice wire, Slice text) noexcept nogil:
-    """A term with one reference, and copies of its bytes; NULL if memory is exhausted."""
+    """Make a term with one reference and copies of its bytes; NULL if memory is exhausted."""
     cdef size_t fields = fields_of(kind)
     cdef Term *term = take_term(pool, fields, wire.size + text.size)
     cdef uint8_t *after
@@ -175,13 +177,13 @@ cdef Term *new_term(Pool *pool, int kind, Slice wire, Slice text) noexcept nogil
 
 
 cdef inline void borrow(Term *term, Slice wire) noexcept nogil:
-    """Let the bytes of a term that becomes an object at once stay in the frame until then."""
+    """Leave the bytes of a term in the frame until the object is made, in the same call."""
     term.wire = wire
     term.borrows = True
 
 
 cdef inline void give_up_borrowed(Term *term) noexcept nogil:
-    """Forget bytes that are the frame's, once there is an object."""
+    """Clear pointers into the frame, once the object is made."""
     if term.borrows:
         term.wire = term.lex = term.langtag = Slice(NULL, 0)
         term.borrows = False
@@ -193,7 +195,7 @@ cdef inline Term *shared(Term *term) noexcept nogil:
 
 
 cdef inline void drop(Term *term, Pool *pool) noexcept nogil:
-    """Give up a reference."""
+    """Release a reference."""
     if term != NULL:
         term.references -= 1
         if term.references == 0:
@@ -202,7 +204,7 @@ cdef inline void drop(Term *term, Pool *pool) noexcept nogil:
 
 
 cdef void sweep(Pool *pool) noexcept nogil:
-    """Free the unowned terms. With the GIL, unless none of them has an object."""
+    """Free the unowned terms. Needs the GIL, unless none of them has an object."""
     cdef Term *term
     while pool.dead != NULL:
         term = pool.dead
@@ -216,7 +218,7 @@ cdef void sweep(Pool *pool) noexcept nogil:
 
 
 cdef inline uint64_t mixed(uint64_t prefix_serial, uint64_t name_serial) noexcept nogil:
-    """A hash of an IRI's serials, which count up and cannot be chosen by an attacker."""
+    """Hash an IRI's serials, which are counters that an attacker cannot choose."""
     return (prefix_serial * 0x9E3779B97F4A7C15ULL ^ name_serial) * 0xD6E8FEB86659FD93ULL >> 40
 
 
@@ -235,7 +237,7 @@ cdef Term *find_iri(Cache *cache, uint64_t prefix_serial, uint64_t name_serial) 
 
 
 cdef Term *find_wire(Cache *cache, uint64_t hash, Slice wire) noexcept nogil:
-    """The term whose bytes on the wire are `wire`, NULL if there is none."""
+    """Find the term whose bytes on the wire are `wire`; NULL if it is not cached."""
     cdef size_t at = hash & (CACHE_SLOTS - 1)
     cdef Term *term
     if cache.slots == NULL:
@@ -249,8 +251,9 @@ cdef Term *find_wire(Cache *cache, uint64_t hash, Slice wire) noexcept nogil:
 
 
 cdef bint remember(Cache *cache, uint64_t hash, Term *term, Pool *pool) noexcept nogil:
-    """Keep a term, which is not in the cache yet, replacing the older of two if there is no
-    free place; False if memory is exhausted."""
+    """Add a term that is not in the cache yet, replacing the older of two if both slots are in use;
+    False if memory is exhausted.
+    """
     cdef size_t at = hash & (CACHE_SLOTS - 1)
     if cache.slots == NULL:
         cache.slots = <Slot *> PyMem_RawCalloc(CACHE_SLOTS, sizeof(Slot))
@@ -270,21 +273,21 @@ cdef void clear(Cache *cache, Pool *pool) noexcept nogil:
     cache.slots = NULL
 
 
-# Terms to write, as found in text or in objects.
+# Terms to write, read from text or from objects.
 
 cdef struct Place:
-    # Where a value was found in a lookup; it still is there if the entry's serial is this one.
+    # The position of a value in a lookup, valid while the entry's serial is this one.
     uint32_t id
     uint64_t serial
 
 
 cdef struct EncodedTerm:
-    # A term to write, with the places where its parts were found last.
+    # A term to write, with the last positions of its parts.
     int kind
-    # An IRI's characters; of other terms the bytes on the wire, without a datatype.
+    # An IRI's characters; for other terms the bytes on the wire, without a datatype.
     Slice text
     size_t characters
-    # Of an IRI, its prefix, once it is cut; of a literal, its datatype's IRI, if it has one.
+    # The prefix of an IRI, once it is split, or the IRI of a literal's datatype, if it has one.
     bint cut
     size_t prefix_size
     size_t prefix_characters
