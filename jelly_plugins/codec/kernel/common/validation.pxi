@@ -1,7 +1,7 @@
-# What is left to the reference: rows of options, and the reasons why a row is rejected.
+# Work left to the reference: rows of options, and the reasons for a rejected row.
 
 cdef uint64_t bounded(limit) except? 0:
-    """A limit as a C integer; a value beyond any input means no limit."""
+    """Convert a limit to a C integer; a value that exceeds any input means no limit."""
     return min(limit, 0xFFFFFFFFFFFF)
 
 
@@ -16,8 +16,8 @@ cdef int set_limits(Reader *reader, limits) except -1:
 
 
 cdef object read_options(Reader *reader, bytes data, known, limits):
-    """Read the options at the reader's position; `known` are those at the stream's start, or
-    None.
+    """Read the options at the reader's position; `known` are the options read at the stream's
+    start, or None.
 
     :raises JellyError: they are rejected.
     """
@@ -41,7 +41,7 @@ cdef object read_options(Reader *reader, bytes data, known, limits):
 
 
 cdef int set_features(Reader *reader, options) except -1:
-    """Take from a stream's options what all formats have in common."""
+    """Set the fields for options that all formats share."""
     reader.names.size = options.max_name_table_size
     reader.prefixes.size = options.max_prefix_table_size
     reader.datatypes.size = options.max_datatype_table_size
@@ -51,7 +51,7 @@ cdef int set_features(Reader *reader, options) except -1:
 
 
 cdef int fill_declared(bint *declared, fields, position, options) except -1:
-    """Note which fields a stream may use, each for a kind of term in one position."""
+    """Set which fields a stream may use, each for a kind of term in one position."""
     for number, kind in fields.items():
         declared[<int> number] = positions.undeclared(
             position, kind, options.generalized_statements, options.rdf_star
@@ -59,12 +59,12 @@ cdef int fill_declared(bint *declared, fields, position, options) except -1:
     return 0
 
 
-# Reads the fields of frames that are not rows; it keeps nothing of them.
+# Reads the fields of frames that are not rows; keeps no state.
 cdef object FRAME_FIELD_READER = reference_decoder.Decoder(GenericFactory())
 
 
 cdef int read_frame_field(reference, Reader *reader, bytes data, frame) except -1:
-    """Read the field of a frame at the reader's position that is not a row."""
+    """Read the field at the reader's position, which is not a row."""
     cdef Field *field = &reader.stopped_at
     cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(data)
     reference._read_frame_field(field.tag, data, field.start - start, field.stop - start, frame)
@@ -73,9 +73,9 @@ cdef int read_frame_field(reference, Reader *reader, bytes data, frame) except -
 
 cdef object rejection(Reader *reader, Status status, options, limits, factory,
                     why=explain.reason):
-    """The error for a stop after which there is nothing to read.
+    """Return the error for a stop at which reading ends.
 
-    :param why: has the format's reference raise the error of a row.
+    :param why: makes the format's reference raise the error of a row.
     """
     if status == NO_MEMORY:
         return MemoryError()
@@ -93,12 +93,12 @@ cdef object rejection(Reader *reader, Status status, options, limits, factory,
 
 
 cdef object row_number(Reader *reader):
-    """Number of the row at the reader's position, None outside rows."""
+    """Number of the row at the reader's position; None outside rows."""
     return reader.row_number if reader.in_row else None
 
 
 cdef object reason(Reader *reader, options, limits, factory, why=explain.reason):
-    """Have the reference read the row again, from the state before it, and raise the error."""
+    """Make the reference read the row again, from the state before it, and raise the error."""
     cdef const uint8_t *stop = reader.pos if reader.pos > reader.row else reader.end
     return why(
         (<const char *> reader.row)[:stop - reader.row],

@@ -1,14 +1,14 @@
-# Text for a backend that is strict about terms, but need not check them all again: what is plainly
-# # well-formed (kernel/common/plain_terms.pxi) is not validated, and of any other a validator, the
-# backend's
-# # own factory, makes a term or rejects it.
+# Text for a backend that is strict about terms but need not check all of them again. Terms that are
+# certainly well-formed (kernel/common/plain_terms.pxi) are not validated. A validator, the
+# backend's own factory, makes or rejects the others.
 
 cdef object WHOLE_LITERAL = re.compile(lines.LITERAL)
 
 
 cdef bint is_rdf_1_2(Reader *reader) noexcept nogil:
-    """Whether the statement that was read has its kinds of terms where RDF 1.2 has them. What is
-    inside a quoted triple was looked at before."""
+    """Whether the statement that was read has only kinds of terms that RDF 1.2 allows there. Quoted
+    triples were checked before.
+    """
     cdef Term *graph = reader.graph if reader.graph != NULL else reader.last[3]
     if graph != NULL and graph.kind != IRI and graph.kind != BLANK_NODE:
         if graph.kind != DEFAULT_GRAPH:
@@ -20,9 +20,9 @@ cdef bint is_rdf_1_2(Reader *reader) noexcept nogil:
 # With the GIL
 
 cdef int validate_made(Reader *reader, validator) except -1:
-    """Have the validator make the terms that are not plain, in the order of the stream.
+    """Make the terms that are not plain with the validator, in the order of the stream.
 
-    :raises TermError: it rejects one; with its row.
+    :raises TermError: the validator rejects a term; with its row.
     """
     cdef dict triples = {}
     for at in range(reader.made_count):
@@ -32,10 +32,10 @@ cdef int validate_made(Reader *reader, validator) except -1:
 
 
 cdef object made_by(validator, Term *term, dict triples):
-    """What the validator makes of a term that was read.
+    """Make a term that was read with the validator.
 
-    :param triples: what it has made of quoted triples since the plan was last empty.
-    :raises TermError: it rejects one; with the term's row.
+    :param triples: the quoted triples that it has made since the plan was last empty.
+    :raises TermError: the validator rejects a term; with the term's row.
     """
     try:
         return validated_term(term, validator, triples)
@@ -46,7 +46,7 @@ cdef object made_by(validator, Term *term, dict triples):
 
 
 cdef object rejected_statement(Reader *reader, validator):
-    """The validator's error for a statement that RDF 1.2 does not have."""
+    """Return the validator's error for a statement that RDF 1.2 does not allow."""
     cdef dict triples = {}
     cdef int position
     try:
@@ -64,7 +64,7 @@ cdef object rejected_statement(Reader *reader, validator):
 
 
 cdef object rejected_graph(Reader *reader, validator):
-    """The validator's error for a graph's name that RDF 1.2 does not have."""
+    """Return the validator's error for a graph name that RDF 1.2 does not allow."""
     try:
         validator.check_graph(validated_term(reader.graph, validator, {}))
     except JellyError as error:
@@ -75,9 +75,9 @@ cdef object rejected_graph(Reader *reader, validator):
 
 
 cdef object validated_term(Term *term, validator, dict triples):
-    """What the validator makes of a term; of a quoted triple once, however many it is quoted in.
+    """Make a term with the validator; each quoted triple is made once, however many quote it.
 
-    :raises TermError: or ValueError: it rejects one.
+    :raises TermError: or ValueError: the validator rejects a term.
     """
     if term.kind == IRI:
         return validator.iri(iri_in(term.text))
@@ -100,7 +100,7 @@ cdef object validated_term(Term *term, validator, dict triples):
 cdef tuple literal_in(Term *term):
     """A literal's lexical form, language tag and datatype."""
     if term.wire.size == 0:
-        # Written straight from a frame: its text is all there is of it.
+        # The term was written straight from a frame: only its text is left.
         lex, langtag, datatype = WHOLE_LITERAL.fullmatch(text_of(term.text)).groups()
         return unescaped(lex), langtag, None if datatype is None else unescaped(datatype)
     datatype = None
@@ -110,7 +110,7 @@ cdef tuple literal_in(Term *term):
 
 
 cdef object iri_in(Slice text):
-    """The IRI that N-Triples has in brackets."""
+    """Return the IRI of a term in N-Triples syntax, in brackets."""
     return unescaped(text_of(Slice(text.bytes + 1, text.size - 2)))
 
 

@@ -1,6 +1,6 @@
 # Protocol Buffers on the wire, with the strictness of `wire.py`. Nothing here needs the GIL.
 #
-# Every function takes the position and the end of what it may read, and looks at no byte beyond.
+# Every function gets its position and the end of the readable bytes, and reads no byte beyond.
 
 cdef extern from *:
     """
@@ -52,23 +52,23 @@ cdef enum:
     FIXED64 = 1
     BYTES = 2
     FIXED32 = 5
-    # Highest field number that a message of Jelly-RDF has a place for here.
+    # Highest field number of Jelly-RDF messages that the tables here can hold.
     FIELD_NUMBERS = 17
-    # Bytes of text from which checking it many at a time is faster.
+    # Size of a text, in bytes, from which a check of many bytes at a time is faster.
     LONG_TEXT = 64
 
 
 cdef struct Field:
     uint64_t tag
     uint64_t number
-    # The payload; for a varint, its value.
+    # The payload, or the value of a varint.
     const uint8_t *start
     const uint8_t *stop
     uint64_t value
 
 
 cdef struct Fields:
-    # A walk over the fields of a message that are known to it.
+    # Iterates over the known fields of a message.
     const uint8_t *pos
     const uint8_t *end
     # Wire type by field number, -1 where the message has no such field.
@@ -79,7 +79,7 @@ cdef struct Fields:
 
 cdef const uint8_t *read_varint(const uint8_t *pos, const uint8_t *end,
                                 uint64_t *value) noexcept nogil:
-    """Read a varint; return the position after it, NULL if there is none."""
+    """Read a varint; return the position after it, or NULL if it is malformed."""
     cdef uint64_t result = 0
     cdef int shift = 0
     cdef uint8_t byte
@@ -87,7 +87,7 @@ cdef const uint8_t *read_varint(const uint8_t *pos, const uint8_t *end,
         byte = pos[0]
         pos += 1
         if shift == 63 and byte > 1:
-            # More than 64 bits, or more than ten bytes.
+            # The varint has more than 64 bits or more than ten bytes.
             return NULL
         result |= (<uint64_t> (byte & 0x7F)) << shift
         if byte < 0x80:
@@ -99,8 +99,9 @@ cdef const uint8_t *read_varint(const uint8_t *pos, const uint8_t *end,
 
 cdef const uint8_t *read_field(const uint8_t *pos, const uint8_t *end,
                                Field *field) noexcept nogil:
-    """Read a field's tag and find its payload; return the position after it, NULL if there is no
-    complete field of a legal type."""
+    """Read a field's tag and find its payload; return the position after it, or NULL if the field
+    is incomplete or has an illegal type.
+    """
     cdef uint64_t size
     cdef int wire_type
     pos = read_varint(pos, end, &field.tag)
@@ -133,8 +134,9 @@ cdef const uint8_t *read_field(const uint8_t *pos, const uint8_t *end,
 
 
 cdef int next_field(Fields *walk) noexcept nogil:
-    """Go on to the next known field: 1 if there is one, 0 at the end, -1 if the message is
-    malformed, a known field has the wrong type, or one is repeated."""
+    """Advance to the next known field: return 1 for a field, 0 at the end, and -1 if the message is
+    malformed, a known field has the wrong type, or one is repeated.
+    """
     cdef uint64_t number
     cdef int expected
     while walk.pos < walk.end:
@@ -161,7 +163,7 @@ cdef inline void open_fields(Fields *walk, const uint8_t *pos, const uint8_t *en
 
 
 cdef int fill_known(int8_t *known, wire_types) except -1:
-    """Make a message's table for `Fields` from one of the reference's."""
+    """Fill a message's table for `Fields` from one of the reference's."""
     memset(known, -1, FIELD_NUMBERS)
     for number, wire_type in wire_types.items():
         if not 0 < number < FIELD_NUMBERS:
@@ -171,7 +173,7 @@ cdef int fill_known(int8_t *known, wire_types) except -1:
 
 
 cdef inline bint is_ascii(const uint8_t *bytes, size_t size) noexcept nogil:
-    """Whether a text is of ASCII alone, most often a short one."""
+    """Whether a text is ASCII only; most texts are short."""
     cdef uint64_t found = 0
     cdef uint64_t word
     cdef size_t at = 0
@@ -183,18 +185,18 @@ cdef inline bint is_ascii(const uint8_t *bytes, size_t size) noexcept nogil:
         memcpy(&word, bytes + at, 8)
         found |= word
         at += 8
-    # The last eight, some of them once more.
+    # The last eight bytes, some of which were checked already.
     memcpy(&word, bytes + size - 8, 8)
     return not (found | word) & BEYOND_ASCII
 
 
 cdef inline Py_ssize_t characters_in(const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """Number of characters of a text in UTF-8; -1 if it is not valid."""
+    """Count the characters of UTF-8 text; -1 if it is not valid."""
     return end - pos if is_ascii(pos, end - pos) else characters_beyond_ascii(pos, end)
 
 
 cdef Py_ssize_t characters_beyond_ascii(const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """As `characters_in`, for any text."""
+    """Do the same as `characters_in`, for any text."""
     if end - pos >= LONG_TEXT:
         return count_characters(pos, end - pos)
     cdef Py_ssize_t count = 0
@@ -223,7 +225,7 @@ cdef Py_ssize_t characters_beyond_ascii(const uint8_t *pos, const uint8_t *end) 
             return -1
         pos += 1
         if first < 0xF0:
-            # Longer than needed, or half of a surrogate pair.
+            # Overlong, or half of a surrogate pair.
             if (first == 0xE0 and second < 0xA0) or (first == 0xED and second >= 0xA0):
                 return -1
             continue
@@ -249,7 +251,7 @@ cdef inline size_t varint_size(uint64_t value) noexcept nogil:
 
 
 cdef inline void put_varint(Buffer *buffer, uint64_t value) noexcept nogil:
-    """Append a varint; ten bytes must be reserved."""
+    """Append a varint to reserved space of at least ten bytes."""
     while value > 0x7F:
         put_byte(buffer, <uint8_t> (value & 0x7F | 0x80))
         value >>= 7

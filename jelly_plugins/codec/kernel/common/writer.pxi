@@ -1,7 +1,7 @@
-# From terms to rows: a writer's lookups, IRIs, repeats of ids. Nothing here needs the GIL.
+# From terms to rows: a writer's lookups, IRIs and omitted ids. Nothing here needs the GIL.
 
 cdef struct TermTags:
-    # Tag of the field for each position and kind; size 0 where the term is not allowed.
+    # Tag of each position and kind of term; size 0 where the kind is not allowed.
     uint8_t bytes[4][5][2]
     uint8_t sizes[4][5]
 
@@ -11,7 +11,7 @@ cdef struct Writer:
     WriterTable prefixes
     WriterTable datatypes
     uint64_t lookup_characters
-    # Whether IRIs are cut into prefix and name.
+    # Whether IRIs are split into prefix and name.
     bint split
     uint64_t row
     uint64_t prefix_id
@@ -19,10 +19,10 @@ cdef struct Writer:
     WriterTable *full
     uint64_t found
     Buffer rejected
-    # Rows that are complete, and the one that is written.
+    # Complete rows, and the current one.
     Buffer rows
     uint64_t row_count
-    # Of these rows, statements that repeat every term, and how many more the frame may have.
+    # Statements among these rows that repeat every term, and how many more the frame may have.
     uint64_t repeats
     uint64_t room_repeats
     Buffer body
@@ -32,7 +32,7 @@ cdef struct Writer:
 
 cdef Written look_up(Writer *writer, WriterTable *table, Slice value, size_t characters,
                      Place *place) noexcept nogil:
-    """Find a value's entry, or make one and write its row; `place` is its position."""
+    """Find a value's entry, or make one and write its row; `place` caches its position."""
     cdef uint64_t hash
     cdef Written written
     if place.serial and table.entries[place.id].serial == place.serial:
@@ -53,8 +53,9 @@ cdef Written look_up(Writer *writer, WriterTable *table, Slice value, size_t cha
 
 cdef Written enter(Writer *writer, WriterTable *table, Slice value, size_t characters,
                    uint64_t hash, uint32_t *entry_id) noexcept nogil:
-    """Make an entry, replacing the least recently used one if the lookup is full, and write
-    its row."""
+    """Make an entry, replacing the least recently used one if the lookup is full, and write its
+    row.
+    """
     cdef uint64_t given
     cdef uint64_t written
     cdef Written found = choose_entry(table, characters, writer.lookup_characters, writer.row,
@@ -64,7 +65,7 @@ cdef Written enter(Writer *writer, WriterTable *table, Slice value, size_t chara
         writer.found = table.characters + characters
         return found
     written = written_id(table, given)
-    # The row can be written once the entry is set: both or none are done.
+    # Reserve the row's space before setting the entry, so that both steps succeed or fail together.
     if not reserve(&writer.rows, value.size + 48) or not fill_entry(
         table, given, value, characters, hash, writer.row
     ):
@@ -75,15 +76,16 @@ cdef Written enter(Writer *writer, WriterTable *table, Slice value, size_t chara
 
 
 cdef void forget_entries(WriterTable *table) noexcept nogil:
-    """Start with no entries again, for a reader that has none of them as well as for one that has
-    them all: `characters` are counted on."""
+    """Forget all entries, for readers that start here and for readers that still have them;
+    `characters` is not reset.
+    """
     cdef WriterEntry *entry
     for entry_id in range(1, table.count + 1):
         entry = &table.entries[entry_id]
         PyMem_RawFree(entry.bytes)
         entry.bytes = NULL
         entry.size = 0
-        # No place is where it was.
+        # Invalidate all cached positions.
         entry.serial = 0
     if table.bucket_count:
         memset(table.buckets, 0, table.bucket_count * sizeof(uint32_t))
@@ -95,7 +97,7 @@ cdef void forget_entries(WriterTable *table) noexcept nogil:
 
 cdef void write_entry(Writer *writer, WriterTable *table, uint64_t written,
                       Slice value) noexcept nogil:
-    """Write the row of an entry; the space is reserved."""
+    """Write the row of an entry to reserved space."""
     cdef size_t size = 0
     if written:
         size += 1 + varint_size(written)
@@ -114,8 +116,9 @@ cdef void write_entry(Writer *writer, WriterTable *table, uint64_t written,
 # Rows
 
 cdef bint open_row(Writer *writer, uint8_t tag, size_t size) noexcept nogil:
-    """Write the header of a row's body of `size` bytes, and make space for those; False where
-    there is no memory."""
+    """Write the header of a row with a body of `size` bytes, and reserve space for the body; False
+    if memory is exhausted.
+    """
     if not reserve(&writer.rows, size + 24):
         return False
     put_byte(&writer.rows, ROW_TAG)
@@ -127,17 +130,17 @@ cdef bint open_row(Writer *writer, uint8_t tag, size_t size) noexcept nogil:
 
 
 cdef bint write_row(Writer *writer, uint8_t tag) noexcept nogil:
-    """Write a row with the contents of `body`; False if memory is exhausted."""
+    """Write a row with the bytes of `body`; False if memory is exhausted."""
     if not open_row(writer, tag, writer.body.size):
         return False
     put(&writer.rows, writer.body.bytes, writer.body.size)
     return True
 
 
-# Terms, into `body`, with their length before them
+# Terms, written to `body` with their length before them
 
 cdef void cut_iri(EncodedTerm *encoded, bint split) noexcept nogil:
-    """Find an IRI's prefix, as the reference does."""
+    """Find an IRI's prefix, in the same way as the reference."""
     cdef const uint8_t *bytes = encoded.text.bytes
     cdef size_t cut = 0
     if split:
@@ -172,7 +175,7 @@ cdef Written write_iri(Writer *writer, EncodedTerm *encoded) noexcept nogil:
                 encoded.characters - encoded.prefix_characters, &encoded.name_place)
         name_id = encoded.name_place.id
     else:
-        # Whole, under the empty prefix.
+        # Whole, with the empty prefix.
         whole.serial = 0
         written = look_up(writer, &writer.prefixes, Slice(encoded.text.bytes, 0), 0, &whole)
         prefix_id = whole.id
@@ -184,10 +187,10 @@ cdef Written write_iri(Writer *writer, EncodedTerm *encoded) noexcept nogil:
         return written
     if not reserve(body, 32):
         return OUT_OF_MEMORY
-    # Two ids are never so long that the length takes more than a byte.
+    # Two ids are always short enough for a length of one byte.
     at = body.size
     put_byte(body, 0)
-    # A table of no prefixes has no id to write.
+    # A prefix table of size 0 has no ids.
     if prefix_id and prefix_id != writer.prefix_id:
         put_byte(body, PREFIX_TAG)
         put_varint(body, prefix_id)
@@ -227,8 +230,7 @@ cdef Written write_wire(Writer *writer, EncodedTerm *encoded) noexcept nogil:
 
 
 cdef bint insert_size(Buffer *body, size_t at) noexcept nogil:
-    """Put the length of what was written from `at` on before it; False where there is no
-    memory."""
+    """Insert the length of the bytes from `at` on before them; False if memory is exhausted."""
     cdef size_t size = body.size - at
     cdef size_t width = varint_size(size)
     if not reserve(body, width):
@@ -241,15 +243,15 @@ cdef bint insert_size(Buffer *body, size_t at) noexcept nogil:
     return True
 
 
-# Making and unmaking a writer
+# Opening and closing a writer
 
 cdef void open_writer(Writer *writer) noexcept nogil:
-    """Give a writer that is all zeros, but for its tables' sizes, what it starts with."""
+    """Initialise a writer of zeros whose table sizes are set."""
     writer.names.row_tag = ROW_NAME << 3 | BYTES
     writer.prefixes.row_tag = ROW_PREFIX << 3 | BYTES
     writer.datatypes.row_tag = ROW_DATATYPE << 3 | BYTES
     writer.split = writer.prefixes.size > 0
-    # An entry that no row has used has row 0.
+    # Row 0 marks entries that no row has used.
     writer.row = 1
 
 

@@ -2,37 +2,39 @@
 
 cdef enum Written:
     DONE
-    # `Writer.full` is the lookup that has no space for another entry of this row.
+    # `Writer.full` is the lookup that cannot hold another entry for this row.
     NO_ROOM
-    # `Writer.full` is the lookup whose entries are too long together, `Writer.found` their length.
+    # `Writer.full` is the lookup whose entries are too long in total, `Writer.found` is their
+    # length.
     TOO_LONG
-    # The datatype in `Writer.rejected` has no lookup for its entry.
+    # There is no datatype lookup for the datatype in `Writer.rejected`.
     NO_DATATYPES
-    # The row is longer than a reader would take.
+    # The row is longer than a reader accepts.
     ROW_TOO_LONG
-    # Nothing was written: every term repeats, more often than `Writer.room_repeats`.
+    # Nothing was written: every term repeats, and the frame has `Writer.room_repeats` such
+    # statements.
     ALL_REPEATED
     OUT_OF_MEMORY
 
 
 cdef struct WriterEntry:
-    # They have the space that `room_for` returns.
+    # The bytes have the capacity that `room_for` returns.
     uint8_t *bytes
     size_t size
     size_t characters
     uint64_t hash
-    # Changes whenever the entry is given another value; 0 before it has any.
+    # Changes whenever the entry gets another value; 0 before it has a value.
     uint64_t serial
-    # The row that used it last.
+    # The last row that used it.
     uint64_t row
-    # Ids of its neighbours in the order of use, and of the next one in its bucket; 0 for none.
+    # Ids of its neighbours in the order of use, and of the next entry in its bucket; 0 means none.
     uint32_t older
     uint32_t newer
     uint32_t chained
 
 
 cdef struct WriterTable:
-    # The lookup of `lookups.WriterTable`: the least recently used entry gives way.
+    # The lookup of `lookups.WriterTable`: new entries replace the least recently used ones.
     WriterEntry *entries
     size_t length
     uint32_t *buckets
@@ -44,12 +46,12 @@ cdef struct WriterTable:
     uint64_t serials
     uint32_t oldest
     uint32_t newest
-    # Tag of the row that sets an entry, where entries have rows.
+    # Tag of the row that sets an entry, if entries are rows.
     uint8_t row_tag
 
 
 cdef bint grow_writer_table(WriterTable *table) noexcept nogil:
-    """Make space for more entries, and spread them over more buckets."""
+    """Reserve space for more entries, and distribute the entries over more buckets."""
     cdef size_t length = table.length * 2 if table.length else 64
     cdef WriterEntry *moved
     cdef uint32_t *buckets
@@ -60,7 +62,7 @@ cdef bint grow_writer_table(WriterTable *table) noexcept nogil:
     table.entries = moved
     buckets = <uint32_t *> PyMem_RawCalloc(length * 2, sizeof(uint32_t))
     if buckets == NULL:
-        # The entries that were added are found again the next time.
+        # The next call finds the entries that were added.
         return False
     PyMem_RawFree(table.buckets)
     table.buckets = buckets
@@ -103,7 +105,7 @@ cdef uint32_t find_value(WriterTable *table, Slice value, uint64_t hash) noexcep
 
 
 cdef inline void take_out(WriterTable *table, uint32_t entry_id) noexcept nogil:
-    """Take an entry out of the order of use."""
+    """Remove an entry from the order of use."""
     cdef WriterEntry *entry = &table.entries[entry_id]
     if entry.older:
         table.entries[entry.older].newer = entry.newer
@@ -135,16 +137,16 @@ cdef inline void use(WriterTable *table, uint32_t entry_id, uint64_t row) noexce
 
 
 cdef inline size_t room_for(size_t size) noexcept nogil:
-    """Bytes to ask for, so that most values fit where another one was."""
+    """Return a capacity for a value, rounded so that most values fit where another one was."""
     return (size | 15) + 1
 
 
 cdef Written choose_entry(WriterTable *table, size_t characters, uint64_t most, uint64_t row,
                           uint64_t *entry_id) noexcept nogil:
-    """Find the id for another value: a new one, or that of the least recently used entry.
+    """Find the id for a new value: an unused one, or that of the least recently used entry.
 
-    :param most: characters that all entries together may have.
-    :param row: the row that needs the value; what it has used stays.
+    :param most: maximum number of characters of all entries together.
+    :param row: the row that needs the value; entries that it has used are kept.
     """
     if table.characters + characters > most:
         return TOO_LONG
@@ -152,7 +154,7 @@ cdef Written choose_entry(WriterTable *table, size_t characters, uint64_t most, 
         entry_id[0] = table.count + 1
         return DONE
     entry_id[0] = table.oldest
-    # What this row has used is at the newest end, so if the oldest is of this row, all are.
+    # Entries used by this row are the newest ones, so if the oldest belongs to it, all do.
     if table.oldest == 0 or table.entries[table.oldest].row == row:
         return NO_ROOM
     return DONE
@@ -160,8 +162,9 @@ cdef Written choose_entry(WriterTable *table, size_t characters, uint64_t most, 
 
 cdef bint fill_entry(WriterTable *table, uint64_t entry_id, Slice value, size_t characters,
                      uint64_t hash, uint64_t row) noexcept nogil:
-    """Give the entry that `choose_entry` has found a value; False, with nothing changed, where
-    there is no memory."""
+    """Set the entry that `choose_entry` has found; False, with nothing changed, if memory is
+    exhausted.
+    """
     cdef WriterEntry *entry
     cdef uint8_t *bytes
     if entry_id >= table.length and not grow_writer_table(table):
@@ -173,7 +176,8 @@ cdef bint fill_entry(WriterTable *table, uint64_t entry_id, Slice value, size_t 
         bytes = <uint8_t *> PyMem_RawMalloc(room_for(value.size))
         if bytes == NULL:
             return False
-    # Of an entry that is new here, what a reader may still have of the time before a restart point.
+    # For a new entry these are the characters that a reader may still hold from before a restart
+    # point.
     table.characters -= entry.characters
     if entry_id > table.count:
         table.count = entry_id
@@ -199,7 +203,7 @@ cdef bint fill_entry(WriterTable *table, uint64_t entry_id, Slice value, size_t 
 
 
 cdef inline uint64_t written_id(WriterTable *table, uint64_t entry_id) noexcept nogil:
-    """The id of the next entry as it is written."""
+    """Return the id of the next entry as written on the wire."""
     return 0 if entry_id == table.last + 1 else entry_id
 
 

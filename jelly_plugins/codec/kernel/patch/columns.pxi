@@ -1,23 +1,22 @@
-# The decoder of `patch/columns.py`: what the reader plans becomes columns, and rows that are no
-# operations on statements become objects. Options and the ends of frames and streams are left to
-# the reference.
+# The decoder of `patch/columns.py`: planned statements become columns, and all other rows become
+# objects. The reference processes options and the ends of frames and streams.
 #
-# A literal that may have another text in the validator's store gets it from the validator, once,
-# before anything with it is gathered; it is kept as the term's object.
+# If a literal may have another text in the validator's store, the validator gives this text, once,
+# before any row with the literal is added. It is kept as the term's object.
 
 cdef class PatchColumnDecoder(GatheringDecoder):
-    """See :class:`jelly_plugins.codec.patch.columns.PatchColumnDecoder`, which this is the compiled
-    form of."""
+    """See :class:`jelly_plugins.codec.patch.columns.PatchColumnDecoder`; this is its compiled form.
+    """
 
     cdef Buffer adds
     cdef object factory
     cdef object reference
     cdef list others
-    # Frame and row of the last transaction's start.
+    # Frame and row of the start of the last transaction.
     cdef object begin
-    # What stays of the rows above if the frame is rejected.
+    # Number of the rows above that are kept if the frame is rejected.
     cdef Py_ssize_t kept_others
-    # Whether all of the frame is gathered.
+    # Whether all rows of the frame are in the batches.
     cdef bint gathered_all
 
     def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, validator=None,
@@ -40,21 +39,21 @@ cdef class PatchColumnDecoder(GatheringDecoder):
 
     @property
     def inside_patch(self):
-        """Whether the stream may not end here; see the reference."""
+        """Whether the stream must not end here; see the reference."""
         return self._placed_reference().inside_patch
 
     @property
     def ends_loosely(self):
-        """Whether the last rows are operations outside of any transaction; see the reference."""
+        """Whether the last rows are operations outside any transaction; see the reference."""
         return self._placed_reference().ends_loosely
 
     @property
     def deviations(self):
-        """Deviations from the specification that were read; see the reference."""
+        """Accepted deviations from the specification; see the reference."""
         return self.reference.deviations
 
     def flush(self):
-        """What was gathered, full or not: one batch, or none."""
+        """Return the rows collected so far as one batch, or none."""
         if self.busy:
             raise OrderError("another thread is using the decoder")
         return [self._batch()] if self.gathered.rows or self.others else []
@@ -67,14 +66,14 @@ cdef class PatchColumnDecoder(GatheringDecoder):
         return self.flush()
 
     cdef object _placed_reference(self):
-        """The reference, at this decoder's position."""
+        """Return the reference, set to this decoder's position."""
         self.reference._state = patch_rules.PatchState(self.reader.state)
         self.reference._frames = self.next_frame
         self.reference._begin = self.begin
         return self.reference
 
     cdef int _note(self, operation) except -1:
-        """Gather a row that is not an operation on a statement."""
+        """Add a row that is not an operation on a statement."""
         self.others.append((self.gathered.rows, operation))
         return 0
 
@@ -133,15 +132,16 @@ cdef class PatchColumnDecoder(GatheringDecoder):
                               explain.patch_reason)
 
     cdef int _take_noted(self) except -1:
-        """Gather what the reference has added to the frame."""
+        """Add the rows that the reference has added to the frame."""
         for operation in self.frame.operations:
             self._note(operation)
         self.frame.operations.clear()
         return 0
 
     cdef Status _plan_more(self) except *:
-        """Plan what follows, once what was planned is gathered; where there is nothing to plan, say
-        what stops reading."""
+        """Plan the next rows, after all planned ones are in the batch; return the stop if there is
+        nothing to plan.
+        """
         cdef Reader *reader = &self.reader
         cdef Status status
         self.gathered.next = 0
@@ -153,7 +153,7 @@ cdef class PatchColumnDecoder(GatheringDecoder):
         with nogil:
             status = read_patch_rows(reader)
         if status != AT_PLAN_END:
-            # What was planned before the stop is gathered first.
+            # Process the rows planned before the stop first.
             reader.stopped = status
         if reader.made_count:
             self._settle_made()
@@ -162,9 +162,9 @@ cdef class PatchColumnDecoder(GatheringDecoder):
     # Terms
 
     cdef int _settle_made(self) except -1:
-        """Have the validator make those terms that are not plain, or may have another text.
+        """Make the terms that are not plain, or may have another text, with the validator.
 
-        :raises JellyError: it rejects one; with its row.
+        :raises JellyError: the validator rejects a term; with its row.
         """
         cdef Reader *reader = &self.reader
         cdef dict triples = {}
@@ -188,7 +188,7 @@ cdef class PatchColumnDecoder(GatheringDecoder):
         return 0
 
     cdef int _check(self, Term *term, uint64_t size) except -1:
-        """Reject a text of the validator's that is too long."""
+        """Reject a text of the validator that is too long."""
         if size > self.reader.term_bytes:
             try:
                 self.factory._check(size)
@@ -214,7 +214,8 @@ cdef class PatchColumnDecoder(GatheringDecoder):
             return 0
         if reader.last[3] == NULL:
             self.reference._without_graph(self.next_frame, row_number(reader))
-        # A statement may repeat it, and no statement can have it: it is not validated again.
+        # A subsequent statement may repeat this graph without another validation, so reject a
+        # graph that no statement can have.
         if graph.kind != IRI and graph.kind != BLANK_NODE and graph.kind != DEFAULT_GRAPH:
             raise TermError("the graph of a namespace is neither an IRI nor a blank node")
         self._note(Operation(kind, Namespace(name, iri, text_of(graph.text))))
@@ -247,7 +248,7 @@ cdef class PatchColumnDecoder(GatheringDecoder):
         return is_full(&self.gathered) or <uint64_t> len(self.others) >= self.gathered.batch_rows
 
     cdef int _gather(self) except -1:
-        """Gather what is planned, or as much of it as makes a batch."""
+        """Add the planned rows to the batch, until it is full."""
         cdef Reader *reader = &self.reader
         cdef Gathered *gathered = &self.gathered
         cdef Planned *planned

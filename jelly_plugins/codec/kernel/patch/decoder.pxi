@@ -1,6 +1,5 @@
-# The decoder of `patch/decoder.py`: what the reader plans becomes operations, with terms and
-# statements of a factory. Options, and what the end of a frame or of the stream means, are left to
-# the reference.
+# The decoder of `patch/decoder.py`: planned rows become operations, with terms and statements of a
+# factory. The reference processes options and the ends of frames and streams.
 
 if not (is_bare_tuple(Operation) and is_bare_tuple(Header)):
     raise ImportError("operations and headers are not the tuples that the kernel makes")
@@ -8,7 +7,7 @@ if not (is_bare_tuple(Operation) and is_bare_tuple(Header)):
 cdef object ADD_KIND = OperationKind.ADD
 cdef object DELETE_KIND = OperationKind.DELETE
 cdef dict PATCH_STATE_OF = {int(state): state for state in patch_rules.PatchState}
-# The state after a frame's end, by the state before, in streams whose frames are not patches.
+# The state after a frame's end, by the state before it, in streams whose frames are not patches.
 cdef dict FRAME_END_STATES = {
     int(state): int(following[patch_rules.PatchRow.END_OF_FRAME])
     for state, following in patch_rules.NEXT.items()
@@ -22,13 +21,12 @@ cdef dict BARE_ROWS = {
 
 
 cdef class PatchDecoder(ObjectDecoder):
-    """See :class:`jelly_plugins.codec.patch.decoder.PatchDecoder`, which this is the compiled form
-    of."""
+    """See :class:`jelly_plugins.codec.patch.decoder.PatchDecoder`; this is its compiled form."""
 
     cdef object reference
-    # Frame and row of the last transaction's start.
+    # Frame and row of the start of the last transaction.
     cdef object begin
-    # Whether the options are known, and patches end with marks or the stream.
+    # Whether the options are known, and patches end with punctuation or with the stream.
     cdef bint plain_ends
 
     def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, strict=False):
@@ -41,18 +39,19 @@ cdef class PatchDecoder(ObjectDecoder):
 
     @property
     def inside_patch(self):
-        """Whether the stream may not end here: inside a transaction, or, in a stream of
-        type PUNCTUATED, after rows that no mark has ended."""
+        """Whether the stream must not end here: inside a transaction, or, in a stream of type
+        PUNCTUATED, after rows without subsequent punctuation.
+        """
         return self._placed_reference().inside_patch
 
     @property
     def ends_loosely(self):
-        """Whether the last rows are operations outside of any transaction; see the reference."""
+        """Whether the last rows are operations outside any transaction; see the reference."""
         return self._placed_reference().ends_loosely
 
     @property
     def deviations(self):
-        """Deviations from the specification that were read; see the reference."""
+        """Accepted deviations from the specification; see the reference."""
         return self.reference.deviations
 
     def finish(self):
@@ -62,7 +61,7 @@ cdef class PatchDecoder(ObjectDecoder):
         return ended
 
     cdef object _placed_reference(self):
-        """The reference, at this decoder's position."""
+        """Return the reference, set to this decoder's position."""
         self.reference._state = PATCH_STATE_OF[self.reader.state]
         self.reference._frames = self.frames
         self.reference._begin = self.begin
@@ -139,7 +138,7 @@ cdef class PatchDecoder(ObjectDecoder):
         header = new_pair(Header, text_of(reader.namespace_name), <object> value.object)
         drop(value, &reader.pool)
         operation = new_pair(Operation, HEADER_KIND, header)
-        # What the caller makes may lead back to it.
+        # An object made by the caller may refer back to it.
         PyObject_GC_Track(header)
         PyObject_GC_Track(operation)
         self.taken.append(operation)
@@ -159,16 +158,16 @@ cdef class PatchDecoder(ObjectDecoder):
         return 0
 
     cdef object _operation(self, kind):
-        """An operation on the statement before."""
+        """Make an operation with the last statement."""
         operation = new_pair(Operation, kind, self.before)
         if self.make_statement is not None:
-            # What the caller makes may lead back to it.
+            # An object made by the caller may refer back to it.
             PyObject_GC_Track(operation)
         return operation
 
 
 cdef inline object new_pair(type, first, second):
-    """A tuple of two, not known to the garbage collector, see `new_tuple`."""
+    """Make a tuple of two that the garbage collector does not track, see `new_tuple`."""
     pair = new_tuple(type, 2)
     Py_INCREF(<PyObject *> first)
     PyTuple_SET_ITEM_steal(pair, 0, <PyObject *> first)
@@ -178,8 +177,9 @@ cdef inline object new_pair(type, first, second):
 
 
 cdef object read_patch_options(Reader *reader, reference, bytes data, known, list taken):
-    """Read the options at the reader's position; `known` are those at the stream's start, or None.
-    The rows before them go to `taken`."""
+    """Read the options at the reader's position; `known` are the options read at the stream's
+    start, or None. Rows before them are appended to `taken`.
+    """
     cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(data)
     reference._read_options(
         data, reader.stopped_at.start - start, reader.stopped_at.stop - start
@@ -188,7 +188,7 @@ cdef object read_patch_options(Reader *reader, reference, bytes data, known, lis
         return known
     set_patch_options(reader, reference.options)
     if reference._ends_with_frame:
-        # The rows before the options were patches too.
+        # Each frame before the options was a patch too.
         taken += [END] * reference._early
     reference._early = 0
     reader.state = reference._state
@@ -196,7 +196,7 @@ cdef object read_patch_options(Reader *reader, reference, bytes data, known, lis
 
 
 cdef int set_patch_options(Reader *reader, options) except -1:
-    """Let a reader read a stream of these options."""
+    """Set up a reader for a stream with these options."""
     quads = options.statement_type == PatchStatementType.QUADS
     reader.width = 4 if quads else 3
     reader.required = 0b1111 if quads else 0b111

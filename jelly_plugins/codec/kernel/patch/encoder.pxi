@@ -1,6 +1,6 @@
-# The term writer of `patch/term_writer.py` and the encoder's loop. Statements, headers and the
-# bounds of transactions are written here; namespaces and the ends of patches are left to the
-# reference encoder, which has their terms written here.
+# The term writer of `patch/term_writer.py` and the encoder's loop. This file writes statements,
+# headers and the bounds of transactions. The reference encoder writes namespaces and the ends of
+# patches, with terms that this file writes.
 
 cdef dict PATCH_TABLE_NAMES = {
     PATCH_NAME: "name", PATCH_PREFIX: "prefix", PATCH_DATATYPE: "datatype"
@@ -10,7 +10,7 @@ cdef dict PATCH_TABLE_NAMES = {
 cdef object HEADER_KIND = OperationKind.HEADER
 
 
-# The states through which a patch of one transaction goes in a stream of type PUNCTUATED.
+# The states of a stream of type PUNCTUATED during a patch of one transaction.
 cdef object BETWEEN_MARKS = patch_rules.PatchState.BETWEEN_MARKS
 cdef object OPENING = patch_rules.NEXT[BETWEEN_MARKS][patch_rules.PatchRow.HEADER]
 cdef object IN_TRANSACTION = patch_rules.NEXT[OPENING][patch_rules.PatchRow.TRANSACTION_START]
@@ -23,8 +23,9 @@ cdef frozenset WRITTEN_KINDS = frozenset((
 
 
 cdef class PatchTermWriter(TermWriter):
-    """See :class:`jelly_plugins.codec.patch.term_writer.PatchTermWriter`, which this is the
-    compiled form of."""
+    """See :class:`jelly_plugins.codec.patch.term_writer.PatchTermWriter`; this is its compiled
+    form.
+    """
 
     def __cinit__(self, options, describe, limits, entry):
         cdef Writer *writer = &self.writer
@@ -32,15 +33,16 @@ cdef class PatchTermWriter(TermWriter):
         writer.names.row_tag = PATCH_NAME << 3 | BYTES
         writer.prefixes.row_tag = PATCH_PREFIX << 3 | BYTES
         writer.datatypes.row_tag = PATCH_DATATYPE << 3 | BYTES
-        # One less than zero: the first ids are written in full.
+        # One less than zero, so that the first ids are written in full.
         writer.prefix_id = writer.name_id = <uint64_t> -1
         writer.names.last = writer.prefixes.last = writer.datatypes.last = <uint64_t> -1
 
     def add_operations(self, encoder, operations, Py_ssize_t width):
-        """Write operations as rows of an encoder, and end its frames where they end."""
-        # Whether the encoder's state is that after a statement, which another one does not change.
+        """Write operations as rows of an encoder, and end its full frames."""
+        # Whether the encoder is in the state after a statement, which another statement does not
+        # change.
         cdef bint ready = False
-        # Not while the caller's iterator runs: its errors are not of a row.
+        # False while the caller's iterator runs, because its errors do not belong to a row.
         cdef bint writing = False
         self._enter()
         try:
@@ -82,7 +84,7 @@ cdef class PatchTermWriter(TermWriter):
             self._leave()
 
     cdef int _add_lines(self, encoder, kind, bytes data, parser, after) except -1:
-        """Write the statements of whole lines, the last of which are not handed over yet.
+        """Write the statements of whole lines; the last rows are not passed to the encoder yet.
 
         :param after: the encoder's state after a statement.
         """
@@ -92,14 +94,16 @@ cdef class PatchTermWriter(TermWriter):
                 encoder, data, parser, (PATCH_ADD if kind is ADD_KIND else PATCH_DELETE) << 3 | BYTES
             )
         finally:
-            # The rows of a rejected line are entries.
+            # If no line was written, the rows are only the entries of a rejected line.
             if self.lines_written:
                 encoder._state = after
                 encoder._ended_patch = False
         return 0
 
     def add_transaction(self, encoder, headers, statements, parser):
-        """Write a patch of one transaction as rows of an encoder that is between marks."""
+        """Write a patch of one transaction as rows of an encoder whose state is between
+        punctuation.
+        """
         cdef bytes data
         cdef bint writing = True
         self._enter()
@@ -135,8 +139,9 @@ cdef class PatchTermWriter(TermWriter):
             self._leave()
 
     cdef bint _end_frame(self, encoder) except -1:
-        """End the patch and its frame, if nothing of either was handed over; say whether that was
-        so."""
+        """End the patch and its frame, if none of its rows were passed to the encoder; return
+        whether this was the case.
+        """
         cdef Writer *writer = &self.writer
         if (
             encoder._rows or encoder._repeats or writer.repeats
@@ -208,7 +213,7 @@ cdef class PatchTermWriter(TermWriter):
         return self._end_header(key)
 
     cdef int _write_iri_value(self, iri) except -1:
-        """Write the IRI that is the value of a header into `body`."""
+        """Write the IRI of a header's value into `body`."""
         cdef Writer *writer = &self.writer
         cdef EncodedTerm encoded
         cdef Written written
@@ -317,7 +322,7 @@ cdef class PatchTermWriter(TermWriter):
         return self._payload(description, 0)
 
     cdef Description _find(self, term):
-        """A term's description, with a quoted triple looked at before it is touched."""
+        """Describe a term, after checking the nesting of a quoted triple."""
         if PyTuple_Check(term):
             self._check_nesting(term)
         return self._describe(term)

@@ -1,13 +1,13 @@
 # From the bytes of a patch's frame to terms and planned rows, with the reader of
 # `common/reader.pxi`. Nothing here needs the GIL.
 #
-# Reading stops besides at namespaces and headers, which are rare next to statements, and at no end
-# of a patch: marks are planned, and the decoder interprets the end of a frame.
+# Reading also stops at namespaces and headers, which are rare compared with statements. It does not
+# stop at the end of a patch: punctuation is planned, and the decoder interprets the end of a frame.
 
 cdef enum:
-    # As many as an options row can lead to, and some.
+    # More than the number of states that are reachable from the options row.
     PATCH_STATES = 16
-    # Rows of patch.proto; checked when the module is loaded. That of options is ROW_OPTIONS too.
+    # Rows of patch.proto; checked when the module is loaded. The options row is also ROW_OPTIONS.
     PATCH_OPTIONS = 1
     PATCH_ADD = 2
     PATCH_DELETE = 3
@@ -24,7 +24,7 @@ cdef enum:
     GRAPH_BIT = 0b1000
 
 
-# Tables of the reference, in C.
+# Tables of the reference, as C arrays.
 
 cdef int8_t NEXT_PATCH_STATE[PATCH_STATES][FIELD_NUMBERS]
 cdef int8_t PATCH_ROW_FIELDS[FIELD_NUMBERS]
@@ -49,7 +49,7 @@ cdef int load_patch_rules() except -1:
 
 
 cdef Status read_patch_rows(Reader *reader) noexcept nogil:
-    """Read on until something stops it."""
+    """Read rows until a stop."""
     cdef Status status
     while reader.pos < reader.end:
         if reader.planned == PLAN or reader.made_bytes > PLAN_BYTES:
@@ -103,14 +103,15 @@ cdef bint read_patch_row_body(Reader *reader, int row, const uint8_t *start,
 
 cdef bint read_patch_namespace(Reader *reader, const uint8_t *pos, const uint8_t *end,
                                bint needs_iri) noexcept nogil:
-    """Read an RdfPatchNamespace into `namespace_name` and `namespace_iri`, which stays NULL where
-    none is given; its graph is the one that the next statement repeats, if there is one."""
+    """Read an RdfPatchNamespace into `namespace_name` and `namespace_iri`, which is NULL if the row
+    has none. The next statement may repeat the namespace's graph.
+    """
     cdef Fields walk
     cdef Slice iri = Slice(NULL, 0)
     cdef Field graph
     cdef Term *term
     cdef int found
-    # Its graph is what the next statement repeats, so that one is a new one.
+    # The next statement is a new one: it repeats the graph of this namespace.
     reader.has_before = False
     reader.namespace_name = Slice(NULL, 0)
     graph.number = 0
@@ -130,7 +131,7 @@ cdef bint read_patch_namespace(Reader *reader, const uint8_t *pos, const uint8_t
         found = next_field(&walk)
     if found < 0:
         return fail(reader, REJECTED)
-    # The IRI comes before the graph, whatever their order on the wire.
+    # The IRI is read before the graph, whatever their order on the wire.
     if iri.bytes != NULL:
         reader.namespace_iri = read_iri(reader, iri.bytes, iri.bytes + iri.size)
         if reader.namespace_iri == NULL:
@@ -152,12 +153,12 @@ cdef bint read_patch_namespace(Reader *reader, const uint8_t *pos, const uint8_t
 
 
 cdef Term *namespace_graph(Reader *reader) noexcept nogil:
-    """The graph of the namespace that was read last in a stream of quads."""
+    """The graph of the last namespace in a stream of quads."""
     return reader.default_graph if reader.last[3] == NULL else reader.last[3]
 
 
 cdef bint read_header(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """Read an RdfPatchHeader into `namespace_name` and `namespace_iri`: key and value."""
+    """Read an RdfPatchHeader's key and value into `namespace_name` and `namespace_iri`."""
     cdef Fields walk
     cdef int found
     reader.namespace_name = Slice(NULL, 0)

@@ -1,18 +1,20 @@
-# The decoder of `rdf/decoder.py`: what the reader plans becomes terms and statements of a factory.
+# The decoder of `rdf/decoder.py`: planned rows become terms and statements of a factory.
 
 cdef class ObjectDecoder:
-    """Makes terms and statements of what a reader plans, in the order in which the reference makes
-    them; what a format's decoder is made of."""
+    """Makes planned terms and statements in the same order as the reference; the base of each
+    format's decoder.
+    """
 
     cdef Reader reader
     cdef readonly object options
     cdef object factory
     cdef object limits
     cdef object frames
-    # Whether an error ended the stream, or a call is under way.
+    # Whether an error ended the stream, and whether a call is active.
     cdef bint failed
     cdef bint busy
-    # Constructors, and those of them that need no call, because what they make is known.
+    # Constructors, and whether terms can be made without calling them because their classes are
+    # known.
     cdef bint chosen
     cdef bint plain_iri
     cdef bint plain_blank_node
@@ -21,16 +23,16 @@ cdef class ObjectDecoder:
     cdef object make_blank_node
     cdef object make_literal
     cdef object make_quoted_triple
-    # What checks the names of graphs; None where any name is valid.
+    # Checks the names of graphs; None if any name is valid.
     cdef object check_graph
-    # The class of tuple that statements are made as, and what makes something else of them, None
-    # where nothing is to be made.
+    # The tuple class of statements, and the function that converts statements to other objects;
+    # None if they are not converted.
     cdef object statement_class
     cdef object make_statement
-    # The row that is worked on, for errors, and the statement that may be repeated.
+    # The current row, for errors, and the statement that may be repeated.
     cdef object row
     cdef object before
-    # Where statements go.
+    # The list of the frame's statements.
     cdef list taken
 
     def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, first_frame=0, strict=False):
@@ -46,7 +48,7 @@ cdef class ObjectDecoder:
 
     @property
     def next_frame(self):
-        """Number of the frame that is next."""
+        """Number of the next frame."""
         return self.frames
 
     def decode(self, data):
@@ -82,14 +84,14 @@ cdef class ObjectDecoder:
         return frame
 
     cdef void _let_go(self):
-        """Forget what was planned."""
+        """Clear the plan."""
         self.reader.planned = 0
         self.reader.made_count = 0
         self.reader.made_bytes = 0
         sweep(&self.reader.pool)
 
     cdef object _new_frame(self, size):
-        """An empty frame of the format."""
+        """Make an empty frame of the format."""
         raise TypeError("this decodes no format of its own")
 
     cdef int _decode_rows(self, bytes data, frame) except -1:
@@ -97,11 +99,11 @@ cdef class ObjectDecoder:
         raise TypeError("this decodes no format of its own")
 
     cdef int _take(self, Planned *planned, frame) except -1:
-        """Do what was planned, once all its terms are made."""
+        """Process a planned row, after all its terms are made."""
         raise TypeError("this decodes no format of its own")
 
     cdef int _choose_constructors(self) except -1:
-        """Find out what makes terms and statements, once there are any to make."""
+        """Choose the constructors of terms and statements, once there are any to make."""
         self.chosen = True
         self.make_iri = self.factory.iri
         self.make_blank_node = self.factory.blank_node
@@ -125,7 +127,7 @@ cdef class ObjectDecoder:
             self.statement_class = tuple
         return 0
 
-    # From the plan to objects, in the order in which the reference makes them.
+    # From the plan to objects, in the same order as the reference
 
     cdef int _make_planned(self, frame) except -1:
         cdef Reader *reader = &self.reader
@@ -218,11 +220,11 @@ cdef class ObjectDecoder:
 
 
 cdef class Decoder(ObjectDecoder):
-    """See :class:`jelly_plugins.codec.rdf.decoder.Decoder`, which this is the compiled form of."""
+    """See :class:`jelly_plugins.codec.rdf.decoder.Decoder`; this is its compiled form."""
 
     @property
     def inside_graph(self):
-        """Whether a graph was started and not ended, in physical type GRAPHS."""
+        """Whether a graph is open, in physical type GRAPHS."""
         return self.reader.state == INSIDE_GRAPH
 
     def finish(self):
@@ -293,7 +295,7 @@ cdef class Decoder(ObjectDecoder):
 
 
 cdef object datatype_iri(Term *datatype):
-    """A datatype's IRI as a string."""
+    """Convert a datatype's IRI to a string."""
     if datatype.object == NULL:
         iri = text_of(datatype.text)
         Py_INCREF(<PyObject *> iri)
@@ -301,7 +303,7 @@ cdef object datatype_iri(Term *datatype):
     return <object> datatype.object
 
 
-# How many rows of each kind a frame has.
+# Number of rows of each kind in a frame.
 
 cdef bint[FIELD_NUMBERS] IS_ROW
 for _row in rules.Row:
@@ -309,7 +311,7 @@ for _row in rules.Row:
 
 
 cdef bint count_kinds(const uint8_t *pos, const uint8_t *end, size_t *counts) noexcept nogil:
-    """Count the rows of a frame by kind; whether all of it could be read."""
+    """Count the rows of a frame by kind; return whether all of it could be read."""
     cdef Field row, content
     cdef const uint8_t *at
     while pos < end:

@@ -1,17 +1,18 @@
-# The term writer of `term_writer.py` and the encoder's loop: terms of a backend become rows.
+# The term writer of `term_writer.py` and the encoder's loop: a backend's terms become rows.
 #
-# A term is looked up by identity first, then by equality, and described once it is not known. The
-# reference describes every term but the generic ones, and makes every error that is its to make.
+# The writer looks up a term by identity first, then by equality, and describes it if it is not
+# found. The reference describes all terms except generic ones, and raises the errors that it
+# defines.
 
 cdef enum:
-    # Terms that are known by identity.
+    # Capacity of the cache of terms by identity.
     IDENTITIES = 1 << 13
-    # Terms of a statement.
+    # Maximum number of terms of a statement.
     MOST_TERMS = 4
 
 
 cdef enum:
-    # What a row is made of.
+    # Kinds of rows.
     WRITE_STATEMENT
     WRITE_GRAPH
     WRITE_IRI
@@ -28,7 +29,7 @@ cdef dict TABLE_NAMES = {ROW_NAME: "name", ROW_PREFIX: "prefix", ROW_DATATYPE: "
 
 
 cdef struct Identity:
-    # A term and its description, both owned, so that the term's address stays its own.
+    # A term and its description, both owned, so that no other object gets the term's address.
     PyObject *term
     PyObject *description
 
@@ -39,30 +40,30 @@ cdef struct Identity:
 cdef class Description:
     """A term to write.
 
-    Not known to the garbage collector, which millions of short-lived ones would wake: strings, and
-    terms of a quoted triple, hold no description.
+    The garbage collector does not track it, because millions of short-lived objects would trigger
+    collections. No cycle is possible: strings and terms of a quoted triple hold no description.
     """
 
     cdef EncodedTerm encoded
-    # What `encoded` points into.
+    # The objects that own the bytes of `encoded`.
     cdef object text
     cdef object datatype
-    # A quoted triple's terms, three of them.
+    # The three terms of a quoted triple.
     cdef tuple parts
-    # Whether it describes a generic term, so that it has all that equality requires.
+    # Whether it describes a generic term, so that equality depends on it alone.
     cdef bint generic
-    # The equality cache it is in; two of the same that are not identical are of different terms.
+    # The generation of the equality cache that holds it; two different descriptions of the same
+    # generation are of different terms.
     cdef uint64_t generation
 
 
 cdef class TermWriter:
-    """See :class:`jelly_plugins.codec.common.term_writer.TermWriter`, which this is the compiled
-    form of."""
+    """See :class:`jelly_plugins.codec.common.term_writer.TermWriter`; this is its compiled form."""
 
     cdef Writer writer
     cdef object reference
     cdef object entry
-    # The caller's function that takes terms apart.
+    # The caller's Describe function.
     cdef object take_apart
     # Names of the lookups, by the row that sets an entry.
     cdef dict table_names
@@ -77,25 +78,25 @@ cdef class TermWriter:
     cdef uint64_t nesting
     cdef bint generic
     cdef TermTags tags
-    # For text; made when it is first given any.
+    # For text; initialised by the first text.
     cdef LineReader lines
-    # Of the text that was given last, lines that became a row here; the last one may have been
-    # rejected for its frame.
+    # Number of lines of the last text that became a row here; the last one may have been rejected
+    # because of its frame.
     cdef uint64_t lines_written
-    # Whether `lines.last` has the terms of the statement before, and `last` has not.
+    # Whether `lines.last`, not `last`, has the terms of the previous statement.
     cdef bint previous
     cdef Identity identities[IDENTITIES]
     cdef dict described
     cdef dict generic_iris
     cdef uint64_t generation
-    # The terms of the statement before and their descriptions, and the descriptions of those that
-    # are being written, by position.
+    # The terms of the previous statement and their descriptions, and the descriptions of the terms
+    # that are being written, by position.
     cdef list last
     cdef list last_described
     cdef list describing
-    # How often the running thread `owner` has entered. Rows may lead to other rows (of a graph's
+    # How often the running thread `owner` has entered. Rows may require other rows (of a graph's
     # start, of lines that only the reference reads), so that the same thread may enter again, but
-    # not in the middle of a row, where only the caller's own code could ask for it.
+    # not in the middle of a row, where only the caller's code could call it.
     cdef int entered
     cdef unsigned long owner
     cdef bint in_row
@@ -137,7 +138,7 @@ cdef class TermWriter:
             Py_XDECREF(self.identities[at].description)
 
     cdef int _enter(self) except -1:
-        """Begin to write; each time is followed by a `_leave`."""
+        """Begin to write; each call is followed by a `_leave`."""
         cdef unsigned long thread = PyThread_get_thread_ident()
         if self.in_row or (self.entered and self.owner != thread):
             raise OrderError("the encoder is already in use")
@@ -150,7 +151,7 @@ cdef class TermWriter:
         return 0
 
     def restart(self):
-        """Write what follows for a reader that has read nothing as well, see the reference."""
+        """Make the next rows readable from here as well; see the reference."""
         self._enter()
         try:
             self.forget_repeats()
@@ -174,7 +175,7 @@ cdef class TermWriter:
 
     @property
     def ids(self):
-        """Prefix id and name id that the next IRI's zeros would refer to."""
+        """Prefix id and name id that zeros in the next IRI would refer to."""
         return self.writer.prefix_id, self.writer.name_id
 
     @ids.setter
@@ -188,9 +189,9 @@ cdef class TermWriter:
     # Many rows at a time
 
     def add(self, encoder, statements, uint8_t tag, Py_ssize_t width, bint in_graphs):
-        """Write statements as rows of an encoder, and end its frames where they end."""
+        """Write statements as rows of an encoder, and end its full frames."""
         cdef tuple terms
-        # Not while the caller's iterator runs: its errors are not of a row.
+        # False while the caller's iterator runs, because its errors do not belong to a row.
         cdef bint writing = False
         self._enter()
         try:
@@ -260,9 +261,9 @@ cdef class TermWriter:
         )
 
     def add_text(self, encoder, bytes data not None, parser, uint8_t tag):
-        """Write whole lines as rows of an encoder, and end its frames where they end.
+        """Write whole lines as rows of an encoder, and end its full frames.
 
-        :param parser: a ``LineParser``; reads the lines that are not of the usual form.
+        :param parser: a ``LineParser``, which reads the lines that are not of the usual form.
         """
         self._enter()
         data = held(data)
@@ -275,7 +276,7 @@ cdef class TermWriter:
             self._leave()
 
     cdef int _add_text(self, encoder, bytes data, parser, uint8_t tag) except -1:
-        """Write whole lines as rows, the last of which are not handed over yet."""
+        """Write whole lines as rows; the last rows are not passed to the encoder yet."""
         cdef Writer *writer = &self.writer
         cdef LineReader *lines = &self.lines
         cdef const uint8_t *pos = <const uint8_t *> PyBytes_AS_STRING(data)
@@ -284,14 +285,14 @@ cdef class TermWriter:
         cdef const uint8_t *start = pos
         cdef uint64_t count = 0
         cdef bint full
-        # Whether only empty lines were read since the frame could have been ended.
+        # Whether only empty lines were read since the frame could last be ended.
         cdef bint at_start
         cdef Line line = LINE_WRITTEN
         cdef Written written = DONE
         self.lines_written = 0
         self._begin_text(parser)
         if characters_in(pos, end) < 0 or <uint64_t> (end - pos) > self.line_bytes:
-            # The reference reports errors of the whole term before it reads any part of it.
+            # The reference checks the whole text before it reads any part of it.
             self._speak()
             encoder._add_unusual(parser.statements(data))
             return 0
@@ -299,7 +300,7 @@ cdef class TermWriter:
         try:
             while pos < end:
                 if encoder._restarting:
-                    # A restart point begins with a statement, not with a line that has none.
+                    # A restart point begins with a statement, not with an empty line.
                     parse_line(lines, pos, end, &line)
                     if line == LINE_WRITTEN:
                         encoder._begin_restart()
@@ -341,7 +342,7 @@ cdef class TermWriter:
                     try:
                         encoder._end_full_frame()
                     except JellyError as error:
-                        # The rejected line is the one that filled it.
+                        # The rejected line is the one that filled the frame.
                         count -= 1
                         raise error.locate(row=encoder._rows)
         finally:
@@ -350,10 +351,10 @@ cdef class TermWriter:
         return 0
 
     def add_columns(self, owner, columns, ColumnSource source, uint8_t tag):
-        """Write the rows of columns, and end the encoder's frames where they end.
+        """Write the rows of columns, and end the encoder's full frames.
 
-        :param owner: a ``ColumnEncoder`` of the reference; writes the rows that are not of the
-            usual form.
+        :param owner: a ``ColumnEncoder`` of the reference, which writes the rows that are not of
+            the usual form.
         """
         self._enter()
         try:
@@ -405,9 +406,9 @@ cdef class TermWriter:
         return 0
 
     cdef int _begin_text(self, parser) except -1:
-        """Get ready for lines or columns."""
+        """Prepare for lines or columns."""
         begin_text(&self.lines, parser.quads, parser.relative_iris, self.string_bytes)
-        # The reference rejects one that is not allowed.
+        # The reference rejects a triple term that is not allowed.
         self.lines.triples = (
             parser.dialect is not ntriples.Dialect.RDF_1_1 and self.tags.sizes[2][TRIPLE] > 0
             and self.nesting >= 1 and self.row_bytes >= LEAST_TRIPLE
@@ -415,7 +416,7 @@ cdef class TermWriter:
         return 0
 
     cdef int _listen(self) except -1:
-        """Compare the next terms with those that were heard."""
+        """Compare the next terms with those of the previous line."""
         if not self.previous:
             self.previous = True
             forget_heard(&self.lines)
@@ -434,7 +435,7 @@ cdef class TermWriter:
             for term in description.parts:
                 part = self._describe(term)
                 if part.encoded.kind == TRIPLE:
-                    # No line that is read here has such a term.
+                    # No line that is read here has a triple term in a triple term.
                     return 0
                 if not say(&self.lines.said, &part.encoded):
                     raise MemoryError
@@ -448,14 +449,14 @@ cdef class TermWriter:
         if self.previous:
             self.previous = False
             for position in range(4):
-                # Where nothing was heard, what was there before still holds.
+                # A position that no line has set keeps its previous term.
                 if self.lines.last[position].kind >= 0:
                     self.last[position] = previous_term(&self.lines.last[position])
                     self.last_described[position] = self._describe(self.last[position])
         return 0
 
     cdef int _hand_over(self, encoder) except -1:
-        """Give the encoder the rows that were written."""
+        """Pass the written rows to the encoder."""
         cdef Writer *writer = &self.writer
         encoder._buffer += (<const char *> writer.rows.bytes)[:writer.rows.size]
         encoder._rows += writer.row_count
@@ -466,7 +467,7 @@ cdef class TermWriter:
         self.asked = False
         return 0
 
-    # One row at a time. Entries are written through `entry`, the body is returned.
+    # One row at a time. Entries are written through `entry`; the body is returned.
 
     def statement(self, terms):
         """Write the body of an RdfTriple or RdfQuad."""
@@ -505,7 +506,7 @@ cdef class TermWriter:
         return (<const char *> self.writer.body.bytes)[:self.writer.body.size]
 
     cdef int _give_entries(self) except -1:
-        """Hand over the entries of the row that was written."""
+        """Pass the entries of the written row to `entry`."""
         cdef const uint8_t *pos = self.writer.rows.bytes
         cdef const uint8_t *end = pos + self.writer.rows.size
         cdef Field row
@@ -521,7 +522,7 @@ cdef class TermWriter:
         self.writer.row_count = 0
         return 0
 
-    # Rows, into the writer's `body` and, their entries, `rows`
+    # Rows, written to the writer's `body`, and their entries, written to `rows`
 
     cdef int _statement(self, tuple terms) except -1:
         cdef Py_ssize_t position
@@ -532,7 +533,7 @@ cdef class TermWriter:
         return 0
 
     cdef int _row(self, tuple terms, int what) except -1:
-        """Write one row, all of it or none."""
+        """Write a whole row or nothing."""
         cdef Writer *writer = &self.writer
         cdef uint64_t prefix_id = writer.prefix_id
         cdef uint64_t name_id = writer.name_id
@@ -541,8 +542,8 @@ cdef class TermWriter:
         try:
             written = self._try_row(terms, what)
             if written == NO_ROOM and writer.full == &writer.prefixes:
-                # IRIs under more prefixes than the table holds: say them whole, under the empty
-                # one. The entries written meanwhile stay, and are of use later.
+                # The IRIs have more prefixes than the table can hold: write them whole, with the
+                # empty prefix. The entries written so far remain valid.
                 writer.prefix_id = prefix_id
                 writer.name_id = name_id
                 writer.split = False
@@ -589,7 +590,7 @@ cdef class TermWriter:
             f"({writer.full.size}): raise max_{table}_table_size"
         )
 
-    # Terms. These return what became of writing, and raise what the reference raises.
+    # Terms. These functions return whether they wrote the term, and raise the reference's errors.
 
     cdef Written _terms(self, tuple terms, uint64_t depth) except? OUT_OF_MEMORY:
         """Write the terms of a statement, or of a triple that is quoted `depth` deep."""
@@ -646,7 +647,7 @@ cdef class TermWriter:
         return write_wire(&self.writer, encoded)
 
     cdef Written _single(self, tuple terms, int what) except? OUT_OF_MEMORY:
-        """Write the name of a graph, or an IRI as it is."""
+        """Write the name of a graph, or an IRI."""
         term = terms[0]
         cdef Description description = (
             self._describe(term) if what == WRITE_GRAPH else self._new_generic(term)
@@ -660,7 +661,7 @@ cdef class TermWriter:
         return self._payload(description, 0)
 
     cdef int _check_nesting(self, term) except -1:
-        """Reject a quoted triple that is nested too deeply; most hold no other."""
+        """Reject a quoted triple that is nested too deeply; most triples contain no other."""
         for part in <tuple> term:
             if PyTuple_Check(part):
                 self.reference._check_nesting(term)
@@ -670,7 +671,7 @@ cdef class TermWriter:
         return 0
 
     cdef bint _repeats(self, Py_ssize_t position, term, Description description) except -1:
-        """Whether a term equals the one in its position in the statement before."""
+        """Whether a term equals the one in the same position of the previous statement."""
         cdef Description before = self.last_described[position]
         cdef EncodedTerm *now = &description.encoded
         cdef EncodedTerm *then
@@ -694,7 +695,7 @@ cdef class TermWriter:
     # Descriptions
 
     cdef Description _describe(self, term):
-        """A term's description, from the caches where it is known."""
+        """Describe a term, using the caches."""
         cdef size_t at = (<size_t> <PyObject *> term >> 4) * 0x9E3779B97F4A7C15ULL >> 51
         cdef Identity *identity = &self.identities[at]
         cdef PyObject *old_term
@@ -703,7 +704,7 @@ cdef class TermWriter:
         if identity.term == <PyObject *> term:
             return <Description> identity.description
         if PyTuple_Check(term):
-            # Hashing tuples that are nested deeply enough ends the process.
+            # Hashing very deeply nested tuples would crash the process.
             return self._new_triple(term) if self.generic else self._from_caller(term)
         if self.generic and (type(term) is Iri or type(term) is Literal
                              or type(term) is BlankNode):
@@ -725,7 +726,7 @@ cdef class TermWriter:
         try:
             known = self.described.get(term)
         except (TypeError, AttributeError) as error:
-            # The reference reports an invalid part, if there is one.
+            # The reference reports an invalid part of the term, if it finds one.
             self._from_caller(term)
             raise TermError(f"{term!r} is not a term: {error}") from None
         if known is not None:
@@ -739,7 +740,7 @@ cdef class TermWriter:
         return description
 
     cdef Description _from_caller(self, term):
-        """Describe a term as the caller's function takes it apart."""
+        """Describe a term with the caller's function."""
         cdef EncodedTerm *encoded
         cdef object found = self.take_apart(term)
         cdef Description description = self._from_usual(found)
@@ -757,13 +758,14 @@ cdef class TermWriter:
         else:
             set_wire(description, parts[2], parts[3])
             if parts[3] is None:
-                # The reference has the length before it already.
+                # The reference has already put the length before it.
                 skip_size(&encoded.text)
         return description
 
     cdef Description _from_usual(self, parts):
-        """Make a description of what the caller's function says of a term; None where anything is
-        unusual about it."""
+        """Make a description of the parts returned by the caller's function; None if they are
+        unusual.
+        """
         cdef Py_ssize_t size
         if type(parts) is not tuple:
             return None
@@ -786,8 +788,7 @@ cdef class TermWriter:
         return description
 
     cdef Description _new_generic(self, term):
-        """Describe a generic term that is not nested; the reference does it where anything is
-        unusual about it."""
+        """Describe a generic term that is not nested; the reference describes unusual ones."""
         cdef Description description
         if type(term) is Iri:
             value = slot_value(term, IRI_VALUE)
@@ -800,7 +801,8 @@ cdef class TermWriter:
             if description is None and self.generic:
                 description = self._from_caller(term)
             elif description is None:
-                # A namespace's, which was checked already: other backends do not know our terms.
+                # The IRI of a namespace, already checked: the Describe function of another backend
+                # does not accept generic terms.
                 description = Description.__new__(Description)
                 set_iri(description, value, self.writer.prefixes.size > 0)
             description.generic = True
@@ -821,7 +823,7 @@ cdef class TermWriter:
         description.generic = True
         return description
 
-    # Each of these returns None for what is too long or not as usual.
+    # Each of these returns None for a term that is too long or not of the usual form.
 
     cdef Description _usual_iri(self, str value):
         cdef Description description
@@ -861,7 +863,7 @@ cdef class TermWriter:
         return description
 
     cdef bint _is_usual(self, str text):
-        """Whether a text surely can be encoded, and surely is not too long."""
+        """Whether a text can certainly be encoded and is certainly not too long."""
         return (PyUnicode_MAX_CHAR_VALUE(text) < 0xD800
                 and <uint64_t> len(text) * 3 <= self.string_bytes)
 
@@ -891,7 +893,7 @@ class Encoder(reference_encoder.Encoder):
         self._writer.add(self, statements, row << 3 | BYTES, width, in_graphs)
 
     def _add_unusual(self, statements):
-        """Write the statements of lines that the reference's parser had to read."""
+        """Write the statements of lines that the reference's parser has read."""
         self._add(statements)
 
 
@@ -919,7 +921,7 @@ class ColumnEncoder(reference_columns.ColumnEncoder):
 
 
 cdef object reason_of(check, found):
-    """The error that one of the reference's checks makes of what was found."""
+    """Return the error that one of the reference's checks raises for a value."""
     try:
         check(found)
     except JellyError as error:
@@ -930,7 +932,7 @@ cdef object reason_of(check, found):
 # Parts of descriptions
 
 cdef int set_iri(Description description, str value, bint split) except -1:
-    """Let a description be of an IRI."""
+    """Set a description to an IRI."""
     cdef EncodedTerm *encoded = &description.encoded
     if PyUnicode_IS_ASCII(value):
         description.text = value
@@ -946,7 +948,7 @@ cdef int set_iri(Description description, str value, bint split) except -1:
 
 
 cdef int set_wire(Description description, bytes wire, datatype) except -1:
-    """Let a description be of a literal or a blank node."""
+    """Set a description to a literal or a blank node."""
     cdef EncodedTerm *encoded = &description.encoded
     description.text = wire
     encoded.text = Slice(<const uint8_t *> PyBytes_AS_STRING(wire), PyBytes_GET_SIZE(wire))
@@ -960,7 +962,7 @@ cdef int set_wire(Description description, bytes wire, datatype) except -1:
 
 
 cdef object previous_term(PreviousTerm *previous):
-    """A term that was heard, as a generic term."""
+    """Convert a term of the previous line to a generic term."""
     cdef Fields walk
     cdef Slice part
     cdef Slice text = Slice(previous.text.bytes, previous.text.size)
@@ -988,7 +990,7 @@ cdef object previous_term(PreviousTerm *previous):
 
 
 cdef list said_terms(Slice said):
-    """The terms that :func:`say` has written."""
+    """Read the terms that :func:`say` has written."""
     cdef const uint8_t *end = said.bytes + said.size
     cdef const uint8_t *pos = said.bytes
     cdef PreviousTerm term
@@ -1017,7 +1019,7 @@ cdef void skip_size(Slice *slice) noexcept nogil:
 
 
 cdef bytes literal_wire(str lex, langtag):
-    """An RdfLiteral's lexical form and language tag on the wire."""
+    """Encode an RdfLiteral's lexical form and language tag."""
     cdef bytes raw = PyUnicode_AsUTF8String(lex)
     cdef bytes tag = b"" if langtag is None else PyUnicode_AsUTF8String(langtag)
     cdef size_t raw_size = PyBytes_GET_SIZE(raw)
