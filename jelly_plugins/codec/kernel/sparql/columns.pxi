@@ -1,7 +1,7 @@
 # Columns of query results, and their cells as terms. `term_reader` and `layouts` are the reference.
 
 cdef struct Parts:
-    # What a column has besides its run values, and whether those are lexical forms.
+    # The parts of a column besides its run values, and whether the run values are lexical forms.
     Span layout
     Span names
     Span prefixes
@@ -12,8 +12,9 @@ cdef struct Parts:
 
 cdef bint find_parts(int number, const uint8_t *pos, const uint8_t *end,
                      Parts *parts) noexcept nogil:
-    """Look at all fields of a column; False if it is not of the usual form. If it is, each field
-    can be read without another check."""
+    """Check all fields of a column; False if it is not of the usual form. If it is, each field can
+    be read without further checks.
+    """
     cdef Span span
     cdef uint8_t tag
     memset(parts, 0, sizeof(Parts))
@@ -53,7 +54,7 @@ cdef struct Ids:
 
 
 cdef bint read_iri_ids(Span span, Ids *ids) noexcept nogil:
-    """Read an RdfIri; `ids` are those of the one before. False if it is not of the usual form."""
+    """Read an RdfIri; `ids` are those of the previous IRI. False if it is not of the usual form."""
     cdef Ids found = Ids(0, 0)
     cdef const uint8_t *pos = span.start
     if pos < span.stop and pos[0] == 0x08:
@@ -64,7 +65,7 @@ cdef bint read_iri_ids(Span span, Ids *ids) noexcept nogil:
 
 
 cdef inline bint follow(Ids *ids, Ids found) noexcept nogil:
-    """Resolve the zeros of an IRI's ids; False if no name follows."""
+    """Resolve the zeros of an IRI's ids; False if the resulting name id is invalid."""
     if found.prefix:
         ids.prefix = found.prefix
     if found.name == 0 and ids.name == <uint32_t> -1:
@@ -74,7 +75,7 @@ cdef inline bint follow(Ids *ids, Ids found) noexcept nogil:
 
 
 cdef struct IriIds:
-    # The ids of an IRI column, one after the other; its numbers are owned.
+    # The ids of an IRI column, in order; the numbers are owned.
     Numbers names
     Numbers prefixes
     Ids last
@@ -83,8 +84,9 @@ cdef struct IriIds:
 
 
 cdef bint open_ids(Parts *parts, IriIds *ids) noexcept nogil:
-    """Read the numbers of an IRI column; False if they are not of the usual form. To be closed
-    either way."""
+    """Read the numbers of an IRI column; False if they are not of the usual form. Close `ids` in
+    both cases.
+    """
     memset(ids, 0, sizeof(IriIds))
     if not read_packed(parts.names, &ids.names) or not read_packed(parts.prefixes, &ids.prefixes):
         return False
@@ -95,7 +97,8 @@ cdef bint open_ids(Parts *parts, IriIds *ids) noexcept nogil:
 
 
 cdef inline bint next_ids(IriIds *ids) noexcept nogil:
-    """Go to the next IRI, whose ids are `last`; False after the last one, or if it has no name."""
+    """Advance to the next IRI, whose ids are `last`; False after the last one or if it has no name.
+    """
     cdef Ids found = Ids(0, 0)
     if ids.at == ids.names.count:
         return False
@@ -114,14 +117,14 @@ cdef void close_ids(IriIds *ids) noexcept nogil:
 
 
 cdef struct Run:
-    # Cells that follow one another: values once each, one value repeated, or unbound cells.
+    # Consecutive cells: different values, one repeated value, or unbound cells.
     Py_ssize_t length
     bint repeats
     bint unbound
 
 
 cdef struct Layout:
-    # What is left of a column's cells.
+    # The remaining cells of a column.
     Numbers *tokens
     Py_ssize_t token
     Py_ssize_t values
@@ -139,9 +142,10 @@ cdef void open_layout(Layout *layout, Numbers *tokens, Py_ssize_t values,
 
 
 cdef bint next_run(Layout *layout, Run *run) noexcept nogil:
-    """Find the next run of a column; False after the last one, and if the layout does not fit.
+    """Find the next run of a column; False after the last one, and if the layout does not match the
+    rows.
 
-    All runs together have as many cells as there are rows.
+    All runs together have one cell for each row.
     """
     cdef Py_ssize_t skip
     if layout.pending.length:
@@ -171,7 +175,9 @@ cdef bint next_run(Layout *layout, Run *run) noexcept nogil:
 
 
 cdef inline bint read_token(Layout *layout, Py_ssize_t *skip, Run *run) noexcept nogil:
-    """Read a token: the values that are skipped, and its run; False if they do not fit."""
+    """Read a token: the number of values before its run, and the run; False if they exceed the
+    column.
+    """
     cdef uint32_t token = layout.tokens.values[layout.token]
     layout.token += 1
     skip[0] = token >> 5
@@ -197,7 +203,7 @@ cdef inline bint read_token(Layout *layout, Py_ssize_t *skip, Run *run) noexcept
 
 def read_column(reader, int number, bytes data not None, Py_ssize_t start, Py_ssize_t stop,
                 Py_ssize_t rows):
-    """The cells of a column, or None where the reference has to read it.
+    """Read the cells of a column; return None if the reference has to read it.
 
     :param reader: a ``ResultsTermReader``.
     """
@@ -225,7 +231,7 @@ def read_column(reader, int number, bytes data not None, Py_ssize_t start, Py_ss
 
 
 cdef list expanded(list values, Span span, Py_ssize_t rows):
-    """What `layouts.expand` gives; None where it raises."""
+    """Do the same as `layouts.expand`; return None where it raises."""
     cdef Numbers tokens = Numbers(NULL, 0)
     cdef Layout layout
     cdef Run run
@@ -258,7 +264,9 @@ cdef list expanded(list values, Span span, Py_ssize_t rows):
 
 
 cdef class IriMaker:
-    """Makes IRIs of two ids as `TermReader._found_iri` does; None where that has to."""
+    """Makes IRIs of two ids as `TermReader._found_iri` does; returns None if the reference has to
+    make it.
+    """
 
     cdef object reader
     cdef list name_keys
@@ -317,14 +325,14 @@ cdef class IriMaker:
         self.expansion += size
         if size > self.longest or self.expansion > self.most:
             return None
-        # Making a generic term takes less time than finding it.
+        # Making a generic term is faster than finding it in the cache.
         term = new_iri(value) if self.generic else self.kept(key, value)
         if size <= CACHED_STRING:
             self.last_iris[ids.name] = (key, term)
         return term
 
     cdef object kept(self, key, str value):
-        """The IRI that was made for a key, or another one."""
+        """Return the cached IRI of a key, or make and cache one."""
         cdef PyObject *known = PyDict_GetItem(self.made, key)
         cdef Py_ssize_t size = PyUnicode_GET_LENGTH(value)
         if known != NULL:
@@ -378,7 +386,7 @@ cdef list same_literals(reader, const uint8_t *pos, const uint8_t *end, uint32_t
     datatype = reader.datatypes.get(datatype_id) if datatype_id else None
     if datatype == XSD_STRING:
         datatype = None
-    # What the reference counts for each value.
+    # The expansion that the reference counts for each value.
     cdef Py_ssize_t size = 0 if datatype is None else len(datatype)
     while pos < end:
         tag = pos[0]
@@ -467,7 +475,7 @@ cdef list other_terms(reader, int number, bytes data, const uint8_t *pos, const 
 
 
 cdef object untyped_literal(Span span):
-    """A literal without a datatype, with a language tag or none; None for any other."""
+    """Read a literal without a datatype, with or without a language tag; None for any other."""
     cdef const uint8_t *pos = span.start
     cdef Span part
     cdef object lex = ""

@@ -1,7 +1,9 @@
 # Fields of a frame, and packed lookup entries. `term_reader` is the reference.
 
 def find_fields(bytes data not None, Py_ssize_t start, Py_ssize_t stop, dict known not None, repeated):
-    """What `term_reader.gather` gives; None where it raises, or for a field not of the usual form."""
+    """Do the same as `term_reader.gather`; return None where it raises, or for a field that is not
+    of the usual form.
+    """
     cdef const uint8_t *base = <const uint8_t *> PyBytes_AS_STRING(data)
     cdef const uint8_t *pos = base + start
     cdef const uint8_t *end = base + stop
@@ -42,7 +44,7 @@ def find_fields(bytes data not None, Py_ssize_t start, Py_ssize_t stop, dict kno
 def enter_packed(reader, bint prefixes, bytes data not None, list fields not None):
     """Read packed entries of names or prefixes.
 
-    :return: number of the fields that were read; the reference has to read the next one.
+    :return: number of fields read; if it is less than all, the reference has to read the next one.
     """
     cdef const uint8_t *base = <const uint8_t *> PyBytes_AS_STRING(data)
     cdef const uint8_t *pos
@@ -61,7 +63,7 @@ def enter_packed(reader, bint prefixes, bytes data not None, list fields not Non
     cdef uint64_t last = table._last
     cdef uint64_t size = table.size
     cdef Py_ssize_t characters = table.characters
-    # Columns of text are made without IRIs that are kept by their keys.
+    # Columns of text do not cache IRIs by key.
     cdef bint keyed = type(reader._factory) is not ColumnFactory
     cdef Py_ssize_t read = 0
     serial = reader._serial

@@ -2,7 +2,7 @@
 # straight into place. `ResultsColumnDecoder` is the reference.
 
 cdef enum:
-    # What a byte of text may be part of without an escape.
+    # Kinds of text in which a byte may occur without an escape.
     IN_IRI = 1
     IN_STRING = 2
     IN_LABEL = 4
@@ -30,13 +30,13 @@ load_plain_bytes()
 
 
 cdef struct Text:
-    # A term in N-Triples syntax: its opening, two parts, its closing. A part is of the frame, of a
-    # lookup's entry or of an object that `Texts` holds.
+    # A term in N-Triples syntax: its opening, two parts, its closing. A part points into the frame,
+    # a lookup entry, or an object that `Texts` holds.
     Slice parts[4]
 
 
 cdef struct Slots:
-    # The run values of a column, at most as many as there are rows; owned.
+    # The run values of a column, at most one for each row; owned.
     Text *texts
     Py_ssize_t count
     Py_ssize_t most
@@ -51,7 +51,7 @@ cdef Slice BEFORE_TAG = Slice(<const uint8_t *> b'"@', 2)
 
 
 cdef inline bint is_made_of(Slice text, uint8_t kind) noexcept nogil:
-    """Whether each byte may be part of text of a kind without an escape."""
+    """Whether each byte may occur in text of a kind without an escape."""
     cdef uint8_t common = kind
     cdef size_t at
     for at in range(text.size):
@@ -60,9 +60,9 @@ cdef inline bint is_made_of(Slice text, uint8_t kind) noexcept nogil:
 
 
 cdef bint is_text(Slice text):
-    """Whether a string is valid UTF-8 that has nothing to escape.
+    """Whether a string needs no escape.
 
-    :raises UnicodeDecodeError: it is not UTF-8.
+    :raises UnicodeDecodeError: the string is not valid UTF-8.
     """
     cdef bint ascii = True
     cdef size_t at
@@ -70,7 +70,7 @@ cdef bint is_text(Slice text):
         if text.bytes[at] >= 0x80 and text.bytes[at] != 0xEF:
             ascii = False
         elif not PLAIN[text.bytes[at]] & IN_STRING:
-            # Or perhaps U+FFFE or U+FFFF, which are escaped.
+            # The text may contain U+FFFE or U+FFFF, which are escaped.
             return False
     if not ascii:
         PyUnicode_DecodeUTF8(<const char *> text.bytes, text.size, NULL)
@@ -78,7 +78,7 @@ cdef bint is_text(Slice text):
 
 
 cdef inline Slice entry_text(list values, uint32_t entry_id):
-    """A lookup's entry that is ASCII; without bytes if there is none."""
+    """Return a lookup entry that is ASCII; a Slice without bytes if there is none."""
     cdef PyObject *value
     if entry_id == 0 or entry_id >= PyList_GET_SIZE(values):
         return NOTHING
@@ -90,9 +90,9 @@ cdef inline Slice entry_text(list values, uint32_t entry_id):
 
 
 cdef class Texts:
-    """The run values of one column, in the order in which they are read.
+    """The run values of one column, in order.
 
-    Other terms are made by the reference, and held here.
+    The reference makes all other terms; this class holds them.
     """
 
     cdef object reader
@@ -130,7 +130,7 @@ cdef class Texts:
     cdef inline int put(self, Slice opening, Slice first, Slice second, Slice closing) except -1:
         """Add a term of four parts.
 
-        :raises ValueError: there are more than rows.
+        :raises ValueError: there are more values than rows.
         """
         cdef Text *text
         if self.slots.count == self.slots.most:
@@ -168,7 +168,7 @@ cdef class Texts:
         return self.put_made(self.reader.blank_node(data, start, start + label.size))
 
     cdef int choose_datatype(self, uint32_t datatype_id) except -1:
-        """Find what follows the lexical form of literals of a datatype; id 0 is xsd:string."""
+        """Set the text after the lexical form of literals of a datatype; id 0 is xsd:string."""
         if datatype_id == self.datatype_id:
             return 0
         closing = self.closings.get(datatype_id)
@@ -181,7 +181,7 @@ cdef class Texts:
         return 0
 
     cdef inline int lexical_form(self, Slice lex) except -1:
-        """Add a literal of the datatype that was chosen."""
+        """Add a literal of the current datatype."""
         if lex.size + self.closing.size < self.longest and is_text(lex):
             return self.put(QUOTE, lex, NOTHING, self.closing)
         text = self.reader._factory.literal(
@@ -241,10 +241,10 @@ cdef inline uint8_t *copied(Text *text, uint8_t *into) noexcept nogil:
 
 def text_column(reader, int number, bytes data not None, Py_ssize_t start, Py_ssize_t stop,
                 Py_ssize_t rows, size_t most_bytes):
-    """A column as text; None where the reference has to read it, with nothing done.
+    """Read a column as text; return None, with nothing changed, if the reference has to read it.
 
     :param reader: a ``ResultsTermReader`` of a ``ColumnFactory``.
-    :param most_bytes: that the text of all cells may take.
+    :param most_bytes: maximum size of the text of all cells.
     """
     cdef const uint8_t *base = <const uint8_t *> PyBytes_AS_STRING(data)
     cdef Parts parts
@@ -270,7 +270,7 @@ cdef int read_texts(Texts texts, int number, bytes data, const uint8_t *pos, con
                     Parts *parts) except -1:
     """Read the run values of a column.
 
-    :raises ValueError: one is not of the usual form, or wrong.
+    :raises ValueError: a value is invalid or not of the usual form.
     """
     cdef Span span
     cdef Span inner
@@ -330,7 +330,9 @@ cdef int read_iri_texts(Texts texts, Parts *parts) except -1:
 
 
 cdef object filled(Slots *slots, Numbers *tokens, Py_ssize_t rows, size_t most_bytes):
-    """The column of some run values and a layout; None if they do not fit, or take too much."""
+    """Build the column of run values and a layout; None if they do not match or the column is too
+    large.
+    """
     cdef Run run
     cdef Layout layout
     cdef size_t size = 0
@@ -405,7 +407,7 @@ cdef object filled(Slots *slots, Numbers *tokens, Py_ssize_t rows, size_t most_b
 
 
 cdef inline void fill(uint8_t *text, size_t size, size_t times) noexcept nogil:
-    """Repeat what is written once, twice as much each time."""
+    """Fill memory with copies of its first `size` bytes, doubling the copied size each time."""
     cdef size_t whole = size * times
     cdef size_t done = size
     cdef size_t more

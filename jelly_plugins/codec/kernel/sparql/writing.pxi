@@ -1,7 +1,7 @@
-# Columns from cells. `column_writer` and `layouts` are the reference.
+# Write columns of cells. `column_writer` and `layouts` are the reference.
 #
-# What a caller's code may do (compare, hash and describe terms) is over when a column is made: it
-# holds strings, and is written without any call into Python.
+# All calls of the caller's code (to compare, hash and describe terms) happen while a column is
+# made. The column holds strings, and is written without any call into Python.
 
 cdef enum:
     IRI = 0
@@ -17,7 +17,7 @@ cdef enum:
 
 
 cdef struct Value:
-    # Like `column_writer.Value`; `tag` and `datatype` have no address where there is none.
+    # Like `column_writer.Value`; the address of a missing `tag` or `datatype` is NULL.
     int kind
     Slice text
     size_t characters
@@ -34,7 +34,7 @@ cdef class WrittenColumn:
     cdef Value *values
     cdef Py_ssize_t count
     cdef Buffer layouts
-    # What the values point into.
+    # The objects that own the bytes of the values.
     cdef list held
 
     def __cinit__(self):
@@ -49,14 +49,14 @@ cdef class ColumnWriter:
     """See `column_writer.ColumnWriter`."""
 
     cdef WriterTable tables[LOOKUPS]
-    # Packed entries for the next frame: those of complete messages with their tags, and those of
-    # the last one.
+    # Packed entries for the next frame: the complete messages with their tags, and the last
+    # message.
     cdef Buffer entries[LOOKUPS]
     cdef Buffer last_entries[LOOKUPS]
     cdef Buffer body
     cdef uint64_t frame
     cdef bint whole
-    # The ids that the zeros of the next IRI refer to.
+    # The ids that zeros in the next IRI refer to.
     cdef Ids ids
     cdef object reference
     cdef object limits
@@ -124,7 +124,7 @@ cdef class ColumnWriter:
         return column
 
     cdef bint put_generic(self, WrittenColumn column, term) except -1:
-        """Put a generic term at the end of a column; False if the reference has to look at it."""
+        """Append a generic term to a column; False if the reference has to describe it."""
         cdef Value *value = &column.values[column.count]
         cdef object kind = type(term)
         if kind is Iri:
@@ -151,7 +151,7 @@ cdef class ColumnWriter:
 
     cdef bint put_slot(self, WrittenColumn column, term, Py_ssize_t slot, Slice *slice,
                        size_t *characters) except -1:
-        """Find the string in a slot of a term; False if there is none that can be written."""
+        """Find the string in a slot of a term; False if there is none or it cannot be written."""
         cdef PyObject *text = get_slot(<PyObject *> term, slot)
         return (
             text != NULL
@@ -230,7 +230,7 @@ cdef class ColumnWriter:
                 put_varint(&prefixes, written.prefix)
             write_field(&self.body, 0x0A, &names)
             if one:
-                # One for all, or none at all.
+                # One prefix for all values, or none.
                 prefixes.size = 0
                 if self.ids.prefix:
                     make_room(&prefixes, 10)
@@ -264,7 +264,7 @@ cdef class ColumnWriter:
             put_byte(&self.body, 0x0A)
             put_varint(&self.body, whole)
             if mixed:
-                # Its field is the one after its kind.
+                # The number of its field is that of its kind plus one.
                 put_byte(&self.body, (value.kind + 1) << 3 | 2)
                 put_varint(&self.body, size)
             if value.kind == IRI:
@@ -281,7 +281,7 @@ cdef class ColumnWriter:
     # Lookups
 
     cdef Ids written_ids(self, Value *value) except *:
-        """The ids of an IRI as they are written after those of the one before."""
+        """Return the ids of an IRI as written after those of the previous one."""
         cdef Slice text = value.text
         cdef size_t cut = 0
         cdef size_t characters = 0
@@ -306,7 +306,7 @@ cdef class ColumnWriter:
 
     cdef uint32_t datatype_id(self, Value *value) except 0:
         if self.tables[DATATYPES].size == 0:
-            # Which says so.
+            # This call raises the error.
             self.reference._datatype(text_of(value.datatype))
         return self.entry(DATATYPES, value.datatype, value.datatype_characters)
 
@@ -318,7 +318,7 @@ cdef class ColumnWriter:
         cdef uint32_t found
         cdef Written written
         if table.newest:
-            # Most often a prefix or datatype is that of the value before.
+            # The prefix or datatype is usually that of the previous value.
             newest = &table.entries[table.newest]
             if same(newest.bytes, newest.size, text.bytes, text.size):
                 newest.row = self.frame
@@ -341,7 +341,7 @@ cdef class ColumnWriter:
 
     cdef int enter(self, int lookup, uint32_t entry_id, Slice text, size_t characters,
                    uint64_t hash) except -1:
-        """Set an entry and write it: both or none are done."""
+        """Set an entry and write it; both steps succeed or fail together."""
         cdef WriterTable *table = &self.tables[lookup]
         cdef Buffer *into = &self.last_entries[lookup]
         cdef uint64_t written = written_id(table, entry_id)
@@ -357,8 +357,7 @@ cdef class ColumnWriter:
         return 0
 
     cdef int end_entries(self, int lookup) except -1:
-        """End the message that holds the last entries, if there are some: a new id starts
-        another."""
+        """End the message of the last entries, if there is one: a new id starts another message."""
         write_field(&self.entries[lookup], (lookup + 4) << 3 | 2, &self.last_entries[lookup])
         self.last_entries[lookup].size = 0
         return 0
@@ -377,7 +376,7 @@ cdef class ColumnWriter:
 
 
 cdef bint hold(WrittenColumn column, str text, Slice *slice, size_t *characters) except -1:
-    """Find a string's UTF-8, and hold it; False if it has none."""
+    """Find a string's UTF-8, and hold the string; False if it cannot be encoded."""
     cdef bytes raw
     if PyUnicode_IS_ASCII(text):
         column.held.append(text)
@@ -394,7 +393,9 @@ cdef bint hold(WrittenColumn column, str text, Slice *slice, size_t *characters)
 
 
 cdef bint is_of_one_datatype(WrittenColumn column) noexcept:
-    """Whether all values of a column of literals have one datatype, and none a language tag."""
+    """Whether all values of a column of literals have the same datatype and none has a language
+    tag.
+    """
     cdef Value *first = &column.values[0]
     cdef Value *value
     cdef Py_ssize_t at
@@ -411,7 +412,7 @@ cdef bint is_of_one_datatype(WrittenColumn column) noexcept:
     return True
 
 
-# Fields, which are left out where they are empty
+# Fields, which are omitted if they are empty
 
 cdef inline size_t number_size(uint64_t value) noexcept nogil:
     return 1 + varint_size(value) if value else 0
@@ -422,14 +423,14 @@ cdef inline size_t text_size(Slice text) noexcept nogil:
 
 
 cdef inline void put_number(Buffer *into, uint8_t tag, uint64_t value) noexcept nogil:
-    """Append a field; the space is reserved."""
+    """Append a field to reserved space."""
     if value:
         put_byte(into, tag)
         put_varint(into, value)
 
 
 cdef inline void put_text(Buffer *into, uint8_t tag, Slice text) noexcept nogil:
-    """Append a field; the space is reserved."""
+    """Append a field to reserved space."""
     if text.size:
         put_byte(into, tag)
         put_varint(into, text.size)
@@ -449,7 +450,7 @@ cdef inline int write_number(Buffer *into, uint8_t tag, uint64_t value) except -
 
 
 cdef inline int write_text(Buffer *into, uint8_t tag, Slice text) except -1:
-    """Append a field that is one of several, and may be empty."""
+    """Append a repeated field, which is written even if it is empty."""
     make_room(into, text.size + 11)
     put_byte(into, tag)
     put_varint(into, text.size)
@@ -466,7 +467,7 @@ cdef inline int write_field(Buffer *into, uint8_t tag, Buffer *body) except -1:
 # Layouts
 
 cdef inline bint are_equal(object cell, object last) except -1:
-    """Whether two cells are one term."""
+    """Whether two cells are the same term."""
     cdef bint lexes, tags
     if cell is last:
         return True
@@ -478,7 +479,7 @@ cdef inline bint are_equal(object cell, object last) except -1:
         if type(cell) is BlankNode:
             return equal_slots(cell, last, BLANK_NODE_LABEL)
         if type(cell) is Literal:
-            # Each of them, as one may be missing.
+            # Compare both, because either may be missing.
             lexes = equal_slots(cell, last, LITERAL_LEX)
             tags = equal_slots(cell, last, LITERAL_LANGTAG)
             return equal_slots(cell, last, LITERAL_DATATYPE) and tags and lexes
@@ -489,13 +490,13 @@ cdef inline bint equal_slots(object one, object other, Py_ssize_t slot) except -
     cdef PyObject *left = get_slot(<PyObject *> one, slot)
     cdef PyObject *right = get_slot(<PyObject *> other, slot)
     if left == NULL or right == NULL:
-        # Which raises an error.
+        # This comparison raises an error.
         return one == other
     return left == right or <object> left == <object> right
 
 
 cdef list squeezed(cells, Buffer *layouts):
-    """The run values of a column's cells, and its layout as it is packed: see `layouts.squeeze`."""
+    """Return the run values of a column's cells and its packed layout; see `layouts.squeeze`."""
     cdef list values = []
     cdef Py_ssize_t skip = 0
     cdef Py_ssize_t run = 0
@@ -517,7 +518,8 @@ cdef list squeezed(cells, Buffer *layouts):
 
 cdef inline Py_ssize_t end_run(Buffer *layouts, Py_ssize_t skip, Py_ssize_t run,
                                bint unbound) except -1:
-    """Append the token of a run, if it needs one; return how many values come before the next."""
+    """Append the token of a run, if it needs one; return the number of values before the next one.
+    """
     cdef Py_ssize_t length = run - 1 if unbound else run - 2
     if length < 0:
         return skip + 1

@@ -1,9 +1,9 @@
-# The column decoder of `text/columns.py`: what the reader plans becomes rows of four columns,
-# without the GIL.
+# The column decoder of `text/columns.py`: planned statements become rows of four columns, without
+# the GIL.
 
 cdef struct Gathered:
-    # The rows that are gathered. Offsets are 32-bit numbers; the last says where the next row
-    # starts. The graph's column is kept from the first row that has a graph on.
+    # The rows of the batch. Offsets are 32-bit numbers; the last one is the start of the next row.
+    # The graph's column begins with the first row that has a graph.
     Buffer data[4]
     Buffer offsets[4]
     Buffer validity
@@ -12,10 +12,10 @@ cdef struct Gathered:
     uint64_t bytes
     uint64_t batch_rows
     uint64_t batch_bytes
-    # The text around a quoted triple's terms.
+    # The text around the terms of a quoted triple.
     Slice opening
     Slice closing
-    # The statement that is next in the plan.
+    # The next statement in the plan.
     size_t next
     # Sizes at the start of the current frame, restored if it is rejected.
     uint64_t kept_rows
@@ -28,8 +28,8 @@ cdef inline bint is_full(Gathered *gathered) noexcept nogil:
 
 
 cdef inline bint put_offset(Gathered *gathered, int column) noexcept nogil:
-    """Set the start of the next row of a column; False if memory is exhausted."""
-    # No batch comes to more than that: see `text.columns.check_batch`.
+    """Write the start of the next row of a column; False if memory is exhausted."""
+    # A batch never exceeds 32 bits: see `text.columns.check_batch`.
     cdef int32_t offset = <int32_t> gathered.data[column].size
     if not reserve(&gathered.offsets[column], 4):
         return False
@@ -38,7 +38,7 @@ cdef inline bint put_offset(Gathered *gathered, int column) noexcept nogil:
 
 
 cdef bint append_text(Gathered *gathered, Buffer *out, Term *term) noexcept nogil:
-    """Append a term; False if memory is exhausted. As deep as the limit of nesting allows."""
+    """Append a term; False if memory is exhausted. Recurses at most to the limit of nesting."""
     if term.kind != TRIPLE:
         return append(out, term.text.bytes, term.text.size)
     if not append(out, gathered.opening.bytes, gathered.opening.size):
@@ -52,10 +52,10 @@ cdef bint append_text(Gathered *gathered, Buffer *out, Term *term) noexcept nogi
 
 
 cdef bint start_graphs(Gathered *gathered) noexcept nogil:
-    """Let the graph of every row before be null; False if memory is exhausted."""
+    """Set the graph of every previous row to null; False if memory is exhausted."""
     cdef size_t offsets = 4 * (gathered.rows + 1)
     cdef size_t bits = (gathered.rows + 7) // 8
-    # One byte more, so that there is something to fill where no row was before.
+    # One more byte, so that the memory is never empty.
     if not reserve(&gathered.offsets[3], offsets) or not reserve(&gathered.validity, bits + 1):
         return False
     memset(gathered.offsets[3].bytes, 0, offsets)
@@ -92,7 +92,7 @@ cdef bint put_graph(Gathered *gathered, Term *graph) noexcept nogil:
 
 
 cdef bint gather_planned(Reader *reader, Gathered *gathered) noexcept nogil:
-    """Gather what is planned, or as much of it as makes a batch; False if memory is exhausted."""
+    """Add the planned statements to the batch, until it is full; False if memory is exhausted."""
     cdef Planned *planned
     while gathered.next < reader.planned and not is_full(gathered):
         planned = &reader.plan[gathered.next]
@@ -109,7 +109,7 @@ cdef bint gather_planned(Reader *reader, Gathered *gathered) noexcept nogil:
 
 
 cdef bint begin_batch(Gathered *gathered) noexcept nogil:
-    """Forget all rows; False if memory is exhausted."""
+    """Remove all rows; False if memory is exhausted."""
     for column in range(4):
         gathered.data[column].size = 0
         gathered.offsets[column].size = 0
@@ -123,7 +123,7 @@ cdef bint begin_batch(Gathered *gathered) noexcept nogil:
 
 
 cdef void keep_rows(Gathered *gathered) noexcept nogil:
-    """Let the rows stay, whatever comes of those that follow."""
+    """Keep the current rows even if a subsequent one is rejected."""
     gathered.kept_rows = gathered.rows
     gathered.kept_graphs = gathered.has_graphs
     for column in range(4):
@@ -131,7 +131,7 @@ cdef void keep_rows(Gathered *gathered) noexcept nogil:
 
 
 cdef void give_up_rows(Gathered *gathered) noexcept nogil:
-    """Forget the rows that were not to stay. Nothing is added after that."""
+    """Remove the rows that `keep_rows` has not kept. Nothing may be added afterwards."""
     gathered.rows = gathered.kept_rows
     gathered.has_graphs = gathered.kept_graphs
     for column in range(4):
@@ -143,7 +143,7 @@ cdef bytes bytes_of(Buffer *buffer, size_t size):
 
 
 cdef object column_of(Gathered *gathered, int column):
-    """One of the columns that are gathered."""
+    """Make one of the columns of the batch."""
     cdef uint64_t rows = gathered.rows
     return reference_columns.Column(
         rows=rows,
@@ -154,7 +154,7 @@ cdef object column_of(Gathered *gathered, int column):
 
 
 cdef class GatheringDecoder(ChunkDecoder):
-    """What the decoders to columns have in common: the rows that are gathered."""
+    """The common part of the decoders to columns: the rows of the batch."""
 
     cdef Gathered gathered
 
@@ -179,10 +179,9 @@ cdef class GatheringDecoder(ChunkDecoder):
 
 
 cdef class ColumnDecoder(GatheringDecoder):
-    """See :class:`jelly_plugins.codec.text.columns.ColumnDecoder`, which this is the compiled form
-    of."""
+    """See :class:`jelly_plugins.codec.text.columns.ColumnDecoder`; this is its compiled form."""
 
-    # Frames that rows were gathered of, and how many.
+    # The frames of the rows in the batch, and the number of rows of each.
     cdef list frames
 
     def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, limits=DEFAULT_LIMITS,
@@ -192,7 +191,7 @@ cdef class ColumnDecoder(GatheringDecoder):
         self.frames = []
 
     def flush(self):
-        """The rows that were gathered, full or not: one batch, or none if there are no rows."""
+        """Return the rows collected so far as one batch, or none if there are no rows."""
         if self.busy:
             raise OrderError("another thread is using the decoder")
         return [self._batch()] if self.gathered.rows else []
@@ -200,7 +199,7 @@ cdef class ColumnDecoder(GatheringDecoder):
     def finish(self):
         """Mark the end of the stream.
 
-        :return: as of :meth:`flush`.
+        :return: the same as :meth:`flush`.
         :raises OptionsError: the stream had no options, because it had no rows at all.
         """
         self._finish()
@@ -242,7 +241,7 @@ cdef class ColumnDecoder(GatheringDecoder):
         return 0
 
     cdef int _count(self) except -1:
-        """Note of which frame the rows are that came last."""
+        """Record the frame of the last rows."""
         cdef uint64_t rows = self.gathered.rows - self.gathered.kept_rows
         if rows:
             self.frames.append((self.next_frame, rows))

@@ -1,12 +1,12 @@
 # The column encoder of `text/columns.py`: cells in N-Triples syntax become rows, without the GIL.
 #
-# As with lines of text, only cells of the usual form are read here; a row with any other is left to
-# the reference, which reads it or reports the error.
+# As with lines of text, this file reads only cells of the usual form. The reference reads a row
+# with any other cell, or reports the error.
 
 cdef struct Given:
-    # A borrowed column; `offsets` and `bits` are those of its first row that counts,
-    # `bits` counted from `validity`'s first, and `data` begins with the byte `first_byte`. NULL for
-    # a column that is not there.
+    # A borrowed column. `offsets` and `bits` are those of its first row, counting `bits` from the
+    # first one of `validity`; `data` begins with the byte `first_byte`. The pointers of an absent
+    # column are NULL.
     const uint8_t *offsets
     const uint8_t *data
     const uint8_t *validity
@@ -16,7 +16,7 @@ cdef struct Given:
 
 @cython.final
 cdef class HeldBuffer:
-    """Keeps bytes of an object with the buffer protocol where and as they are."""
+    """Keeps an object's bytes, which it has through the buffer protocol, unchanged and in place."""
 
     cdef Py_buffer view
     cdef bytes copied
@@ -25,11 +25,11 @@ cdef class HeldBuffer:
         PyObject_GetBuffer(owner, &self.view, PyBUF_SIMPLE)
 
     cdef const uint8_t *take(self, uint64_t start, uint64_t stop) except? NULL:
-        """Where the bytes from `start` to `stop` are; the buffer must have them."""
+        """Return the address of the bytes from `start` to `stop`, which must be in the buffer."""
         if self.view.readonly and not IS_POISONED:
             return <const uint8_t *> self.view.buf + start
-        # Another thread could change what was checked. What is not used is not copied: slices of
-        # one array share its buffers.
+        # Another thread could change the bytes after they were checked. Copy only the bytes in use:
+        # slices of one array share its buffers.
         self.copied = copy_of(<const uint8_t *> self.view.buf + start, stop - start)
         return <const uint8_t *> PyBytes_AS_STRING(self.copied)
 
@@ -46,7 +46,7 @@ cdef inline int32_t offset_at(const uint8_t *offsets, uint64_t row) noexcept nog
 
 
 cdef bint are_in_order(const uint8_t *offsets, uint64_t rows, uint64_t size) noexcept nogil:
-    """Whether offsets never go back, and stay within `size` bytes of data."""
+    """Whether offsets never decrease and stay within `size` bytes of data."""
     cdef int32_t before = 0
     cdef int32_t offset
     for row in range(rows + 1):
@@ -58,7 +58,7 @@ cdef bint are_in_order(const uint8_t *offsets, uint64_t rows, uint64_t size) noe
 
 
 cdef inline Slice cell_of(Given *given, uint64_t row) noexcept nogil:
-    """A cell; its bytes are NULL only where it is null."""
+    """Return a cell; its bytes are NULL only if the cell is null."""
     cdef int32_t start
     cdef uint64_t bit = given.first_bit + row
     if given.offsets == NULL or (
@@ -74,7 +74,8 @@ cdef inline Slice cell_of(Given *given, uint64_t row) noexcept nogil:
 cdef bint parse_row(LineReader *lines, Given *given, uint64_t row,
                    uint64_t longest) noexcept nogil:
     """Read the terms of a row; False if one of them is not of the usual form, or longer than
-    that."""
+    `longest`.
+    """
     cdef Slice cell
     for position in range(3):
         cell = cell_of(&given[position], row)
@@ -99,7 +100,7 @@ cdef inline bint parse_cell(LineReader *lines, Slice cell, int position) noexcep
 
 @cython.final
 cdef class ColumnSource:
-    """The columns that are being written, and what holds their buffers.
+    """The columns that are being written, and the objects that hold their buffers.
 
     :ivar fits: whether they have the layout that the reference requires; if not, it raises the
         error.
@@ -136,7 +137,7 @@ cdef class ColumnSource:
             return False
         given.first_byte = offset_at(given.offsets, 0)
         given.data = data.take(given.first_byte, offset_at(given.offsets, self.rows))
-        # NULL is for what is null; a buffer of no bytes may have no address.
+        # NULL means that the cell is null, but an empty buffer may not have an address.
         if given.data == NULL:
             given.data = given.offsets
         if column.validity is not None:

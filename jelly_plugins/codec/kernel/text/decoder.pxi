@@ -1,7 +1,7 @@
-# The text decoder of `text/transcoding.py`: what the reader plans becomes lines, without the GIL.
+# The text decoder of `text/transcoding.py`: planned statements become lines, without the GIL.
 
 cdef struct Level:
-    # A statement or a quoted triple that is being written, and the next of its terms.
+    # A statement or a quoted triple that is being written, and its next term.
     Term **terms
     int count
     int at
@@ -11,25 +11,25 @@ cdef struct LineWriter:
     Buffer out
     Slice opening
     Slice closing
-    # Statements that were written, in all frames, and bytes of long terms, in this frame.
+    # Number of statements written in all frames, and bytes of long terms in this frame.
     uint64_t statements
     uint64_t long_bytes
-    # The statement that is next in the plan.
+    # The next statement in the plan.
     size_t next
-    # A graph that turned out to be empty, until it is taken; NULL otherwise.
+    # An empty graph that the decoder has not processed yet; NULL otherwise.
     Term *empty_graph
-    # The position of writing in the previous statement: a level for each triple that is quoted in
-    # another. There are never more than the limit of nesting allows.
+    # The position in the statement that is being written: a level for each nested triple, at most
+    # the limit of nesting.
     Level *levels
     int depth
 
 
 cdef bint write_planned(Reader *reader, LineWriter *lines, size_t chunk) noexcept nogil:
-    """Write what is planned, or as much of it as makes a chunk; False if memory is exhausted.
+    """Write the planned statements, until the chunk is full; False if memory is exhausted.
 
-    All of it is written when `lines.next` has reached the end of the plan and `depth` is 0. An
-    empty graph in the plan is set down, and ends the writing too; so does a statement with which
-    the frame's long terms are too much.
+    All of them are written when `lines.next` has reached the end of the plan and `depth` is 0.
+    Writing also stops at an empty graph in the plan, which is stored in `empty_graph`, and at a
+    statement whose long terms exceed the limit of the frame.
     """
     cdef Planned *planned
     while lines.out.size < chunk:
@@ -57,7 +57,7 @@ cdef bint write_planned(Reader *reader, LineWriter *lines, size_t chunk) noexcep
 
 
 cdef inline int statement_width(Reader *reader, Planned *planned) noexcept nogil:
-    """Terms of a line: the default graph is omitted."""
+    """Number of terms on a line: the default graph is omitted."""
     return 4 if reader.width == 4 and planned.terms[3].kind != DEFAULT_GRAPH else 3
 
 
@@ -93,7 +93,7 @@ cdef bint write_step(LineWriter *lines) noexcept nogil:
 
 
 cdef Status read_lines(Reader *reader, LineWriter *lines, size_t chunk) noexcept nogil:
-    """Read on, and write, until there is a chunk (AT_PLAN_END) or something else stops it."""
+    """Read rows and write lines, until a chunk is full (AT_PLAN_END) or at another stop."""
     cdef Status status
     while lines.long_bytes <= reader.frame_expansion:
         if not write_planned(reader, lines, chunk):
@@ -109,8 +109,8 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t chunk) noexcept
         status = plan_more(reader)
         if status != READ:
             return status
-    # Errors of subsequent rows are raised first, as in the reference, which has read them all
-    # before it writes any.
+    # Raise errors of subsequent rows first, like the reference, which reads all rows before it
+    # writes any.
     lines.next = 0
     status = READ
     while status == READ:
@@ -120,21 +120,22 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t chunk) noexcept
 
 cdef class ChunkDecoder:
     """The common part of the decoders that make no terms: the current frame, errors, and the output
-    of a frame chunk by chunk."""
+    of a frame chunk by chunk.
+    """
 
     cdef Reader reader
     cdef readonly object options
     cdef readonly object next_frame
     cdef readonly object last_frame
-    # What validates terms, see kernel/common/validator.pxi; None where they are not validated.
+    # The validator of terms, see kernel/common/validator.pxi; None if terms are not validated.
     cdef object validator
     cdef object limits
-    # How quoted triples are written, and what writers' slices point into.
+    # Notation of quoted triples, and the objects that own the bytes of writers' slices.
     cdef object notation
     cdef tuple marks
-    # The frame that is being decoded; None between frames. After an error it stays.
+    # The current frame; None between frames. It remains set after an error.
     cdef object frame
-    # Its bytes, as long as anything points to them.
+    # The frame's bytes, while pointers to them exist.
     cdef bytes data
     # Whether a thread is using it.
     cdef bint busy
@@ -155,7 +156,7 @@ cdef class ChunkDecoder:
 
     @property
     def inside_graph(self):
-        """Whether a graph was started and not ended, in physical type GRAPHS."""
+        """Whether a graph is open, in physical type GRAPHS."""
         return self.reader.state == INSIDE_GRAPH
 
     def decode(self, data):
@@ -164,40 +165,40 @@ cdef class ChunkDecoder:
             data = bytes(memoryview(data))
         return _Chunks.__new__(_Chunks, self, data)
 
-    # What a decoder of its own kind has of these.
+    # Methods that each kind of decoder defines
 
     cdef Status _read_on(self) noexcept nogil:
-        """Read on until there is a chunk (AT_PLAN_END) or something else stops it."""
+        """Read until a chunk is full (AT_PLAN_END) or another stop."""
         return AT_FRAME_END
 
     cdef object _take(self, bint at_frame_end):
-        """The current chunk; None if there is none."""
+        """Return the current chunk; None if there is none."""
         return None
 
     cdef int _begun(self) except -1:
-        """A frame begins."""
+        """Begin a frame."""
         return 0
 
     cdef int _ended(self) except -1:
-        """All of the frame was given out or gathered."""
+        """End a frame, whose output is complete."""
         return 0
 
     cdef int _stopped(self, Status status) except -1:
-        """Deal with a stop that only decoders of this kind have.
+        """Process a stop that only decoders of this kind have.
 
-        :raises JellyError: there is nothing to read after it.
+        :raises JellyError: reading ends at this stop.
         """
         raise rejection(&self.reader, status, self.options, self.limits, self._factory())
 
     cdef object _factory(self):
-        """What makes the reference's terms, whose error is raised."""
+        """Return the factory for the reference, which raises the error."""
         return None
 
     cdef int _broken(self) except -1:
-        """The frame ended in an error."""
+        """Process the end of a frame by an error."""
         return 0
 
-    # What all have
+    # Methods of all kinds of decoders
 
     cdef int _finish(self) except -1:
         if self.options is None:
@@ -205,7 +206,7 @@ cdef class ChunkDecoder:
         return 0
 
     cdef int _enter(self, bint begins) except -1:
-        """Begin to work on a frame, or go on; is followed by a `_next_chunk`."""
+        """Begin or continue a frame; each call is followed by `_next_chunk`."""
         if self.busy:
             raise OrderError("another thread is using the decoder")
         if begins and self.frame is not None:
@@ -214,9 +215,9 @@ cdef class ChunkDecoder:
         return 0
 
     cdef object _next_chunk(self, bytes data):
-        """The next chunk, None at the end of the frame.
+        """Return the next chunk; None at the end of the frame.
 
-        :param data: a frame that begins with this chunk; None for the one that was begun.
+        :param data: a frame that begins with this chunk; None to continue the current one.
         """
         chunk = None
         try:
@@ -244,7 +245,7 @@ cdef class ChunkDecoder:
         return 0
 
     cdef int _let_go(self) except -1:
-        """Let go of the frame's bytes."""
+        """Release the frame's bytes."""
         end_frame(&self.reader)
         if self.data is not None:
             let_go(self.data)
@@ -283,7 +284,7 @@ cdef class ChunkDecoder:
                     self.last_frame = self.frame
                     self.frame = None
                     self.next_frame += 1
-                # After the last chunk the next call finds no more.
+                # After the frame's last chunk, the next call returns None.
                 return chunk
 
 
@@ -291,7 +292,7 @@ cdef class _Chunks:
     """The output of one frame, chunk by chunk."""
 
     cdef ChunkDecoder decoder
-    # The frame, before it is begun.
+    # The frame, until it is begun.
     cdef bytes data
     cdef bint ended
 
@@ -306,7 +307,7 @@ cdef class _Chunks:
         chunk = None
         if not self.ended:
             data = self.data
-            # It changes nothing if this is rejected.
+            # Set `data` to None only if this call does not raise.
             self.decoder._enter(data is not None)
             self.data = None
             self.ended = True
@@ -318,8 +319,7 @@ cdef class _Chunks:
 
 
 cdef class TextDecoder(ChunkDecoder):
-    """See :class:`jelly_plugins.codec.text.transcoding.TextDecoder`, which this is the compiled
-    form of."""
+    """See :class:`jelly_plugins.codec.text.transcoding.TextDecoder`; this is its compiled form."""
 
     cdef LineWriter lines
 
@@ -347,7 +347,7 @@ cdef class TextDecoder(ChunkDecoder):
 
     @property
     def statements(self):
-        """Number of statements so far, in all frames."""
+        """Number of statements decoded in all frames."""
         return self.lines.statements
 
     cdef int _begun(self) except -1:
@@ -360,7 +360,7 @@ cdef class TextDecoder(ChunkDecoder):
             self.lines.empty_graph = NULL
             return 0
         if status == TOO_MUCH_TEXT:
-            # Which row it was is long past.
+            # The row is not known any more.
             self.reader.in_row = False
             raise reference_text.too_much(self.limits, self.lines.long_bytes)
         return ChunkDecoder._stopped(self, status)

@@ -3,7 +3,7 @@
 # Rows
 
 cdef inline bint repeats_previous(PreviousTerm *previous, EncodedTerm *encoded) noexcept nogil:
-    """Whether a term is the same as one of the statement before."""
+    """Whether a term equals the one of the previous statement."""
     return (previous.kind == encoded.kind and previous.typed == encoded.typed
             and same(previous.text.bytes, previous.text.size, encoded.text.bytes, encoded.text.size)
             and (not encoded.typed or same(previous.datatype.bytes, previous.datatype.size,
@@ -20,7 +20,7 @@ cdef bint keep_previous(PreviousTerm *previous, EncodedTerm *encoded) noexcept n
 
 
 cdef Written write_heard(Writer *writer, LineReader *lines, TermTags *tags) noexcept nogil:
-    """Write the line's terms, but for those that are repeated, into the writer's body."""
+    """Write the line's terms, except repeated ones, into the writer's body."""
     cdef Written written
     writer.row += 1
     writer.body.size = 0
@@ -55,7 +55,7 @@ cdef Written write_tagged(Writer *writer, LineReader *lines, int position, Encod
 
 cdef Written write_line(Writer *writer, LineReader *lines, TermTags *tags, uint8_t row_tag,
                         uint64_t row_bytes) noexcept nogil:
-    """Write the line that was read as a row; where that fails, only entries are written."""
+    """Write the parsed line as a row; on failure, only entries are written."""
     cdef uint64_t prefix_id = writer.prefix_id
     cdef uint64_t name_id = writer.name_id
     cdef int width = 4 if lines.quads else 3

@@ -1,5 +1,5 @@
-# Which literals a store keeps as they are for sure: the forms are those of `FORMS` in
-# `codec/text/forms.py`, which is compared with this. Nothing here needs the GIL.
+# Literals that a store certainly keeps unchanged: the forms of `FORMS` in `codec/text/forms.py`,
+# with which tests compare this file. Nothing here needs the GIL.
 
 cdef bytes XSD_BYTES = forms.XSD.encode()
 cdef const uint8_t *XSD = <const uint8_t *> <const char *> XSD_BYTES
@@ -7,14 +7,14 @@ cdef size_t XSD_SIZE = len(XSD_BYTES)
 
 
 cdef bint is_plain_form(Term *literal) noexcept nogil:
-    """Whether a literal whose tag and datatype are well-formed stays as it is for sure."""
+    """Whether a literal with a well-formed language tag and datatype certainly stays unchanged."""
     cdef const uint8_t *end = literal.text.bytes + literal.text.size
     cdef Term *datatype = literal.parts[0]
     if literal.langtag.size:
         return not has_capitals(Slice(end - literal.langtag.size, literal.langtag.size))
     if datatype == NULL:
         return True
-    # Of a literal of an earlier frame there is nothing but the text.
+    # Only the text is left of a literal from an earlier frame.
     return is_kept_form(
         Slice(literal.text.bytes + 1, literal.text.size - datatype.text.size - 2),
         Slice(datatype.text.bytes + 3, datatype.text.size - 4),
@@ -22,7 +22,7 @@ cdef bint is_plain_form(Term *literal) noexcept nogil:
 
 
 cdef bint has_capitals(Slice text) noexcept nogil:
-    """Whether there are capital letters of ASCII in a text."""
+    """Whether a text contains capital ASCII letters."""
     cdef size_t at
     for at in range(text.size):
         if c"A" <= text.bytes[at] <= c"Z":
@@ -31,9 +31,9 @@ cdef bint has_capitals(Slice text) noexcept nogil:
 
 
 cdef bint is_kept_form(Slice lex, Slice datatype) noexcept nogil:
-    """Whether a literal with a datatype stays as it is for sure.
+    """Whether a literal with a datatype certainly stays unchanged.
 
-    :param datatype: its IRI.
+    :param datatype: the datatype's IRI.
     """
     cdef const uint8_t *pos = lex.bytes
     cdef const uint8_t *end = lex.bytes + lex.size
@@ -71,7 +71,9 @@ cdef inline bint is_digit(uint8_t byte) noexcept nogil:
 
 cdef bint is_plain_number(const uint8_t *pos, const uint8_t *end, Py_ssize_t longest,
                           bint fraction) noexcept nogil:
-    """Whether it is a number in digits, without needless zeros, and no longer than that."""
+    """Whether a text is a number of digits without superfluous zeros, at most `longest` characters
+    long.
+    """
     cdef bint negative
     if pos >= end or end - pos > longest:
         return False
@@ -97,7 +99,7 @@ cdef bint is_plain_number(const uint8_t *pos, const uint8_t *end, Py_ssize_t lon
 
 
 cdef bint is_plain_day(const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """Whether it begins with a day of the years 1000 to 9999."""
+    """Whether a text begins with a date in the years 1000 to 9999."""
     if end - pos < 10 or pos[0] == c"0" or pos[4] != c"-" or pos[7] != c"-":
         return False
     for at in range(10):
@@ -108,8 +110,9 @@ cdef bint is_plain_day(const uint8_t *pos, const uint8_t *end) noexcept nogil:
 
 
 cdef bint is_plain_time(const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """Whether it is such a day, with a time, no fraction of more than nine digits nor one that ends
-    with a zero, and no time zone but Z."""
+    """Whether a text is such a date with a time. A fraction has at most nine digits and does not
+    end with a zero; the only time zone is Z.
+    """
     cdef const uint8_t *start
     if end - pos < 19 or not is_plain_day(pos, end):
         return False

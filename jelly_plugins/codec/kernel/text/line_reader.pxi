@@ -1,19 +1,18 @@
 # Lines of N-Triples and N-Quads, read term by term without the GIL.
 #
-# Only lines of the usual form are read here: IRIs, blank nodes and literals where RDF 1.1 has them,
-# triple terms of those as objects, without errors. Any other line (nested or RDF-star's
-# triples, errors, what exceeds a limit) is left to the reference's parser, which reads it or
-# reports the error.
+# This file reads only lines of the usual form: IRIs, blank nodes and literals where RDF 1.1 allows
+# them, triple terms of those as objects, without errors. The reference's parser reads any other
+# line (nested or RDF-star triples, errors, terms that exceed a limit), or reports the error.
 
 cdef enum Line:
     LINE_WRITTEN
-    # A comment or nothing.
+    # An empty line or a comment.
     LINE_EMPTY
     LINE_UNUSUAL
 
 
 cdef struct PreviousTerm:
-    # A term of the statement before; kind -1 for none.
+    # A term of the previous statement; its kind is -1 if there is none.
     int kind
     Buffer text
     bint typed
@@ -23,24 +22,24 @@ cdef struct PreviousTerm:
 cdef struct LineReader:
     bint quads
     bint relative_iris
-    # Whether all of the text is known to be UTF-8.
+    # Whether the whole text is known to be valid UTF-8.
     bint checked
     # Whether triple terms are read, see `parse_triple_term`.
     bint triples
     uint64_t string_bytes
-    # The terms of the line, and what they point to where it is not in the line.
+    # The terms of the line, and the bytes that they point to if these are not in the line.
     EncodedTerm encoded[4]
-    # The terms of the triple that is the object, and all that they say.
+    # The terms of the triple that is the object, and their encoding by `say`.
     EncodedTerm quoted[3]
     Buffer said
-    # Whether a term is known to be the one of the statement before.
+    # Whether a term is known to equal the one of the previous statement.
     bint repeated[4]
     Buffer wire
     Buffer unescaped
     PreviousTerm last[4]
 
 
-# Bytes allowed in an IRI and in a string without an escape; 2 for those beyond ASCII.
+# Bytes allowed without an escape in an IRI and in a string; 2 for those beyond ASCII.
 cdef uint8_t IRI_BYTES[256]
 cdef uint8_t STRING_BYTES[256]
 cdef uint8_t SHORT_ESCAPES[256]
@@ -70,20 +69,20 @@ cdef inline const uint8_t *skip_space(const uint8_t *pos, const uint8_t *end) no
 
 cdef void begin_text(LineReader *lines, bint quads, bint relative_iris,
                      uint64_t string_bytes) noexcept nogil:
-    """Get ready for lines or columns."""
+    """Prepare for lines or columns."""
     lines.quads = quads
     lines.relative_iris = relative_iris
     lines.string_bytes = string_bytes
 
 
 cdef void end_text(LineReader *lines) noexcept nogil:
-    """Forget what points into lines or columns."""
+    """Clear pointers into lines or columns."""
     memset(lines.encoded, 0, sizeof(lines.encoded))
     memset(lines.quoted, 0, sizeof(lines.quoted))
 
 
-# Terms. Each function reads a term that starts at `pos` and returns the position after it, NULL if
-# it is not of the usual form.
+# Terms. Each function reads a term at `pos` and returns the position after it, or NULL if the term
+# is not of the usual form.
 
 cdef const uint8_t *parse_iri(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                              Slice *value, size_t *characters) noexcept nogil:
@@ -120,7 +119,7 @@ cdef inline bint has_scheme(const uint8_t *pos, const uint8_t *end) noexcept nog
 
 cdef const uint8_t *parse_label(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                                Slice *value) noexcept nogil:
-    """Read a blank node's label, which the text has after `_:`."""
+    """Read a blank node's label after its `_:`."""
     cdef const uint8_t *start = pos + 2
     cdef uint8_t classes = 0
     if end - pos < 3 or pos[1] != c":":
@@ -135,7 +134,7 @@ cdef const uint8_t *parse_label(LineReader *lines, const uint8_t *pos, const uin
         return NULL
     value[0] = Slice(start, pos - start)
     if opens_as_stand_in(value[0]):
-        # The reference decodes it.
+        # The reference decodes a stand-in.
         return NULL
     return pos if is_label(value[0]) and value.size <= lines.string_bytes else NULL
 
@@ -238,7 +237,7 @@ cdef const uint8_t *parse_langtag(const uint8_t *pos, const uint8_t *end,
 
 cdef const uint8_t *parse_literal(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                                  EncodedTerm *encoded) noexcept nogil:
-    """Read a literal and put its wire form together."""
+    """Read a literal and encode it."""
     cdef Buffer *wire = &lines.wire
     cdef Slice lex = Slice(NULL, 0)
     cdef Slice langtag = Slice(NULL, 0)
@@ -275,10 +274,10 @@ cdef const uint8_t *parse_literal(LineReader *lines, const uint8_t *pos, const u
 
 cdef const uint8_t *parse_term(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                               int position, EncodedTerm *encoded) noexcept nogil:
-    """Read any term allowed in a position of a statement."""
+    """Read a term that is allowed in a position of a statement."""
     lines.repeated[position] = False
     if pos < end and pos[0] == c"<" and is_same_iri(&lines.last[position], pos, end):
-        # What was heard before needs no second look.
+        # A term that repeats the previous one was checked before.
         lines.repeated[position] = True
         return pos + lines.last[position].text.size + 2
     if lines.triples and position == 2 and end - pos >= 3 and memcmp(pos, <const char *> b"<<(", 3) == 0:
@@ -288,7 +287,7 @@ cdef const uint8_t *parse_term(LineReader *lines, const uint8_t *pos, const uint
 
 cdef const uint8_t *parse_triple_term(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                                       EncodedTerm *encoded) noexcept nogil:
-    """Read an RDF 1.2 triple term after its `<<(`; no other is in it."""
+    """Read an RDF 1.2 triple term after its `<<(`; it must not contain another one."""
     lines.said.size = 0
     for position in range(3):
         pos = parse_part(lines, skip_space(pos, end), end, position, &lines.quoted[position])
@@ -304,7 +303,7 @@ cdef const uint8_t *parse_triple_term(LineReader *lines, const uint8_t *pos, con
 
 
 cdef bint say(Buffer *out, EncodedTerm *encoded) noexcept nogil:
-    """Append all that makes a term this one; False if memory is exhausted."""
+    """Append an encoding that identifies the term; False if memory is exhausted."""
     if not reserve(out, encoded.text.size + encoded.datatype.size + 22):
         return False
     put_byte(out, <uint8_t> encoded.kind)
@@ -339,7 +338,7 @@ cdef const uint8_t *parse_part(LineReader *lines, const uint8_t *pos, const uint
 
 cdef inline bint is_same_iri(PreviousTerm *previous, const uint8_t *pos,
                              const uint8_t *end) noexcept nogil:
-    """Whether the text at `pos` is the IRI of the previous statement, byte by byte."""
+    """Whether the text at `pos` is, byte by byte, the IRI of the previous statement."""
     cdef size_t size = previous.text.size
     return (previous.kind == IRI and <size_t> (end - pos) >= size + 2 and pos[size + 1] == c">"
             and same(pos + 1, size, previous.text.bytes, size))
@@ -349,7 +348,7 @@ cdef inline bint is_same_iri(PreviousTerm *previous, const uint8_t *pos,
 
 cdef const uint8_t *parse_line(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                               Line *line) noexcept nogil:
-    """Read a line and the line ends after it; return the position after them."""
+    """Read a line and all line ends after it; return the position after them."""
     cdef int position
     line[0] = LINE_UNUSUAL
     pos = skip_space(pos, end)
@@ -379,7 +378,7 @@ cdef const uint8_t *parse_line(LineReader *lines, const uint8_t *pos, const uint
 
 cdef const uint8_t *parse_line_end(const uint8_t *pos, const uint8_t *end,
                                   Line *line) noexcept nogil:
-    """Read a comment and line ends."""
+    """Read an optional comment and all line ends after it."""
     cdef const uint8_t *start = pos
     if pos < end and pos[0] == c"#":
         while pos < end and pos[0] != c"\n" and pos[0] != c"\r":
@@ -397,7 +396,7 @@ cdef const uint8_t *parse_line_end(const uint8_t *pos, const uint8_t *end,
 
 
 cdef const uint8_t *line_after(const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """Where the line that starts at `pos` ends, its line ends included."""
+    """Return the end of the line that starts at `pos`, after all its line ends."""
     while pos < end and pos[0] != c"\n" and pos[0] != c"\r":
         pos += 1
     while pos < end and (pos[0] == c"\n" or pos[0] == c"\r"):
@@ -406,13 +405,13 @@ cdef const uint8_t *line_after(const uint8_t *pos, const uint8_t *end) noexcept 
 
 
 cdef uint64_t line_ends_in(const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """Number of line ends: LF, CR, or both together."""
+    """Count line ends: LF, CR, or CR and LF together."""
     return count_bytes(pos, end, c"\n", 0) + count_bytes(pos, end, c"\r", c"\n")
 
 
 cdef uint64_t count_bytes(const uint8_t *pos, const uint8_t *end, uint8_t byte,
                           uint8_t but_before) noexcept nogil:
-    """How often a byte occurs in a text, without those before another byte."""
+    """Count the occurrences of a byte in a text, except before another byte."""
     cdef uint64_t count = 0
     while pos < end:
         pos = <const uint8_t *> memchr(pos, byte, end - pos)

@@ -1,13 +1,14 @@
-# Whether text can be read in one way only, see `text/plain.py`.
+# Whether text has only one possible reading, see `text/plain.py`.
 
 cdef enum:
-    # IRIs and the like that are known to be well-formed while a text is looked at.
+    # Size of the cache of IRIs and literal suffixes that are known to be well-formed in a text.
     SOUND_PARTS = 32
 
 
 def plain_lines(bytes text not None):
-    """The number of plain lines, and the numbers and beginnings of those that may have literals in
-    another form than a store's; None if not all are plain."""
+    """Count the plain lines; return the count, and the number and start of each line that may have
+    a literal in another form than a store's. None if not all lines are plain.
+    """
     cdef LineReader reader
     cdef Slice sound[SOUND_PARTS]
     cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(text)
@@ -40,12 +41,13 @@ cdef void open_plain(LineReader *reader) noexcept nogil:
 
 
 cdef bint is_kept_term(EncodedTerm *encoded) noexcept nogil:
-    """Whether a term is not a literal, or one that stays as it is."""
+    """Whether a term is certainly kept unchanged; terms other than literals always are."""
     cdef Slice lex = Slice(NULL, 0)
     if encoded.kind != LITERAL or not encoded.typed:
         return True
     if encoded.text.size:
-        # After a tag and a length, which has one byte where the form is one that is known.
+        # The lexical form comes after its tag and its length, which has one byte if the form is
+        # known.
         lex = Slice(encoded.text.bytes + 2, encoded.text.size - 2)
     return is_kept_form(lex, encoded.datatype)
 
@@ -53,9 +55,9 @@ cdef bint is_kept_term(EncodedTerm *encoded) noexcept nogil:
 cdef const uint8_t *parse_plain(LineReader *lines, Slice *sound, const uint8_t *pos,
                                 const uint8_t *end) noexcept nogil:
     """Read a line of the usual form with single spaces and no comment; return the position after
-    it, NULL if it is another one.
+    it, or NULL if it has another form.
 
-    :param sound: what was found well-formed in the text.
+    :param sound: IRIs and literal suffixes of the text that were found well-formed.
     """
     cdef int position
     for position in range(3):
@@ -67,10 +69,10 @@ cdef const uint8_t *parse_plain(LineReader *lines, Slice *sound, const uint8_t *
 
 cdef inline const uint8_t *parse_sound(LineReader *lines, Slice *sound, const uint8_t *pos,
                                        const uint8_t *end, int position) noexcept nogil:
-    """Read a term that is certainly well-formed, and the space after it; return the position after
-    that, NULL if it is another one.
+    """Read a term that is certainly well-formed and the space after it; return the position after
+    the space, or NULL for any other term.
 
-    :param sound: what was found well-formed in the text.
+    :param sound: IRIs and literal suffixes of the text that were found well-formed.
     """
     cdef Slice part = Slice(pos, 0)
     cdef const uint8_t *stop = NULL
@@ -100,8 +102,9 @@ cdef inline const uint8_t *parse_sound(LineReader *lines, Slice *sound, const ui
 
 
 cdef inline Slice *place_of(Slice *sound, Slice part) noexcept nogil:
-    """Where a part is kept: repeats are usually found by their length and one of their last
-    characters."""
+    """Return the slot of an IRI or suffix in the cache, chosen by its length and one of its last
+    characters.
+    """
     return &sound[(part.size + part.bytes[part.size - 2]) % SOUND_PARTS]
 
 
@@ -110,8 +113,9 @@ cdef inline bint is_known_part(Slice *known, Slice part) noexcept nogil:
 
 
 cdef bint is_sound(Slice part) noexcept nogil:
-    """Whether an IRI, or the text after the quotes of a literal, is certainly well-formed. There
-    are no escapes in these."""
+    """Whether an IRI, or the text after a literal's closing quote, is certainly well-formed.
+    Neither contains escapes.
+    """
     if part.bytes[0] == c"<":
         return is_plain_iri(part)
     if part.bytes[0] == c"@":

@@ -1,4 +1,4 @@
-# Terms as N-Triples has them, in the form of `ntriples.term_text`. Nothing here needs the GIL.
+# Terms in N-Triples syntax, in the form of `ntriples.term_text`. Nothing here needs the GIL.
 
 cdef extern from *:
     """
@@ -40,13 +40,13 @@ cdef extern from *:
 
 
 cdef struct Escape:
-    # The escape of a character; size 0 for one that needs none.
+    # The escape of a character; its size is 0 if the character needs none.
     char bytes[8]
     uint8_t size
 
 
 cdef struct Ranges:
-    # A class of characters: those of ASCII one by one, the others as ranges.
+    # A class of characters: a table for ASCII, ranges for the others.
     bint ascii[128]
     uint32_t low[32]
     uint32_t high[32]
@@ -91,7 +91,7 @@ cdef int fill_escapes(Escape *escapes, special, escape) except -1:
 
 
 cdef int fill_ranges(Ranges *ranges, pattern) except -1:
-    """Read the characters between the brackets of a regular expression."""
+    """Read the ranges of characters between the brackets of a regular expression."""
     whole = re.compile(f"[{pattern}]")
     for code in range(128):
         ranges.ascii[<int> code] = whole.match(chr(code)) is not None
@@ -116,7 +116,7 @@ cdef bint is_in(Ranges *ranges, uint32_t code) noexcept nogil:
 
 
 cdef const uint8_t *read_character(const uint8_t *pos, uint32_t *code) noexcept nogil:
-    """The character of valid UTF-8 at `pos`; return the position after it."""
+    """Decode the character at `pos` in valid UTF-8; return the position after it."""
     cdef uint8_t first = pos[0]
     if first < 0x80:
         code[0] = first
@@ -135,8 +135,9 @@ cdef const uint8_t *read_character(const uint8_t *pos, uint32_t *code) noexcept 
 
 cdef inline const uint8_t *skip_plain(const uint8_t *pos, const uint8_t *end,
                                       uint64_t *beyond) noexcept nogil:
-    """Skip characters that need no escape in a string, eight bytes at a time; `beyond` has bits of
-    BEYOND_ASCII where some of it is not of ASCII."""
+    """Skip characters that need no escape in a string, eight bytes at a time; set bits of
+    BEYOND_ASCII in `beyond` if some of them are not ASCII.
+    """
     cdef uint64_t word
     cdef uint64_t quote
     cdef uint64_t backslash
@@ -146,8 +147,8 @@ cdef inline const uint8_t *skip_plain(const uint8_t *pos, const uint8_t *end,
         quote = word ^ 0x2222222222222222ULL
         backslash = word ^ 0x5C5C5C5C5C5C5C5CULL
         delete = word ^ 0x7F7F7F7F7F7F7F7FULL
-        # The highest bit of a byte is set where it is a control character, the quote, the backslash
-        # or DEL; perhaps of one above such, too.
+        # Sets the highest bit of each byte that is a control character, the quote, the backslash or
+        # DEL, and possibly of a byte above such a one.
         if (((word - 0x2020202020202020ULL) & ~word)
                 | ((quote - 0x0101010101010101ULL) & ~quote)
                 | ((backslash - 0x0101010101010101ULL) & ~backslash)
@@ -158,11 +159,11 @@ cdef inline const uint8_t *skip_plain(const uint8_t *pos, const uint8_t *end,
     return pos
 
 
-# Each of these appends to a buffer, and returns False if memory is exhausted.
+# Each of these functions appends to a buffer and returns False if memory is exhausted.
 
 cdef bint append_escaped(Buffer *out, const uint8_t *pos, size_t size,
                          Escape *escapes) noexcept nogil:
-    """Append ASCII and other characters, the former escaped where `escapes` says so."""
+    """Append a text, with ASCII characters escaped as `escapes` specifies."""
     cdef const uint8_t *end = pos + size
     cdef const uint8_t *run = pos
     cdef uint64_t beyond = 0
@@ -220,7 +221,7 @@ cdef bint append_string(Buffer *out, const uint8_t *pos, size_t size) noexcept n
 
 
 cdef bint append_literal(Buffer *out, Slice lex, Slice langtag, Term *datatype) noexcept nogil:
-    """`datatype`'s text opens with its `^^`, or is empty."""
+    """Append a literal; the text of `datatype` is empty or begins with `^^`."""
     if not (append(out, <const char *> b'"', 1) and append_string(out, lex.bytes, lex.size)
             and append(out, <const char *> b'"', 1)):
         return False
@@ -230,7 +231,7 @@ cdef bint append_literal(Buffer *out, Slice lex, Slice langtag, Term *datatype) 
 
 
 cdef bint is_label(Slice label) noexcept nogil:
-    """Whether a text in valid UTF-8 is a label of N-Triples."""
+    """Whether a text in valid UTF-8 is a valid N-Triples label."""
     cdef const uint8_t *pos = label.bytes
     cdef const uint8_t *end = pos + label.size
     cdef uint32_t code = 0
@@ -262,7 +263,7 @@ cdef inline int is_stand_in(Slice label) noexcept nogil:
 
 
 cdef int stands_for_another(Slice label) noexcept nogil:
-    """:func:`is_stand_in` of a label that opens as one."""
+    """Do the same as :func:`is_stand_in` for a label with the prefix of stand-ins."""
     cdef size_t size = label.size - STAND_IN_SIZE
     cdef const uint8_t *digits = label.bytes + STAND_IN_SIZE
     cdef Slice meant
@@ -281,7 +282,7 @@ cdef int stands_for_another(Slice label) noexcept nogil:
     for at in range(size):
         half = digits[at] & 15
         if is_letter(digits[at]):
-            # They count from 1.
+            # The low bits of "a" are 1, and its value is 10.
             half += 9
         decoded[at // 2] = decoded[at // 2] << 4 | half
     meant = Slice(decoded, size // 2)
@@ -295,7 +296,7 @@ cdef int stands_for_another(Slice label) noexcept nogil:
 
 
 cdef bint append_label(Buffer *out, Slice label) noexcept nogil:
-    """Append a blank node as `ntriples.written_label` names it."""
+    """Append a blank node with the label that `ntriples.written_label` gives it."""
     cdef const char *digits = b"0123456789abcdef"
     cdef int stand_in = is_stand_in(label)
     if stand_in < 0 or not append(out, <const char *> b"_:", 2):
@@ -311,7 +312,7 @@ cdef bint append_label(Buffer *out, Slice label) noexcept nogil:
 
 
 cdef bint is_langtag(Slice langtag) noexcept nogil:
-    """Whether a text is a language tag of N-Triples."""
+    """Whether a text is a valid N-Triples language tag."""
     cdef bint first = True
     cdef bint inside = False
     cdef uint8_t byte
