@@ -1,8 +1,8 @@
-"""Jelly-Patch to columns: the statements of operations as ``columns`` has them, and a byte for each
-that says whether it is added; all other rows, with their places, as operations.
+"""Jelly-Patch to columns: the statements of operations as in ``columns``, with a byte for each that
+is 1 if the statement is added; all other rows as operations, with their positions.
 
-Terms are text. If a store normalizes terms, its factory of texts is called for their text; the
-compiled kernel only calls it where a term may have another form.
+Terms are text. If a store normalizes terms, its factory gives their text; the compiled kernel calls
+it only for terms that may have another form.
 
 Reference: Jelly-Patch specification, section "Patch rows".
 """
@@ -39,7 +39,7 @@ _DELETE: Final = OperationKind.DELETE
 class OperationColumns:
     """Operations by column.
 
-    :ivar statements: those that are added or deleted.
+    :ivar statements: the added and deleted statements.
     :ivar adds: a byte for each statement: 1 if it is added, 0 if it is deleted.
     :ivar others: all other rows, in order, each with the number of statements before it. Their
         terms are strings, as N-Triples has them.
@@ -51,7 +51,7 @@ class OperationColumns:
 
 
 class OperationGatherer:
-    """Gathers operations whose terms are text, and gives them out in columns.
+    """Collects operations whose terms are text, and returns them as columns.
 
     :param limits: ``frame_bytes`` bounds the text of a term.
     :param batch_rows: see :class:`PatchColumnDecoder`; likewise ``batch_bytes``.
@@ -77,7 +77,7 @@ class OperationGatherer:
         self._bytes = 0
 
     def add(self, operations: Iterable[AnyOperation]) -> Iterator[OperationColumns]:
-        """Take operations, and return the full columns."""
+        """Add operations, and return the full columns."""
         for row in operations:
             kind, value = row
             if kind is _ADD or kind is _DELETE:
@@ -94,7 +94,7 @@ class OperationGatherer:
                 yield from self.flush()
 
     def flush(self) -> list[OperationColumns]:
-        """What was gathered, full or not: one batch, or none."""
+        """Return the operations collected so far as one batch, or none."""
         if not self._statements and not self._others:
             return []
         found = OperationColumns(
@@ -113,9 +113,9 @@ class OperationGatherer:
 
 
 def _with_text(row: AnyOperation) -> AnyOperation:
-    """A row that is not an operation on statements, its terms as strings.
+    """Convert the terms of a row that is not an operation on statements to strings.
 
-    :raises TermError: the graph of a namespace can be no graph's name.
+    :raises TermError: the graph of a namespace is neither an IRI nor a blank node.
     """
     kind, value = row
     if type(value) is Header:
@@ -130,7 +130,7 @@ def _with_text(row: AnyOperation) -> AnyOperation:
 
 
 class ValidatingFactory(ColumnFactory):
-    """Makes what a validator makes, where neither that nor the term as N-Triples is too long."""
+    """Makes a validator's terms, if neither they nor the terms in N-Triples syntax are too long."""
 
     def __init__(self, validator: TermFactory[Any], notation: Notation, limits: Limits) -> None:
         super().__init__(notation, limits)
@@ -146,7 +146,7 @@ class ValidatingFactory(ColumnFactory):
         return self._bounded(self._writer.blank_node(label))
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
-        # Not every language tag that a validator takes is one of N-Triples.
+        # A validator may accept language tags that N-Triples does not allow.
         text = super().literal(lex, None, datatype)
         if langtag is not None:
             self._check(len(text) + 1 + len(langtag.encode()))
@@ -170,7 +170,7 @@ class ValidatingFactory(ColumnFactory):
 def text_factory(
     notation: Notation, validator: TermFactory[Any] | None, limits: Limits
 ) -> ColumnFactory:
-    """The factory of a :class:`PatchColumnDecoder`."""
+    """Return the factory of a :class:`PatchColumnDecoder`."""
     if validator is None:
         return ColumnFactory(notation, limits)
     return ValidatingFactory(validator, notation, limits)
@@ -190,18 +190,18 @@ def _text(term: str | bytes | None) -> str | None:
 class PatchColumnDecoder:
     """Reads the frames of one stream as columns.
 
-    Rows are gathered over frames until there are ``batch_rows`` statements or other rows of them,
-    or ``batch_bytes`` bytes of text.
+    The decoder collects rows across frames until it has ``batch_rows`` statements or other rows, or
+    ``batch_bytes`` bytes of text.
 
     :param notation: how quoted triples are written; with a validator, as it writes them.
     :param validator: makes the text of terms, and rejects terms and statements that its store
-        cannot hold. Without one, all are accepted, and written as in N-Triples.
+        cannot hold. Without one, all are accepted and written in N-Triples syntax.
     :param limits: the limits on untrusted input. ``frame_bytes`` bounds the text of a term too.
     :param strict: see :class:`~jelly_plugins.codec.PatchDecoder`.
     :raises ValueError: a bound of batches is not between 1 and 2**30.
 
-    After an error nothing more can be decoded; what was gathered before its frame can be had from
-    :meth:`flush`.
+    After an error the decoder cannot decode further frames; :meth:`flush` returns the rows of the
+    previous frames.
 
     >>> from jelly_plugins.codec import Iri, PatchEncoder, Quad, DEFAULT_GRAPH
     >>> from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END, add
@@ -231,40 +231,43 @@ class PatchColumnDecoder:
             text_factory(notation, validator, limits), limits=limits, strict=strict
         )
         self._turns = FrameTurns()
-        #: Number of the frame that is next, or in which an error was.
+        #: Number of the next frame, or of the frame with the error.
         self._next = 0
 
     @property
     def options(self) -> PatchOptions | None:
-        """The stream's options, once its first row was read."""
+        """The stream's options; None before the first row is read."""
         return self._decoder.options
 
     @property
     def next_frame(self) -> int:
-        """Number of the frame that is next."""
+        """Number of the next frame."""
         return self._next
 
     @property
     def inside_patch(self) -> bool:
-        """Whether the stream may not end here, see
-        :attr:`~jelly_plugins.codec.PatchDecoder.inside_patch`."""
+        """Whether the stream must not end here, see
+        :attr:`~jelly_plugins.codec.PatchDecoder.inside_patch`.
+        """
         return self._decoder.inside_patch
 
     @property
     def ends_loosely(self) -> bool:
-        """Whether the last rows are operations outside of any transaction, see
-        :attr:`~jelly_plugins.codec.PatchDecoder.ends_loosely`."""
+        """Whether the last rows are operations outside any transaction, see
+        :attr:`~jelly_plugins.codec.PatchDecoder.ends_loosely`.
+        """
         return self._decoder.ends_loosely
 
     @property
     def deviations(self) -> list[JellyError]:
-        """Deviations from the specification that were read, see
-        :class:`~jelly_plugins.codec.PatchDecoder`."""
+        """Accepted deviations from the specification, see
+        :class:`~jelly_plugins.codec.PatchDecoder`.
+        """
         return self._decoder.deviations
 
     def decode(self, data: bytes) -> Iterator[OperationColumns]:
-        """Decode the next frame, and return the full columns. All of them must be consumed before
-        the next frame is decoded, even if there are none.
+        """Decode the next frame, and return an iterator over the full columns. Exhaust it before
+        decoding the next frame, even if it is empty.
 
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, on any error.
@@ -279,15 +282,16 @@ class PatchColumnDecoder:
         self._next += 1
 
     def flush(self) -> list[OperationColumns]:
-        """What was gathered, full or not: one batch, or none."""
+        """Return the rows collected so far as one batch, or none."""
         return self._gathered.flush()
 
     def finish(self) -> list[OperationColumns]:
         """Mark the end of the stream.
 
-        :return: what was gathered; END is the last row of it if the end of the stream ends a patch.
+        :return: the remaining rows; END is the last of them if the end of the stream ends a patch.
         :raises OptionsError: the stream had no options, because it had no frames at all.
-        :raises TruncatedError: the stream ends inside a patch. What was gathered is still there.
+        :raises TruncatedError: the stream ends inside a patch. :meth:`flush` still returns the
+            remaining rows.
         """
         ended = self._decoder.finish()
         return [*self._gathered.add(ended), *self._gathered.flush()]

@@ -1,7 +1,7 @@
 """Frames of a Jelly-Patch stream to batches of operations.
 
-Bytes in, operations with terms of the caller's factory out. No I/O: where frames begin and end is
-framing's to know (``framing``), and where bytes come from is the caller's.
+Bytes in, operations with terms of the caller's factory out. No I/O: ``framing`` splits a byte
+stream into frames, and the caller reads the bytes.
 
 Reference: Jelly-Patch specification, sections "Patch frames", "Patch rows", "Patch stream types"
 and "Transactions".
@@ -39,8 +39,8 @@ _EMPTY_ROWS: Final = {
 class PatchFrame:
     """The contents of one frame.
 
-    :ivar operations: in order, headers and ends of patches among them. In a stream of type FRAME
-        the last one is END; in a stream of type FLAT none is.
+    :ivar operations: in order, including headers and ends of patches. In a stream of type FRAME the
+        last one is END; in a stream of type FLAT none is.
     :ivar rows: number of rows.
     :ivar size: number of bytes, without a delimiter.
     """
@@ -52,14 +52,14 @@ class PatchFrame:
 
 
 class PatchDecoder(RowReader[PatchRow, PatchFrame]):
-    """Reads the frames of one stream, in order; for one thread at a time.
+    """Reads the frames of one stream, in order. Use it from one thread at a time.
 
     :param factory: makes terms and statements.
     :param limits: the limits on untrusted input.
-    :param strict: whether to reject known deviations of other implementations that have one
-        sensible reading.
-    :ivar deviations: what of that was read, as the errors that it would be otherwise: each kind of
-        it once, with the place of the first.
+    :param strict: whether to reject known deviations of other implementations whose meaning is
+        clear.
+    :ivar deviations: the accepted deviations, as the errors that strict reading would raise: each
+        kind once, with the position of its first occurrence.
 
     After an error the decoder's state is undefined: the stream ends there.
 
@@ -87,20 +87,22 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         self.deviations: list[JellyError] = []
         #: Frames without rows before the options.
         self._early = 0
-        #: Frame and row of the last transaction's start.
+        #: Frame and row of the start of the last transaction.
         self._begin = (0, 0)
 
     @property
     def inside_patch(self) -> bool:
-        """Whether the stream may not end here: inside a transaction, or, in a stream of
-        type PUNCTUATED, after rows that no mark has ended."""
+        """Whether the stream must not end here: inside a transaction, or, in a stream of type
+        PUNCTUATED, after rows without subsequent punctuation.
+        """
         after = patch_rules.NEXT[self._state]
         return bool(after) and PatchRow.END_OF_STREAM not in after
 
     @property
     def ends_loosely(self) -> bool:
-        """Whether, in a stream of type PUNCTUATED, the last row is an operation outside of any
-        transaction: if the stream ends here, more of them may be missing."""
+        """Whether, in a stream of type PUNCTUATED, the last row is an operation outside any
+        transaction: if the stream ends here, more operations may be missing.
+        """
         return self._state is PatchState.PUNCTUATED_LOOSE
 
     @property
@@ -120,9 +122,9 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
     def finish(self) -> list[AnyOperation]:
         """Mark the end of the stream.
 
-        A stream of type PUNCTUATED whose last mark is missing ends its patch here, unless a
-        transaction is open or the last rows require more (headers, lookup entries), or reading
-        is strict.
+        A stream of type PUNCTUATED that lacks its last punctuation ends its patch here, unless a
+        transaction is open, the last rows require further rows (headers, lookup entries), or
+        reading is strict.
 
         :return: END if the end of the stream ends a patch, otherwise nothing.
         :raises OptionsError: the stream had no options, because it had no frames at all.
@@ -144,7 +146,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         return [END] if self.options.stream_type is PatchStreamType.FLAT else []
 
     def _deviate(self, error: JellyError) -> None:
-        """Note a deviation that has one sensible reading; reject it if reading is strict.
+        """Record a deviation whose meaning is clear; reject it if reading is strict.
 
         :raises JellyError: reading is strict.
         """
@@ -162,7 +164,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
                 graph = self._factory.default_graph
                 read = Operation(read.kind, read.value._replace(graph=graph))
             frame.operations.append(read)
-            # Its graph is what the next statement repeats.
+            # The next statement may repeat the namespace's graph.
             return True
         if row is PatchRow.HEADER:
             frame.operations.append(header(*terms.header(data, pos, end)))
@@ -181,7 +183,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
             raise self._misplaced(PatchRow.END_OF_FRAME)
         self._state = after
         if self._ends_with_frame:
-            # The rows before the options were patches too.
+            # Each frame before the options was a patch too.
             frame.operations[:0] = [END] * self._early
             self._early = 0
             frame.operations.append(END)
@@ -211,8 +213,9 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         return Operation(kind, namespace)
 
     def _without_graph(self, frame: int, row: int) -> None:
-        """Take note of a namespace in a stream of quads that has no graph, where no row before has
-        one to repeat: it is the default graph's. Jelly-JVM writes it for prefixes that come first.
+        """Record a namespace in a stream of quads that has no graph and cannot repeat one of a
+        previous row: its graph is the default graph. Jelly-JVM writes such rows for prefixes at
+        the start.
 
         :raises StatementError: reading is strict.
         """

@@ -35,39 +35,37 @@ _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPAC
 
 
 def kind_of(number: int) -> OperationKind:
-    """The kind of operations that has a number.
+    """Return the kind of operations with a number.
 
-    :raises KeyError: none has.
+    :raises KeyError: no kind has this number.
     """
     return number if type(number) is OperationKind else _KINDS[number]
 
 
 class PatchEncoder(RowWriter):
-    """Writes the frames of one stream, in order; for one thread at a time.
+    """Writes the frames of one stream, in order. Use it from one thread at a time.
 
-    Each patch is ended by END. In a stream of type FRAME it is one frame, whatever its size; in a
-    stream of type PUNCTUATED its last frame ends with it. Apart from that, frames end by themselves
-    after ``frame_rows`` rows or ``frame_bytes`` bytes, what comes first.
+    END ends each patch. In a stream of type FRAME the patch is one frame of any size; in a stream
+    of type PUNCTUATED its last frame ends with END. Otherwise frames end automatically after
+    ``frame_rows`` rows or ``frame_bytes`` bytes, whichever comes first.
 
-    :param options: of the stream; version 0 becomes the lowest that fits.
-    :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
-    :param frame_rows: rows after which a frame ends; a statement is never parted from its entries.
-    :param frame_bytes: bytes of a frame after which it ends.
-    :param continues: whether the output continues patches that another encoder wrote, with their
-        options.
-    :param limits: bounds of frames, strings and nesting; a reader's by default, so that it can read
-        what was written.
-    :raises OptionsError: the options ask for a version that cannot be written.
+    :param options: the stream's options; version 0 becomes the lowest suitable version.
+    :param describe: describes the caller's terms; generic terms by default.
+    :param frame_rows: number of rows after which a frame ends; a statement is never separated from
+        its entries.
+    :param frame_bytes: number of bytes after which a frame ends.
+    :param continues: whether the output continues patches of another encoder with the same options.
+    :param limits: bounds of frames, strings and nesting; by default a reader's default limits.
+    :raises OptionsError: the options require a version that cannot be written.
 
-    The output refers to nothing before it. Concatenated streams with the same options are one
-    stream that any reader reads, with or without the later options: logs grow by appending.
+    The output does not refer to earlier output. Concatenated streams with the same options are one
+    valid stream, with or without the options of the later ones, so that logs can grow by appending.
 
-    A rejected operation leaves the encoder unchanged, except for lookup entries that nothing
-    uses yet. Frames that ended before it are returned by the next :meth:`add`, or by
-    :meth:`finish`.
+    A rejected operation leaves the encoder unchanged, except for lookup entries that no row uses
+    yet. Frames that ended before it are returned by the next :meth:`add`, or by :meth:`finish`.
     """
 
-    #: What writes the terms; the compiled kernel has its own.
+    #: The class of the term writer; the compiled kernel overrides it.
     _term_writer: ClassVar = PatchTermWriter
     _entry_rows: ClassVar = {
         "name": PatchRow.NAME,
@@ -94,39 +92,39 @@ class PatchEncoder(RowWriter):
             frame_bytes,
             whole_frames=options.stream_type is PatchStreamType.FRAME,
         )
-        #: The options as they are written.
+        #: The options as written.
         self.options: Final = options
         self._quads = options.statement_type is PatchStatementType.QUADS
         self._writer = self._term_writer(options, describe, limits, self._add_entry)
         self._state = patch_rules.FIRST_STATE[options.stream_type]
-        #: Whether END has come since the last row of a patch.
+        #: Whether END has followed the last row of a patch.
         self._ended_patch = True
-        #: Whether there was a patch, in this stream or in the part before this one.
+        #: Whether this stream, or the one that it continues, has had a patch.
         self._begun = continues
         if not continues:
             self._add_row(PatchRow.OPTIONS, write_options(options))
 
     @property
     def inside_patch(self) -> bool:
-        """Whether rows of a patch were written that END has not followed yet."""
+        """Whether a patch is open: it has rows, and END has not followed yet."""
         return not self._ended_patch
 
     def add(self, operations: Iterable[Operation]) -> list[bytes]:
         """Write operations, headers and ends of patches.
 
-        :return: the frames that came to their end.
-        :raises JellyError: an operation cannot be written; those before it are.
+        :return: the completed frames.
+        :raises JellyError: an operation cannot be written; the previous ones are.
         """
         self._add_all(operations)
         return self._take_ended()
 
     def add_lines(self, kind: OperationKind, data: bytes, parser: LineParser) -> list[bytes]:
-        """Write the statements of whole lines of N-Quads or N-Triples, as ``parser`` reads them.
+        """Write the statements of whole lines of N-Quads or N-Triples, which ``parser`` reads.
 
         :param kind: ADD or DELETE.
-        :return: the frames that came to their end.
+        :return: the completed frames.
         :raises TextError: with the line.
-        :raises JellyError: a statement cannot be written; those before it are.
+        :raises JellyError: a statement cannot be written; the previous ones are.
         """
         self._add_lines(kind_of(kind), data, parser)
         return self._take_ended()
@@ -137,13 +135,13 @@ class PatchEncoder(RowWriter):
         statements: Iterable[tuple[OperationKind, bytes]],
         parser: LineParser,
     ) -> list[bytes]:
-        """Write a patch of one transaction, in less time than its rows take one by one.
+        """Write a patch of one transaction, faster than row by row.
 
-        :param headers: keys, and values that are IRIs.
-        :param statements: ADD or DELETE, and whole lines as :meth:`add_lines` takes them.
-        :return: the frames that came to their end.
+        :param headers: keys and values; the values are IRIs.
+        :param statements: ADD or DELETE, and whole lines as for :meth:`add_lines`.
+        :return: the completed frames.
         :raises TextError: with the line.
-        :raises JellyError: a row cannot be written; those before it are.
+        :raises JellyError: a row cannot be written; the previous ones are.
         """
         for key, iri in headers:
             try:
@@ -192,9 +190,9 @@ class PatchEncoder(RowWriter):
         self._close_row(row, body, after)
 
     def _after(self, row: PatchRow) -> patch_rules.PatchState:
-        """The state after a row that is allowed here.
+        """Return the state after a row.
 
-        :raises OrderError: it may not.
+        :raises OrderError: the row is not allowed here.
         """
         after = patch_rules.NEXT[self._state].get(row)
         if after is None:
@@ -237,10 +235,10 @@ class PatchEncoder(RowWriter):
     def finish(self) -> list[bytes]:
         """End the stream.
 
-        :return: what frames are left. The first frame always is one: it has the options, without
-            which an empty stream could not be read.
-        :raises OrderError: END has not come after the last patch; or there was none, in a stream of
-            type FRAME or FLAT, where the options alone are a patch already.
+        :return: the remaining frames. They always include the first frame, because its options make
+            even an empty stream readable.
+        :raises OrderError: the last patch has no END, or the stream is of type FRAME or FLAT, where
+            the options alone are a patch, and has no patch.
         """
         if not self._ended_patch:
             raise OrderError("the last patch is not ended", frame=self._frames, row=self._rows)

@@ -1,9 +1,10 @@
 """The contents of a patch, row by row: operations, headers, and the end of a patch.
 
-The one vocabulary of everything that reads, writes or applies patches, whatever they came from.
-Statements and terms are those of the caller's factory, generic ones by default.
+All code that reads, writes or applies patches uses these types, whatever the format. Statements and
+terms are those of the caller's factory; by default they are generic.
 
-Reference: RDF Patch, section "Row types"; RdfPatchRow in patch.proto, whose numbers are used here.
+Reference: RDF Patch, section "Row types"; RdfPatchRow in patch.proto, whose numbers are the values
+of the kinds.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ..common.terms import GraphName, Iri, Statement, Term
 
 
 class OperationKind(IntEnum):
-    """Kinds of rows that a patch is made of."""
+    """Kinds of rows in a patch."""
 
     ADD = 2
     DELETE = 3
@@ -24,14 +25,14 @@ class OperationKind(IntEnum):
     BEGIN = 6
     COMMIT = 7
     ABORT = 8
-    #: Describes the patch, and has no effect.
+    #: A header, which has no effect.
     HEADER = 14
-    #: The patch ends here.
+    #: The end of a patch.
     END = 15
 
     @property
     def code(self) -> str:
-        """What RDF Patch text calls it.
+        """The code of this kind in RDF Patch text.
 
         >>> OperationKind.ADD_NAMESPACE.code, OperationKind.END.code
         ('PA', 'Z')
@@ -55,7 +56,7 @@ _CODES: Final = {
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    # The default is generic terms.
+    # Generic terms are the default.
     IriT = TypeVar("IriT", covariant=True, default=Iri | None)
     GraphT = TypeVar("GraphT", covariant=True, default=GraphName | None)
     TermT = TypeVar("TermT", covariant=True, default=Term)
@@ -71,10 +72,10 @@ else:
 
 
 class Namespace(NamedTuple, Generic[IriT, GraphT]):
-    """What is added or deleted by ADD_NAMESPACE and DELETE_NAMESPACE.
+    """The namespace that ADD_NAMESPACE adds or DELETE_NAMESPACE deletes.
 
-    ``iri`` is always there in an addition, and may be None in a deletion. ``graph`` is None in
-    patches of triples; in patches of quads it is a graph's name, or the default graph.
+    ``iri`` may be None only in a deletion. ``graph`` is None in patches of triples; in patches of
+    quads it is a graph's name or the default graph.
     """
 
     name: str
@@ -82,14 +83,15 @@ class Namespace(NamedTuple, Generic[IriT, GraphT]):
     graph: GraphT = None  # type: ignore[assignment]
 
 
-#: Keys of the headers that make a log of patches: each has an id, and that of the patch before it.
+#: Keys of the headers that chain the patches of a log: a patch's own id, and the id of the previous
+#: patch.
 ID: Final = "id"
 PREV: Final = "prev"
 CHAIN_KEYS: Final = (ID, PREV)
 
 
 class Header(NamedTuple, Generic[TermT]):
-    """A header of a patch; the value is any term."""
+    """A header of a patch; the value can be any term."""
 
     key: str
     value: TermT
@@ -99,7 +101,7 @@ class Operation(NamedTuple, Generic[ValueT]):
     """One row of a patch.
 
     ``value`` is a statement (a triple or a quad) for ADD and DELETE, a :class:`Namespace` for
-    ADD_NAMESPACE and DELETE_NAMESPACE, a :class:`Header` for HEADER, otherwise None.
+    ADD_NAMESPACE and DELETE_NAMESPACE, a :class:`Header` for HEADER, and None for all other kinds.
 
     >>> from jelly_plugins import Iri, Triple
     >>> kind, statement = add(Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o")))
@@ -111,39 +113,41 @@ class Operation(NamedTuple, Generic[ValueT]):
     value: ValueT = None  # type: ignore[assignment]
 
 
-#: An operation in the terms of any library.
+#: An operation with terms of any library.
 AnyOperation: TypeAlias = Operation[Any]
 
 #: A transaction starts (TX).
 BEGIN: Final = Operation(OperationKind.BEGIN)
-#: The transaction is done (TC).
+#: A transaction commits (TC).
 COMMIT: Final = Operation(OperationKind.COMMIT)
-#: The transaction is undone (TA).
+#: A transaction aborts (TA).
 ABORT: Final = Operation(OperationKind.ABORT)
 #: A patch ends (Z in RDF Patch text, punctuation in Jelly-Patch).
 END: Final = Operation(OperationKind.END)
 
 
 def add(statement: Any) -> Operation:
-    """The operation that adds a statement."""
+    """Make the operation that adds a statement."""
     return Operation(OperationKind.ADD, statement)
 
 
 def delete(statement: Any) -> Operation:
-    """The operation that deletes a statement."""
+    """Make the operation that deletes a statement."""
     return Operation(OperationKind.DELETE, statement)
 
 
 def add_namespace(name: str, iri: Any, graph: Any = None) -> Operation:
-    """The operation that binds a namespace's name to an IRI; ``graph`` only in patches of quads."""
+    """Make the operation that binds a namespace's name to an IRI; ``graph`` is for patches of
+    quads.
+    """
     return Operation(OperationKind.ADD_NAMESPACE, Namespace(name, iri, graph))
 
 
 def delete_namespace(name: str, iri: Any = None, graph: Any = None) -> Operation:
-    """The operation that takes a namespace's name away."""
+    """Make the operation that removes a namespace's name."""
     return Operation(OperationKind.DELETE_NAMESPACE, Namespace(name, iri, graph))
 
 
 def header(key: str, value: Any) -> Operation:
-    """The row of a header."""
+    """Make the row of a header."""
     return Operation(OperationKind.HEADER, Header(key, value))

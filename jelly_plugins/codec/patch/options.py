@@ -1,4 +1,4 @@
-"""Options of a Jelly-Patch stream: its first row, and what a reader or writer makes of it.
+"""Options of a Jelly-Patch stream, which are its first row.
 
 Reference: RdfPatchOptions in patch.proto; Jelly-Patch specification, section "Patch stream
 options".
@@ -21,7 +21,7 @@ class PatchStatementType(IntEnum):
 
 
 class PatchStreamType(IntEnum):
-    """What one patch is: a frame, the whole stream, or the rows between two marks."""
+    """The extent of one patch: a frame, the stream, or the rows up to punctuation."""
 
     FRAME = 1
     FLAT = 2
@@ -36,9 +36,9 @@ PATCH_VERSION_1_0: Final = 1
 class PatchOptions(CommonOptions):
     """Options of a Jelly-Patch stream (RdfPatchOptions).
 
-    ``version`` 0 lets the writer choose.
+    With ``version`` 0 the writer chooses the version.
 
-    :raises OptionsError: a value is not of its type, or no type of statements or streams.
+    :raises OptionsError: a value has the wrong type, or is not a valid statement or stream type.
 
     >>> PatchOptions(stream_type=PatchStreamType.FLAT).statement_type.name
     'QUADS'

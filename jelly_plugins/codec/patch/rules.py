@@ -1,9 +1,10 @@
-"""What may follow what in a Jelly-Patch stream, stated once: rows, frames, patches, transactions.
+"""The order of rows, frames, patches and transactions in a Jelly-Patch stream, defined once.
 
 Rules of this file:
-1. It is tables. Decoder, encoder and the compiled kernel consult them and hold no copy.
-2. A pair that a table does not list is an error; the reason is next to the table.
-3. Numbers are those of patch.proto, except the two ends, which are not rows.
+1. The file consists of tables. Decoder, encoder and the compiled kernel use these and define no
+   others.
+2. A pair that is not in a table is an error; a comment next to the table gives the reason.
+3. The numbers are those of patch.proto, except for the two ends, which are not rows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from .options import PatchStreamType
 
 
 class PatchRow(IntEnum):
-    """Fields of RdfPatchRow, exactly one of them is set in a row; and what ends rows."""
+    """Fields of RdfPatchRow, exactly one of which is set in a row, and the ends of frames and
+    streams.
+    """
 
     OPTIONS = 1
     STATEMENT_ADD = 2
@@ -32,9 +35,9 @@ class PatchRow(IntEnum):
     DATATYPE = 13
     HEADER = 14
     PUNCTUATION = 15
-    #: The frame ends. No row.
+    #: The end of a frame, which is not a row.
     END_OF_FRAME = 100
-    #: The stream ends, after a frame. No row.
+    #: The end of the stream, after a frame; it is not a row.
     END_OF_STREAM = 101
 
 
@@ -46,16 +49,16 @@ class PatchState(IntEnum):
     FRAME_TRANSACTION = 2
     FLAT = 3
     FLAT_TRANSACTION = 4
-    #: There is nothing after the last mark.
+    #: After punctuation, or at the start.
     BETWEEN_MARKS = 5
-    #: A whole transaction is last.
+    #: After a complete transaction.
     PUNCTUATED = 6
     PUNCTUATED_TRANSACTION = 7
-    #: The one patch of a flat stream is over.
+    #: After the only patch of a flat stream.
     OVER = 8
-    #: The last rows require more: headers, or lookup entries.
+    #: After rows that require further rows: headers or lookup entries.
     PUNCTUATED_OPENING = 9
-    #: Operations outside of any transaction are last.
+    #: After operations outside any transaction.
     PUNCTUATED_LOOSE = 10
 
 
@@ -66,7 +69,7 @@ FIRST_STATE: Final = {
     PatchStreamType.PUNCTUATED: PatchState.BETWEEN_MARKS,
 }
 
-#: Rows of a patch that may occur inside transactions and outside.
+#: Rows of a patch that may occur inside and outside transactions.
 _ANYWHERE: Final = (
     PatchRow.STATEMENT_ADD,
     PatchRow.STATEMENT_DELETE,
@@ -77,7 +80,7 @@ _ANYWHERE: Final = (
     PatchRow.DATATYPE,
     PatchRow.HEADER,
 )
-#: Those of them that another row is to follow in the same patch.
+#: Those of them that another row of the same patch must follow.
 _PROMISES: Final = (PatchRow.NAME, PatchRow.PREFIX, PatchRow.DATATYPE, PatchRow.HEADER)
 
 
@@ -98,8 +101,8 @@ _OUTSIDE_PUNCTUATED: Final = {
     **dict.fromkeys(_PROMISES, PatchState.PUNCTUATED_OPENING),
 }
 
-#: The state after a row or an end, by the state before. In START only options are allowed, after
-#: frames without rows; FIRST_STATE has the next state.
+#: The state after a row or an end, by the state before it. In START only options are allowed, after
+#: frames without rows; FIRST_STATE gives the state after them.
 NEXT: Final[dict[PatchState, dict[PatchRow, PatchState]]] = {
     PatchState.START: {
         PatchRow.OPTIONS: PatchState.START,
@@ -154,11 +157,11 @@ NEXT: Final[dict[PatchState, dict[PatchRow, PatchState]]] = {
     PatchState.OVER: {},
 }
 
-#: States that NEXT does not let a stream end in, but where its end can only mean that of its patch:
-#: Jelly-JVM's writer leaves the last mark out.
+#: States in which NEXT does not allow a stream to end, although its end is unambiguous as the end
+#: of the patch: Jelly-JVM's writer omits the last punctuation.
 UNMARKED_ENDS: Final = frozenset({PatchState.PUNCTUATED, PatchState.PUNCTUATED_LOOSE})
 
-#: What to call a state in an error.
+#: Descriptions of the states for errors.
 WHERE: Final = {
     PatchState.START: "before the stream options",
     PatchState.FRAME: "outside a transaction in a stream of type FRAME",
@@ -175,14 +178,14 @@ WHERE: Final = {
     PatchState.OVER: "after the one patch of a stream of type FLAT",
 }
 
-#: What ends a patch, by stream type.
+#: The row or event that ends a patch, by stream type.
 PATCH_ENDS: Final = {
     PatchStreamType.FRAME: PatchRow.END_OF_FRAME,
     PatchStreamType.FLAT: PatchRow.END_OF_STREAM,
     PatchStreamType.PUNCTUATED: PatchRow.PUNCTUATION,
 }
 
-#: The row of an operation. END has one only in a stream of type PUNCTUATED: see PATCH_ENDS.
+#: The row of an operation. END is a row only in a stream of type PUNCTUATED: see PATCH_ENDS.
 ROW_OF: Final = {
     OperationKind.ADD: PatchRow.STATEMENT_ADD,
     OperationKind.DELETE: PatchRow.STATEMENT_DELETE,

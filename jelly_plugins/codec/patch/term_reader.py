@@ -1,4 +1,4 @@
-"""The terms of a Jelly-Patch stream: those of statements, and of its headers and namespaces.
+"""The terms of a Jelly-Patch stream: those of statements, headers and namespaces.
 
 Reference: Jelly-Patch specification, sections "Namespaces", "Headers" and "RDF terms and graph
 nodes".
@@ -23,14 +23,14 @@ _HEADER_FIELDS: Final = dict.fromkeys((1, *patch_rules.HEADER_VALUE_FIELDS), BYT
 
 
 class PatchTermReader(TermReader):
-    """Reads what rows of a patch hold. Their graphs share one repeat."""
+    """Reads the terms of a patch's rows. Statements and namespaces repeat each other's graphs."""
 
     def namespace(self, data: bytes, pos: int, end: int, *, needs_iri: bool) -> Namespace:
-        """Read an RdfPatchNamespace. In a stream of quads it has a graph, given or repeated; it is
-        None where there is none to repeat.
+        """Read an RdfPatchNamespace. In a stream of quads it has a graph, set or repeated; the
+        graph is None if no previous row has one.
 
-        :param needs_iri: whether the IRI must be there, as in an addition.
-        :raises StatementError: it has no IRI, or a graph it may not have.
+        :param needs_iri: whether the IRI is required, as in an addition.
+        :raises StatementError: the IRI is missing, or the graph is not allowed.
         """
         name = ""
         iri = None
@@ -47,7 +47,7 @@ class PatchTermReader(TermReader):
                 raise WireError("a namespace's graph is set twice")
             else:
                 graph = (patch_rules.NAMESPACE_GRAPH_FIELDS[number], start, stop)
-        # The IRI comes before the graph, whatever their order on the wire.
+        # The IRI is read before the graph, whatever their order on the wire.
         if value is not None:
             iri = self.iri(data, *value)
         elif needs_iri:
@@ -65,7 +65,7 @@ class PatchTermReader(TermReader):
     def header(self, data: bytes, pos: int, end: int) -> Header:
         """Read an RdfPatchHeader, whose value never repeats.
 
-        :raises StatementError: it has no value.
+        :raises StatementError: the value is missing.
         """
         key = ""
         value = None

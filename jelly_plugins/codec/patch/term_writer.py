@@ -25,10 +25,11 @@ _IRI_TAG: Final = (2 << 3 | BYTES).to_bytes()
 
 
 class PatchTermWriter(TermWriter):
-    """Writes what rows of a patch hold. Their graphs share one repeat.
+    """Writes the terms of a patch's rows. The graphs of statements and namespaces repeat each
+    other.
 
-    Ids are written in full where they are the first, so that a reader that reads it after another
-    stream, with state left over from there, gets the same result.
+    The first ids are written in full, so that a reader gets the same result even if it has the
+    state of another stream that precedes this one.
     """
 
     def __init__(self, *arguments: Any) -> None:
@@ -82,7 +83,7 @@ class PatchTermWriter(TermWriter):
         return string_field(1, key) + _VALUE_TAGS[Kind.IRI] + self.iri(iri)
 
     def _tagged(self, position: int, term: Any, field_tags: dict[Kind, bytes]) -> bytes:
-        """A term that is not a statement's: its tag, and what it is with its length before it."""
+        """Encode a term that is not part of a statement: its tag, its length and its bytes."""
         description = self._find(term)
         kind, tags = description[:2]
         if tags[position] is None:

@@ -1,7 +1,7 @@
 """Frames of a Jelly-RDF stream to batches of statements.
 
-Bytes in, terms of the caller's factory out. No I/O: where frames begin and end is framing's to
-know (``framing``), and where bytes come from is the caller's.
+Bytes in, terms of the caller's factory out. No I/O: ``framing`` splits a byte stream into frames,
+and the caller reads the bytes.
 
 Reference: Jelly-RDF specification, sections "Stream frames", "Stream rows", "Stream options".
 """
@@ -38,7 +38,7 @@ _ROW_NUMBERS: Final = frozenset(int(row) for row in Row)
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    # The default is generic terms.
+    # Generic terms are the default.
     StatementT = TypeVar("StatementT", default=Statement)
     IriT = TypeVar("IriT", default=Iri)
     GraphT = TypeVar("GraphT", default=GraphName)
@@ -53,14 +53,14 @@ class Frame(Generic[StatementT, IriT, GraphT]):
     """The contents of one frame.
 
     :ivar statements: in order; triples in a stream of physical type TRIPLES, otherwise quads, as
-        the factory's ``triple`` and ``quad`` made them. A statement that repeats the one before in
-        every term is the same object.
+        the factory's ``triple`` and ``quad`` made them. A statement that repeats all terms of the
+        previous one is the same object.
     :ivar namespaces: declarations in order, as name and IRI term.
     :ivar graphs: in physical type GRAPHS, the names of the graphs that start in this frame, in
         order, empty graphs included.
-    :ivar empty_graphs: in physical type GRAPHS, the names of the graphs that end in this frame
-        without having had a triple, in this frame or before.
-    :ivar metadata: the frame's metadata, by key, without the mark of restart points.
+    :ivar empty_graphs: in physical type GRAPHS, the names of the graphs that end in this frame and
+        are empty.
+    :ivar metadata: the frame's metadata by key, without the key that marks restart points.
     :ivar restart: whether the frame is marked as a restart point, see
         :mod:`~jelly_plugins.codec.rdf.restarts`.
     :ivar rows: number of rows.
@@ -78,12 +78,12 @@ class Frame(Generic[StatementT, IriT, GraphT]):
     size: int = 0
 
 
-#: A frame in the terms of any library.
+#: A frame with terms of any library.
 AnyFrame: TypeAlias = Frame[Any, Any, Any]
 
 
 def _options_in(data: bytes) -> tuple[int, int] | None:
-    """Where the options in a frame's first row start and end; None if that row has none.
+    """Find the start and end of the options in a frame's first row; None if that row has none.
 
     :raises WireError: malformed.
     """
@@ -97,17 +97,16 @@ def _options_in(data: bytes) -> tuple[int, int] | None:
 
 
 def opens_with_options(data: bytes) -> bool:
-    """Whether a frame's first row is a row of options, and not of those that a restart point says
-    again."""
+    """Whether a frame's first row is an options row, but not one repeated at a restart point."""
     try:
         return not data.startswith(restarts.MARK) and _options_in(data) is not None
     except WireError:
-        # Decoding the frame reports the error, with the row.
+        # Decoding the frame will report the error, with the row.
         return False
 
 
 def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
-    """The options in a frame's first row; None if it has none, or none that are well-formed."""
+    """Return the options in a frame's first row; None if the row has no options or is malformed."""
     try:
         found = _options_in(data)
         return None if found is None else read_options(StreamOptions, data, *found, limits)
@@ -116,11 +115,11 @@ def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
 
 
 class Decoder(RowReader[Row, AnyFrame]):
-    """Reads the frames of one stream, in order; for one thread at a time.
+    """Reads the frames of one stream, in order. Use it from one thread at a time.
 
     :param factory: makes terms and statements.
     :param limits: the limits on untrusted input.
-    :param first_frame: number of the first frame, where the stream is part of a longer one.
+    :param first_frame: number of the first frame, if the stream is part of a longer one.
 
     After an error the decoder's state is undefined: the stream ends there.
 
@@ -142,12 +141,12 @@ class Decoder(RowReader[Row, AnyFrame]):
         super().__init__(limits, first_frame)
         self._factory = factory
         self._graph_is_empty = False
-        #: Number of statements of the frame before the graph.
+        #: Number of the frame's statements before the start of the graph.
         self._graph_start = 0
 
     @property
     def inside_graph(self) -> bool:
-        """Whether a graph was started and not ended, in physical type GRAPHS."""
+        """Whether a graph is open, in physical type GRAPHS."""
         return self._state is State.INSIDE_GRAPH
 
     def decode(self, data: bytes) -> AnyFrame:
@@ -223,11 +222,11 @@ class Decoder(RowReader[Row, AnyFrame]):
 
 
 def count_rows(data: bytes) -> dict[int, int]:
-    """Number of rows by kind, as the numbers of :class:`~.rules.Row`; those that occur. What is in
-    the rows is not read.
+    """Count the rows of a frame by kind, as numbers of :class:`~.rules.Row`. Kinds that do not
+    occur are omitted. The contents of the rows are not read.
 
     :param data: a frame that a decoder has accepted, without a delimiter.
-    :raises WireError: no decoder accepts it.
+    :raises WireError: the frame is malformed.
 
     >>> from jelly_plugins.codec import Encoder, StreamOptions
     >>> count_rows(Encoder(StreamOptions()).flush())
@@ -244,7 +243,7 @@ def count_rows(data: bytes) -> dict[int, int]:
 
 
 def _row_number(data: bytes, pos: int, end: int) -> int:
-    """The number of the one known field of a row."""
+    """Return the number of the one known field of a row."""
     if pos == end:
         raise WireError("a row is empty, or of an unknown kind")
     first = data[pos]

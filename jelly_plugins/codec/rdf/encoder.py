@@ -29,7 +29,7 @@ from . import restarts, rules
 from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
 from .rules import Row, State
 
-#: The row of a statement and its number of terms, for the caller who gives it.
+#: The row and number of terms of a statement, as the caller passes it.
 _ROW_AND_WIDTH: Final = {
     PhysicalType.TRIPLES: (Row.TRIPLE, 3),
     PhysicalType.QUADS: (Row.QUAD, 4),
@@ -38,24 +38,23 @@ _ROW_AND_WIDTH: Final = {
 
 
 class Encoder(RowWriter):
-    """Writes the frames of one stream, in order; for one thread at a time.
+    """Writes the frames of one stream, in order. Use it from one thread at a time.
 
     Frames end automatically after ``frame_rows`` rows or ``frame_bytes`` bytes, whichever comes
-    first, or where the caller calls :meth:`flush`. In a stream of grouped logical type only the
+    first, or when the caller calls :meth:`flush`. In a stream of grouped logical type only the
     caller ends frames, because each is one element.
 
-    :param options: the stream's options. Version 0 becomes the lowest that fits: 2 with
+    :param options: the stream's options. Version 0 becomes the lowest suitable version: 2 with
         ``namespaces``, otherwise 1.
-    :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
+    :param describe: describes the caller's terms; generic terms by default.
     :param namespaces: whether namespace declarations will be written.
-    :param frame_rows: rows after which a frame ends; a statement is separated from its entries only
-        where they exceed a reader's limits for one frame.
-    :param frame_bytes: bytes of a frame after which it ends.
-    :param restart_every: bytes of frames after which the next frame is a restart point, see
+    :param frame_rows: number of rows after which a frame ends; a statement is separated from its
+        entries only if they exceed a reader's limits for one frame.
+    :param frame_bytes: number of bytes after which a frame ends.
+    :param restart_every: number of bytes after which the next frame is a restart point, see
         :mod:`~jelly_plugins.codec.rdf.restarts`; by default only those requested with
         :meth:`restart`.
-    :param limits: bounds of frames, strings and nesting; a reader's by default, so that it can read
-        what was written.
+    :param limits: bounds of frames, strings and nesting; by default a reader's default limits.
     :raises OptionsError: the options are inconsistent, or require a version that cannot be written.
     :raises ValueError: ``frame_rows``, ``frame_bytes`` or ``restart_every`` is less than 1.
 
@@ -64,7 +63,7 @@ class Encoder(RowWriter):
     :meth:`finish`.
     """
 
-    #: What writes the terms; the compiled kernel has its own.
+    #: The class of the term writer; the compiled kernel overrides it.
     _term_writer: ClassVar = TermWriter
     _entry_rows: ClassVar = {"name": Row.NAME, "prefix": Row.PREFIX, "datatype": Row.DATATYPE}
 
@@ -88,13 +87,13 @@ class Encoder(RowWriter):
             options.check_namespaces()
         options.check(limits)
         super().__init__(limits, frame_rows, frame_bytes, whole_frames=options.grouped)
-        #: The options as they are written.
+        #: The options as written.
         self.options: Final = options
         self._writer = self._term_writer(options, describe, limits, self._add_entry)
         self._state = rules.FIRST_STATE[options.physical_type]
         self._graph: Any = None
         self._restart_every = restart_every
-        #: Bytes of frames since the last restart point.
+        #: Bytes since the last restart point.
         self._since_restart = 0
         self._writer.text(options.stream_name, "the stream name")
         self._add_row(Row.OPTIONS, write_options(options))
@@ -102,8 +101,8 @@ class Encoder(RowWriter):
     def add(self, statements: Iterable[tuple[Any, ...]]) -> list[bytes]:
         """Write statements: triples in physical type TRIPLES, otherwise quads.
 
-        :return: the frames that came to their end.
-        :raises JellyError: a statement cannot be written; those before it are.
+        :return: the completed frames.
+        :raises JellyError: a statement cannot be written; the previous ones are.
         """
         row, width = _ROW_AND_WIDTH[self.options.physical_type]
         write: Callable[[tuple[Any, ...]], bytes] = self._writer.statement
@@ -152,7 +151,7 @@ class Encoder(RowWriter):
         self._add_row(Row.NAMESPACE, string_field(1, name) + iri_tag + self._writer.iri(iri))
 
     def start_graph(self, name: Any) -> None:
-        """Start a graph, and end the one before; a graph may stay empty.
+        """Start a graph, after ending an open one; a graph may stay empty.
 
         :raises OrderError: the stream's physical type is not GRAPHS.
         """
@@ -166,7 +165,7 @@ class Encoder(RowWriter):
         self._graph = name
 
     def end_graph(self) -> None:
-        """End the graph that was started, if there is one."""
+        """End the open graph, if there is one."""
         if self._state is State.INSIDE_GRAPH:
             self._add_row(Row.GRAPH_END, b"")
             self._state = State.OUTSIDE_GRAPH
@@ -174,12 +173,12 @@ class Encoder(RowWriter):
     def flush(self, metadata: Mapping[str, bytes] | None = None) -> bytes:
         """End the frame, empty or not.
 
-        :param metadata: of the frame; keys are text, values any bytes.
+        :param metadata: the frame's metadata; keys are text, values are any bytes.
         :return: the frame's bytes, without a delimiter.
-        :raises LimitError: the frame is larger than a reader would take.
+        :raises LimitError: the frame is larger than a reader accepts.
         :raises TermError: a key is not a string, or is the key of restart points.
-        :raises OrderError: frames that ended by themselves, before a rejected statement,
-            were not taken yet.
+        :raises OrderError: frames that ended automatically before a rejected statement were not
+            returned yet.
         """
         if self._ended:
             raise OrderError("frames are pending: call add(()) or finish() first")
@@ -188,7 +187,7 @@ class Encoder(RowWriter):
             self._writer.text(key, "a metadata key")
             if key == restarts.KEY:
                 raise TermError(f"the metadata key {key} is reserved for restart points")
-            # Its own bytes, whatever its class makes of them.
+            # Read the value's own bytes, whatever its class overrides.
             value = bytes(memoryview(value))
             entry = string_field(1, key) + (bytes_field(2, value) if value else b"")
             entries.append(bytes_field(15, entry))
@@ -196,12 +195,12 @@ class Encoder(RowWriter):
         return self._take_frame(b"".join(entries))
 
     def restart(self) -> list[bytes]:
-        """End the frame, if it has rows, and let the next one be a restart point: a reader may
-        begin there. See :mod:`~jelly_plugins.codec.rdf.restarts`.
+        """End the frame, if it has rows, and make the next one a restart point, at which a reader
+        may begin. See :mod:`~jelly_plugins.codec.rdf.restarts`.
 
-        :return: the frames that came to their end.
+        :return: the completed frames.
         """
-        # The first frame needs nothing before it anyway.
+        # The first frame is always a restart point.
         if self._frames or self._rows > 1:
             self.end_graph()
             if self._rows:
@@ -229,7 +228,7 @@ class Encoder(RowWriter):
         self._end_frame()
 
     def _close_before_restart(self) -> None:
-        """End the graph, if the next frame is a restart point: it starts again there."""
+        """End the graph if the next frame is a restart point, where it starts again."""
         every = self._restart_every
         if self._restarting or (
             every is not None and self._since_restart + len(self._buffer) >= every
@@ -242,14 +241,14 @@ class Encoder(RowWriter):
     def finish(self) -> list[bytes]:
         """End the stream.
 
-        :return: what frames are left. The first frame always is one: it has the options, without
-            which an empty stream could not be read.
+        :return: the remaining frames. They always include the first frame, because its options make
+            even an empty stream readable.
         """
         self.end_graph()
         return self._end_stream()
 
     def _triple_in_graph(self, statement: tuple[Any, ...]) -> bytes:
-        """The body of a triple's row, after those that start its graph where that is needed."""
+        """Write the body of a triple's row, after the rows that start its graph if needed."""
         graph = statement[3]
         terms = statement[:3]
         if self._state is State.INSIDE_GRAPH and (graph is self._graph or graph == self._graph):
@@ -261,7 +260,7 @@ class Encoder(RowWriter):
             self.start_graph(graph)
             return self._writer.statement(terms)
         except BaseException:
-            # A rejected statement does not start a graph.
+            # A rejected statement must not start a graph.
             self._state, self._graph, self._writer.ids = before
             added = bytes(self._buffer[size:])
             del self._buffer[size:]

@@ -1,7 +1,7 @@
-"""Stream options: the first row of every stream, and what a reader or writer makes of it.
+"""Stream options, which are the first row of every stream.
 
 Reference: RdfStreamOptions in rdf.proto; Jelly-RDF specification, section "Stream options".
-Jelly-Patch has options of its own, which share the table sizes and the features.
+Jelly-Patch has its own options, which share the table sizes and the features.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ class PhysicalType(IntEnum):
 
     @property
     def flat(self) -> LogicalType:
-        """The logical type of a flat stream."""
+        """The logical type of a flat stream of this physical type."""
         triples = self is PhysicalType.TRIPLES
         return LogicalType.FLAT_TRIPLES if triples else LogicalType.FLAT_QUADS
 
 
 class LogicalType(IntEnum):
-    """What the stream's elements are, after RDF-STaX (LogicalStreamType). The last decimal digit
-    is the base type; types that are not listed here are read by their base type."""
+    """The elements of the stream, according to RDF-STaX (LogicalStreamType). The last decimal digit
+    is the base type; unknown types are treated as their base type.
+    """
 
     UNSPECIFIED = 0
     FLAT_TRIPLES = 1
@@ -46,14 +47,14 @@ class LogicalType(IntEnum):
 
 _LOGICAL_TYPES: Final = frozenset(LogicalType)
 
-#: Base logical types that go with each physical type; any other pair is inconsistent.
+#: Base logical types that are consistent with each physical type.
 CONSISTENT: Final[dict[PhysicalType, frozenset[int]]] = {
     PhysicalType.TRIPLES: frozenset({LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS}),
     PhysicalType.QUADS: frozenset({LogicalType.FLAT_QUADS, LogicalType.DATASETS}),
     PhysicalType.GRAPHS: frozenset({LogicalType.FLAT_QUADS, LogicalType.DATASETS}),
 }
 
-#: Base logical types in which one frame is one element (a graph or a dataset).
+#: Base logical types whose frames are the elements (graphs or datasets).
 GROUPED: Final = frozenset({LogicalType.GRAPHS, LogicalType.DATASETS})
 
 #: Protocol versions of Jelly-RDF: 1 is 1.0.x, 2 is 1.1.x (namespace declarations).
@@ -65,9 +66,9 @@ VERSION_1_1: Final = 2
 class StreamOptions(CommonOptions):
     """Options of a Jelly-RDF stream (RdfStreamOptions).
 
-    ``version`` 0 lets the writer choose the lowest version that fits.
+    With ``version`` 0 the writer chooses the lowest suitable version.
 
-    :raises OptionsError: a value is not of its type, or no physical type.
+    :raises OptionsError: a value has the wrong type, or is not a physical type.
 
     >>> StreamOptions(physical_type=PhysicalType.QUADS).grouped
     False
@@ -97,18 +98,19 @@ class StreamOptions(CommonOptions):
 
     @classmethod
     def flat(cls, physical_type: PhysicalType, **changes: Any) -> Self:
-        """Options of a flat stream."""
+        """Make the options of a flat stream."""
         return cls(physical_type=physical_type, logical_type=physical_type.flat, **changes)
 
     @property
     def base_logical_type(self) -> int:
-        """The logical type's base, 0 where it is unspecified."""
+        """The base of the logical type; 0 if it is unspecified."""
         return self.logical_type % 10
 
     @property
     def grouped(self) -> bool:
-        """Whether each frame is one element of the stream, so that frames are also the scope
-        within which a writer may have meant its blank node labels."""
+        """Whether each frame is one element of the stream. A writer may then have used each frame
+        as the scope of its blank node labels.
+        """
         return self.base_logical_type in GROUPED
 
     def check(self, limits: Limits) -> None:
@@ -117,11 +119,11 @@ class StreamOptions(CommonOptions):
 
     @property
     def has_namespaces(self) -> bool:
-        """Whether the protocol version is one with namespace declarations."""
+        """Whether the protocol version supports namespace declarations."""
         return self.version >= VERSION_1_1
 
     def check_namespaces(self) -> None:
-        """Reject namespace declarations in a stream of a version that has none.
+        """Reject namespace declarations in a stream whose version does not support them.
 
         :raises OptionsError: the version is too low.
         """
@@ -134,7 +136,7 @@ class StreamOptions(CommonOptions):
     def check_consistency(self) -> None:
         """Reject a logical type that does not match the physical type.
 
-        :raises OptionsError: they do not go together.
+        :raises OptionsError: the types are inconsistent.
         """
         if not 0 <= self.logical_type <= MAX_UINT32:
             raise OptionsError(f"logical type {self.logical_type} is not valid")
@@ -146,7 +148,7 @@ class StreamOptions(CommonOptions):
 
 
 def logical_name(logical_type: int) -> str:
-    """The name of a logical type, or its number where it has none here."""
+    """Return the name of a logical type, or its number if it is unknown."""
     try:
         return LogicalType(logical_type).name
     except ValueError:

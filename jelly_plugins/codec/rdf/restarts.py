@@ -1,16 +1,15 @@
-"""Restart points: frames of a stream that do not depend on anything before them.
+"""Restart points: frames of a stream that do not depend on earlier frames.
 
 Jelly's lookups and repeats carry over from frame to frame, so that a file can only be read from its
-start. A restart point repeats the options and the lookup entries that it needs, and refers to no
-term of the frames before: a reader may begin there, with the number of the frame, and reads the
-same statements. To a reader that comes from the start it is a frame like any other.
+start. A restart point repeats the options and the lookup entries that it needs, and does not refer
+to terms of earlier frames. A reader that knows the frame's number may begin there and reads the
+same statements. For a reader that begins at the start of the stream it is a frame like any other.
 
-It is marked in the frame's metadata, under the key :data:`KEY`, with an empty value; the entry
-precedes the frame's rows, so that a search need not skip those. The encoder writes
-restart points on request (``restart_every``, ``restart()``). The first frame of a stream is one
-without a mark.
+The key :data:`KEY` in the frame's metadata, with an empty value, marks it. The entry precedes the
+frame's rows, so that a search need not skip them. The encoder writes restart points on request
+(``restart_every``, ``restart()``). The first frame of a stream is a restart point without this key.
 
-What does not come back after a restart point: namespace declarations before it.
+A restart point does not repeat earlier namespace declarations.
 
 Reference: Jelly-RDF specification, sections "Stream options" (repeated options) and "Prefix, name,
 and datatype lookups" (entries that are set again).
@@ -22,7 +21,7 @@ from typing import Final
 
 from ..common.wire import bytes_field, string_field
 
-#: Key of the mark in a frame's metadata.
+#: Key in the metadata of restart points.
 KEY: Final = "jelly-plugins:restart"
-#: What a restart point opens with.
+#: First bytes of a restart point.
 MARK: Final = bytes_field(15, string_field(1, KEY))

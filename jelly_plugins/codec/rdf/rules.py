@@ -1,9 +1,10 @@
-"""What may follow what: the state machine of a Jelly-RDF stream, stated once.
+"""The order of rows: the state machine of a Jelly-RDF stream, defined once.
 
 Rules of this file:
-1. It is tables. Decoder, encoder and the compiled kernel consult them and hold no copy.
-2. A pair that a table does not list is an error; the reason is next to the table.
-3. Numbers are those of rdf.proto.
+1. The file consists of tables. Decoder, encoder and the compiled kernel use these and define no
+   others.
+2. A pair that is not in a table is an error; a comment next to the table gives the reason.
+3. The numbers are those of rdf.proto.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .options import PhysicalType
 
 
 class Row(IntEnum):
-    """Fields of RdfStreamRow: exactly one of them is set in a row."""
+    """Fields of RdfStreamRow, exactly one of which is set in a row."""
 
     OPTIONS = 1
     TRIPLE = 2
@@ -48,8 +49,8 @@ FIRST_STATE: Final = {
 #: Rows that are allowed anywhere after the options and do not change the state.
 _ANYWHERE: Final = (Row.OPTIONS, Row.NAMESPACE, Row.NAME, Row.PREFIX, Row.DATATYPE)
 
-#: The state after a row, by the state before. In START only options are allowed; FIRST_STATE
-#: has the next state.
+#: The state after a row, by the state before it. In START only options are allowed; FIRST_STATE
+#: gives the state after them.
 NEXT: Final[dict[State, dict[Row, State]]] = {
     State.START: {Row.OPTIONS: State.START},
     State.TRIPLES: {
@@ -71,7 +72,7 @@ NEXT: Final[dict[State, dict[Row, State]]] = {
     },
 }
 
-#: What to call a state in an error.
+#: Descriptions of the states for errors.
 WHERE: Final = {
     State.START: "before the stream options",
     State.TRIPLES: "in a stream of physical type TRIPLES",
