@@ -1,4 +1,4 @@
-"""The compiled half has the interface of its reference."""
+"""The compiled module has the interface of the reference modules."""
 
 from typing import Any
 

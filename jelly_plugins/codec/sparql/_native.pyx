@@ -1,18 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True,
 # initializedcheck=False
-"""The compiled half of Jelly-SPARQL. `term_reader`, `column_writer` and `layouts` are its
+"""The compiled part of Jelly-SPARQL. `term_reader`, `column_writer` and `layouts` are its
 reference.
 
-Reading: there are no rules here that could differ. For an unusual form or an error,
-a function returns None, and the reference reads the column or reports the error. All
-state is the reference's (`ResultsTermReader`), and what was counted is put back first.
+Reading: this module defines no rules. For an unusual form or an error a function returns None, and
+the reference reads the column or reports the error. The reference (`ResultsTermReader`) has all the
+state; before a function returns None, it restores the counters.
 
-Writing: `ColumnWriter` has lookups of its own, those of the codec's other encoders. What is not a
-usual term is described, or rejected, by the reference.
+Writing: `ColumnWriter` has its own lookups, of the same type as those of the other encoders. The
+reference describes or rejects unusual terms.
 
-Memory: only the frame's bytes are read by pointer, each read after a comparison with the end; the
-caller holds them for the length of a call, and nothing that is kept points into them. What is
-written is held by its column.
+Memory: only the frame's bytes are read by pointer, and the code compares the position with the end
+before each read. The caller holds the bytes during a call, and no pointer into them is kept. Each
+column holds the objects whose bytes are written.
 """
 
 import os
@@ -68,7 +68,7 @@ cdef struct Numbers:
 
 cdef inline const uint8_t *read_uint32(const uint8_t *pos, const uint8_t *end,
                                        uint32_t *value) noexcept nogil:
-    """Read a varint of 32 bits; NULL if there is none."""
+    """Read a varint of at most 32 bits; return NULL if it is malformed."""
     cdef uint64_t found
     pos = read_varint(pos, end, &found)
     if pos == NULL or found >> 32:
@@ -79,7 +79,7 @@ cdef inline const uint8_t *read_uint32(const uint8_t *pos, const uint8_t *end,
 
 cdef inline const uint8_t *read_span(const uint8_t *pos, const uint8_t *end,
                                      Span *span) noexcept nogil:
-    """Read a length and find what it is of; return the position after that, or NULL."""
+    """Read a length and find its payload; return the position after the payload, or NULL."""
     cdef uint32_t size
     pos = read_uint32(pos, end, &size)
     if pos == NULL or <uint64_t> size > <uint64_t> (end - pos):
@@ -90,7 +90,7 @@ cdef inline const uint8_t *read_span(const uint8_t *pos, const uint8_t *end,
 
 
 cdef bint read_packed(Span span, Numbers *numbers) noexcept nogil:
-    """Read all numbers of a packed field; False if one is malformed, or without memory."""
+    """Read all numbers of a packed field; False if one is malformed or memory is exhausted."""
     cdef const uint8_t *pos = span.start
     cdef Py_ssize_t size = span.stop - span.start
     numbers.values = <uint32_t *> PyMem_RawMalloc((size + 1) * sizeof(uint32_t))

@@ -1,4 +1,4 @@
-"""Columns of a frame from cells: run values, layouts, and the lookup entries that they need.
+"""Write columns of a frame: run values, layouts, and the lookup entries that they need.
 
 The reference of the compiled ``ColumnWriter``.
 """
@@ -17,10 +17,10 @@ from ..common.wire import bytes_field, string_field, varint_field
 from .layouts import BLANK_NODES, IRIS, LITERALS, MIXED, pack, squeeze
 from .options import ResultsOptions
 
-#: The field of a mixed column's value for each kind of term.
+#: Field of a mixed column's value by kind of term.
 _MIXED_FIELDS: Final = {Kind.IRI: 1, Kind.BLANK_NODE: 2, Kind.LITERAL: 3}
 
-#: The field of a frame for the entries of each lookup.
+#: Field of a frame for the entries of each lookup.
 _LOOKUPS: Final = {"name": 4, "prefix": 5, "datatype": 6}
 
 
@@ -40,7 +40,9 @@ class Value(NamedTuple):
 
 
 class Column(NamedTuple):
-    """The run values of a column, its layout, the bytes of its values and a bit for each kind."""
+    """The run values of a column, its layout, the size of its values in bytes, and a bit for each
+    kind.
+    """
 
     values: list[Value]
     layouts: list[int]
@@ -58,7 +60,7 @@ class ColumnWriter(TermWriter):
 
     def __init__(self, options: ResultsOptions, describe: Describe, limits: Limits) -> None:
         super().__init__(options, describe, limits, self._no_rows)
-        #: Entries for the next frame: the id as written, and the value, by lookup.
+        #: Entries for the next frame by lookup: the id as written, and the value.
         self._entries: dict[str, list[tuple[int, str]]] = {name: [] for name in _LOOKUPS}
 
     @staticmethod
@@ -69,7 +71,7 @@ class ColumnWriter(TermWriter):
         self._entries[table].append((written, value))
 
     def column(self, cells: Sequence[Any]) -> Column:
-        """The column of some cells; None is an unbound cell.
+        """Make the column of some cells; None is an unbound cell.
 
         :raises TermError: a cell is not a term, or cannot be written.
         """
@@ -84,7 +86,7 @@ class ColumnWriter(TermWriter):
         return Column(values, layouts, sum(value.size for value in values), kinds)
 
     def value(self, term: Any) -> Value:
-        """What there is to write of a term; kept where the term is not long.
+        """Return the parts of a term to write; cached unless the term is long.
 
         :raises TermError: it is not a term, or cannot be written.
         """
@@ -125,15 +127,16 @@ class ColumnWriter(TermWriter):
         return Value(kind, text_of(lex), text_of(langtag), text_of(datatype), size)
 
     def begin(self) -> None:
-        """Start a frame: entries that are used from here on stay until its end."""
+        """Start a frame: entries that are used from here on are kept until its end."""
         self._row_number += 1
 
     def columns(self, columns: Sequence[tuple[int, Column]], whole: bool) -> bytes:
         """Write the columns of a frame.
 
-        :param columns: the type of each, in order of the types, and what :meth:`column` gave.
-        :param whole: whether IRIs are written whole, under the empty prefix.
-        :raises NoRoomError: they need more entries than a lookup has.
+        :param columns: the type of each column and the result of :meth:`column`, in order of the
+            types.
+        :param whole: whether IRIs are written whole, with the empty prefix.
+        :raises NoRoomError: the columns need more entries than a lookup can hold.
         """
         self._whole = whole
         return b"".join(
@@ -142,7 +145,7 @@ class ColumnWriter(TermWriter):
         )
 
     def take_entries(self) -> bytes:
-        """The entries for the next frame, as its fields."""
+        """Return the entries for the next frame, as its fields."""
         taken = b"".join(
             _packed_entries(number, self._entries[name]) for name, number in _LOOKUPS.items()
         )
@@ -171,12 +174,12 @@ class ColumnWriter(TermWriter):
             prefixes.append(prefix)
             names.append(name)
         if not any(prefixes[1:]):
-            # One for all, or none at all.
+            # One prefix for all values, or none.
             prefixes = [prefix for prefix in prefixes[:1] if prefix]
         return _numbers(1, names) + _numbers(3, prefixes)
 
     def _terms_column(self, values: list[Value], mixed: bool) -> bytes:
-        """Values as RdfLiteral, or in a mixed column as SparqlTerm."""
+        """Write values as RdfLiteral, or in a mixed column as SparqlTerm."""
         fields = []
         self.ids = (0, 0)
         for value in values:
@@ -196,7 +199,7 @@ class ColumnWriter(TermWriter):
         return b"".join(fields)
 
     def _written_ids(self, value: Value) -> tuple[int, int]:
-        """The ids of an IRI as they are written after those of the one before."""
+        """Return the ids of an IRI as written after those of the previous one."""
         last_prefix, last_name = self.ids
         self.ids = prefix, name = self._iri_ids(*self._cut(value.text))
         return 0 if prefix == last_prefix else prefix, 0 if name == last_name + 1 else name
@@ -206,12 +209,12 @@ class ColumnWriter(TermWriter):
 
 
 def _numbers(number: int, values: list[int]) -> bytes:
-    """A packed field; nothing for no values."""
+    """Write a packed field; write nothing if there are no values."""
     return bytes_field(number, pack(values)) if values else b""
 
 
 def _packed_entries(number: int, entries: list[tuple[int, str]]) -> bytes:
-    """Entries of a lookup as packed ones: fields of a frame."""
+    """Write entries of a lookup in packed form, as fields of a frame."""
     fields = []
     body = b""
     for written, value in entries:

@@ -1,6 +1,6 @@
 """Frames of a Jelly-SPARQL stream to string columns in the layout of Apache Arrow.
 
-Terms are in N-Triples syntax; a cell that is unbound is null. No library of Arrow is needed.
+Terms are in N-Triples syntax; unbound cells are null. No Arrow library is needed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .options import RESULTS_LIMITS
 
 
 class ResultsColumnDecoder(ResultsDecoder):
-    """Reads frames as :class:`.decoder.ResultsDecoder` does, with a
+    """Reads frames like :class:`.decoder.ResultsDecoder`, with a
     :class:`~jelly_plugins.codec.Column` for each variable.
 
     :param limits: the limits on untrusted input; ``frame_expansion`` bounds the bytes of text in

@@ -2,9 +2,9 @@
 
 Bytes in, terms of the caller's factory out. No I/O.
 
-What a stream has, in order: in its first frame the options and either the header (the variables,
-each with its column) or the result of an ASK query; then frames with as many columns of each type
-as the last header had. A later header may move variables to other columns but change nothing else.
+The first frame of a stream has the options and either the header (the variables, each with its
+column) or the result of an ASK query. Subsequent frames have as many columns of each type as the
+last header. A later header may only move variables to other columns.
 
 Reference: sparql.proto.
 """
@@ -42,7 +42,7 @@ _NUMBERS: Final = {
     LITERALS: frozenset({2}),
     MIXED: frozenset({2}),
 }
-#: Fields of each type of column, with those that may occur more than once.
+#: Fields of each type of column, and those that may occur more than once.
 _COLUMN: Final[dict[int, tuple[dict[int, int], frozenset[int], str]]] = {
     IRIS: (dict.fromkeys((1, 2, 3), BYTES), frozenset({1, 2, 3}), "SparqlIriColumn"),
     BLANK_NODES: (dict.fromkeys((1, 2), BYTES), frozenset({1, 2}), "SparqlBnodeColumn"),
@@ -62,9 +62,9 @@ class ResultsFrame:
     """The contents of one frame.
 
     :ivar rows: number of solutions.
-    :ivar columns: the cells of each variable, in the order of the variables; None where one is
-        unbound. Of a result of ASK there are none.
-    :ivar types: the type of each variable's column: the number of its field in a frame.
+    :ivar columns: the cells of each variable, in the order of the variables; unbound cells are
+        None. Empty for the result of an ASK query.
+    :ivar types: the type of each variable's column, as the number of its field in a frame.
     :ivar metadata: the frame's metadata, by key.
     :ivar size: number of bytes, without a delimiter.
     """
@@ -77,17 +77,18 @@ class ResultsFrame:
     size: int = 0
 
     def solutions(self) -> list[tuple[Any, ...]]:
-        """The frame's solutions: a term for each variable, None where it is unbound."""
+        """Solutions of the frame: a term for each variable, or None if it is unbound."""
         return list(zip(*self.columns, strict=True)) if self.columns else [()] * self.rows
 
 
 class ResultsDecoder:
-    """Reads the frames of one stream, in order; for one thread at a time.
+    """Reads the frames of one stream, in order. Use it from one thread at a time.
 
     :param factory: makes terms.
     :param limits: the limits on untrusted input.
     :ivar options: the stream's options; None before the first frame.
-    :ivar variables: names of the variables; None before the first frame, and in a result of ASK.
+    :ivar variables: names of the variables; None before the first frame, and for the result of an
+        ASK query.
     :ivar boolean: the result of an ASK query; None if the stream has solutions.
 
     After an error the decoder's state is undefined: the stream ends there.
@@ -100,21 +101,21 @@ class ResultsDecoder:
         self._factory = factory
         self._limits = limits
         self._frames = 0
-        #: The column of each variable, as the last header has it.
+        #: The column of each variable according to the last header.
         self._indices: tuple[int, ...] = ()
-        #: Columns of each type; None until a frame after the last header has some.
+        #: Number of columns of each type; None until a frame after the last header has columns.
         self._layout: tuple[int, ...] | None = None
 
     @property
     def next_frame(self) -> int:
-        """Number of the frame that is decoded next."""
+        """Number of the next frame."""
         return self._frames
 
     def decode(self, data: bytes) -> ResultsFrame:
         """Decode the next frame.
 
         :param data: the frame's bytes, without a delimiter.
-        :raises JellyError: with the frame, and in the message with the variable's column.
+        :raises JellyError: with the frame; its message names the variable of the column.
         """
         try:
             frame = self._decode(data)
@@ -160,7 +161,7 @@ class ResultsDecoder:
         return frame
 
     def _begin(self, data: bytes, fields: dict[int, list[Field]]) -> None:
-        """Read the options, which the first frame has and no other."""
+        """Read the options, which only the first frame has."""
         if self._frames:
             if _OPTIONS in fields:
                 raise OrderError("only the first frame may have options")
@@ -187,7 +188,7 @@ class ResultsDecoder:
             self.boolean = value != 0
 
     def _read_header(self, data: bytes, places: list[Field]) -> None:
-        """Read the variables, and which column each has."""
+        """Read the variables and the column of each."""
         names = []
         indices = []
         for start, stop, _ in places:
@@ -225,7 +226,7 @@ class ResultsDecoder:
         assert self.variables is not None
         layout = tuple(len(fields.get(number, ())) for number in COLUMNS)
         if sum(layout) == frame.rows == 0:
-            # Nothing in it but lookup entries or metadata.
+            # The frame has only lookup entries or metadata.
             frame.columns = [[] for _ in self.variables]
             return
         if sum(layout) != len(self.variables):

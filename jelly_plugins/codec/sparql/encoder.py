@@ -1,8 +1,8 @@
 """Solutions to frames of a Jelly-SPARQL stream.
 
-A variable starts in the narrowest column that holds its values, and moves to another one, by a new
-header, when a value comes that the column cannot hold. All lookup entries that a frame needs must
-be in the tables at once: a frame that needs too many becomes several.
+A variable starts in the most specific type of column that can hold its values. When the column
+cannot hold a value, a new header moves the variable to another type. The tables must hold all
+lookup entries of a frame at once: a frame that needs too many is split.
 
 Reference: sparql.proto.
 """
@@ -23,10 +23,10 @@ from .kernel import ColumnWriter
 from .layouts import BLANK_NODES, IRIS, LITERALS, MIXED
 from .options import RESULTS_LIMITS, ResultsOptions
 
-#: Cells of a frame: rows times variables.
+#: Default number of cells of a frame: rows times variables.
 DEFAULT_FRAME_CELLS: Final = 4096
 
-#: The type of column for terms of one kind, by its bit.
+#: The type of column for terms of one kind, by the kind's bit.
 _TYPES: Final = {
     1 << Kind.IRI: IRIS,
     1 << Kind.BLANK_NODE: BLANK_NODES,
@@ -35,17 +35,17 @@ _TYPES: Final = {
 
 
 class ResultsEncoder:
-    """Writes solutions as a Jelly-SPARQL stream; for one thread at a time.
+    """Writes solutions as a Jelly-SPARQL stream. Use it from one thread at a time.
 
     :param variables: their names, in order.
     :param options: of the stream.
-    :param describe: takes the caller's terms apart, see ``codec.Describe``.
+    :param describe: describes the caller's terms, see ``codec.Describe``.
     :param frame_cells: cells (rows times variables) after which a frame ends.
     :param frame_bytes: bytes of terms after which a frame ends.
-    :param limits: limits on the output; a reader's by default.
+    :param limits: limits on the output; by default a reader's default limits.
     :raises JellyError: the variables or options cannot be written.
 
-    After an error no frame can be written any more.
+    After an error the encoder cannot write further frames.
 
     >>> from jelly_plugins.codec import GenericFactory, Iri
     >>> encoder = ResultsEncoder(["s"])
@@ -81,16 +81,16 @@ class ResultsEncoder:
         rows = max(1, frame_cells // max(1, len(variables)))
         self._frame_rows = max(1, min(rows, limits.frame_rows))
         self._options: bytes | None = bytes_field(1, write_options(options))
-        #: The type of each variable's column; None for one that had no value yet.
+        #: The type of each variable's column; None for a variable without a value so far.
         self._types: list[int | None] = [None] * len(variables)
         self._header: bytes | None = None
         self._rows: list[Sequence[Any]] = []
         self._count = 0
 
     def add(self, solutions: Iterable[Sequence[Any]]) -> list[bytes]:
-        """Take solutions: a term for each variable, None where it is unbound.
+        """Write solutions: a term for each variable, or None if it is unbound.
 
-        :return: the frames that are complete, without delimiters.
+        :return: the completed frames, without delimiters.
         :raises JellyError: a term cannot be written.
         """
         rows = self._rows
@@ -104,7 +104,7 @@ class ResultsEncoder:
         return frames
 
     def finish(self) -> list[bytes]:
-        """End the stream; return the frames that are left, at least one if there was none."""
+        """End the stream; return the remaining frames, or an empty one if there was none before."""
         rows, self._rows = self._rows, []
         return self._frames(rows) if rows or self._options is not None else []
 
@@ -123,8 +123,9 @@ class ResultsEncoder:
         return list(zip(*rows, strict=True)) if rows else [()] * width
 
     def _written(self, cells: list[Sequence[Any]], rows: int) -> list[bytes]:
-        """The frames of some rows, whose cells come by columns: one, or two halves if it would be
-        too large."""
+        """Return the frames of some rows, whose cells are given by column; a frame that would be
+        too large is split in half.
+        """
         writer = self._writer
         columns = [writer.column(each) for each in cells]
         if sum(column.size for column in columns) <= self._frame_bytes or rows < 2:
@@ -144,10 +145,10 @@ class ResultsEncoder:
         )
 
     def _whole_iris(self, ordered: list[tuple[int, Any]], error: NoRoomError) -> bytes:
-        """Write the columns of one row that has IRIs under more prefixes than the table holds:
-        whole, under the empty one. The entries that were made stay, and are of use later.
+        """Write the columns of one row whose IRIs have more prefixes than the table can hold: write
+        the IRIs whole, with the empty prefix. The entries written so far remain valid.
 
-        :raises TermError: there are not enough other entries.
+        :raises TermError: another lookup is too small as well.
         """
         table = error.table
         if table.name == "prefix":
@@ -162,7 +163,9 @@ class ResultsEncoder:
         ) from None
 
     def _settle(self, columns: list[int]) -> tuple[list[int | None], list[int]]:
-        """The types of the columns that hold values of these kinds, and the variables by column."""
+        """Return the types of the columns that hold values of these kinds, and the column of each
+        variable.
+        """
         types = list(self._types)
         for place, kinds in enumerate(columns):
             if kinds:
@@ -180,7 +183,7 @@ class ResultsEncoder:
             bytes_field(2, string_field(1, name) + varint_field(2, indices[place]))
             for place, name in enumerate(self._variables)
         )
-        # The numbers of columns change with the types, even where the indices do not.
+        # The numbers of columns can change with the types even if the indices do not.
         if self._header is None or [each or IRIS for each in types] != [
             each or IRIS for each in self._types
         ]:
@@ -197,7 +200,7 @@ class ResultsEncoder:
 
 
 def encode_boolean(value: bool, *, options: ResultsOptions | None = None) -> bytes:
-    """The one frame of the result of an ASK query.
+    """Write the only frame of the result of an ASK query.
 
     >>> encode_boolean(True).hex()[-8:]
     '5a020801'

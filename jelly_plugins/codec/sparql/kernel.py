@@ -1,4 +1,4 @@
-"""Whether columns are read and written by the compiled module is decided here and nowhere else."""
+"""Only this module chooses between the compiled and the Python module for columns."""
 
 from __future__ import annotations
 

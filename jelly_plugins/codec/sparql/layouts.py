@@ -1,4 +1,4 @@
-"""Columns as runs: which values a column has, and where it deviates from "each once".
+"""Columns as runs: the values of a column, and the runs in which values are not used exactly once.
 
 Reference: sparql.proto, "Columns".
 """
@@ -11,29 +11,29 @@ from typing import Any, Final
 from ...errors import WireError
 from ..common.wire import varint
 
-#: Types of columns: their fields in a frame, in the order in which a header counts them.
+#: Types of columns: their fields in a frame, in the order in which a header numbers them.
 IRIS: Final = 7
 BLANK_NODES: Final = 8
 LITERALS: Final = 9
 MIXED: Final = 10
 COLUMNS: Final = (IRIS, BLANK_NODES, LITERALS, MIXED)
 
-#: Parts of a token: values emitted once before it, kind of run, and its length.
+#: Parts of a token: number of values used once before it, kind of run, and its length.
 _SKIP_SHIFT: Final = 5
 _UNBOUND: Final = 1 << 4
 _LENGTH: Final = 15
 
-#: Cells of the shortest run of each kind.
+#: Minimum length of a run of each kind.
 _LEAST_REPEATS: Final = 2
 _LEAST_UNBOUND: Final = 1
 
 
 def expand(values: list[Any], layouts: list[int], rows: int) -> list[Any]:
-    """The cells of a column; None where one is unbound.
+    """Return the cells of a column; None is an unbound cell.
 
     :param values: the column's run values.
     :param rows: number of cells.
-    :raises WireError: the layout does not fit.
+    :raises WireError: the layout does not match the values and rows.
 
     >>> expand(["a", "b"], [0b100000, 0b10001], 6)
     ['a', 'b', 'b', None, None, None]
@@ -82,12 +82,12 @@ def _padded(cells: list[Any], rows: int) -> list[Any]:
 
 
 def too_many(rows: int) -> WireError:
-    """The error for a column of more cells than its frame has rows."""
+    """The error for a column with more cells than its frame has rows."""
     return WireError(f"the column has more cells than the frame has rows ({rows})")
 
 
 def squeeze(cells: Sequence[Any]) -> tuple[list[Any], list[int]]:
-    """The run values and the layout of a column's cells; None is an unbound cell.
+    """Return the run values and the layout of a column's cells; None is an unbound cell.
 
     :raises AttributeError: a cell cannot be compared with others.
 
@@ -121,7 +121,7 @@ def squeeze(cells: Sequence[Any]) -> tuple[list[Any], list[int]]:
 
 
 def put_run(layouts: list[int], skip: int, kind: int, length: int) -> None:
-    """Append a run's token, with an extension where its length needs one."""
+    """Append a run's token, with an extension if its length needs one."""
     if length < _LENGTH:
         layouts.append(skip << _SKIP_SHIFT | kind | length)
     else:
@@ -130,5 +130,5 @@ def put_run(layouts: list[int], skip: int, kind: int, length: int) -> None:
 
 
 def pack(numbers: list[int]) -> bytes:
-    """Numbers as the payload of a packed field."""
+    """Encode numbers as the payload of a packed field."""
     return bytes(numbers) if max(numbers) < 0x80 else b"".join(map(varint, numbers))

@@ -1,4 +1,4 @@
-"""Options of a stream of query results, and the limits that its readers have by default.
+"""Options of a stream of query results, and the default limits of its readers.
 
 Reference: SparqlResultsOptions in sparql.proto.
 """
@@ -13,7 +13,7 @@ from ..common.options import COMMON_FIELDS, CommonOptions, presets
 
 VERSION: Final = 1
 
-#: What readers accept by default: the tables may be as large as the format's largest preset.
+#: Default limits of readers: the tables may be as large as the format's largest preset.
 RESULTS_LIMITS: Final = Limits(name_table=16384, prefix_table=4096)
 
 
@@ -21,7 +21,7 @@ RESULTS_LIMITS: Final = Limits(name_table=16384, prefix_table=4096)
 class ResultsOptions(CommonOptions):
     """Options of a Jelly-SPARQL stream (SparqlResultsOptions).
 
-    :raises OptionsError: a value is not of its type.
+    :raises OptionsError: a value has the wrong type.
 
     >>> ResultsOptions.small().max_name_table_size
     256

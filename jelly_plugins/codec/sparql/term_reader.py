@@ -15,7 +15,7 @@ from ..common.term_reader import TermReader
 from ..common.wire import BYTES, VARINT, read_field, read_fields, read_varint, uint32, wrong_type
 from .kernel import enter_packed, find_fields
 
-#: Where a field's payload starts and ends, and its value if it is a number.
+#: Start and end of a field's payload, and its value if it is a number.
 Field: TypeAlias = tuple[int, int, int]
 
 _PACKED_FIELDS: Final = {1: VARINT, 2: BYTES}
@@ -31,7 +31,7 @@ def gather(
     message: str,
     numbers: frozenset[int] = frozenset(),
 ) -> dict[int, list[Field]]:
-    """The fields of a message by number; unknown ones are skipped.
+    """Read the fields of a message by number, and skip unknown ones.
 
     :param known: wire type by field number.
     :param repeated: numbers of the fields that may occur more than once.
@@ -61,15 +61,15 @@ def gather(
 
 
 def read_numbers(data: bytes, fields: list[Field], what: str) -> list[int]:
-    """The numbers of a repeated field, packed or not.
+    """Read the numbers of a repeated field, packed or not.
 
-    :raises WireError: one is malformed, or above 32 bits.
+    :raises WireError: a number is malformed or has more than 32 bits.
     """
     found: list[int] = []
     for pos, end, _ in fields:
         packed = data[pos:end]
         if packed.isascii():
-            # All of one byte.
+            # Each number has one byte.
             found += packed
             continue
         while pos < end:
@@ -79,14 +79,14 @@ def read_numbers(data: bytes, fields: list[Field], what: str) -> list[int]:
 
 
 class ResultsTermReader(TermReader):
-    """Reads what the columns of a frame hold."""
+    """Reads the columns of a frame."""
 
     def set_packed(
         self, enter: Callable[[int, str], None], data: bytes, places: list[Field]
     ) -> None:
         """Read packed entries of a lookup.
 
-        :param enter: sets one.
+        :param enter: sets an entry.
         """
         done = 0
         if enter != self.enter_datatype:
@@ -99,11 +99,11 @@ class ResultsTermReader(TermReader):
                 entry_id = 0
 
     def begin_column(self) -> None:
-        """Start with no ids that zeros could refer to."""
+        """Reset the ids that zeros refer to."""
         self._prefix_id = self._name_id = 0
 
     def iris(self, name_ids: list[int], prefix_ids: list[int]) -> list[Any]:
-        """The run values of an IRI column."""
+        """Return the run values of an IRI column."""
         prefixes = prefix_ids or [0]
         given: Iterator[int] = iter(prefixes)
         if len(prefixes) != len(name_ids):
@@ -121,7 +121,7 @@ class ResultsTermReader(TermReader):
         return terms
 
     def same_literals(self, data: bytes, lexes: list[Field], datatype_id: int) -> list[Any]:
-        """Literals of one datatype; id 0 is xsd:string."""
+        """Return literals with the same datatype; id 0 is xsd:string."""
         datatype = self.datatypes.get(datatype_id) if datatype_id else None
         made: dict[bytes, tuple[Any, int]] = {}
         terms = []
@@ -139,7 +139,7 @@ class ResultsTermReader(TermReader):
     def term(self, data: bytes, pos: int, end: int) -> Any:
         """Read a SparqlTerm.
 
-        :raises StatementError: it has no term.
+        :raises StatementError: the message has no term.
         """
         fields = list(read_fields(data, pos, end, _TERM_FIELDS, "SparqlTerm"))
         if len(fields) != 1:
@@ -154,9 +154,9 @@ class ResultsTermReader(TermReader):
         return self.literal(data, start, stop)
 
     def check_copies(self, cells: int) -> None:
-        """Reject a frame of too many cells.
+        """Reject a frame with too many cells.
 
-        :raises LimitError: it is one.
+        :raises LimitError: the frame has too many cells.
         """
         if cells > self._limits.frame_cells:
             raise over(self._limits, "frame_cells", cells, "the number of cells of a frame")

@@ -1,1 +1,1 @@
-"""N-Triples and N-Quads: their grammar, to Jelly and back, and as columns."""
+"""N-Triples and N-Quads: their grammar, conversion to and from Jelly, and columns of terms."""

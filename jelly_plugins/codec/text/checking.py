@@ -1,7 +1,8 @@
-"""What syntaxes that other parsers read can express: RDF 1.2, to the letter.
+"""Check that a syntax for other parsers can express a quad: strict RDF 1.2.
 
-N-Triples, N-Quads and Jelly are written by the codec, which can express more. For the others a quad
-or term is checked before it is written: what they cannot express would be read as something else.
+The codec writes N-Triples, N-Quads and Jelly, which can express more. For the other syntaxes a quad
+or term is checked before it is written, because a parser would misread one that the syntax cannot
+express.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ _TAG: Final = re.compile(LANGTAG)
 _LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 TAGGED: Final = (RDF_LANG_STRING, RDF_LANG_STRING.replace("langString", "dirLangString"))
-#: Terms that are known to be right; more than so many are looked at again.
+#: Size of the cache of terms that are known to be valid.
 _KNOWN: Final = 1 << 12
 
 
 class Checker:
     """Rejects quads that a syntax cannot express.
 
-    :param graphs: whether it has named graphs.
-    :param quoted: whether it has triple terms.
-    :param name: what errors call it.
+    :param graphs: whether the syntax has named graphs.
+    :param quoted: whether the syntax has triple terms.
+    :param name: the syntax's name in errors.
     """
 
     def __init__(self, name: str, *, graphs: bool, quoted: bool) -> None:
@@ -38,7 +39,7 @@ class Checker:
         self._known: set[Any] = set()
 
     def check(self, quad: Quad) -> None:
-        """Look at a quad.
+        """Check a quad.
 
         :raises TermError: the syntax cannot express it.
         """
@@ -82,7 +83,7 @@ class Checker:
         self._known.add(term)
 
     def check_iri(self, iri: str) -> None:
-        """Look at an IRI, which has to be an absolute one.
+        """Check an IRI, which must be absolute.
 
         :raises TermError: the syntax cannot express it.
         """

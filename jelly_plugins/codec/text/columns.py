@@ -1,9 +1,9 @@
-"""Jelly-RDF to string columns in the layout of Apache Arrow and back, a row for each statement.
+"""Jelly-RDF to string columns in the layout of Apache Arrow and back, with a row for each
+statement.
 
-Bytes in, buffers out, and vice versa; no Arrow library is needed, and none is
-used here (``jelly_plugins.arrow`` does that). Terms in the columns are in N-Triples syntax, as
-``ntriples.term_text`` writes them and its parser reads them. The compiled kernel does the same
-without making terms.
+Bytes in, buffers out, and vice versa; only ``jelly_plugins.arrow`` uses an Arrow library. Terms in
+the columns are in N-Triples syntax, as written by ``ntriples.term_text`` and read by its parser.
+The compiled kernel does the same without making terms.
 
 Reference: Arrow columnar format, section "Variable-size Binary Layout".
 """
@@ -27,19 +27,19 @@ from .lines import shorten
 from .ntriples import Notation
 from .transcoding import ChunkDecoder, TermEncoder, TextFactory
 
-#: What has the buffer protocol: bytes, a memoryview, an Arrow library's buffer.
+#: An object with the buffer protocol: bytes, a memoryview, an Arrow library's buffer.
 Buffer: TypeAlias = Any
 
-#: Rows after which columns are given out.
+#: Number of rows after which columns are returned.
 DEFAULT_BATCH_ROWS: Final = 1 << 14
-#: Bytes of text, in all columns together, after which they are.
+#: Number of bytes of text, in all columns together, after which columns are returned.
 DEFAULT_BATCH_BYTES: Final = 1 << 24
 
 NOT_ITS_TURN: Final = (
     "no frame can be decoded after an error, nor before the one before it is taken"
 )
 
-#: An empty string often means that a name is missing, so that it is not the default graph.
+#: An empty string often means that a name is missing, so that it does not mean the default graph.
 EMPTY_GRAPH: Final = "graph: an empty string does not name a graph; use null for the default graph"
 
 #: The sum of two sizes below this always fits into an offset.
@@ -51,12 +51,12 @@ class Column:
     """A column of strings, in three buffers.
 
     :ivar rows: number of rows.
-    :ivar offsets: where each row starts in ``data``, and where the last one ends: signed 32-bit
-        numbers, little-endian, ``offset + rows + 1`` of them at least.
+    :ivar offsets: the start of each row in ``data`` and the end of the last row: at least ``offset
+        + rows + 1`` signed 32-bit numbers, little-endian.
     :ivar data: UTF-8.
-    :ivar validity: a bit for each row, the least significant first; 0 where the row is null. None
-        where no row is.
-    :ivar offset: rows of the buffers before the first one that counts.
+    :ivar validity: a bit for each row, the least significant first; 0 for null. None if no row is
+        null.
+    :ivar offset: number of rows in the buffers before the column's first row.
 
     >>> Column(rows=2, offsets=bytes.fromhex("000000000100000003000000"), data=b"abc").values()
     ['a', 'bc']
@@ -69,9 +69,9 @@ class Column:
     offset: int = 0
 
     def values(self) -> list[str | None]:
-        """The rows as Python's strings; None where they are null.
+        """Return the rows as strings; None for null.
 
-        :raises WireError: the buffers are not of such a column.
+        :raises WireError: the buffers do not match the column's description.
         """
         check_column(self, "the column")
         cells = (_cell(self, row) for row in range(self.rows))
@@ -83,9 +83,9 @@ class Columns:
     """Statements by column.
 
     :ivar rows: number of statements.
-    :ivar graph: null where a statement is in the default graph. None where all of them are.
-    :ivar frames: which frames the rows were in, in order: number of the frame, number of rows.
-        Empty where that is not known.
+    :ivar graph: null if the statement is in the default graph. None if all statements are.
+    :ivar frames: the frames of the rows, in order: the frame's number and its number of rows. Empty
+        if they are unknown.
     """
 
     rows: int
@@ -97,7 +97,7 @@ class Columns:
 
 
 class ColumnFactory(TextFactory):
-    """Makes terms that are their own text in UTF-8, and statements that are tuples of those."""
+    """Makes terms as N-Triples text in UTF-8, and statements as tuples of these."""
 
     def __init__(self, notation: Notation, limits: Limits) -> None:
         super().__init__(notation)
@@ -131,7 +131,9 @@ class ColumnFactory(TextFactory):
         return text
 
     def _check_triple(self, sizes: list[int]) -> None:
-        """Before it is put together: a few bytes can quote the same long term over and over."""
+        """Check the size before building the text: a few bytes can quote the same long term
+        repeatedly.
+        """
         self._check(sum(map(len, self._marks)) + sum(sizes) + len(sizes) - 1)
 
     def _check(self, size: int) -> None:
@@ -140,16 +142,16 @@ class ColumnFactory(TextFactory):
 
 
 class FrameTurns:
-    """Prevents decoding a frame before the previous one is consumed, or after an error."""
+    """Prevents decoding a frame before the previous one is consumed or after an error."""
 
     def __init__(self) -> None:
         self._taken = True
 
     @contextmanager
     def turn_of(self, frame: int) -> Iterator[None]:
-        """What a frame is decoded and given out in.
+        """Return the context in which a frame is decoded and its output is consumed.
 
-        :raises OrderError: the one before it is not taken, or ended in an error.
+        :raises OrderError: the previous frame is not consumed, or ended in an error.
         """
         if not self._taken:
             raise OrderError(NOT_ITS_TURN, frame=frame)
@@ -159,13 +161,12 @@ class FrameTurns:
 
 
 def longest_term(limits: Limits) -> int:
-    """Bytes that a term may have in a column: those of a line of text, unless offsets cannot hold
-    so many."""
+    """Maximum size of a term in a column: that of a line of text, if offsets can hold it."""
     return min(limits.frame_bytes, _CEILING)
 
 
 def check_batch(batch_rows: int, batch_bytes: int) -> None:
-    """Reject bounds of batches that offsets of 32 bits cannot hold."""
+    """Reject bounds of batches that are too large for 32-bit offsets."""
     if not (0 < batch_rows <= _CEILING and 0 < batch_bytes <= _CEILING):
         raise ValueError(f"batch_rows and batch_bytes must be from 1 to {_CEILING}")
 
@@ -173,13 +174,13 @@ def check_batch(batch_rows: int, batch_bytes: int) -> None:
 class ColumnDecoder(ChunkDecoder):
     """Reads the frames of one stream as columns: subject, predicate, object, graph.
 
-    Rows are gathered over frames until there are ``batch_rows`` of them, or ``batch_bytes`` bytes
-    of text in all columns together. However many a frame repeats, there are never more than those
-    and a row.
+    The decoder collects rows across frames until it has ``batch_rows`` rows, or ``batch_bytes``
+    bytes of text in all columns together. It never holds more than that and one row, even if a
+    frame repeats many statements.
 
     :param notation: how quoted triples are written.
     :param limits: the limits on untrusted input. ``frame_bytes`` bounds the text of a term too.
-    :param first_frame: number of the first frame, where the stream is part of a longer one.
+    :param first_frame: number of the first frame, if the stream is part of a longer one.
     :raises ValueError: a bound of batches is not between 1 and 2**30.
 
     >>> from jelly_plugins.codec import Encoder, Iri, Literal
@@ -208,17 +209,17 @@ class ColumnDecoder(ChunkDecoder):
         self._batch_bytes = batch_bytes
         self._rows: list[tuple[bytes, ...]] = []
         self._bytes = 0
-        #: Frames that rows were gathered of, and how many.
+        #: The frames of the collected rows, and the number of rows of each.
         self._frames: list[tuple[int, int]] = []
         self._turns = FrameTurns()
 
     def decode(self, data: bytes) -> Iterator[Columns]:
-        """Decode the next frame, and return the full columns. All of them must be consumed before
-        the next frame is decoded, even if there are none.
+        """Decode the next frame, and return an iterator over the full columns. Exhaust it before
+        decoding the next frame, even if it is empty.
 
         :param data: the frame's bytes, without a delimiter.
-        :raises JellyError: with frame and row, on any error. Columns with rows of the frame
-            may have come out before; what is gathered has none of them.
+        :raises JellyError: with frame and row, on any error. Columns with rows of the frame may
+            have been yielded before; :meth:`flush` returns none of its rows.
         """
         number = self.next_frame
         with self._turns.turn_of(number):
@@ -233,13 +234,13 @@ class ColumnDecoder(ChunkDecoder):
             self._count(number, before)
 
     def flush(self) -> list[Columns]:
-        """The rows that were gathered, full or not: one batch, or none if there are no rows."""
+        """Return the rows collected so far as one batch, or none if there are no rows."""
         return [self._take()] if self._rows else []
 
     def finish(self) -> list[Columns]:
         """Mark the end of the stream.
 
-        :return: as of :meth:`flush`.
+        :return: the same as :meth:`flush`.
         :raises OptionsError: the stream had no options, because it had no rows at all.
         """
         self._decoder.finish()
@@ -258,7 +259,7 @@ class ColumnDecoder(ChunkDecoder):
 
 
 def columns_of(rows: list[tuple[bytes, ...]], frames: tuple[tuple[int, int], ...] = ()) -> Columns:
-    """The columns of statements that are tuples of texts, three or four each."""
+    """Make the columns of statements that are tuples of three or four texts."""
     terms = list(zip_longest(*rows, fillvalue=b"")) or [(), (), ()]
     subject, predicate, object_ = map(column_of, terms[:3])
     named = len(terms) == 4 and any(terms[3])
@@ -273,7 +274,7 @@ def columns_of(rows: list[tuple[bytes, ...]], frames: tuple[tuple[int, int], ...
 
 
 def column_of(cells: Sequence[bytes | None], *, nullable: bool = False) -> Column:
-    """A column of texts; None is null.
+    """Make a column of texts; None is null.
 
     :param nullable: whether the column has validity bits even if no cell is null.
 
@@ -303,7 +304,7 @@ class ColumnEncoder(TermEncoder):
     In physical type TRIPLES no row has a graph. For the parameters see
     :class:`~jelly_plugins.codec.text.transcoding.TermEncoder`.
 
-    In its errors ``row`` is the number of the row, from 0, in all the columns that were added.
+    In its errors ``row`` is the number of the row, from 0, counting the rows of all added columns.
 
     >>> def column(text):
     ...     return Column(rows=1, offsets=struct.pack("<2i", 0, len(text)), data=text)
@@ -319,21 +320,22 @@ class ColumnEncoder(TermEncoder):
 
     def __init__(self, options: StreamOptions, **settings: Any) -> None:
         super().__init__(options, **settings)
-        #: Rows that were added before.
+        #: Number of rows added before.
         self._rows = 0
 
     @property
     def pending(self) -> int:
-        """Rows of the stream that no frame has carried out yet."""
+        """Number of rows of the stream that are not part of a returned frame yet."""
         return self._encoder.pending
 
     def add(self, columns: Columns) -> list[bytes]:
         """Write the rows of columns.
 
-        :return: the frames that came to their end.
-        :raises WireError: the buffers are not of such columns; nothing of them is written.
-        :raises TextError: with row and column, if a cell is not exactly one term, in the syntax of
-            N-Triples, that is allowed there. The rows before it are written.
+        :return: the completed frames.
+        :raises WireError: the buffers do not match the description of the columns; no row is
+            written.
+        :raises TextError: with row and column, if a cell is not exactly one term in N-Triples
+            syntax, or the term is not allowed there. The previous rows are written.
         :raises JellyError: with the row, if a statement cannot be written with these options.
         """
         frames = self._add(columns)
@@ -345,7 +347,7 @@ class ColumnEncoder(TermEncoder):
         return self._add_rows(columns, 0, columns.rows)
 
     def _add_rows(self, columns: Columns, start: int, stop: int) -> list[bytes]:
-        """Write some of the rows, which the columns must have."""
+        """Write some of the rows, which must exist."""
         row = start
 
         def statements() -> Iterator[Statement]:
@@ -359,7 +361,9 @@ class ColumnEncoder(TermEncoder):
             raise self._located(error, row) from None
 
     def _located(self, error: JellyError, row: int) -> JellyError:
-        """An error of a row of columns, without the frame and row of the stream."""
+        """Convert an error to that of a row of the columns, without the frame and row of the
+        stream.
+        """
         error.frame = None
         error.row = self._rows + row
         return error
@@ -388,13 +392,13 @@ class ColumnEncoder(TermEncoder):
             raise TextError(message, column=error.column) from None
 
 
-# Buffers from outside
+# Buffers of callers
 
 
 def check_columns(columns: Columns) -> None:
     """Reject columns whose buffers do not match their description.
 
-    :raises WireError: with the column.
+    :raises WireError: with the name of the column.
     """
     for name in positions.POSITIONS:
         column = getattr(columns, name)
@@ -407,7 +411,7 @@ def check_columns(columns: Columns) -> None:
 def check_column(column: Column, what: str) -> None:
     """Reject a column whose buffers do not match its description.
 
-    :raises WireError: with ``what`` it is.
+    :raises WireError: with the name of the column, ``what``.
     """
     rows, offset = column.rows, column.offset
     if rows < 0 or offset < 0:
@@ -428,7 +432,7 @@ def check_column(column: Column, what: str) -> None:
 
 
 def row_cells(columns: Columns, row: int) -> tuple[bytes | None, ...]:
-    """The cells of a row, which the columns must have; None where they are null."""
+    """Return the cells of a row, which must exist; None for null."""
     named = (columns.subject, columns.predicate, columns.object, columns.graph)
     return tuple(None if column is None else _cell(column, row) for column in named)
 

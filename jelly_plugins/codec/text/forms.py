@@ -1,7 +1,7 @@
-"""The lexical forms of XML Schema's datatypes that a store keeps: it gives ``"01"^^xsd:integer``
-back as ``"1"``, and ``"1"`` as it is.
+"""The lexical forms of XML Schema's datatypes that a store keeps unchanged: it returns
+``"01"^^xsd:integer`` as ``"1"``, and ``"1"`` unchanged.
 
-The compiled kernel recognises the same by itself (``kernel/text/forms.pxi``).
+The compiled kernel has its own implementation (``kernel/text/forms.pxi``).
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 _DAY: Final = r"[1-9][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 TIME: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 _NUMBER: Final = r"(?!-0\Z)-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?"
-#: Characters of numbers that come back from the store unchanged.
+#: Maximum characters of numbers that the store returns unchanged.
 LONGEST: Final = {"decimal": 17, "double": 15, "float": 6}
-#: Patterns of text that is not such a number.
+#: Patterns of lexical forms other than such numbers.
 OTHER_FORMS: Final = {
     "boolean": "true|false",
     "integer": r"0|-?[1-9][0-9]{0,16}",
     "date": rf"{_DAY}Z?",
     "dateTime": rf"{_DAY}T{TIME}(?:\.[0-9]{{0,8}}[1-9])?Z?",
 }
-#: Lexical forms that the store keeps for sure, by datatype. What it makes of all others it is asked
-#: for.
+#: Patterns of the lexical forms that the store certainly keeps, by datatype. For all other forms
+#: the store itself is asked.
 FORMS: Final = {
     f"{XSD}{name}": re.compile(pattern)
     for name, pattern in {
@@ -32,22 +32,22 @@ FORMS: Final = {
         **{name: rf"(?=.{{1,{size}}}\Z){_NUMBER}" for name, size in LONGEST.items()},
     }.items()
 }
-#: XML Schema's datatypes that the store takes for mere text.
+#: XML Schema's datatypes that the store treats as text.
 TEXTS: Final = frozenset(f"{XSD}{name}" for name in ("anyURI", "language", "token"))
 
-#: The same by what comes after the part that they have in common.
+#: The same, by the end of the datatype's IRI in N-Quads.
 _FORMS_IN_TEXT: Final = {
     datatype.removeprefix(XSD).encode(): re.compile(form.pattern.encode())
     for datatype, form in FORMS.items()
 }
 _TEXTS_IN_TEXT: Final = frozenset(datatype.removeprefix(XSD).encode() for datatype in TEXTS)
 
-#: The text between a lexical form and the name of XML Schema's datatype in N-Quads.
+#: The text in N-Quads between a lexical form and the name of its XML Schema datatype.
 _TYPE: Final = b'"^^<' + XSD.encode()
 
 
 def is_canonical(lex: str, datatype: str) -> bool:
-    """Whether the store keeps a literal as it is, for sure.
+    """Whether the store certainly keeps a literal unchanged.
 
     >>> is_canonical("1.5", f"{XSD}decimal"), is_canonical("1.50", f"{XSD}decimal")
     (True, False)
@@ -59,16 +59,16 @@ def is_canonical(lex: str, datatype: str) -> bool:
 
 
 def odd_lines(text: bytes) -> dict[int, int]:
-    """Numbers, from 0, of the plain lines of N-Quads that may have literals in another form than
-    the store would give them, and where these lines begin.
+    """Find the plain lines of N-Quads that may have literals in another form than the store's;
+    return their numbers, from 0, and where they begin.
 
     >>> odd_lines(b'<urn:s> <urn:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .\\n')
     {0: 0}
     """
     odd: dict[int, int] = {}
     line = at = 0
-    # In strings the quote is escaped, so that the text before it is not a form; and where a form
-    # has an escaped quote in it, the store keeps it, whatever comes after the quote.
+    # Strings escape the quote, so that the text before an escaped quote is not a form. If a lexical
+    # form contains an escaped quote, the store keeps it, whatever follows the quote.
     for before, after in pairwise(text.split(_TYPE)):
         line += before.count(b"\n")
         at += len(before)

@@ -1,6 +1,6 @@
-"""RDF in lines of text: the terminals of its grammars, and reading it line by line, in chunks.
+"""RDF in lines of text: the terminals of the grammars, and a reader of lines in chunks.
 
-What N-Triples, N-Quads and RDF Patch text have in common. No I/O.
+The common part of N-Triples, N-Quads and RDF Patch text. No I/O.
 
 Reference: RDF 1.1 N-Triples, section "Grammar".
 """
@@ -18,8 +18,8 @@ from ..common.limits import Limits, over
 
 
 class Pattern(Generic[AnyStr]):
-    """A regular expression for text, or for bytes, which is compiled when it is first used: the
-    ranges of characters of blank node labels take milliseconds.
+    """A regular expression for text or bytes that is compiled on first use: compiling the character
+    ranges of blank node labels takes milliseconds.
 
     >>> Pattern("a+").compiled.match("aab")[0]
     'aa'
@@ -30,20 +30,20 @@ class Pattern(Generic[AnyStr]):
 
     @cached_property
     def compiled(self) -> re.Pattern[AnyStr]:
-        """It, compiled once."""
+        """The compiled expression, which is cached."""
         return re.compile(self._pattern)
 
 
 #: Input of the parsers: text as bytes in UTF-8 or as str, at once or in chunks of any size.
 Text: TypeAlias = bytes | str | Iterable[bytes | str]
 
-# Terminals of the grammars. Possessive repeats (*+) keep a failing match linear in time.
+# Terminals of the grammars. With possessive repeats (*+) a failing match takes linear time.
 
 ESCAPE: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
-#: What an IRI may not have, inside brackets of a regular expression.
+#: Characters not allowed in an IRI, for use inside brackets of a regular expression.
 NOT_IN_IRI: Final = r'\x00-\x20<>"{}|^`\\'
 IRI: Final = rf"<((?:[^{NOT_IN_IRI}]++|{ESCAPE})*+)>"
-#: What a name may begin with, here and in XML.
+#: Characters that a name may begin with, here and in XML.
 NAME_START: Final = (
     "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
     "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
@@ -72,33 +72,33 @@ _ESCAPED_CHARACTERS: Final = {
     "\\": "\\",
 }
 
-#: Text is processed in chunks of about this many bytes.
+#: Approximate size in bytes of the chunks in which text is processed.
 CHUNK: Final = 1 << 16
 
 
 class LineReader:
-    """The position of reading in a text, and its limits.
+    """Reads a text in chunks of whole lines, and keeps its position.
 
     :param limits: ``frame_bytes`` bounds the length of a line.
     """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        #: Line ends before the current chunk.
+        #: Number of line ends before the current chunk.
         self.line_ends = 0
-        #: Bytes of a last line that was not complete, in a text that grows.
+        #: Size of an incomplete last line, in a text that grows.
         self.pending = 0
 
     def chunks(self, text: Text, *, growing: bool = False) -> Iterator[bytes]:
-        """Cut the text after line ends.
+        """Split the text into chunks after line ends.
 
-        :param growing: whether a last line without a line end is not complete, and is left out.
+        :param growing: whether a last line without a line end is incomplete and omitted.
         :raises LimitError: a line is too long.
         """
         pending: list[bytes] = []
         size = 0
         for data in _as_bytes(text):
-            # A CR at the very end may be half of a line end.
+            # A CR at the end of the data may be half of a line end.
             cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
             if cut:
                 yield b"".join([*pending, data[:cut]])
@@ -115,8 +115,9 @@ class LineReader:
 
     @contextmanager
     def counting(self, data: bytes) -> Iterator[None]:
-        """Count all lines of a chunk, even where one of them is rejected: the next chunk follows
-        the whole of it."""
+        """Count all lines of a chunk, even if one of them is rejected, for the position of the next
+        chunk.
+        """
         before = self.line_ends
         try:
             yield
@@ -126,9 +127,9 @@ class LineReader:
             raise
 
     def decode(self, data: bytes) -> str:
-        """The text of a chunk.
+        """Decode a chunk.
 
-        :raises TextError: it is not UTF-8.
+        :raises TextError: the chunk is not valid UTF-8.
         :raises LimitError: a line is too long.
         """
         try:
@@ -144,15 +145,15 @@ class LineReader:
     def check_length(self, size: int) -> None:
         """Reject a line, or the start of one, that is too long.
 
-        :raises LimitError: it is.
+        :raises LimitError: the line is too long.
         """
         if size > self.limits.frame_bytes:
             raise over(self.limits, "frame_bytes", size, "the length of a line")
 
     def unescape(self, raw: str, text: str, pos: int) -> str:
-        """The unescaped text of ``raw``, which is at ``pos`` in ``text``.
+        """Unescape ``raw``, which is at ``pos`` in ``text``.
 
-        :raises TextError: an escape is not a character.
+        :raises TextError: an escape does not denote a character.
         """
         if "\\" not in raw:
             return raw
@@ -162,7 +163,7 @@ class LineReader:
             self.fail(str(error), text, pos)
 
     def fail(self, message: str, text: str, pos: int) -> NoReturn:
-        """Reject the text because of what is at ``pos``."""
+        """Reject the text because of an error at ``pos``."""
         before = text[:pos]
         column = pos - max(before.rfind("\n"), before.rfind("\r"))
         raise TextError(message, line=self.line(before), column=column)
@@ -173,16 +174,16 @@ class LineReader:
 
 
 def _as_bytes(text: Text) -> Iterator[bytes]:
-    """The text in UTF-8, in chunks of limited size."""
+    """Yield the text as UTF-8, in chunks of limited size."""
     for part in (text,) if isinstance(text, bytes | str) else text:
-        # Text that cannot be encoded is found again, and rejected, when it is decoded.
+        # Decoding will reject the text that cannot be encoded, with its line.
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         for start in range(0, len(data), CHUNK):
             yield data[start : start + CHUNK]
 
 
 def count_line_ends(text: str) -> int:
-    """Number of line ends: LF, CR, or both as one."""
+    """Count line ends: LF, CR, or CR and LF together."""
     return len(_LINE_END.findall(text)) if "\r" in text else text.count("\n")
 
 
@@ -197,13 +198,13 @@ def _escaped_character(found: re.Match[str]) -> str:
 
 
 def unescaped(text: str) -> str:
-    """The characters of a string or an IRI that has escapes.
+    """Unescape a string or an IRI.
 
-    :raises ValueError: an escape is not a character.
+    :raises ValueError: an escape does not denote a character.
     """
     return _ESCAPED.sub(_escaped_character, text)
 
 
 def shorten(text: str, length: int = 60) -> str:
-    """A text as an error quotes it."""
+    """Shorten and quote a text for an error."""
     return text if len(text) <= length else f"{text[:length]}…"

@@ -1,12 +1,11 @@
-"""N-Triples and N-Quads: statements in generic terms from text and to text.
+"""N-Triples and N-Quads: conversion of text to statements with generic terms and back.
 
-Text goes in by chunks, statements come out one by one; no I/O, and memory for no more than a chunk
-and a line. Terms keep their exact lexical forms and language tags; labels that N-Triples cannot
-express are replaced by others, see :func:`written_label`.
+The parser reads text in chunks and yields statements; it performs no I/O, and needs memory for one
+chunk and one line. Terms keep their exact lexical forms and language tags; labels that N-Triples
+cannot express are replaced, see :func:`written_label`.
 
-The rules are defined once, as the patterns below. A line of a usual form is matched by one of them,
-which is made of the same parts as those that :class:`_Line` reads any other line with, term by
-term.
+The patterns below define the grammar. One of them matches a whole line of a usual form. It consists
+of the same parts that :class:`_Line` uses to read any other line term by term.
 
 Reference: RDF 1.1 N-Triples, RDF 1.1 N-Quads, RDF 1.2 N-Triples (for triple terms and the canonical
 form), RDF-star (for quoted triples), RDF 1.1 Concepts, section 7 (for generalized statements).
@@ -53,14 +52,13 @@ from .lines import (
 
 
 class Dialect(Enum):
-    """Which triples may be terms, and how they are written."""
+    """The triples that may be terms, and their syntax."""
 
-    #: None may.
+    #: No triples.
     RDF_1_1 = "RDF 1.1"
     #: ``<<( s p o )>>`` as object.
     RDF_1_2 = "RDF 1.2"
-    #: ``<< s p o >>`` or ``<<( s p o )>>``, as subject or object. All that the other two have can
-    #: be read as this.
+    #: ``<< s p o >>`` or ``<<( s p o )>>``, as subject or object. A superset of the other two.
     RDF_STAR = "RDF-star"
 
 
@@ -80,7 +78,7 @@ _LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _TAGGED_DATATYPES: Final = (_RDF + "langString", _RDF + "dirLangString")
 
-#: A cache of terms that reaches this many entries starts afresh.
+#: A cache of terms is cleared when it reaches this many entries.
 _CACHE_ENTRIES: Final = 1 << 16
 _CACHED_CHARACTERS: Final = 1 << 10
 
@@ -97,14 +95,14 @@ def parse_ntriples(
     """Read N-Triples.
 
     :param text: UTF-8 bytes or a str, whole or in chunks.
-    :param dialect: which triples may be terms.
+    :param dialect: the triples that may be terms.
     :param generalized: whether any kind of term may occur in any position.
     :param relative_iris: whether IRIs without a scheme are accepted; N-Triples has none.
-    :param base_directions: whether language-tagged strings may have a base direction; it stays a
+    :param base_directions: whether language-tagged strings may have a base direction, which stays
         part of the language tag.
     :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line.
     :raises TextError: with the line, while iterating.
-    :raises LimitError: the text is beyond ``limits``.
+    :raises LimitError: the text exceeds ``limits``.
 
     >>> [triple] = parse_ntriples('<urn:s> <urn:p> "o"@en .')
     >>> triple.object
@@ -138,7 +136,7 @@ def parse_nquads(
 
 
 class LineParser(LineReader):
-    """Reads one text: its options, its position, and the terms it has seen."""
+    """Reads one text: its options, its position, and caches of its terms."""
 
     def __init__(
         self,
@@ -151,19 +149,19 @@ class LineParser(LineReader):
         base_directions: bool = False,
     ) -> None:
         super().__init__(limits)
-        #: Whether a language tag may have a base direction, which stays a part of the tag.
+        #: Whether a language tag may have a base direction, which stays part of the tag.
         self.base_directions = base_directions
         self.dialect = dialect
         self.generalized = generalized
         self.relative_iris = relative_iris
         self.quads = quads
-        #: Statements that were read and taken by the caller.
+        #: Number of statements that the caller has consumed.
         self.count = 0
         self._iris: dict[str, Iri] = {}
         self._blank_nodes: dict[str, BlankNode] = {}
 
     def begin(self) -> None:
-        """Begin another text, with the same options."""
+        """Begin another text with the same options."""
         self.count = self.line_ends = 0
         self._iris.clear()
         self._blank_nodes.clear()
@@ -173,11 +171,12 @@ class LineParser(LineReader):
             yield from self.statements(data)
 
     def statements(self, data: bytes) -> Iterator[Statement]:
-        """Read whole lines, which follow those that were read before."""
+        """Read whole lines that follow the previous ones."""
         text = self.decode(data)
         for statement in self._statements(text):
             yield statement
-            # Not before: the caller may reject it, and then reads no further.
+            # Count the statement only after the ``yield``: a caller that rejects it reads no
+            # further.
             self.count += 1
         self.line_ends += count_line_ends(text)
 
@@ -228,15 +227,15 @@ class LineParser(LineReader):
                 yield Triple(subject, predicate, object_)
 
     def term(self, data: bytes, position: int) -> Term:
-        """Read a single term, with nothing around it.
+        """Read a text that is exactly one term.
 
-        :param position: that it is to have in a statement.
-        :raises TextError: it is not exactly one term, or one that is not allowed there.
+        :param position: the term's position in a statement.
+        :raises TextError: the text is not exactly one term, or the term is not allowed there.
         """
         self.check_length(len(data))
         return _Line(self, self.decode(data), 0).whole_term(position)
 
-    # Terms. ``text`` and ``pos`` are the term's position, for an error.
+    # Terms. ``text`` and ``pos`` locate the term in errors.
 
     def iri(self, raw: str, text: str, pos: int) -> Iri:
         iri = self._iris.get(raw)
@@ -271,7 +270,7 @@ class LineParser(LineReader):
 class _Line:
     """Reads a line of any form, term by term.
 
-    :ivar pos: the position of reading; after :meth:`statement`, where the next line starts.
+    :ivar pos: the current position; after :meth:`statement`, the start of the next line.
     """
 
     def __init__(self, parser: LineParser, text: str, pos: int) -> None:
@@ -280,7 +279,7 @@ class _Line:
         self.pos = pos
 
     def statement(self) -> Statement | None:
-        """Read the line; None if it has no statement."""
+        """Read the line; return None if it has no statement."""
         parser = self._parser
         if self._take(_REST) or (parser.dialect is not Dialect.RDF_1_1 and self._take(_VERSION)):
             return None
@@ -319,7 +318,7 @@ class _Line:
             self._fail("more than a comment follows the statement on its line")
 
     def _term(self, position: int, depth: int) -> Term:
-        """Read the term in ``position``, inside ``depth`` quoted triples."""
+        """Read the term in ``position``, within ``depth`` quoted triples."""
         self._skip()
         parser = self._parser
         text = self._text
@@ -425,31 +424,31 @@ _SHORT_ESCAPES: Final = {
     '"': '\\"',
     "\\": "\\\\",
 }
-#: Prefix of the stand-in for a label; see :class:`StandIns`.
+#: Prefix of stand-ins for labels; see :class:`StandIns`.
 STAND_IN: Final = "label-"
 _HEXADECIMAL: Final = re.compile("(?:[0-9a-f]{2})*+")
 
 
 class Notation(Enum):
-    """How a quoted triple is written. Both are read."""
+    """The written form of quoted triples. The parser reads both."""
 
-    #: As in RDF-star; what has come after it does not read that.
+    #: As in RDF-star; parsers of RDF 1.2 do not read it.
     RDF_STAR = ("<< ", " >>")
-    #: As RDF 1.2 has triple terms.
+    #: As triple terms in RDF 1.2.
     RDF_1_2 = ("<<( ", " )>>")
 
 
 def term_text(
     term: Term | DefaultGraph, notation: Notation = Notation.RDF_1_2, *, depth: int = 0
 ) -> str:
-    r"""A term as N-Triples has it, in canonical form; the default graph is the empty string.
+    r"""Write a term in canonical N-Triples; the default graph is the empty string.
 
-    Language tags are written as they are, where RDF 1.2's canonical form has them in lower case.
-    Any IRI can be written: characters that are not allowed in one are escaped.
+    Language tags are written unchanged, although RDF 1.2's canonical form has them in lower case.
+    Any IRI can be written: characters that are not allowed in IRIs are escaped.
 
     :param depth: number of quoted triples around it.
-    :raises TermError: N-Triples cannot express a language tag, a datatype without one or a
-        character, or it is not a term.
+    :raises TermError: N-Triples cannot express the term: an invalid language tag, a datatype that
+        requires a missing one, or an invalid character. Or the value is not a term.
     :raises LimitError: quoted triples are nested too deeply.
 
     >>> print(term_text(Literal('say "x"', langtag="en")), term_text(Iri("urn:a b")))
@@ -482,36 +481,37 @@ def term_text(
 
 
 def statement_text(statement: Statement, notation: Notation = Notation.RDF_1_2) -> str:
-    """A statement as one line, without a line end.
+    """Write a statement as one line, without a line end.
 
     >>> statement_text(Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), BlankNode("g")))
     '<urn:s> <urn:p> <urn:o> _:g .'
     """
     terms = [term_text(term, notation) for term in statement]
     if not terms[-1]:
-        # The default graph.
+        # Omit the default graph.
         terms.pop()
     return f"{' '.join(terms)} ."
 
 
 class StandIns:
-    """Labels that represent others that cannot be written: ``label-`` and the UTF-8 of
-    the other in hexadecimal.
+    """Labels that replace labels that cannot be written: ``label-`` and the original's UTF-8 in
+    hexadecimal.
 
-    A label has a stand-in if it cannot be written, or has the form of a stand-in; no other has one.
-    So each label is written as one that no other is, and each label that can be had is read as one
-    that is written so: :meth:`read` is the inverse of :meth:`write`, both ways.
+    A label has a stand-in if and only if it cannot be written or has the form of a stand-in.
+    Different labels therefore have different written forms, and :meth:`read` and :meth:`write` are
+    inverse functions.
 
-    :param can_be_had: whether a label can be had as it is, any but the empty one at most.
+    :param can_be_had: returns whether a label can be written unchanged; must return False for the
+        empty label.
     """
 
     def __init__(self, can_be_had: Callable[[str], object]) -> None:
         self._can_be_had = can_be_had
 
     def write(self, label: str) -> str:
-        """The written form of a label.
+        """Return the written form of a label.
 
-        :raises TermError: the label has a surrogate.
+        :raises TermError: the label contains a surrogate.
         """
         if self._can_be_had(label) and self._meant_by(label) is None:
             return label
@@ -523,12 +523,12 @@ class StandIns:
             ) from None
 
     def read(self, written: str) -> str:
-        """The label of a written form."""
+        """Return the label of a written form."""
         meant = self._meant_by(written)
         return written if meant is None else meant
 
     def _meant_by(self, label: str) -> str | None:
-        """The label that a stand-in represents; None for any other label."""
+        """Return the label that a stand-in replaces; None for any other label."""
         if not label.startswith(STAND_IN):
             return None
         digits = label[len(STAND_IN) :]
@@ -545,10 +545,10 @@ _LABELS: Final = StandIns(lambda label: _WHOLE_LABEL.compiled.fullmatch(label))
 
 
 def written_label(label: str) -> str:
-    """The label that represents ``label`` in N-Triples, where not all labels can be written; see
+    """Return the label for ``label`` in N-Triples, which cannot express all labels; see
     :class:`StandIns`.
 
-    :raises TermError: the label has a surrogate.
+    :raises TermError: the label contains a surrogate.
 
     >>> written_label("b1"), written_label("a b"), written_label("label-")
     ('b1', 'label-612062', 'label-6c6162656c2d')
@@ -557,7 +557,7 @@ def written_label(label: str) -> str:
 
 
 def read_label(written: str) -> str:
-    """The label that is meant by a label of N-Triples.
+    """Return the original label of a label in N-Triples.
 
     >>> read_label("b1"), read_label("label-612062"), read_label("label-612"), read_label("label-")
     ('b1', 'a b', 'label-612', '')

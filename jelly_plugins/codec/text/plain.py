@@ -1,5 +1,5 @@
-"""Whether text can be read in one way only: lines of terms, with nothing between them but a space
-each. What a store writes without a look at it may be anything.
+"""Check whether text has only one possible reading: lines of terms separated by single spaces. Only
+such text may go to a store without further checks.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from .forms import odd_lines
 from .lines import Pattern
 from .ntriples import _TAGGED_DATATYPES
 
-#: Characters allowed in an IRI after its scheme and authority, except a fragment: outside
-#: ASCII, the larger part of what RFC 3987 calls ucschar, in UTF-8.
+#: Characters allowed in an IRI after its scheme and authority, except for a fragment. Beyond ASCII
+#: it is the larger part of what RFC 3987 calls ucschar, in UTF-8.
 _PART: Final = (
     rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]++|%[0-9A-Fa-f]{2}|\xC2[\xA0-\xBF]|[\xC3-\xDF][\x80-\xBF]"
     rb"|\xE0[\xA0-\xBF][\x80-\xBF]|[\xE1-\xEC][\x80-\xBF]{2}|\xED[\x80-\x9F][\x80-\xBF]"
     rb"|\xEF(?:[\xA4-\xB6\xB8-\xBE][\x80-\xBF]|\xB7[\x80-\x8F\xB0-\xBF]|\xBF[\x80-\xAF]))*+"
 )
-#: An IRI that is absolute and well-formed for sure: a host is a name.
+#: An IRI that is certainly absolute and well-formed; its host must be a name.
 _ABSOLUTE: Final = (
     rb"[A-Za-z][A-Za-z0-9+\-.]*+:(?://[A-Za-z0-9\-._~]*+(?::[0-9]*+)?+(?=[/?#>])|(?!//))%b(?:#%b)?+"
     % (_PART, _PART)
 )
-#: One in brackets, without escapes.
+#: Such an IRI in brackets, without escapes.
 IRI: Final = rb"<%b>" % _ABSOLUTE
-#: A blank node, whatever its label.
+#: A blank node with any label.
 NODE: Final = rb'_:[^\s<>"]++'
 _CHARACTERS: Final = rb"""(?:[^"\\\n\r]++|\\(?:[tbnrf"'\\]|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}))*+"""
-#: A language, perhaps with a region of two letters or a script: well-formed for sure.
+#: A language, optionally with a region of two letters or a script: certainly well-formed.
 _LANGTAG: Final = rb"@[A-Za-z]{2,3}+(?:-(?:[A-Za-z]{4}|[A-Za-z]{2})(?![A-Za-z]))?+"
-#: A datatype that needs no language tag.
+#: A datatype that requires no language tag.
 _DATATYPE: Final = rb"\^\^<(?!(?:%b)>)(%b)>" % (
     "|".join(map(re.escape, sorted(_TAGGED_DATATYPES))).encode(),
     _ABSOLUTE,
@@ -42,13 +42,12 @@ _LINES: Final = Pattern(
 
 
 def plain_lines(text: bytes) -> tuple[int, dict[int, int]] | None:
-    """Check whether text consists of plain lines only, each of which is one triple.
+    """Check whether text consists only of plain lines, each with one triple.
 
-    The compiled kernel finds fewer texts plain: not those that N-Triples does not allow.
+    The compiled kernel accepts fewer texts: only valid N-Triples.
 
-    :return: the number of lines; and the numbers, from 0, of those that may have a literal in
-        another form than a store would give it, see ``forms``, with the places where they begin.
-        None if the text is not plain.
+    :return: the number of lines, and the numbers, from 0, and starts of lines that may have a
+        literal in another form than a store's, see ``forms``. None if the text is not plain.
 
     >>> plain_lines(b'<urn:s> <urn:p> _:o .\\n'), plain_lines(b'<urn:s> <urn:p> <urn:o> . # x\\n')
     ((1, {}), None)

@@ -1,7 +1,7 @@
-"""Jelly-RDF to N-Triples and N-Quads and back, for stores, files and pipes that take text.
+"""Jelly-RDF to N-Triples and N-Quads and back, for stores, files and pipes that use text.
 
-Bytes in, bytes out. The form of the text is that of ``ntriples``, whose parser reads it, and whose
-``term_text`` defines how terms are written. The compiled kernel does the same without making terms.
+Bytes in, bytes out. The parser of ``ntriples`` reads the text, and its ``term_text`` defines how
+terms are written. The compiled kernel does the same without making terms.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from ..rdf.options import PhysicalType, StreamOptions
 from .lines import BLANK_NODE, IRI, LITERAL, Pattern
 from .ntriples import Dialect, LineParser, Notation, term_text
 
-#: Text is yielded in chunks of about this many bytes.
+#: Approximate size in bytes of the chunks in which text is yielded.
 CHUNK: Final = 1 << 18
 
-#: Bytes of a term that is a long one. A few bytes of a frame can repeat such a term, and each
-#: statement of the text has it in full.
+#: Size in bytes above which a term is long. A few bytes of a frame can repeat such a term, and each
+#: statement of the text contains it in full.
 LONG_TERM: Final = 1 << 10
 
-#: Characters of a term above which it may be a long one.
+#: Characters above which a term's text may exceed LONG_TERM bytes.
 _PERHAPS_LONG: Final = LONG_TERM // 4
 
-#: The terms inside a quoted triple's text, which are not quoted triples themselves.
+#: The terms inside a quoted triple's text that are not quoted triples themselves.
 _TERMS: Final = Pattern(rf"{IRI}|{BLANK_NODE}|{LITERAL}")
 
 
 class TermText(str):
-    """A term's text, and the term as made by another factory."""
+    """A term's text, with the validator's term."""
 
     __slots__ = ("term",)
 
@@ -47,15 +47,15 @@ class TermText(str):
 
 
 def validated_as(validated: str, text: str) -> str:
-    """Another text for a term, with what a validator made of it."""
+    """Attach the validator's term of one text to another text."""
     return TermText.of(text, validated.term) if isinstance(validated, TermText) else text
 
 
 class TextFactory:
-    """Makes terms that are their own text, and statements that are lines.
+    """Makes terms as N-Triples text, and statements as lines.
 
     :param notation: how quoted triples are written.
-    :param validator: makes a term of each text too, and rejects what it cannot make.
+    :param validator: also makes each term, and rejects terms that it cannot make.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class TextFactory:
         return terms if terms[3] else terms[:3]
 
     def check_graph(self, name: Any) -> None:
-        """Any name is valid: text has no empty graphs."""
+        """Accept any name: text has no empty graphs."""
         if self._validator is not None:
             self._validator.check_graph(name.term)
 
@@ -115,30 +115,30 @@ class ChunkDecoder:
 
     @property
     def options(self) -> StreamOptions | None:
-        """The stream's options, once its first row was read."""
+        """The stream's options; None before the first row is read."""
         return self._decoder.options
 
     @property
     def next_frame(self) -> int:
-        """Number of the frame that is next."""
+        """Number of the next frame."""
         return self._decoder.next_frame
 
     @property
     def inside_graph(self) -> bool:
-        """Whether a graph was started and not ended, in physical type GRAPHS."""
+        """Whether a graph is open, in physical type GRAPHS."""
         return self._decoder.inside_graph
 
 
 class TextDecoder(ChunkDecoder):
-    """Reads the frames of one stream as lines of N-Triples, or of N-Quads where it has graphs.
+    """Reads the frames of one stream as lines of N-Triples, or of N-Quads if it has graphs.
 
     :param notation: how quoted triples are written.
     :param limits: the limits on untrusted input.
-    :param first_frame: number of the first frame, where the stream is part of a longer one.
-    :param validator: the factory of a backend that the text is for, and that is strict about terms:
-        terms that it rejects are rejected. The compiled kernel only calls it where a term is not
-        certainly well-formed (IRIs by RFC 3987, language tags by BCP 47), and where RDF 1.2 does
-        not have the statement; so the backend need not check terms a second time.
+    :param first_frame: number of the first frame, if the stream is part of a longer one.
+    :param validator: the factory of the backend that will read the text. The decoder rejects terms
+        that this factory rejects, so that the backend need not check them again. The compiled
+        kernel calls it only for terms that are not certainly well-formed (IRIs by RFC 3987,
+        language tags by BCP 47) and for statements that RDF 1.2 does not allow.
 
     >>> from jelly_plugins.codec import Encoder, StreamOptions, Triple
     >>> encoder = Encoder(StreamOptions())
@@ -159,16 +159,15 @@ class TextDecoder(ChunkDecoder):
         factory = TextFactory(notation, validator)
         super().__init__(Decoder(factory, limits=limits, first_frame=first_frame))
         self._limits = limits
-        #: Number of statements so far, in all frames.
+        #: Number of statements decoded in all frames.
         self.statements = 0
-        #: The other contents of the last decoded frame, once all its chunks were consumed:
-        #: namespaces and empty graphs, as text, metadata, and its sizes.
+        #: The other contents of the last decoded frame, set once all its chunks were consumed:
+        #: namespaces and empty graphs as text, metadata, and the frame's sizes.
         self.last_frame: AnyFrame | None = None
 
     def decode(self, data: bytes) -> Iterator[bytes]:
-        """Decode the next frame; its lines come in chunks of any size, never of more than
-        some :data:`CHUNK` bytes and a term. All of them must be consumed before the next frame is
-        decoded.
+        """Decode the next frame; yield its lines in chunks of any size up to about :data:`CHUNK`
+        bytes plus one term. Consume all of them before decoding the next frame.
 
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, on any error; chunks of the frame may have been
@@ -207,7 +206,9 @@ class TextDecoder(ChunkDecoder):
 
 
 def _long_bytes(text: str) -> int:
-    """Bytes of the long terms that a term's text has: itself, unless it is a quoted triple."""
+    """Count the bytes of the long terms within a term's text: the term itself, unless it is a
+    quoted triple.
+    """
     sizes = [len(text.encode())]
     if text.startswith("<<"):
         sizes = [len(part[0].encode()) for part in _TERMS.compiled.finditer(text)]
@@ -220,18 +221,18 @@ def too_much(limits: Limits, long_bytes: int) -> LimitError:
 
 
 class TermEncoder:
-    """Writes terms in N-Triples syntax as frames: what :class:`TextEncoder` and
-    :class:`~jelly_plugins.codec.text.columns.ColumnEncoder` have in common.
+    """Writes terms in N-Triples syntax as frames: the common part of :class:`TextEncoder` and
+    :class:`~jelly_plugins.codec.text.columns.ColumnEncoder`.
 
-    :param options: of the stream.
-    :param dialect: which triples may be terms.
+    :param options: the stream's options.
+    :param dialect: the triples that may be terms.
     :param generalized: whether any kind of term may occur in any position.
     :param relative_iris: whether IRIs without a scheme are accepted.
     :param settings: ``frame_rows``, ``frame_bytes`` and ``restart_every``, see
         :class:`~jelly_plugins.codec.rdf.encoder.Encoder`.
     """
 
-    #: What writes the statements; the compiled kernel has its own.
+    #: The class of the encoder; the compiled kernel overrides it.
     _encoder_type: ClassVar = Encoder
 
     def __init__(
@@ -250,12 +251,13 @@ class TermEncoder:
 
     @property
     def options(self) -> StreamOptions:
-        """The options as they are written."""
+        """The options as written."""
         return self._encoder.options
 
     def restart(self) -> list[bytes]:
-        """Let the next frame be a restart point; see
-        :meth:`~jelly_plugins.codec.rdf.encoder.Encoder.restart`."""
+        """Make the next frame a restart point; see
+        :meth:`~jelly_plugins.codec.rdf.encoder.Encoder.restart`.
+        """
         return self._encoder.restart()
 
     def flush(self, metadata: Mapping[str, bytes] | None = None) -> bytes:
@@ -265,7 +267,7 @@ class TermEncoder:
     def finish(self) -> list[bytes]:
         """End the stream.
 
-        :return: what frames are left.
+        :return: the remaining frames.
         """
         return self._encoder.finish()
 
@@ -285,12 +287,12 @@ class TextEncoder(TermEncoder):
 
     def __init__(self, options: StreamOptions, **settings: Any) -> None:
         super().__init__(options, **settings)
-        #: The start of a line whose end is not there yet.
+        #: The start of an incomplete line.
         self._pending = bytearray()
 
     @property
     def statements(self) -> int:
-        """Number of statements that were written."""
+        """Number of statements written."""
         return self._parser.count
 
     def add_namespace(self, name: str, iri: str) -> None:
@@ -300,11 +302,11 @@ class TextEncoder(TermEncoder):
     def feed(self, data: bytes) -> list[bytes]:
         """Process the next chunk of the text.
 
-        :return: the frames that came to their end.
+        :return: the completed frames.
         :raises TextError: with the line.
         :raises JellyError: a statement cannot be written with these options.
         """
-        # A CR at the very end may be half of a line end.
+        # A CR at the end of the data may be half of a line end.
         cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
         if not cut:
             self._pending += data
@@ -317,9 +319,9 @@ class TextEncoder(TermEncoder):
             return self._add(whole)
 
     def finish(self) -> list[bytes]:
-        """End the stream; the last line may be without a line end.
+        """End the stream; the last line may lack a line end.
 
-        :return: what frames are left.
+        :return: the remaining frames.
         """
         frames = self._add(bytes(self._pending)) if self._pending else []
         self._pending.clear()
