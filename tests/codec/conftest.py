@@ -1,4 +1,4 @@
-"""The kernels that the codec's tests run on, and short ways to read and write with them."""
+"""The kernels that the codec's tests run on, and helpers to read and write with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from jelly_plugins.codec import DEFAULT_LIMITS, Frame, GenericFactory, Limits, StreamOptions
 
-#: Modules that have the Decoder, the Encoder, and both for columns, by kernel.
+#: By kernel: the module of Decoder, the module of Encoder, and the module of the column classes.
 KERNELS = {
     "python": tuple(
         f"jelly_plugins.codec.{name}" for name in ("rdf.decoder", "rdf.encoder", "text.columns")
@@ -41,7 +41,7 @@ class Kernel(NamedTuple):
         return decoded
 
     def statements(self, *frames: bytes, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-        """All statements of a whole stream."""
+        """Return all statements of a whole stream."""
         return [
             statement
             for frame in self.decode(*frames, limits=limits)
@@ -51,13 +51,13 @@ class Kernel(NamedTuple):
     def encode(
         self, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any
     ) -> list[bytes]:
-        """The frames of a whole stream."""
+        """Return the frames of a whole stream."""
         encoder = self.Encoder(options or StreamOptions(), **settings)
         return [*encoder.add(statements), *encoder.finish()]
 
 
 def load_kernel(name: str) -> Kernel:
-    """A kernel by name."""
+    """Return a kernel by name."""
     decoder, encoder, columns = map(import_module, _modules(name))
     return Kernel(
         name, decoder.Decoder, encoder.Encoder, columns.ColumnDecoder, columns.ColumnEncoder
@@ -75,17 +75,19 @@ def _modules(name: str) -> tuple[str, ...]:
 
 @pytest.fixture(params=list(KERNELS))
 def kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each kernel in turn."""
+    """Provide each kernel in turn."""
     return load_kernel(request.param)
 
 
-#: Modules that hold a codec of Jelly-Patch under its name, besides those of tests.
+#: Modules outside the tests that import a Jelly-Patch codec by name.
 _PATCH_USERS = ("jelly_plugins.patch.reader", "jelly_plugins.patch.writer")
 
 
 @pytest.fixture(scope="module", params=list(KERNELS))
 def patch_kernel(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Each kernel in turn, in the place of what a module calls PatchDecoder and PatchEncoder."""
+    """Provide each kernel in turn, as the PatchDecoder and PatchEncoder of all modules that use
+    them.
+    """
     load_kernel(request.param)
     found = {}
     for name, reference in (("PatchDecoder", "patch.decoder"), ("PatchEncoder", "patch.encoder")):

@@ -1,4 +1,4 @@
-"""The same bytes in every way that a reader may be given them."""
+"""The same bytes as every kind of input that readers accept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import zstandard
 
 
 class Trickle(io.RawIOBase):
-    """Gives one byte at a time."""
+    """Returns one byte at a time."""
 
     def __init__(self, data: bytes) -> None:
         self._data = io.BytesIO(data)
@@ -40,7 +40,7 @@ def _as_pipe(data: bytes) -> Iterator[Any]:
 def _as_socket(data: bytes) -> Iterator[Any]:
     ours, theirs = socket.socketpair()
     sending = theirs.makefile("wb")
-    # The connection ends once that file is closed too.
+    # The connection is closed only after this file is closed too.
     theirs.close()
     with ours, ours.makefile("rb") as file, _sending(sending, data):
         yield file
@@ -48,13 +48,13 @@ def _as_socket(data: bytes) -> Iterator[Any]:
 
 @contextmanager
 def _sending(file: Any, data: bytes) -> Iterator[None]:
-    """Write to a file from a thread: one byte, and later the rest."""
+    """Write to a file from a thread: first one byte, later the rest."""
 
     def send() -> None:
         with file:
             file.write(data[:1])
             file.flush()
-            # The reader gets the first byte by itself and has to come back for more.
+            # The reader gets the first byte alone and has to read again.
             threading.Event().wait(0.02)
             file.write(data[1:])
 
@@ -78,7 +78,7 @@ def _opened(path: Path, **settings: Any) -> Iterator[Any]:
         yield file
 
 
-#: By name: makes a source of the bytes, given a folder for files.
+#: By name: a function that makes a source of the bytes, given a folder for files.
 INPUT_KINDS: dict[str, Callable[[bytes, Path], Any]] = {
     "bytes": lambda data, _: nullcontext(data),
     "bytearray": lambda data, _: nullcontext(bytearray(data)),

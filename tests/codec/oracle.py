@@ -1,7 +1,7 @@
-"""A second reader of Jelly-RDF: walks Protocol Buffers messages, believes everything.
+"""A second reader of Jelly-RDF, which reads Protocol Buffers messages and trusts all input.
 
-Written from the specification alone, as short as it can be, to check the codec against: it knows
-no limits and rejects nothing.
+It was written from the specification alone and is as short as possible. Tests compare the codec
+with it. It has no limits and rejects nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Oracle:
         self.namespaces: list[tuple[str, Iri]] = []
 
     def decode(self, data: bytes) -> list[Any]:
-        """The statements of a frame."""
+        """Return the statements of a frame."""
         statements = []
         for row in rdf_pb2.RdfStreamFrame.FromString(data).rows:
             kind = row.WhichOneof("row")

@@ -1,6 +1,6 @@
-"""A second reader of Jelly-Patch: walks Protocol Buffers messages, believes everything.
+"""A second reader of Jelly-Patch, which reads Protocol Buffers messages and trusts all input.
 
-Like ``oracle``, which reads terms for it.
+It uses ``oracle`` to read terms.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class PatchOracle(Oracle):
     """Reads the frames of one stream."""
 
     def operations(self, data: bytes) -> list[Operation]:
-        """The operations of a frame, with the END that it implies."""
+        """Return the operations of a frame, with an END where the frame's end implies one."""
         operations = []
         for row in patch_pb2.RdfPatchFrame.FromString(data).rows:
             field = row.WhichOneof("row")
@@ -35,7 +35,7 @@ class PatchOracle(Oracle):
         return operations
 
     def value(self, field: str, message: Any) -> Any:
-        """What a row holds."""
+        """Return the contents of a row."""
         quads = self.options.statement_type == patch_pb2.PATCH_STATEMENT_TYPE_QUADS
         if field.startswith("statement"):
             positions = ("subject", "predicate", "object", "graph")

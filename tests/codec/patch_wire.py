@@ -1,6 +1,6 @@
-"""Jelly-Patch streams by hand: rows as the wire has them, legal or not.
+"""Build Jelly-Patch streams by hand, row by row, valid or not.
 
-Terms, frames and lookup entries' terms are those of ``wire_builder``.
+``wire_builder`` builds terms, frames and the terms of lookup entries.
 
 >>> frame(options(), start(), commit()).hex()
 '0a0e0a0c0801100148085008580878010a0232000a023a00'
@@ -85,7 +85,7 @@ def _statement(kind: PatchRow, terms: tuple[WireTerm | None, ...]) -> bytes:
 
 
 def add(*terms: WireTerm | None) -> bytes:
-    """A row that adds a statement. What is None or not given repeats."""
+    """A row that adds a statement. A term that is None or missing repeats."""
     return _statement(PatchRow.STATEMENT_ADD, terms)
 
 
@@ -116,7 +116,7 @@ def namespace_add(
     *,
     graph_first: bool = False,
 ) -> bytes:
-    """A row that adds a namespace; its fields may stand in another order on the wire."""
+    """A row that adds a namespace; its fields may be in a different order on the wire."""
     return _namespace(PatchRow.NAMESPACE_ADD, name, value, graph, graph_first)
 
 
@@ -128,7 +128,7 @@ def namespace_delete(
 
 
 def header(key: str, *values: WireTerm) -> bytes:
-    """A row with a header; more or fewer values than one are not legal."""
+    """A row with a header; only exactly one value is valid."""
     return row(
         PatchRow.HEADER,
         text(1, key)
@@ -156,10 +156,10 @@ def mark() -> bytes:
     return row(PatchRow.PUNCTUATION, b"")
 
 
-#: Entries for the IRIs urn:s, urn:p and urn:o.
+#: Lookup entries for the IRIs urn:s, urn:p and urn:o.
 SPO = (name("urn:s"), name("urn:p"), name("urn:o"))
 
 
 def spo(*graph: WireTerm) -> tuple[WireTerm, ...]:
-    """The terms urn:s, urn:p and urn:o, in ids that hold anywhere after :data:`SPO`."""
+    """The terms urn:s, urn:p and urn:o, with ids that are valid anywhere after :data:`SPO`."""
     return (iri(name=1), iri(name=2), iri(name=3), *graph)

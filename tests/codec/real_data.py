@@ -11,7 +11,7 @@ from ..shared_data import shared
 
 
 def weather_frames() -> list[bytes]:
-    """The frames of a stream of weather observations; skips without the shared material."""
+    """Return the frames of a stream of weather data; skip the test without the shared data."""
     return _weather_frames(str(shared("data/assist-iot-weather_100kt.jelly.gz")))
 
 

@@ -18,7 +18,7 @@ from jelly_plugins import (
 )
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
-#: Few of each, so that statements share them; more of them than the small tables hold.
+#: Few of each, so that statements share them, but more than the small tables can hold.
 prefixes = st.sampled_from(["", "http://a/", "http://a/b#", "urn:", "é/", "#", "//", "c/", "d/"])
 names = st.sampled_from([*"abcdefghijklmnop", "", "ü", "x" * 130])
 iris = st.builds(lambda prefix, name: Iri(prefix + name), prefixes, names) | st.builds(Iri, text)
@@ -33,7 +33,7 @@ literals = (
 
 
 def triples(generalized: bool, star: bool) -> st.SearchStrategy[Triple]:
-    """Triples of RDF 1.1, or with what the options allow besides."""
+    """Triples of RDF 1.1, or with everything that the options allow."""
     if generalized:
         subjects: Any = iris | blank_nodes | literals
         predicates: Any = subjects
@@ -53,13 +53,13 @@ def triples(generalized: bool, star: bool) -> st.SearchStrategy[Triple]:
 
 
 def graph_names(generalized: bool) -> st.SearchStrategy[Any]:
-    """Names of graphs, the default graph among them."""
+    """Names of graphs, including the default graph."""
     return st.just(DEFAULT_GRAPH) | iris | blank_nodes | (literals if generalized else st.nothing())
 
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[StreamOptions, list[list[Any]]]:
-    """Options, and statements that may be written with them, in batches."""
+    """Options, and batches of statements that can be written with them."""
     generalized = draw(st.booleans())
     star = draw(st.booleans())
     physical_type = draw(st.sampled_from(PhysicalType))

@@ -1,4 +1,4 @@
-"""Importing the sources without a kernel warns, unless the user chose to."""
+"""Importing the sources without a kernel warns, unless the user chose the Python kernel."""
 
 from __future__ import annotations
 

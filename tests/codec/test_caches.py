@@ -1,4 +1,4 @@
-"""What a decoder remembers never shows: entries that change, more terms than a cache holds."""
+"""A decoder's caches do not change its results: replaced entries, more terms than a cache holds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ S, P = Iri("urn:s"), Iri("urn:p")
 
 
 def test_literals_whose_datatype_has_changed(kernel: Kernel) -> None:
-    # One datatype entry, so that the same bytes mean another literal each time.
+    # Only one datatype entry, so that the same bytes mean a different literal each time.
     options = StreamOptions(max_datatype_table_size=1)
     literals = [Literal("1", None, f"urn:type{number % 3}") for number in range(9)]
     literals += [Literal("1"), Literal("2", None, "urn:type0"), Literal("1", "en")] * 3
@@ -53,7 +53,7 @@ def test_names_under_several_prefixes(kernel: Kernel) -> None:
     triples = [Triple(s, p, o) for s, p, o in product(iris, repeat=3)]
     found = kernel.statements(*kernel.encode(triples))
     assert found == triples
-    # Every IRI that is equal is one object, whatever else its name was part of meanwhile.
+    # Equal IRIs are the same object, even if other IRIs with the same name were read in between.
     assert len({id(term) for triple in found for term in triple}) == len(iris)
 
 
@@ -63,7 +63,7 @@ def test_what_a_frame_expands_to_is_counted_alike_everywhere(kernel: Kernel) -> 
         Triple(Iri(prefixes[n % 2] + "a"), P, Literal(f"{n % 2}", None, "urn:t")) for n in range(9)
     ]
     frames = kernel.encode(triples, StreamOptions())
-    # The subject is another one each time, the predicate never; each literal has its datatype.
+    # The subject changes with each statement, the predicate never; each literal has its datatype.
     needed = 9 * len(prefixes[0] + "a") + len(P.value) + 9 * len("urn:t")
     assert len(kernel.statements(*frames, limits=Limits(frame_expansion=needed))) == 9
     limits = Limits(frame_expansion=needed - 1)
@@ -74,7 +74,7 @@ def test_what_a_frame_expands_to_is_counted_alike_everywhere(kernel: Kernel) -> 
 
 
 def test_long_terms_are_freed(kernel: Kernel) -> None:
-    # Larger than what the kernel's pool holds.
+    # Larger than the size classes of the kernel's pool.
     options = StreamOptions(physical_type=PhysicalType.TRIPLES, rdf_star=True)
     long = "x" * 900
     triples = [

@@ -81,7 +81,7 @@ def test_isomorphic_statements_have_the_same_labels(statements: list[Any]) -> No
 
 
 def test_a_large_ring() -> None:
-    """Takes minutes in quadratic time; ``tests/bench`` measures it."""
+    """With a quadratic algorithm it takes minutes; ``tests/bench`` measures it."""
     assert len(canonical_labels(ring(25_000), describe)) == 25_000
 
 
@@ -114,7 +114,7 @@ def test_a_label_does_not_depend_on_other_components() -> None:
 
 
 def test_labels_are_those_of_all_versions() -> None:
-    """Stores are filled with them: another method would make patches that do not fit."""
+    """Stores contain these labels: with another method, patches would not match them."""
     statements = [
         Triple(BlankNode("a"), P, BlankNode("b")),
         Triple(BlankNode("b"), P, Literal("x", "en-GB")),
@@ -125,7 +125,7 @@ def test_labels_are_those_of_all_versions() -> None:
         "b": "b4bc327fa9a1c4137aeca7fdcf544b99",
         "c": "bff86082392bdb0b986cc67a2a3d8c4e",
     }
-    # Which of them has which label depends on their order.
+    # The order determines which node gets which label.
     assert set(canonical_labels(ring(3), describe).values()) == {
         "b27cfb1fb48959f47172d7814eaa2b46",
         "beab8e7fe1c079c18857f198bb089143",

@@ -1,8 +1,8 @@
-"""The rules of Jelly-RDF, one by one, for readers and for writers.
+"""Each rule of Jelly-RDF, for readers and for writers.
 
 In the order of docs/rules.md: streams and frames, rows and types, options, lookups, statements,
-terms; last, delimited streams and bare ones. Readers get streams made by hand; what writers give is
-taken apart by Protocol Buffers.
+terms, delimited and bare streams. Readers read streams made by hand; Protocol Buffers parses the
+output of writers.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 def rows(*frames: bytes) -> list[Any]:
-    """All rows of a stream of ours, as Protocol Buffers reads them."""
+    """Return all rows of a stream of this writer, parsed by Protocol Buffers."""
     return [row for data in frames for row in rdf_pb2.RdfStreamFrame.FromString(data).rows]
 
 
 def kinds(*frames: bytes) -> list[str]:
-    """Which field each row sets."""
+    """Return the name of the field that each row sets."""
     return [row.WhichOneof("row") for row in rows(*frames)]
 
 
 def rejected(
     kernel: Kernel, error: type[JellyError], *parts: bytes, match: str, row: int | None = None
 ) -> None:
-    """A frame is rejected in its last row, or in ``row``."""
+    """Check that the reader rejects a frame at its last row, or at ``row``."""
     with pytest.raises(error, match=match) as caught:
         kernel.decode(w.frame(*parts))
     assert (caught.value.frame, caught.value.row) == (0, len(parts) - 1 if row is None else row)
@@ -439,7 +439,7 @@ def test_all_options_are_written_and_read(kernel: Kernel) -> None:
 
 
 UNDECLARED = [
-    # A position, a term of a kind that does not stand there in RDF 1.1, the option it needs.
+    # A position, a kind of term that RDF 1.1 does not allow there, and the option that allows it.
     ("p", w.bnode(), "generalized_statements"),
     ("s", w.literal(), "generalized_statements"),
     ("p", w.literal(), "generalized_statements"),
@@ -742,7 +742,7 @@ def test_writers_leave_out_ids_that_follow(kernel: Kernel) -> None:
         for row in rows(*kernel.encode(statements, options))
         if row.HasField("name")
     ]
-    # urn:a is used as predicate by every statement's row no more than once; it is evicted first.
+    # Each statement uses urn:a at most once, as predicate; its entry is replaced first.
     assert entries[:8] == [(0, f"urn:{letter}") for letter in "abcdefgh"]
     assert entries[8:] == [(1, "urn:i"), (0, "urn:j")]
     assert kernel.statements(*kernel.encode(statements, options)) == statements
@@ -893,7 +893,7 @@ def test_graphs_may_be_empty_and_recur_and_span_frames(kernel: Kernel) -> None:
 
 
 def test_factories_check_the_names_of_graphs(kernel: Kernel) -> None:
-    """At the start of a graph, which may stay empty."""
+    """Factories check the name at the start of a graph, which may stay empty."""
     options = w.options(w.GRAPHS, generalized=True)
     start = w.graph_start(w.literal("x"))
     frames = w.frame(options, *w.SPO, START, w.spo(), w.graph_end()), w.frame(start, w.graph_end())
@@ -1062,7 +1062,7 @@ def test_writers_leave_out_what_zero_says(kernel: Kernel) -> None:
         for term in (triple.s_iri, triple.p_iri, triple.o_iri)
     ]
     assert ids == [(1, 0), (0, 0), (0, 0), (2, 0), (0, 0), (1, 1)]
-    # The second predicate repeats: it is not set, so it does not advance anything.
+    # The second predicate repeats: the field is not set, and the ids do not advance.
     assert not triples[1].HasField("p_iri")
 
 
@@ -1188,7 +1188,7 @@ X_ = w.literal()
 
 def test_the_scope_of_labels_is_the_stream(kernel: Kernel) -> None:
     class Fresh:
-        """Makes a new object for each label that it is asked for."""
+        """Makes a new object for each requested label."""
 
         def __init__(self) -> None:
             self.asked: list[str] = []
@@ -1209,7 +1209,7 @@ def test_the_scope_of_labels_is_the_stream(kernel: Kernel) -> None:
 
 
 def nested(depth: int) -> Triple:
-    """A quoted triple of some depth; 1 is one that holds no other."""
+    """A quoted triple of a depth; 1 is a triple that contains no other."""
     triple = SPO
     for _ in range(depth - 1):
         triple = Triple(triple, P, OB)
@@ -1281,8 +1281,9 @@ def test_delimited_or_not_by_three_bytes(head: str, delimited: bool) -> None:
 
 
 def frames_of_every_size() -> list[bytes]:
-    """First frames whose options take 8 bytes and more: among them those of 10 bytes, and those
-    whose first row has 10."""
+    """First frames with options of 8 bytes and more, including options of 10 bytes and frames whose
+    first row has 10 bytes.
+    """
     return [
         w.frame(w.options(stream_name="n" * size, **small)) for size in range(20) for small in SMALL
     ]

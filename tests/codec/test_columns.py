@@ -1,4 +1,4 @@
-"""Columns in Arrow's layout: what they hold, where batches end, and what is rejected."""
+"""Columns in Arrow's layout: their contents, the ends of batches, and rejections."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_batches_gather_rows_over_frames(kernel: Kernel) -> None:
 def test_batches_end_where_their_bytes_say(kernel: Kernel) -> None:
     rows = [(S, P, Literal("x" * 80), DEFAULT_GRAPH)] * 7
     batches = batches_of(kernel, frames_of(rows), batch_bytes=200)
-    # A row is of 96 bytes.
+    # A row has 96 bytes.
     assert [columns.rows for columns in batches] == [3, 3, 1]
 
 
@@ -225,7 +225,7 @@ def test_statements_that_repeat(kernel: Kernel, most: int) -> None:
 
 
 def test_columns_come_back(kernel: Kernel) -> None:
-    # A blank node's label that N-Triples cannot say has another name in columns.
+    # Columns replace a blank node's label that N-Triples cannot express.
     [columns] = batches_of(kernel, frames_of(ROWS[2:] * 3))
     encoder = kernel.ColumnEncoder(QUADS)
     [again] = batches_of(kernel, encoder.add(columns) + encoder.finish())
@@ -375,7 +375,7 @@ def test_memory_that_may_change(kernel: Kernel) -> None:
     data = bytearray(good.object.data)
     encoder = kernel.ColumnEncoder(StreamOptions())
     encoder.add(replace(good, object=replace(good.object, data=data)))
-    data.clear()  # Nobody holds on to it.
+    data.clear()  # Nothing holds a reference any more.
     [columns] = batches_of(kernel, encoder.finish())
     assert columns.object.values() == ["_:o"] * 2
 

@@ -1,4 +1,4 @@
-"""What writers do beyond the rules of the format: frames, tables that overflow, rejections."""
+"""Writers beyond the rules of the format: frames, full lookups, rejections."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_frames_end_after_rows(kernel: Kernel, frame_rows: int) -> None:
     frames = kernel.encode(statements, frame_rows=frame_rows)
     assert kernel.statements(*frames) == statements
     sizes = [len(row_kinds(data)) for data in frames]
-    # Options, prefix and three names come before the first statement.
+    # Options, a prefix and three names precede the first statement.
     assert all(size == frame_rows for size in sizes[1:-1])
     assert frame_rows <= sizes[0] <= frame_rows + 6 or len(frames) == 1
 
@@ -139,7 +139,7 @@ def test_repeats_are_spread_over_frames_that_a_reader_takes(kernel: Kernel) -> N
             assert kernel.statements(*frames, limits=limits) == [statement] * 95
 
 
-# Lookups that overflow
+# Full lookups
 
 
 def iris(count: int, prefixes: int = 1) -> list[Iri]:
@@ -222,7 +222,7 @@ def test_the_least_recently_used_entry_gives_way(kernel: Kernel) -> None:
     options = StreamOptions(max_name_table_size=8, max_prefix_table_size=0)
     terms = [Iri(f"urn:{number}") for number in range(9)]
     filled = [Triple(term, terms[0], Literal("")) for term in terms[1:8]]
-    # urn:1 is used again, so that urn:2 is the one used longest ago when urn:8 comes.
+    # urn:1 is used again, so that urn:2 is the least recently used entry when urn:8 is added.
     used = [Triple(terms[0], terms[1], Literal(""))]
     encoder = kernel.Encoder(options)
     encoder.add(filled + used)
@@ -325,7 +325,7 @@ BAD_TRIPLES: dict[str, tuple[Any, type[JellyError]]] = {
 
 
 class ForeignTerm(str):
-    """Looks like what other libraries have: a string that is a term."""
+    """Like the terms of other libraries: a string that is a term."""
 
 
 BAD_TRIPLES["term of another library"] = ((S, P, ForeignTerm("urn:o")), TermError)

@@ -1,5 +1,6 @@
-"""Where several things are wrong, both kernels name the one that is first in the order of the
-stream, with its row and the same words."""
+"""If several things are wrong, both kernels report the first in the order of the stream, with the
+same row and message.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from ..fuzz.comparison import native
 from . import patch_wire as p
 from . import wire_builder as w
 
-#: Entries of the lookups; the fourth name is an IRI without a scheme.
+#: Lookup entries; the fourth name is an IRI without a scheme.
 NAMES = ("urn:s", "urn:p", "urn:o", "relative")
 S, P, OBJECT, RELATIVE = (w.iri(name=number + 1) for number in range(4))
 BLANK = w.bnode("b")
@@ -34,8 +35,8 @@ NOT_QUOTED = "Oxigraph cannot hold a blank node as predicate of a quoted triple"
 NOT_HELD = "Oxigraph cannot hold a blank node as predicate"
 CUT = "a number ends after its message"
 
-#: Terms of statements, in their order, and the error for the first of the wrong ones with its
-#: number. None is a row that is malformed.
+#: Terms of the statements, in order; the number of the first invalid one; and its error. None is a
+#: malformed row.
 STATEMENTS: dict[str, tuple[list[tuple[w.WireTerm, ...] | None], int, str]] = {
     "a term, then a quoted triple": ([(RELATIVE, P, w.quoted(S, BLANK, OBJECT), S)], 0, NO_SCHEME),
     "a quoted triple, then a term": ([(S, P, w.quoted(S, BLANK, OBJECT), RELATIVE)], 0, NOT_QUOTED),
@@ -118,7 +119,7 @@ def test_the_first_wrong_term_or_statement_of_a_patch(case: str) -> None:
 @pytest.mark.parametrize("quoted", [False, True], ids=["terms", "quoted triples"])
 @pytest.mark.parametrize("order", ["spo", "osp"])
 def test_too_many_long_terms_are_counted_by_statement(quoted: bool, order: str) -> None:
-    """One that quotes the term twice counts at once."""
+    """A statement that quotes the term twice counts it twice."""
     term = w.literal("x" * 2000)
     term = w.quoted(S, P, term) if quoted else term
     parts = {"s": S, "p": P, "o": term}
@@ -150,8 +151,9 @@ def test_a_wrong_row_behind_too_many_long_terms(following: bytes) -> None:
 
 
 def test_a_row_that_is_read_a_second_time_is_counted_once() -> None:
-    """One with a quoted triple is begun as a line, and then left to the reader; the subject and the
-    predicate share a name, whose prefix changes twice in each row."""
+    """The kernel begins a row with a quoted triple as a line, and then leaves it to the reader. The
+    subject and the predicate share a name, whose prefix changes twice in each row.
+    """
     rows = [
         w.triple(
             s=w.iri(prefix=1, name=1), p=w.iri(prefix=2, name=1), o=w.quoted(S, P, w.literal(lex))
@@ -161,7 +163,8 @@ def test_a_row_that_is_read_a_second_time_is_counted_once() -> None:
     entries = [*map(w.prefix, ("urn:1/", "urn:2/")), *map(w.name, "np")]
     before = [w.options(star=True), *entries]
     frame = w.frame(*before, *rows)
-    # An IRI without a prefix has the last one: so the name stays as it was for the quoted triple.
+    # An IRI without a prefix id has the last prefix, so that the name's IRI is unchanged for the
+    # quoted triple.
     each, once = 2 * len("urn:1/n"), len("urn:2/p")
     needed = 3 * each + once
     for most in range(needed + 1):

@@ -1,4 +1,4 @@
-"""Input that is broken, by accident or on purpose: rejected with its place, in bounded memory."""
+"""Broken input, accidental or malicious: rejected with its position, in bounded memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SPO = Triple(S, P, OB)
 
 
 def our_stream() -> list[bytes]:
-    """A stream of ours with a bit of everything."""
+    """A stream of this package's encoder with all kinds of rows and terms."""
     quoted = Triple(S, P, Triple(S, P, Literal("x", langtag="en")))
     quads = [
         Quad(Iri(f"http://example.org/{n % 7}#{n % 11}"), P, Literal(str(n), datatype="urn:d"), g)
@@ -64,7 +64,7 @@ def frames_of(data: bytes) -> list[bytes]:
 
 
 def outcome(data: bytes) -> list[Any] | JellyError:
-    """The statements, or the one kind of error that may come instead."""
+    """Return the statements, or the error, which must be a JellyError."""
     try:
         return list(read(data))
     except JellyError as caught:
@@ -89,7 +89,7 @@ def test_truncation_at_any_byte(source: str) -> None:
     for end in sorted({*range(0, len(data), step), *ends}):
         result = outcome(data[:end])
         if end in ends:
-            # No bytes at all are an empty stream.
+            # Empty input is an empty stream.
             assert isinstance(result, list)
             assert result == whole[: len(result)]
         else:
@@ -186,7 +186,7 @@ def test_every_frame_size_has_a_limit(kernel: Kernel) -> None:
 
 
 def strings(value: str) -> dict[str, list[bytes]]:
-    """A stream for every string field, with ``value`` in it."""
+    """Make a stream for every string field, with ``value`` in it."""
     one = w.iri(name=1)
     head = [w.options(version=2), w.SPO[0]]
     return {
@@ -246,7 +246,9 @@ def test_bad_utf_8_in_every_string(kernel: Kernel, field: str, value: bytes) -> 
 
 
 def test_bad_utf_8_in_a_long_string(kernel: Kernel) -> None:
-    """Long text is checked otherwise: what Python decodes is accepted, wherever it is."""
+    """The kernel checks long text with other code: it must accept exactly the bytes that Python
+    decodes.
+    """
     edges = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1]
     edges += [0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF]
     draw = random.Random(1)
@@ -255,7 +257,7 @@ def test_bad_utf_8_in_a_long_string(kernel: Kernel) -> None:
         part = bytes(draw.choices(edges, k=draw.randint(1, 5)))
         text = bytearray("é寸🙂z".encode() * 20)
         if draw.random() < 0.5:
-            # A character ends after so many bytes.
+            # The character ends after this many bytes.
             part = draw.choice(["é", "\ud7ff", "\ue000", "\U00010000", "\U0010ffff"]).encode()
             at = 10 * draw.randint(0, 20) + draw.choice([0, 2, 5, 9])
             text[at:at] = part
@@ -322,13 +324,13 @@ def test_field_numbers_that_are_none(kernel: Kernel, number: int) -> None:
 
 
 def test_the_pre_release_dialect_is_rejected_clearly(kernel: Kernel) -> None:
-    """That dialect had terms in boxes, other numbers, and types of streams at other places."""
+    """That dialect has boxed terms, other field numbers, and stream types in other fields."""
     # Its options: stream_name 1, stream_type 2, …, max_name_table_size 5 and so on, version 9.
     old = w.row(1, bytes.fromhex("1001" + "28a01f" + "309601" + "3820" + "4801"))
     with pytest.raises(JellyError) as caught:
         kernel.decode(w.frame(old))
     assert isinstance(caught.value, OptionsError | WireError)
-    # Its triples: each of the first three fields a boxed term.
+    # Its triples: each of the first three fields is a boxed term.
     iri = bytes_field(1, b"\x10\x01")
     boxed = w.row(2, bytes_field(1, iri) + bytes_field(2, iri) + bytes_field(3, iri))
     with pytest.raises(JellyError):
@@ -353,7 +355,7 @@ def test_deep_nesting_is_rejected(kernel: Kernel, depth: int) -> None:
 
 
 def test_very_deep_nesting_is_rejected(kernel: Kernel) -> None:
-    # Built from the inside out in one go: 100,000 times a tag and a length.
+    # Built from the inside out: a tag and a length, 100,000 times.
     lengths = [0]
     for _ in range(100_000):
         lengths.append(lengths[-1] + 1 + len(varint(lengths[-1])))
@@ -362,7 +364,7 @@ def test_very_deep_nesting_is_rejected(kernel: Kernel) -> None:
         kernel.decode(w.frame(w.options(star=True), w.row(2, payload)))
 
 
-# Few bytes, much memory: measured in a process of its own
+# A few bytes that need much memory, measured in a separate process
 
 MEASURE = """
 from jelly_plugins import JellyError, Limits
@@ -392,22 +394,22 @@ def repeats() -> bytes:
 
 
 def near_repeats() -> bytes:
-    """Hundreds of thousands of statements that differ from the one before in a blank node."""
+    """Hundreds of thousands of statements that differ only in a blank node."""
     pair = w.triple(o=w.bnode("a")) + w.triple(o=w.bnode("b"))
     return w.frame(w.options(), *w.SPO, w.spo()) + pair * 200_000
 
 
 def expansion() -> bytes:
-    """Two entries of 8 MB, and 100,000 times the IRI that they make."""
+    """Two entries of 8 MB, and their IRI 100,000 times."""
     half = "x" * (8 << 20)
     entries = [w.prefix(half), w.name(half[:-1]), w.name("n", id=2), w.prefix("p", id=2)]
-    # References in turn, so that none is a repeat.
+    # Alternate references, so that no statement is a repeat.
     pair = w.triple(w.iri(1, 1), w.iri(2, 2), w.literal()) + w.triple(w.iri(2, 2))
     return w.frame(w.options(), *entries) + pair * 50_000
 
 
 def many_expansions() -> bytes:
-    """Different IRIs of 80 kB each, from entries of 10 and 20 MB in all."""
+    """Different IRIs of 80 kB each, from entries of 10 and 20 MB in total."""
     entries = [w.prefix("p" * 20_000 + str(n)) for n in range(500)]
     entries += [w.name("n" * 20_000 + str(n)) for n in range(500)]
     parts = [
@@ -418,34 +420,35 @@ def many_expansions() -> bytes:
 
 
 def datatypes() -> bytes:
-    """Different literals of one enormous datatype."""
+    """Different literals with the same enormous datatype."""
     entry = w.datatype("d" * (10 << 20))
     parts = [w.triple(o=w.literal(str(n), datatype=1)) for n in range(100_000)]
     return w.frame(w.options(), *w.SPO, entry, w.spo(), *parts)
 
 
 def entries() -> bytes:
-    """A lookup filled with long strings, packed: 2 GB in a few megabytes."""
+    """A lookup filled with long strings, compressed: 2 GB in a few megabytes."""
     head = w.stream(w.frame(w.options(names=4000)))
     entry = w.stream(w.frame(w.name("n" * (8 << 20))))
     return gzip.compress(head) + gzip.compress(entry, 1) * 256
 
 
 def tables() -> bytes:
-    """The largest tables, with one entry at the end of each."""
+    """Tables of the largest size, with one entry at the end of each."""
     head = w.options(names=4096, prefixes=1024, datatypes=256)
     ends = [w.name("n", id=4096), w.prefix("p", id=1024), w.datatype("d", id=256)]
     return w.frame(head, *ends)
 
 
 ATTACKS = {
-    # What comes of it, and megabytes that it may take.
+    # The expected result, and the maximum number of megabytes.
     "repeats": ("LimitError Limits.frame_rows|LimitError Limits.frame_repeats", 120),
     "near_repeats": ("read 400001", 120),
     "expansion": ("LimitError Limits.frame_expansion", 350),
     "many_expansions": ("LimitError Limits.frame_expansion", 350),
     "datatypes": ("LimitError Limits.frame_expansion", 100),
-    # The lookups of 128 MiB, and the copy by which the reference finds out what is wrong.
+    # The lookups of 128 MiB, and the reference's copy of them, which it needs to explain the
+    # rejection.
     "entries": ("LimitError Limits.lookup_characters", 320),
     "tables": ("read 0", 10),
 }
@@ -458,12 +461,12 @@ def test_attacks_end_in_bounded_memory(kernel: Kernel, attack: str) -> None:
     done = programs.run(code)
     assert done.stderr == ""
     result, used = done.stdout.splitlines()
-    # A limit is named with the command's option.
+    # The message names the command's option for the limit.
     assert result.partition(",")[0] in expected.split("|")
     assert int(used) < megabytes
 
 
-# What is not Jelly at all
+# Input that is not Jelly
 
 TEXTS = [
     b"@prefix ex: <http://example.org/> .\nex:s ex:p ex:o .\n",
@@ -494,7 +497,7 @@ def test_text_is_called_text(text: bytes, times: int) -> None:
 
 
 class OneByOne(io.RawIOBase):
-    """Gives one byte at a time, as a slow socket does."""
+    """Returns one byte at a time, as a slow socket does."""
 
     def __init__(self, data: bytes) -> None:
         self.data = io.BytesIO(data)
@@ -513,7 +516,7 @@ def test_text_is_called_text_however_it_comes() -> None:
 
 @pytest.mark.parametrize("size", range(100))
 def test_jelly_is_not_called_text(size: int) -> None:
-    """Lengths of rows and frames are bytes that text may open with."""
+    """Lengths of rows and frames can be bytes that text may begin with."""
     broken = w.frame(w.options(version=9, stream_name="n" * size))
     for data in (broken, delimit(broken)):
         with pytest.raises(OptionsError, match="version 9"):
@@ -533,7 +536,7 @@ def test_other_files_are_rejected() -> None:
         assert isinstance(outcome(data), JellyError)
 
 
-# Where an error occurs
+# Positions of errors
 
 
 def test_errors_say_where(kernel: Kernel) -> None:
@@ -576,7 +579,7 @@ def test_frames_of_a_part_are_numbered_as_they_stand_in_the_whole(kernel: Kernel
     assert (caught.value.frame, caught.value.row) == (8, 0)
 
 
-# Factories that reject
+# Factories that raise errors
 
 FACTORY_ROWS = w.frame(
     w.options(w.QUADS, star=True),
@@ -637,8 +640,8 @@ def test_a_factory_is_called_once_for_each_distinct_term(kernel: Kernel) -> None
             return Literal(*parts)
 
     found = []
-    # In the kernel two terms may have one place, of those that hold what was made: one time in a
-    # hundred some of these have.
+    # Terms may compete for the same slots of the kernel's cache. This happens to some of these
+    # terms in about one run of a hundred, so that the test uses four sets of terms.
     for name in ("one", "two", "three", "four"):
         statements = [
             Triple(Iri(f"urn:{name}/{n % 10}"), P, Literal(f"{name} {n % 7}")) for n in range(1000)

@@ -1,4 +1,4 @@
-"""Statements of tuple subclasses whose methods do not say what is in them."""
+"""Statements of tuple subclasses whose methods do not agree with their contents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ S, P, O, G = (Iri(f"urn:{letter}") for letter in "spog")  # noqa: E741
 
 
 class FourLong(tuple[Any, ...]):
-    """Says that it has four items."""
+    """Reports that it has four items."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ class FourLong(tuple[Any, ...]):
 
 
 class OtherItems(Quad):
-    """Returns other items from its methods than it holds."""
+    """Its methods return other items than it holds."""
 
     def __len__(self) -> int:
         return 7
@@ -51,7 +51,7 @@ class OtherItems(Quad):
 
 
 class Endless:
-    """Has terms without end, and says that it has more than the memory."""
+    """Has an infinite number of terms, and reports a length that exceeds the memory."""
 
     def __len__(self) -> int:
         return 1 << 40
@@ -61,7 +61,7 @@ class Endless:
 
 
 class Long(tuple[Any, ...]):
-    """Says that it has more items than the memory."""
+    """Reports a length that exceeds the memory."""
 
     __slots__ = ()
 
@@ -134,7 +134,7 @@ def test_a_length_reserves_no_memory_for_rdflib() -> None:
 
 
 def test_a_column_whose_offset_changes() -> None:
-    """The compiled kernel reads it once."""
+    """The compiled kernel reads the offset once."""
 
     class Changing:
         def __init__(self) -> None:
@@ -181,5 +181,5 @@ def test_counts_that_grow_while_they_are_read() -> None:
 
 @pytest.mark.parametrize("name", ["python", "native"])
 def test_hostile_classes(name: str) -> None:
-    """Some seconds of ``tests.fuzz.hostile``."""
+    """Run ``tests.fuzz.hostile`` for some seconds."""
     assert run(range(140), name) == 140

@@ -1,4 +1,4 @@
-"""What only the compiled kernel can get wrong: memory, references, threads, being entered twice."""
+"""Errors that only the compiled kernel can have: memory, references, threads, re-entrance."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ def stream(count: int = 200, salt: str = "") -> list[bytes]:
     return encoder.add(statements) + encoder.finish()
 
 
-#: How often memory is looked at, at most.
+#: Maximum number of measurements.
 SPANS = 4
 
 
 def memory_held_by(action: Callable[[], None], rounds: int = 60) -> int:
-    """Blocks of memory that an action leaves allocated, after a warm-up."""
+    """Count the blocks of memory that an action leaves allocated, after a warm-up."""
     for _ in range(3):
         action()
     grown = 0
-    # What leaks grows each time. Other threads of this process, as pytest-xdist has them, take and
-    # give back memory too.
+    # A leak grows with each measurement. Other threads of this process, such as those of
+    # pytest-xdist, also allocate and free memory.
     for _ in range(SPANS):
         gc.collect()
         before = sys.getallocatedblocks()
@@ -179,7 +179,7 @@ def test_terms_are_held_by_nobody_else() -> None:
     del decoder, encoder
     gc.collect()
     assert sys.getrefcount(iri) == held
-    # By the list, and by what the call adds, which differs between versions of Python.
+    # The references of the list and of the call, which differ between versions of Python.
     others = [object() for _ in range(2)]
     expected = {sys.getrefcount(other) for other in others}
     assert {sys.getrefcount(statement) for statement in statements} == expected
@@ -199,7 +199,7 @@ def test_terms_and_statements_are_those_of_the_constructors() -> None:
 
 
 def remade(term: Term) -> Term:
-    """A term made by its constructor."""
+    """Make a term again with its constructor."""
     match term:
         case Iri(value):
             return Iri(value)
@@ -292,7 +292,7 @@ def test_text_of_repeats_comes_in_bounded_chunks() -> None:
 
 @pytest.mark.parametrize("size", [1, 50, 60, 200, 250, 1000])
 def test_text_has_room_for_what_escapes_make(size: int) -> None:
-    # What overflows is seen under AddressSanitizer; see tests/fuzz/README.md.
+    # AddressSanitizer detects the overflow; see tests/fuzz/README.md.
     iri = Iri("urn:" + " " * size + "/" + "n" * size)
     encoder = Encoder(StreamOptions())
     frames = encoder.add([Triple(iri, iri, iri)]) + encoder.finish()
@@ -301,7 +301,7 @@ def test_text_has_room_for_what_escapes_make(size: int) -> None:
 
 
 def test_text_goes_on_over_chunks() -> None:
-    # Terms that are repeated where a chunk ends, beside quoted triples and the default graph.
+    # Terms that repeat at the end of a chunk, with quoted triples and the default graph.
     kernel = native()
     quoted = Triple(Iri("urn:s"), Iri("urn:p"), BlankNode("b"))
     statements = [
@@ -364,11 +364,11 @@ def test_a_statement_that_is_rejected_does_not_count() -> None:
         assert encoder.statements == 1
 
 
-# Threads that meet in one encoder or decoder
+# Threads that share an encoder or decoder
 
 
 class Meeting:
-    """Something that the kernel calls in the middle of its work, and where it has to wait."""
+    """A callback that the kernel calls in the middle of its work, and that waits there."""
 
     def __init__(self) -> None:
         self.begun = threading.Event()
@@ -380,7 +380,9 @@ class Meeting:
 
 
 def rejected_meanwhile(meeting: Meeting, work: Callable[[], Any], other: Callable[[], Any]) -> None:
-    """While a thread is at ``work`` and waits, ``other`` is rejected here; then it ends well."""
+    """Check that ``other`` is rejected here while a thread waits within ``work``, and that ``work``
+    then succeeds.
+    """
     results: list[Any] = []
     thread = threading.Thread(target=lambda: results.append(work()))
     thread.start()
@@ -452,7 +454,7 @@ def test_an_encoder_cannot_be_entered_while_it_describes_a_term() -> None:
 
 
 def test_a_text_encoder_that_threads_share_rejects_or_takes_a_chunk_whole() -> None:
-    """Each chunk is one frame, so that the order of frames does not matter to what is in them."""
+    """Each chunk is one frame, so that the order of frames does not change their contents."""
     kernel = native()
     count = 2000
     chunk = b"".join(b"<urn:s%d> <urn:p> <urn:o%d> .\n" % (n, n) for n in range(count))

@@ -1,5 +1,6 @@
-"""The compiled kernel holds nothing of what it rejected, whatever the reason: thousands of failing
-inputs leave memory as it was, and reference counts too."""
+"""The compiled kernel keeps nothing of rejected input: after thousands of failing inputs, memory
+use and reference counts are unchanged.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +37,13 @@ from ..fuzz.statements import (
 from ..fuzz.streams import damaged_log, damaged_stream, leaning, leaning_in_log, limits_for
 from ..fuzz.texts import random_columns, random_text
 
-#: Inputs of each sort that are tried; those that are rejected count.
+#: Number of inputs of each sort; only rejected ones count.
 INPUTS = 80
-#: How often each of them is rejected between two looks at memory, and how many looks there are at
-#: most.
+#: How often each input is rejected between two measurements, and the maximum number of
+#: measurements.
 ROUNDS = 2
 SPANS = 20
-#: Bytes of the smallest object.
+#: Size of the smallest object in bytes.
 SMALL = 32
 
 Case = Callable[[], Outcome]
@@ -122,7 +123,9 @@ def cases_of(sort: Callable[[Random], Case], inputs: int = INPUTS) -> Iterator[C
 
 
 def is_rejected(outcome: Outcome) -> bool:
-    """Whether something was rejected; where others go on after that, it is among the events."""
+    """Whether an input was rejected; an outcome that continues after errors has them among its
+    events.
+    """
     events, error = outcome
     return error is not None or any(isinstance(event, Rejection) for event in events)
 
@@ -133,8 +136,9 @@ def run(cases: Iterable[Case]) -> None:
 
 
 def grows(cases: list[Case]) -> bool:
-    """Whether each rejection leaves at least a small object behind, or all of them some that the
-    garbage collector knows."""
+    """Whether each rejection leaks at least a small object, or all of them leak objects that the
+    garbage collector tracks.
+    """
     objects = len(gc.get_objects())
     before, _ = tracemalloc.get_traced_memory()
     for _ in range(ROUNDS):
@@ -151,11 +155,11 @@ def test_what_is_rejected_is_not_held(sort: Callable[[Random], Case]) -> None:
     assert len(cases) > INPUTS // 8
     tracemalloc.start()
     try:
-        # Also what the kernel allocates for itself is traced.
+        # The trace includes the kernel's own allocations.
         run(cases)
         gc.collect()
-        # The kernel keeps some hundred freed descriptions of terms for later use, of which some
-        # were made before there was anybody to trace them. What leaks grows each time.
+        # The kernel caches some hundred freed descriptions of terms, some of which were made before
+        # tracing started. A leak grows with each measurement.
         assert not all(grows(cases) for _ in range(SPANS))
     finally:
         tracemalloc.stop()

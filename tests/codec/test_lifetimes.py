@@ -1,8 +1,8 @@
-"""Frames and chunks of text that are gone once they were read: what comes later may lean on what
-they said, never on their bytes.
+"""Decoders do not use the bytes of frames and chunks of text after reading them, although later
+ones may depend on the contents.
 
-Each is made for one call; then its memory is used again, so that code that still reads it
-reads other bytes. A build of the kernel can show that at once, see tests/fuzz/README.md.
+Each is made for one call; then its memory is reused, so that code that still reads it reads other
+bytes. A special build of the kernel detects this at once, see tests/fuzz/README.md.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from ..fuzz.comparison import native
 from . import patch_wire as p
 from . import wire_builder as w
 
-#: Above what caches keep, and in blocks of memory that are given back to the system.
+#: Too long for caches, and in memory blocks that are returned to the system.
 LONG = 300_000
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 class Rejecting(GenericFactory):
-    """Takes so many statements, and then rejects them and shows them. The reference asks for each,
-    the kernel for none that is as usual."""
+    """Accepts ``taken`` statements, then rejects the next one with an error that shows it. The
+    reference calls it for every statement, the kernel only for unusual ones.
+    """
 
     def __init__(self, taken: int) -> None:
         self.left = taken
@@ -64,7 +65,7 @@ class TextRejecting(TextFactory):
 
 
 def error_of(decoder: Any, frames: list[Callable[[], bytes]]) -> tuple[Any, ...]:
-    """The error that a stream ends with."""
+    """Return the error that a stream ends with."""
     with pytest.raises(JellyError) as caught:
         decode(decoder, frames)
     error = caught.value
@@ -84,7 +85,7 @@ def decode(decoder: Any, frames: list[Callable[[], bytes]]) -> None:
 
 
 def terms(size: int) -> dict[str, Callable[[], w.WireTerm]]:
-    """Terms with so much text, as something makes them anew."""
+    """Return functions, each of which makes a new term with this much text."""
     text = "ab" * (size // 2)
     return {
         "label": lambda: w.bnode(text),
@@ -110,8 +111,9 @@ def entries(w: Any) -> list[bytes]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("order", ["spo", "osp"])
 def test_a_judge_is_asked_for_terms_of_an_earlier_frame(kind: str, size: int, order: str) -> None:
-    """A statement that RDF 1.2 does not have repeats its object. In the order of their positions
-    terms are written straight from the frame, in any other they are read first."""
+    """A statement that RDF 1.2 does not allow repeats its object. If the terms are in the order of
+    their positions, they are written straight from the frame; otherwise they are read first.
+    """
     term = terms(size)[kind]
 
     def first() -> bytes:
@@ -174,8 +176,9 @@ def test_columns_of_patches_ask_for_the_graph_of_an_earlier_namespace(kind: str,
 
 
 def test_a_datatype_that_cannot_be_read_is_not_that_of_an_earlier_chunk() -> None:
-    """In a process of its own: what was read was given back to the system. The datatype is as long
-    as that of strings, which it was compared with."""
+    """Runs in a separate process, in which the memory of the first chunk was returned to the
+    system. The datatype is as long as xsd:string, with which the kernel compared it.
+    """
     native()
     done = programs.run(
         """

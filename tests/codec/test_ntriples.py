@@ -200,7 +200,7 @@ def test_limits() -> None:
 
 @pytest.mark.parametrize("part", ["<urn:s", "_:a.", '"\\n', '"x"@a-', "<<(", " x", "\\"])
 def test_hostile_lines_take_linear_time(part: str) -> None:
-    # Whatever is quadratic in this would not end in a reasonable time.
+    # Quadratic time would not end in reasonable time.
     with pytest.raises(JellyError):
         list(parse_ntriples(part * 200_000))
 
@@ -246,7 +246,7 @@ def test_whatever_is_written_can_be_read(triples: list[Triple], notation: Notati
     assert list(parse_ntriples(text, generalized=True, relative_iris=True)) == triples
 
 
-#: Labels, and labels that look like those that stand for others, several times over.
+#: Labels, and labels that look like stand-ins, nested several times.
 labels = st.recursive(
     st.text(characters) | st.sampled_from(["", "b0", "a b", "a.", "é"]),
     lambda inner: st.one_of(
@@ -271,7 +271,7 @@ def test_labels_and_written_labels_are_one_to_one(label: str) -> None:
 
 @given(st.lists(labels, min_size=1))
 def test_labels_in_the_text_of_a_stream(labels: list[str]) -> None:
-    """Both kernels write and read them as the functions say."""
+    """Both kernels write and read labels like the functions."""
     triples = [Triple(BlankNode(label), Iri("urn:p"), BlankNode(label)) for label in labels]
     nodes = [f"_:{written_label(label)}" for label in labels]
     text = "".join(f"{node} <urn:p> {node} .\n" for node in nodes).encode()
@@ -303,7 +303,7 @@ def test_datatypes_of_tagged_strings_need_a_tag(name: str, dialect: Dialect) -> 
     for pick in (lambda reference: reference, native_of):
         with pytest.raises(TextError, match=message):
             pick(TextEncoder)(StreamOptions(), dialect=dialect).feed(line.encode())
-        # As the first statement, and as a later one.
+        # As the first statement, and as a subsequent one.
         for statements in ([statement], [Triple(S, P, O), statement]):
             encoder = Encoder(StreamOptions())
             encoder.add(statements)

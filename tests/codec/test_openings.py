@@ -1,5 +1,6 @@
-"""What a source is by its first bytes: Jelly-RDF is not taken for Jelly-Patch, nor the other way
-round, and a reader that is given the other says so."""
+"""Detection of a source's kind by its first bytes: readers do not confuse Jelly-RDF and
+Jelly-Patch, and report which one they got.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ def test_of_anything_else_nothing_is_said() -> None:
     ):
         assert kind_of(data) is None
     assert kind_of(rdf(StreamOptions())) is None
-    # Bytes that are missing are no error either.
+    # Incomplete input does not raise an error either.
     for data in (rdf(), patch()):
         assert {kind_of(data[:size]) for size in range(len(data))} <= {None, kind_of(data)}
 

@@ -1,4 +1,4 @@
-"""The codec against Protocol Buffers and a reader that was written apart from it."""
+"""Compare the codec with Protocol Buffers and an independently written reader."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .oracle import Oracle
 from .real_data import weather_frames
 from .strategies import streams
 
-#: The kernel is the same for all examples of a run.
+#: All examples of a run use the same kernel.
 many = settings(
     max_examples=200,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -40,7 +40,7 @@ def test_an_independent_reader_understands_what_we_write(
                 assert encoder.add([statement]) == []
                 written.append(statement)
             except TermError as error:
-                # A row that needs more entries than the small tables have.
+                # The row needs more entries than the small tables can hold.
                 rejections.append(error.message)
         data = encoder.flush()
         message = rdf_pb2.RdfStreamFrame.FromString(data)
@@ -65,14 +65,14 @@ def _fields(options: Any) -> list[Any]:
     return [getattr(options, field) for field in OPTION_FIELDS]
 
 
-# Streams that no encoder wrote: any ids, any order of entries, terms that need not repeat.
+# Streams that no encoder writes: any ids, any order of entries, terms that repeat without need.
 
 ids = st.integers(0, 5)
 labels = st.sampled_from(["", "a", "b"])
 
 
 class Builder:
-    """Random Protocol Buffers messages, and the statements that they mean."""
+    """Builds random Protocol Buffers messages, and the statements that they mean."""
 
     def __init__(self, draw: st.DrawFn, options: Any) -> None:
         self.draw = draw
@@ -116,7 +116,7 @@ class Builder:
         elif kind == "triple_term":
             for inner in "spo":
                 self.set_term(target, inner, depth + 1)
-        # An empty message that was copied is not set without this.
+        # Without this call, a copied empty message would not be set.
         target.SetInParent()
 
     def statement(self, message: Any, letters: str) -> None:
@@ -165,7 +165,7 @@ def messages(draw: st.DrawFn) -> list[bytes]:
     )
     builder = Builder(draw, options)
     head = rdf_pb2.RdfStreamFrame(rows=[{"options": options}])
-    # Most tables are filled, so that most streams are legal.
+    # Most tables are full, so that most streams are valid.
     for kind, size in (("name", 8), ("prefix", 5), ("datatype", 4)):
         for number in range(draw(st.sampled_from([size, size, size, 1]))):
             row = head.rows.add()
@@ -207,7 +207,9 @@ def test_we_understand_what_others_write(kernel: Kernel, frames: list[bytes]) ->
 
 
 def test_the_oracle_itself() -> None:
-    """A stream whose meaning is written down, so that the two readers are not wrong together."""
+    """Compare the oracle with a stream whose meaning is given here, so that the two readers cannot
+    share an error.
+    """
     frame = rdf_pb2.RdfStreamFrame(
         rows=[
             {"options": {"physical_type": PhysicalType.QUADS, "max_name_table_size": 8}},

@@ -1,8 +1,8 @@
-"""The rules of Jelly-Patch, one by one, for readers and for writers.
+"""Each rule of Jelly-Patch, for readers and for writers.
 
-In the order of docs/rules.md: what Jelly-Patch takes over from Jelly-RDF, then options and
-statements, patches, repeats and namespaces, headers, transactions. Readers get streams made by
-hand; what writers give is taken apart by Protocol Buffers.
+In the order of docs/rules.md: rules shared with Jelly-RDF, options and statements, patches, repeats
+and namespaces, headers, transactions. Readers read streams made by hand; Protocol Buffers parses
+the output of writers.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ TRIPLES = PatchOptions(statement_type=PatchStatementType.TRIPLES)
 
 
 def read(*frames: bytes, limits: Limits = DEFAULT_LIMITS) -> list[Operation]:
-    """All operations of a whole stream."""
+    """Return all operations of a whole stream."""
     decoder = PatchDecoder(GenericFactory(), limits=limits)
     operations = [each for data in frames for each in decoder.decode(data).operations]
     return operations + decoder.finish()
@@ -81,23 +81,23 @@ def read(*frames: bytes, limits: Limits = DEFAULT_LIMITS) -> list[Operation]:
 def write(
     operations: Iterable[Operation], options: PatchOptions = PUNCTUATED, **settings: Any
 ) -> list[bytes]:
-    """The frames of a whole stream."""
+    """Return the frames of a whole stream."""
     encoder = PatchEncoder(options, **settings)
     return [*encoder.add(operations), *encoder.finish()]
 
 
 def rows(*frames: bytes) -> list[Any]:
-    """All rows of a stream of ours, as Protocol Buffers reads them."""
+    """Return all rows of a stream of this writer, parsed by Protocol Buffers."""
     return [row for data in frames for row in patch_pb2.RdfPatchFrame.FromString(data).rows]
 
 
 def kinds(*frames: bytes) -> list[str]:
-    """Which field each row sets."""
+    """Return the name of the field that each row sets."""
     return [row.WhichOneof("row") for row in rows(*frames)]
 
 
 def rejected(error: type[JellyError], *parts: bytes, match: str, row: int | None = None) -> None:
-    """A frame is rejected in its last row, or in ``row``."""
+    """Check that the reader rejects a frame at its last row, or at ``row``."""
     with pytest.raises(error, match=match) as caught:
         read(w.frame(*parts))
     assert (caught.value.frame, caught.value.row) == (0, len(parts) - 1 if row is None else row)
@@ -120,7 +120,7 @@ def test_a_row_sets_one_field() -> None:
 
 def test_rows_without_content_have_none() -> None:
     full = bytes_field(1, bytes_field(6, varint_field(1, 1)))
-    # Fields that are not known are passed over, as everywhere.
+    # Unknown fields are skipped, as everywhere.
     assert read(w.frame(w.options(), full, w.commit())) == [BEGIN, COMMIT, END]
     broken = bytes_field(1, bytes_field(6, b"\x08"))
     rejected(WireError, w.options(), broken, match="ends after")
@@ -131,7 +131,7 @@ def test_options_come_first() -> None:
     for frames in ((), (w.frame(), w.frame())):
         with pytest.raises(OptionsError, match="empty"):
             read(*frames)
-    # They are the first row, if not in the first frame.
+    # The options must be in the first row, but not in the first frame.
     assert read(w.frame(), w.frame(w.options(w.FLAT))) == [END]
     assert read(w.frame(), w.frame(w.options(w.FRAME))) == [END, END]
 
@@ -337,7 +337,8 @@ def test_rows_after_the_last_mark_are_an_unfinished_patch() -> None:
         decoder.decode(w.frame(w.options(w.PUNCTUATED), w.mark()))
         assert not decoder.inside_patch
         decoder.decode(w.frame(*unfinished))
-        # A reader that follows a growing stream continues here; any other has a broken stream.
+        # A reader that follows a growing stream continues here; for all others the stream is
+        # truncated.
         assert decoder.inside_patch
         with pytest.raises(TruncatedError, match="in a stream of type PUNCTUATED") as caught:
             decoder.finish()
@@ -383,7 +384,7 @@ def test_a_writer_ends_patches_as_the_type_has_it() -> None:
     ]
     assert read(*frames) == operations
     frames = write(operations)
-    # The frame ends with the patch, so that both readings of the specification hold.
+    # The frame ends with the patch, which is valid for both readings of the specification.
     assert [kinds(frame)[-1] for frame in frames] == ["punctuation"] * 3
     assert all(kinds(frame).count("punctuation") == 1 for frame in frames)
     assert read(*frames) == operations
@@ -475,7 +476,7 @@ def test_namespaces_and_statements_share_the_graph() -> None:
 
 
 def test_a_namespace_without_a_graph_to_repeat_is_the_default_graphs() -> None:
-    # As Jelly-JVM writes prefixes that come first.
+    # As Jelly-JVM writes prefixes at the start.
     frame = w.frame(w.options(statement=w.QUADS), w.namespace_delete("x"), w.namespace_delete("y"))
     decoder = PatchDecoder(GenericFactory())
     assert decoder.decode(frame).operations[:2] == [
@@ -624,12 +625,12 @@ def test_a_writer_keeps_the_order(options: PatchOptions) -> None:
         encoder = PatchEncoder(options)
         with pytest.raises(OrderError):
             encoder.add(wrong)
-        # What was rejected did not happen.
+        # Rejected operations have no effect.
         encoder.add([ABORT, END] if encoder.inside_patch and wrong[-1] in (BEGIN, END) else [END])
         encoder.finish()
 
 
-# Writing on
+# Continuing a stream
 
 
 @pytest.mark.parametrize("continues", [False, True])

@@ -1,4 +1,4 @@
-"""Patches as columns: the two kernels, beside the operations that they say."""
+"""Patches as columns: compare both kernels with the operations."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def literals() -> Iterator[Literal]:
 
 
 def rows(star: bool = False) -> list[Operation]:
-    """A log of everything, in transactions of several kinds."""
+    """A log with everything, in transactions of several kinds."""
     made = [header("id", Iri("urn:1")), header("note", Literal("01", None, f"{XSD}integer"))]
     nodes = itertools.cycle([Iri("http://example.org/s"), BlankNode("b"), BlankNode("a b")])
     graphs = itertools.cycle([DEFAULT_GRAPH, Iri("urn:g"), BlankNode("g")])
@@ -129,7 +129,7 @@ def decoded(decoder: Any, data: list[bytes]) -> list[OperationColumns]:
 
 
 def operations_of(batches: list[OperationColumns]) -> list[Operation]:
-    """The operations that columns say, with terms as text."""
+    """Convert columns to operations, with terms as text."""
     found = []
     for batch in batches:
         columns = batch.statements
@@ -202,7 +202,7 @@ def test_a_judge_makes_the_text(make: Maker) -> None:
 
 
 def test_a_literal_is_made_once_and_stands_in_later_frames(make: Maker) -> None:
-    """The frame that it came in is gone by then."""
+    """The bytes of the literal's frame are freed by then."""
     literal = Literal("007", None, f"{XSD}integer")
     statements = [
         add(Quad(Iri(f"urn:s{number % 9}"), P, literal, DEFAULT_GRAPH)) for number in range(400)
@@ -212,7 +212,7 @@ def test_a_literal_is_made_once_and_stands_in_later_frames(make: Maker) -> None:
     decoder = make(Notation.RDF_1_2, validator=RowFactory())
     batches = []
     for frame in data:
-        # A copy that is gone after the call.
+        # A copy that is freed after the call.
         batches += list(decoder.decode(bytes(bytearray(frame))))
     [batch] = [*batches, *decoder.finish()]
     assert set(batch.statements.object.values()) == {f'"7"^^<{XSD}integer>'}
@@ -268,7 +268,7 @@ def test_a_literal_as_graph_of_a_namespace(make: Maker) -> None:
     assert not list(decoder.decode(before[0]))
     with pytest.raises(TermError, match="graph of a namespace") as rejected:
         list(decoder.decode(frames(rows, generalized_statements=True)[0]))
-    # Behind options, start and entries.
+    # After the rows of options, start and entries.
     assert (rejected.value.frame, rejected.value.row) == (1, 4)
     assert decoder.next_frame == 1
     with pytest.raises(OrderError, match="after an error") as again:
@@ -279,7 +279,9 @@ def test_a_literal_as_graph_of_a_namespace(make: Maker) -> None:
 
 
 def test_the_judge_says_why_a_row_is_rejected(make: Maker) -> None:
-    """It takes a base direction, which N-Triples cannot say: that is not what is wrong."""
+    """The validator accepts a base direction, which N-Triples cannot express: that is not the
+    error.
+    """
     row = w.delete(None, w.iri(name=1), w.literal("x", lang="en--ltr"))
     data = w.frame(w.options(w.FRAME), w.name("urn:p"), row)
     with pytest.raises(StatementError, match="the subject repeats"):

@@ -1,4 +1,4 @@
-"""Broken Jelly-Patch streams: a result or a JellyError, and nothing else."""
+"""Broken Jelly-Patch streams give a result or a JellyError, and nothing else."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def stream() -> bytes:
 
 
 def read(data: bytes) -> list[Operation] | None:
-    """What a source says, None if it is rejected."""
+    """Read a source; return None if it is rejected."""
     try:
         with PatchReader(data, format=PatchFormat.JELLY_PATCH) as rows:
             return list(rows)
@@ -74,7 +74,7 @@ def test_truncated_at_every_byte() -> None:
         got: list[Operation] = []
         with pytest.raises(JellyError), PatchReader(data[:length]) as rows:
             got.extend(rows)
-        # A patch that is not complete has no END.
+        # An incomplete patch has no END.
         assert END not in got
 
 

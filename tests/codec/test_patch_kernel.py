@@ -1,4 +1,4 @@
-"""What only the compiled kernel can get wrong with patches: memory, references, being entered."""
+"""Errors that only the compiled kernel can have with patches: memory, references, re-entrance."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_nothing_leaks_when_operations_are_rejected() -> None:
 
 
 class Entering(GenericFactory):
-    """Enters the decoder that calls it."""
+    """Calls the decoder that is calling it."""
 
     decoder: Any = None
 

@@ -1,4 +1,4 @@
-"""Lines of N-Quads as operations: what is written is what the statements, one by one, give."""
+"""Lines of N-Quads as operations: the output is the same as for the individual statements."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_rejected_line_begins_no_patch() -> None:
         max_datatype_table_size=0,
     )
     encoder = PatchEncoder(options)
-    # Entries of its IRIs are written before it is rejected for its datatype.
+    # The entries of its IRIs are written before the line is rejected for its datatype.
     with pytest.raises(JellyError):
         encoder.add_lines(OperationKind.ADD, b'<urn:s> <urn:p> "x"^^<urn:d> .\n', parser(False))
     assert not encoder.inside_patch

@@ -1,4 +1,4 @@
-"""Random logs: what is written reads back the same, and Protocol Buffers agrees."""
+"""Random logs are read back unchanged, and Protocol Buffers agrees."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_streams_go_on(
     one: tuple[PatchOptions, list[Operation]], other: tuple[PatchOptions, list[Operation]]
 ) -> None:
     options, rows = one
-    # The other log has the same options only by chance: take what it needs too.
+    # The other log rarely has the same options; if they differ, write the first log again.
     _, more = other if other[0] == options else one
     if options.stream_type is PatchStreamType.FLAT:
         return

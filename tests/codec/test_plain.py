@@ -1,4 +1,4 @@
-"""Text that can be read in one way only."""
+"""Text that has only one possible reading."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OTHER = (
     b'<urn:s> <urn:p> "x .\n',
     b'"x" <urn:p> <urn:o> .\n',
     b"<< <urn:s> <urn:p> <urn:o> >> <urn:p> <urn:o> .\n",
-    # Well-formed, or not: it is not sure.
+    # Possibly well-formed, but not certainly.
     *(
         f"<urn:s> <urn:p> {term} .\n".encode()
         for term in (
@@ -109,5 +109,5 @@ def test_lines_that_a_store_may_change(which: Which) -> None:
     starts = [0, *(at + 1 for at, byte in enumerate(text) if byte == ord("\n"))]
     odd = {number: starts[number] for number, line in enumerate(lines) if line in UNUSUAL[2:6]}
     assert which(text) == (len(lines), odd)
-    # The reference says so of lines of four terms too.
+    # The reference gives the same result for lines of four terms.
     assert [*forms.odd_lines(text.replace(b" .\n", b" <urn:g> .\n"))] == [*odd]

@@ -1,4 +1,4 @@
-"""What went wrong in pyjelly 0.8 at the level of bytes and statements, one test for each."""
+"""Defects of pyjelly 0.8 in reading and writing bytes and statements, one test for each."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_first_read_of_fewer_than_three_bytes_is_not_misdetected(
     first: int, delimited: bool
 ) -> None:
     class Slow(io.BytesIO):
-        """Gives the first bytes alone, as a socket may."""
+        """Returns the first bytes alone, as a socket may."""
 
         def read(self, size: int | None = -1, /) -> bytes:
             return super().read(first if self.tell() == 0 else size)
@@ -204,6 +204,6 @@ BAD_INPUT = [
 
 @pytest.mark.parametrize("data", BAD_INPUT, ids=range(len(BAD_INPUT)))
 def test_bad_input_has_one_type_of_error(kernel: Kernel, data: bytes) -> None:
-    """pyjelly has IndexError, TypeError, KeyError, AssertionError and DecodeError."""
+    """pyjelly raises IndexError, TypeError, KeyError, AssertionError and DecodeError."""
     with pytest.raises(JellyError):
         kernel.Decoder(GenericFactory()).decode(data)

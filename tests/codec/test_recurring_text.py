@@ -1,4 +1,4 @@
-"""IRIs and statements that recur in text: both kernels write the same."""
+"""Both kernels write the same for IRIs and statements that recur in text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRIPLES, QUADS = PhysicalType.TRIPLES, PhysicalType.QUADS
 
 
 def lines(rng: random.Random, count: int, variety: int, *, quads: bool) -> bytes:
-    """Lines with IRIs in all places, some often."""
+    """Lines with IRIs in all positions, some of them frequent."""
 
     def iri() -> str:
         number = min(rng.randrange(variety), rng.randrange(variety))
@@ -34,7 +34,7 @@ def lines(rng: random.Random, count: int, variety: int, *, quads: bool) -> bytes
         kind = rng.random()
         if kind < 0.6:
             return iri()
-        # Datatypes are IRIs that stand elsewhere, too.
+        # Datatypes are IRIs that also occur elsewhere.
         return rng.choice((f'"{rng.randrange(9)}"^^{iri()}', '"x y"@en', '"plain"', "_:b"))
 
     return "".join(
@@ -72,7 +72,7 @@ def test_both_kernels_write_the_same(
 
 
 def triple_term(rng: random.Random, *, nested: bool) -> str:
-    """One of a few triple terms, spelled in one of several ways."""
+    """One of a few triple terms, in one of several spellings."""
     subject = rng.choice(("_:b", "<http://example.org/s>", "<http://example.org/größe>"))
     plain = ("_:b", "<urn:o>", '"é"', '"\\u00e9"', f'"é"^^<{XSD_STRING}>', '"1"^^<urn:d>', '"é"@en')
     value = triple_term(rng, nested=False) if nested and rng.random() < 0.2 else rng.choice(plain)
@@ -129,7 +129,7 @@ def test_lines_that_repeat_are_written_as_statements_are(most: int, frame_rows: 
 
 
 def test_what_one_parser_takes_another_may_reject() -> None:
-    # An encoder may be given lines of more than one parser.
+    # An encoder may get lines of more than one parser.
     from jelly_plugins.codec.common.limits import DEFAULT_LIMITS
     from jelly_plugins.codec.text.ntriples import Dialect, LineParser
     from jelly_plugins.errors import TextError

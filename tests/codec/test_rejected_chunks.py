@@ -1,4 +1,4 @@
-"""What follows a rejection: the lines that are named after it, and what no decoder takes."""
+"""After a rejection: the line numbers of subsequent errors, and calls that decoders reject."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restart points: readers may begin there, and one from the start sees no difference."""
+"""Restart points: readers may begin there, and a reader from the start sees no difference."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from .test_columns import batches_of, cells, columns_of
 
 
 def quads(count: int = 600) -> list[Quad]:
-    """Statements that refer to what was said before in every way there is."""
+    """Statements that refer to earlier ones in every possible way."""
     return [
         Quad(
             BlankNode(f"b{number // 4 % 9}") if number % 7 else Iri("http://example.org/s"),
@@ -126,7 +126,7 @@ def text_of(frames: list[bytes]) -> bytes:
 def test_restart_on_request(kernel: Kernel) -> None:
     statements = [Triple(*quad[:3]) for quad in quads(30)]
     encoder = kernel.Encoder(StreamOptions())
-    # The first frame needs nothing before it.
+    # The first frame is a restart point anyway.
     assert encoder.restart() == []
     frames = encoder.add(statements[:10]) + encoder.restart()
     assert len(frames) == 1
@@ -253,7 +253,7 @@ def test_nothing_follows_a_point_that_was_due(kernel: Kernel) -> None:
     assert (len(frames), marked(frames)) == (1, [])
 
 
-# Finding them
+# Finding restart points
 
 
 def test_points_are_found() -> None:

@@ -1,4 +1,4 @@
-"""Rows are counted by kind alike in both kernels, also where a row has fields of other programs."""
+"""Both kernels count rows by kind, including rows with unknown fields."""
 
 from __future__ import annotations
 

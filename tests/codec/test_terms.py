@@ -1,4 +1,4 @@
-"""The generic terms: what is equal, and what survives copying."""
+"""The generic terms: equality, and copies."""
 
 from __future__ import annotations
 
@@ -95,5 +95,5 @@ def test_limits_are_not_negative() -> None:
 
 
 def test_the_factory_has_no_bare_partial() -> None:
-    # Python 3.14 takes one for a method, and hands it the factory.
+    # Python 3.14 would treat a ``partial`` as a method and pass the factory to it.
     assert not any(isinstance(value, partial) for value in vars(GenericFactory).values())

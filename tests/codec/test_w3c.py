@@ -1,8 +1,8 @@
-"""The W3C's tests of N-Triples and N-Quads: RDF 1.1 (syntax), RDF 1.2 N-Triples (syntax, canonical
-form), on everything here that reads those formats.
+"""The W3C's tests of N-Triples and N-Quads: RDF 1.1 (syntax) and RDF 1.2 N-Triples (syntax,
+canonical form), run with every reader of these formats.
 
-Base directions of RDF 1.2 are accepted by its tests; Jelly cannot carry them, so that they are
-rejected with that reason.
+The tests accept base directions of RDF 1.2, but Jelly cannot represent them, so that the readers
+reject them with that reason.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MF: Final = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 RDFT: Final = "http://www.w3.org/ns/rdftest#Test"
 
 SUITES: Final = {
-    # Folder: the number of its tests.
+    # Number of tests by folder.
     "rdf-n-triples": 70,
     "rdf-n-quads": 87,
     "rdf12/rdf-n-triples/syntax": 29,
@@ -46,7 +46,7 @@ SUITES: Final = {
 
 
 class Case(NamedTuple):
-    """One test: its kind (``NTriplesPositiveSyntax``), what is read, what is to come out."""
+    """One test: its kind (``NTriplesPositiveSyntax``), its input and its expected output."""
 
     kind: str
     action: Path
@@ -82,7 +82,7 @@ def cases(*folders: str) -> list[Any]:
     return found or [pytest.param(None, marks=absent)]
 
 
-#: What a reader makes of a file: statements, and their text with triple terms as RDF 1.2 has them.
+#: Reads a file; returns the statements, and their text with triple terms in RDF 1.2 notation.
 Read: TypeAlias = Callable[[Path, Dialect], tuple[list[Any], bytes]]
 
 
@@ -97,7 +97,7 @@ def by_parser(path: Path, dialect: Dialect) -> tuple[list[Any], bytes]:
 
 
 def by_jelly(module: Any, size: int | None) -> Read:
-    """Through Jelly and back to text, fed in chunks of ``size`` bytes or whole."""
+    """Convert to Jelly and back to text, with chunks of ``size`` bytes or a single one."""
 
     def read(path: Path, dialect: Dialect) -> tuple[list[Any], bytes]:
         physical_type = PhysicalType.QUADS if is_quads(path) else PhysicalType.TRIPLES
@@ -119,7 +119,7 @@ def by_jelly(module: Any, size: int | None) -> Read:
 
 @pytest.fixture(params=["parser", "python", "python, by byte", "native", "native, by byte"])
 def read(request: pytest.FixtureRequest) -> Read:
-    """Each reader in turn."""
+    """Provide each reader in turn."""
     kernel, _, by_byte = request.param.partition(", ")
     if kernel == "parser":
         return by_parser
@@ -170,7 +170,7 @@ def test_rdf_1_2(case: Case, read: Read) -> None:
 
 
 def with_lower_case_tags(lines: bytes) -> bytes:
-    """Tags are kept as they were said; the canonical form has them in lower case."""
+    """Convert language tags to lower case as in the canonical form; readers keep their case."""
     return re.sub(rb'"@[A-Za-z0-9-]+', lambda tag: tag[0].lower(), lines)
 
 

@@ -1,4 +1,6 @@
-"""What is no text is rejected, None too; by the compiled kernel with a TypeError, not a crash."""
+"""Values that are not text, such as None, are rejected; the compiled kernel raises a TypeError and
+does not crash.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +36,6 @@ CALLS: list[Callable[[Any], object]] = [
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("wrong", [None, 7, ("a", "b")])
 def test_no_text(call: Callable[[Any], object], wrong: object) -> None:
-    # Python says what it cannot do with it.
+    # Python's own error.
     with pytest.raises(TypeError if native else (TypeError, AttributeError)):
         call(wrong)

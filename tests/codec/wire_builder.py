@@ -1,7 +1,7 @@
-"""Jelly-RDF streams by hand: rows and terms as the wire has them, legal or not.
+"""Build Jelly-RDF streams by hand from rows and terms, valid or not.
 
-Every function gives bytes; nothing is checked, counted or remembered. Ids are those that stand on
-the wire, where 0 is left out.
+Every function returns bytes, without any checks or state. Ids are those on the wire, where 0 is
+omitted.
 
 >>> frame(options(), name("urn:s"), triple(s=iri())).hex()
 '0a0c0a0a100148085008580878010a094a07120575726e3a730a0412020a00'
@@ -27,14 +27,14 @@ _GRAPH_NUMBERS = {kind: number for number, kind in GRAPH_START_FIELDS.items()}
 
 
 class WireTerm(NamedTuple):
-    """A term as a statement holds it: its kind picks the field, the payload fills it."""
+    """A term in a statement: its kind determines the field, the payload is the field's value."""
 
     kind: Kind
     payload: bytes
 
 
 def text(number: int, value: str | bytes) -> bytes:
-    """A string field, left out if empty; bytes go as they are, UTF-8 or not."""
+    """A string field, omitted if empty; bytes are written unchanged, UTF-8 or not."""
     raw = value.encode() if isinstance(value, str) else value
     return bytes_field(number, raw) if raw else b""
 
@@ -116,7 +116,7 @@ def bnode(label: str | bytes = "b") -> WireTerm:
 def literal(
     lex: str | bytes = "x", *, lang: str | bytes | None = None, datatype: int | None = None
 ) -> WireTerm:
-    """A literal; a language tag or datatype that is given is written, empty or 0 included."""
+    """A literal; a language tag or datatype is written if given, even if it is empty or 0."""
     body = text(1, lex)
     if lang is not None:
         body += bytes_field(2, lang.encode() if isinstance(lang, str) else lang)
@@ -152,7 +152,7 @@ def triple(
     o: WireTerm | None = None,
     g: WireTerm | None = None,
 ) -> bytes:
-    """A row with a triple; with a graph it is not legal. What is not given repeats."""
+    """A row with a triple; with a graph it is invalid. A missing term repeats."""
     return row(Row.TRIPLE, _positions({"s": s, "p": p, "o": o, "g": g}))
 
 
@@ -162,7 +162,7 @@ def quad(
     o: WireTerm | None = None,
     g: WireTerm | None = None,
 ) -> bytes:
-    """A row with a quad. What is not given repeats."""
+    """A row with a quad. A missing term repeats."""
     return row(Row.QUAD, _positions({"s": s, "p": p, "o": o, "g": g}))
 
 
@@ -185,10 +185,10 @@ def namespace(name: str | bytes, value: WireTerm | None = None) -> bytes:
     return row(Row.NAMESPACE, body)
 
 
-#: A triple that needs no lookup but names 1 to 3, and the entries for it.
+#: Lookup entries for a triple that uses only the names 1 to 3.
 SPO = (name("urn:s"), name("urn:p"), name("urn:o"))
 
 
 def spo() -> bytes:
-    """The triple urn:s, urn:p, urn:o, in ids that hold anywhere after :data:`SPO`."""
+    """The triple urn:s, urn:p, urn:o, with ids that are valid anywhere after :data:`SPO`."""
     return triple(iri(name=1), iri(name=2), iri(name=3))
