@@ -1,5 +1,6 @@
-"""What comparisons of the compiled kernel with its reference share: what came of a case with each
-of them, and how two outcomes differ."""
+"""Shared parts of the comparisons of the compiled kernel with its reference: outcomes of cases, and
+differences between outcomes.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +12,12 @@ import pytest
 
 from jelly_plugins.errors import JellyError
 
-#: What a stream or a series of statements came to: what came out, and the error at the end.
+#: The outcome of a stream or a series of statements: the output, and the error at the end.
 Outcome = tuple[list[Any], tuple[Any, ...] | None]
 
 
 def native() -> Any:
-    """The compiled kernel; skips the test where it was not built."""
+    """Return the compiled kernel; skip the test if it was not built."""
     return pytest.importorskip(
         "jelly_plugins.codec._native",
         reason="the compiled kernel is not built",
@@ -25,9 +26,10 @@ def native() -> Any:
 
 
 def native_of(reference: Any) -> Any:
-    """What is compiled of a class or a function of a reference; skips the test where it was not
-    built."""
-    # jelly_plugins.codec.rdf.decoder is compiled in jelly_plugins.codec.
+    """Return the compiled form of a reference's class or function; skip the test if it was not
+    built.
+    """
+    # For example, jelly_plugins.codec.rdf.decoder is compiled in jelly_plugins.codec.
     package = ".".join(reference.__module__.split(".")[:2])
     module = pytest.importorskip(
         f"{package}._native", reason="the compiled kernel is not built", exc_type=ImportError
@@ -36,17 +38,17 @@ def native_of(reference: Any) -> Any:
 
 
 def describe_error(error: JellyError) -> tuple[Any, ...]:
-    """All of an error: its type, its place, and what it says."""
+    """Return all parts of an error: type, position, and message."""
     place = (getattr(error, "line", None), getattr(error, "column", None))
     return type(error), error.source, error.frame, error.row, error.message, place
 
 
 def compare(outcome: Callable[..., Outcome], reference: Callable[..., Any], *given: Any) -> Outcome:
-    """The outcome with a class or function of a reference and with the compiled one of that name.
+    """Compare the outcomes of a reference's class or function and of the compiled one of that name.
 
-    :param outcome: called with it, and with what is ``given``.
-    :return: what they agree on.
-    :raises AssertionError: they do not agree.
+    :param outcome: called with the class or function, and with ``given``.
+    :return: the outcome, if both agree.
+    :raises AssertionError: the outcomes differ.
     """
     expected = outcome(reference, *given)
     found = outcome(native_of(reference), *given)
@@ -55,7 +57,7 @@ def compare(outcome: Callable[..., Outcome], reference: Callable[..., Any], *giv
 
 
 def _difference(found: Outcome, expected: Outcome, given: tuple[Any, ...]) -> str:
-    """Where two outcomes part, and what they are of."""
+    """Describe the first difference between two outcomes, and their input."""
     for number, (ours, theirs) in enumerate(zip(found[0], expected[0], strict=False)):
         if ours != theirs:
             where = f"event {number}"
@@ -67,5 +69,5 @@ def _difference(found: Outcome, expected: Outcome, given: tuple[Any, ...]) -> st
 
 
 def _shown(value: Any) -> str:
-    """A value, with letters said once that stand in it many times over."""
+    """Format a value, shortening runs of a repeated letter."""
     return re.sub(r"((?:\\x..)+?|.)\1{15,}", r"\1…", repr(value))

@@ -1,14 +1,14 @@
-"""Compares the compiled kernel with its reference on inputs that people would not write by hand.
+"""Compare the compiled kernel with its reference on random inputs.
 
-Every reader and writer there is, on streams whose later frames lean on earlier ones, on frames that
-were cut, flipped and spliced at random, and on statements, text and columns of which some cannot be
-written. Whatever is handed over is gone once the call is over (see ``lending``). Both kernels must
-give the same, or reject with the same error: its type, its words and its place.
+All readers and writers run on streams whose frames depend on earlier ones, on frames that were cut,
+flipped and spliced at random, and on statements, text and columns, some of which cannot be written.
+The bytes of an argument become unreadable after the call (see ``lending``). Both kernels must give
+the same output, or raise the same error with the same type, message and position.
 
-``python -m tests.fuzz.differential CASES [SEED [SORT]]`` runs as long as it is asked to; ``SORT``
-is a sort of cases (``leaning.text`` for instance), or the beginning of its name. It goes on behind
-cases that fail, and says which they were. The cases run in a process of their own, under Python's
-debug allocator, which overwrites what is freed: if it dies, the case is known too.
+``python -m tests.fuzz.differential CASES [SEED [SORT]]`` runs a number of cases; ``SORT`` is a sort
+of cases (``leaning.text`` for instance), or the start of its name. The command continues after
+cases that fail, and reports them. The cases run in a separate process, under Python's debug
+allocator, which overwrites freed memory. If the process crashes, the command reports the case.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from . import jena, messages, readers, writers
 from .comparison import Outcome
 from .streams import damaged_log, damaged_stream, leaning, leaning_in_log
 
-#: Readers, and how often they come up in turn.
+#: Readers, and how often each is chosen.
 _READERS: Final[list[tuple[str, Any, int]]] = [
     ("terms", readers.terms_case, 2),
     ("text", readers.text_case, 3),
@@ -39,14 +39,14 @@ _PATCH_READERS: Final[list[tuple[str, Any, int]]] = [
     ("operations", readers.operations_case, 2),
     ("patch_columns", readers.patch_columns_case, 2),
 ]
-# What Spark stages is compared where its libraries are.
+# Compare what Spark stages if its libraries are installed.
 if find_spec("pyspark") and find_spec("pyarrow"):
     from .staging import staging_case
 
     _PATCH_READERS.append(("staging", staging_case, 1))
 
-#: All sorts of cases, each as often as it occurs here: streams that lean on earlier frames, other
-#: ones, what is written, Jena's formats, and logs of messages.
+#: All sorts of cases, each as often as it occurs here: dependent streams, other streams, output of
+#: writers, Jena's formats, and logs of messages.
 SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
     **{
         f"{kind}.{name}": (partial(case_of, frames=frames), often)
@@ -69,18 +69,18 @@ SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
     "messages": (messages.messages_case, 1),
 }
 _TURNS: Final = [name for name, (_, often) in SORTS.items() for _ in range(often)]
-#: rdflib warns of literals whose form does not fit their type.
+#: rdflib warns of literals that are not valid for their datatype.
 _COMMAND: Final = (
     *(sys.executable, "-W", "ignore", "-X", "faulthandler", "-m", "tests.fuzz.differential"),
 )
-#: Differences that are shown in full.
+#: Maximum number of differences that are shown in full.
 _SHOWN: Final = 100
 
 
 def sort_of(number: int, wanted: str = "") -> str:
-    """Name of the sort that a case is of.
+    """Return the sort of a case.
 
-    :param wanted: what the name begins with.
+    :param wanted: a prefix of the sort's name.
     """
     names = [name for name in _TURNS if name.startswith(wanted)]
     return names[number % len(names)]
@@ -93,14 +93,14 @@ def case(number: int, seed: int, wanted: str = "") -> Outcome:
 
 
 def run(cases: int, seed: int, wanted: str = "") -> Iterator[Outcome]:
-    """Compare the kernels on so many cases, of every sort in turn."""
-    # It warns of literals whose form does not fit their type.
+    """Compare the kernels on a number of cases, alternating between the sorts."""
+    # rdflib warns of literals that are not valid for their datatype.
     logging.getLogger("rdflib.term").setLevel(logging.ERROR)
     return (case(number, seed, wanted) for number in range(cases))
 
 
 def _run_here(cases: int, seed: int, wanted: str, place: str, first: int) -> None:
-    """Run cases, note in a file which one is at work, and say how far it is."""
+    """Run cases, write the current one to a file, and report the progress."""
     logging.getLogger("rdflib.term").setLevel(logging.ERROR)
     with open(place, "r+b", buffering=0) as noted:
         _, rejected, different = map(int, noted.read().split())
@@ -126,13 +126,13 @@ def _run_here(cases: int, seed: int, wanted: str, place: str, first: int) -> Non
 
 
 def supervise(cases: int, seed: int = 0, wanted: str = "") -> bool:
-    """Run cases in a process of their own; after one that kills it, in another.
+    """Run cases in a separate process, and start another after a crash.
 
-    :return: whether all was the same, and nothing died.
+    :return: whether all outcomes agreed and no process crashed.
     """
     clean = True
     first = 0
-    # Which case is at work outlives the process, and so does what was counted.
+    # The file keeps the current case and the counts if the process crashes.
     with tempfile.NamedTemporaryFile() as place:
         place.write(b"0 0 0")
         place.flush()

@@ -1,8 +1,8 @@
-"""Generalized streams with graphs of every kind, into every target.
+"""Load generalized streams with all kinds of graphs into every target.
 
-Graphs are named by IRIs, blank nodes, literals or the default graph's name, reserved or not, filled
-or empty, whole or over several frames. Whatever a target cannot hold it rejects with an error of
-ours, and then has nothing of the stream. Where both kernels run, they say the same.
+The names of graphs are IRIs, blank nodes, literals or the default graph's name, reserved or not;
+graphs are empty or not, in one frame or several. A target rejects a stream that it cannot hold with
+a JellyError, and then holds nothing of it. If both kernels run, they agree.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Stream(NamedTuple):
 
 
 def stream(rng: random.Random) -> Stream:
-    """A stream of graphs or quads."""
+    """Make a stream of graphs or quads."""
     physical = rng.choice((PhysicalType.GRAPHS, PhysicalType.GRAPHS, PhysicalType.QUADS))
     options = StreamOptions(physical_type=physical, generalized_statements=True, rdf_star=True)
     encoder = Encoder(options, frame_rows=rng.choice((1, 3, 10, 1000)))
-    # Usual names most of the time: what is wrong comes late, once much was read.
+    # Usually valid names, so that an error occurs late, after much was read.
     odd = rng.choice((0.0, 0.1, 0.5))
     frames: list[bytes] = []
     for _ in range(rng.randrange(1, 6)):
@@ -78,7 +78,7 @@ def _triple(rng: random.Random, odd: float) -> Triple:
 
 
 class Published:
-    """What a sink gets of a client."""
+    """A published stream, as a sink receives it from a client."""
 
     def __init__(self, frames: list[bytes]) -> None:
         self._frames = frames
@@ -87,10 +87,10 @@ class Published:
         return iter(self._frames)
 
     def check(self) -> None:
-        """The client has not gone."""
+        """The client is still connected."""
 
 
-#: What a target has: all that it may have of a stream.
+#: Everything that a target holds of a stream.
 Found = set[Any]
 
 
@@ -140,7 +140,7 @@ def _converted(target_format: Format) -> Callable[[Stream], Found]:
     return target
 
 
-#: What a target has of a stream; it raises what it rejects the stream with.
+#: Returns what a target holds of a stream, or raises the error of the rejection.
 TARGETS: Final[dict[str, Callable[[Stream], Found]]] = {
     "load": _into_store(lambda store, given: load(store, given.data)),
     "load, keep": _into_store(lambda store, given: load(store, given.data, blank_nodes="keep")),
@@ -155,13 +155,14 @@ TARGETS: Final[dict[str, Callable[[Stream], Found]]] = {
         lambda store, given: StoreSink(store).publish(Published(given.frames))  # type: ignore[arg-type]
     ),
     "frame sink": _into_store(
-        # Frames before an error stay: only streams of one are all or nothing.
+        # Frames before an error are kept: only streams of one frame are loaded entirely or not at
+        # all.
         lambda store, given: FrameSink(store).publish(Published(given.frames[:1]))  # type: ignore[arg-type]
     ),
     "rdflib": _into_dataset(rdflib.Dataset, blank_nodes="keep"),
     "rdflib, generalized": _into_dataset(rdflib.Dataset, blank_nodes="keep", generalized=True),
     "rdflib graph": _into_dataset(
-        # Otherwise its name differs each time.
+        # Without an identifier its name would differ each time.
         lambda: rdflib.Graph(identifier="urn:graph"),
         blank_nodes="keep",
     ),
@@ -174,14 +175,14 @@ TARGETS: Final[dict[str, Callable[[Stream], Found]]] = {
     "trig": _converted(Format.TRIG),
 }
 
-#: Targets whose blank nodes are new each time.
+#: Targets whose blank nodes are relabelled each time.
 _FRESH: Final = ("load", "sink", "frame sink", "rdflib, Oxigraph")
 
 
 def outcome(given: Stream, target: str) -> Any:
-    """What a target has of a stream, or the error.
+    """Return what a target holds of a stream, or the error.
 
-    :raises AssertionError: the target has something of a stream that it rejected.
+    :raises AssertionError: the target holds a part of a rejected stream.
     """
     try:
         found = TARGETS[target](given)
@@ -191,9 +192,9 @@ def outcome(given: Stream, target: str) -> Any:
 
 
 def run(cases: range) -> dict[str, int]:
-    """Run the cases of these numbers into every target.
+    """Run the cases with these numbers with every target.
 
-    :return: by target, how many streams it rejected.
+    :return: number of rejected streams by target.
     """
     rejected = dict.fromkeys(TARGETS, 0)
     for case in cases:
@@ -207,7 +208,7 @@ def run(cases: range) -> dict[str, int]:
 
 
 def outcomes(cases: Iterable[int]) -> Iterator[str]:
-    """What each case came to, as text, to be compared between two processes of a kernel each."""
+    """Format the outcome of each case, for a comparison of two processes with one kernel each."""
     for case in cases:
         given = stream(random.Random(case))
         for target in TARGETS:

@@ -1,8 +1,8 @@
-"""Statements of classes that lie about themselves, given to every encoder of all kernels.
+"""Statements of classes whose methods return false values, for every encoder of all kernels.
 
-A subclass of tuple, str, bytes or int says other things of itself than what C finds in it: its
-length, its items, its hash, what it equals; and its methods change what is being encoded. Whatever
-comes of it, the process lives, and what was written can be read.
+The methods of a subclass of tuple, str, bytes or int do not agree with its contents in C: length,
+items, hash, equality. They also change the objects that are being encoded. In all cases the process
+must survive, and the output must be readable.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ from jelly_plugins.messages import boundaries
 
 from .comparison import native_of
 
-#: What a lie ends in, if it does not go unnoticed: errors of ours, and those of Python that a
-#: caller gets for an argument of a wrong type.
+#: Errors that may result: ours, and those that Python raises for an argument of a wrong type.
 EXPECTED: Final = (
     *(JellyError, TypeError, ValueError, AttributeError, IndexError),
     *(OverflowError, RecursionError, UnicodeError, KeyError, StopIteration, MemoryError),
@@ -40,24 +39,24 @@ EXPECTED: Final = (
 
 
 class Lies:
-    """What the methods of hostile classes return, and do to what is being encoded."""
+    """What the methods of hostile classes return, and the changes that they make meanwhile."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        #: Containers that are being encoded, and may change.
+        #: Containers that are being encoded and may change.
         self.shared: list[list[Any]] = []
-        #: Calls that are made while something is encoded.
+        #: Calls to make during encoding.
         self.calls: list[Callable[[], Any]] = []
         #: Whether encoders reject calls while they write a row, as the compiled ones do.
         self.guarded = False
         self.acts = 0
 
     def act(self) -> None:
-        """Change something that is being encoded, now and then."""
+        """Occasionally change an object that is being encoded."""
         rng = self.rng
         self.acts += 1
         if self.acts > 200:
-            # A list that changes for ever is iterated over for ever.
+            # Iteration would never end if the list kept changing.
             return
         if self.shared and rng.random() < 0.2:
             victim = rng.choice(self.shared)
@@ -76,14 +75,14 @@ class Lies:
         return self.rng.choice((0, 1, 2, 3, 4, 5, 7, 1 << 31, (1 << 63) - 1))
 
     def value(self) -> Any:
-        """What may be found where a term is looked for."""
+        """Return a value to use instead of a term."""
         return self.rng.choice(
             (None, 1, "x", b"x", (), [], Iri("urn:i"), (Iri("urn:i"),) * 5, Triple)
         )
 
 
 def lying(base: type, lies: Lies, names: Iterable[str]) -> type:
-    """A subclass whose methods of these names lie."""
+    """Make a subclass whose methods with these names return false values."""
 
     def method(name: str) -> Callable[..., Any]:
         def lie(self: Any, *arguments: Any) -> Any:
@@ -123,7 +122,7 @@ INT_METHODS: Final = ("__index__", "__int__", "__hash__", "__eq__")
 
 
 class Maker:
-    """Makes terms and statements, of which some lie."""
+    """Makes terms and statements, some of which have false methods."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -183,7 +182,7 @@ class Maker:
         return made
 
     def describe(self, term: Any) -> Any:
-        """A caller's function whose results lie."""
+        """A Describe function whose results are sometimes false."""
         found = describe(term)
         if self.rng.random() < 0.2:
             return self.rng.choice((list, lambda parts: self.tuple_of(list(parts), tuple)))(found)
@@ -208,7 +207,7 @@ def _frames(add: Callable[[], Any], finish: Callable[[], Any]) -> list[bytes]:
 
 
 def _readable(decoder: Any, frames: list[bytes]) -> None:
-    """What was written is a stream; whatever Python's limits let it say."""
+    """Check that the output is a valid stream, as far as Python's limits allow."""
     for frame in frames:
         assert type(frame) is bytes
         decoder.decode(frame)
@@ -313,7 +312,7 @@ def text_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
 
 
 class LyingColumn:
-    """A column whose parts are others each time, and whose buffers change."""
+    """A column whose parts change at each access, and whose buffers change."""
 
     def __init__(self, maker: Maker, offsets: bytearray, data: bytearray, rows: int) -> None:
         self._maker = maker
@@ -431,7 +430,7 @@ def _reference(reference: Any) -> Any:
     return reference
 
 
-#: Cases by what they are given to.
+#: Cases by the encoder that they use.
 SORTS: Final = {
     "rdf": encoder_case,
     "patch": patch_case,
@@ -446,9 +445,9 @@ KERNELS: Final[dict[str, Callable[[Any], Any]]] = {"python": _reference, "native
 
 
 def run(cases: range, kernel: str) -> int:
-    """Run the cases of these numbers on a kernel; a failure names its case.
+    """Run the cases with these numbers on a kernel; a failure names its case.
 
-    :return: how many were run.
+    :return: number of cases that were run.
     """
     sorts = list(SORTS.items())
     for case in cases:

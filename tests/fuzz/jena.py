@@ -1,8 +1,8 @@
-"""What the kernel of Jena RDF Binary says of rows that come in chunks, each of which is gone once
-it was read, and what it writes.
+"""Cases for the kernel of Jena RDF Binary: rows in chunks, each unreadable after it was read, and
+output.
 
-Each function gives an :data:`~.comparison.Outcome` of one class, compiled or not; each ``…_case``
-compares the two on something random.
+Each function returns the :data:`~.comparison.Outcome` of one class, compiled or not; each
+``…_case`` compares both on random input.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _read(
     say: Callable[[], Any],
     finish: Callable[[bytes], Any],
 ) -> Outcome:
-    """All that is said of rows, up to an error."""
+    """Collect everything that is read from rows, up to an error."""
     events: list[Any] = []
     rest = b""
     for chunk in chunks:
@@ -111,7 +111,7 @@ def rows(
     batches: list[list[Any]],
     settings: dict[str, Any],
 ) -> Outcome:
-    """Statements as rows; a batch that is rejected does not end it."""
+    """Write statements as rows, continuing after rejected batches."""
     encoder = encoder_class(name, **settings)
     made = [written(encoder.add_prefix, *each) for each in _PREFIXES.items()]
     made += [written(encoder.add, batch) for batch in batches]
@@ -143,7 +143,7 @@ def in_chunks(data: bytes, size: int) -> list[bytes]:
 
 
 class _Rows:
-    """Makes rows, whose terms come again."""
+    """Makes rows whose terms recur."""
 
     def __init__(self, rng: random.Random, name: JenaFormat) -> None:
         self._rng = rng
@@ -222,7 +222,7 @@ class _Rows:
 
 
 def made_rows(rng: random.Random, name: JenaFormat) -> bytes:
-    """Rows of a stream, of which most mean something."""
+    """Make rows of a stream, most of them valid."""
     maker = _Rows(rng, name)
     opening = [("prefixDecl", {"prefix": "x", "uri": "urn:x:"})] if rng.random() < 0.7 else []
     count = rng.choice((1, 5, 20))
@@ -234,7 +234,7 @@ def made_rows(rng: random.Random, name: JenaFormat) -> bytes:
 
 @cache
 def real_rows(name: JenaFormat) -> list[bytes]:
-    """Chunks of real files, where they are at hand, and Jena's own."""
+    """Return chunks of real files, if available, and of Jena's own."""
     found = [path.read_bytes() for path in sorted((SHARED / "data/jena").glob(f"g*.{name}"))]
     for statements in real_statements():
         for start in range(0, 1000, 25):

@@ -1,10 +1,10 @@
-"""Streams whose later frames lean on earlier ones, as the wire has them.
+"""Streams whose frames depend on earlier ones, as frames on the wire.
 
-Frames are short; what they say is left out wherever it may be: terms of the statement before, in
-every position, over several frames, and ids that follow from those before. Terms are of all kinds
-and lengths, such as no cache keeps too; entries of lookups are replaced while what they said is
-still repeated. Nearly all of it is legal, and some of it is what Oxigraph or rdflib reject: late,
-for a term that came early.
+Frames are short and omit everything that they may: terms of the previous statement, in every
+position, over several frames, and ids that follow from previous ids. Terms have all kinds and
+lengths, including lengths that no cache keeps. Lookup entries are replaced while statements still
+repeat their terms. Nearly all streams are valid. Oxigraph or rdflib reject some of them, late, for
+a term of an early frame.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ..codec.wire_builder import WireTerm
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
-#: Lengths of what is long: below and above what caches keep, what counts as long, and what the
-#: system's memory has pages of its own for.
+#: Lengths of long terms: below and above the limits of caches, of long terms, and of the size from
+#: which the allocator uses separate pages.
 _LENGTHS: Final = (*(60, 100, 130, 260, 600, 1100) * 40, 5000, 140_000)
 
 _PREFIXES: Final = ("http://a/", "http://b/x#", "urn:x:", "http://é.org/", "tag:")
@@ -48,12 +48,14 @@ _VALUES: Final = {
     "prefix": (_PREFIXES, _ODD_PREFIXES),
     "datatype": (_DATATYPES, _ODD_DATATYPES),
 }
-#: How likely a position repeats the term before, by stream.
+#: Probability of repeating the previous term, by stream.
 _REPEATS: Final = (0.3, 0.6, 0.6, 0.85)
 
 
 class _Stream:
-    """The state of a stream that is made: what may be left out, and what may be referred to."""
+    """The state of a stream during its construction: what may be omitted, and what terms may refer
+    to.
+    """
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -80,14 +82,14 @@ class _Stream:
         return self.rng.random() < self.odd
 
     def long(self, text: str) -> str:
-        """The text, or something long that begins with it."""
+        """Return the text, or a long text that begins with it."""
         if self.rng.random() < 0.12:
             length = self.rng.choice(_LENGTHS)
             return text + self.rng.choice("abcé") * (length // 2) + "z" * (length // 2)
         return text
 
     def entry(self, table: str) -> None:
-        """An entry: the next one, or one in the place of another."""
+        """Set an entry: the next one, or one that replaces another."""
         rng = self.rng
         size = self.sizes[table]
         number = 0
@@ -144,7 +146,7 @@ class _Stream:
         return wire_builder.quoted(*(self.term(position, depth + 1) for position in range(3)))
 
     def term(self, position: int, depth: int = 0) -> WireTerm:
-        """A term that may stand there, by what the stream declares."""
+        """Return a term that the stream's options allow there."""
         rng = self.rng
         usual = (
             (Kind.IRI, Kind.IRI, Kind.BLANK_NODE),
@@ -162,7 +164,7 @@ class _Stream:
         return self.of_kind(kind, depth)
 
     def positions(self, width: int) -> list[WireTerm | None]:
-        """A statement; None where it repeats."""
+        """Return the terms of a statement; None where it repeats."""
         made: list[WireTerm | None] = []
         for position in range(width):
             repeated = self.given[position] and self.rng.random() < self.repeats
@@ -191,7 +193,7 @@ class _Stream:
 
 
 def leaning_stream(rng: random.Random) -> list[bytes]:
-    """A stream of Jelly-RDF."""
+    """Make a stream of Jelly-RDF."""
     stream = _Stream(rng)
     wire = stream.wire
     physical = rng.choice((PhysicalType.TRIPLES, PhysicalType.QUADS, PhysicalType.GRAPHS))
@@ -230,7 +232,7 @@ def leaning_stream(rng: random.Random) -> list[bytes]:
 
 
 def leaning_log(rng: random.Random) -> list[bytes]:
-    """A stream of Jelly-Patch."""
+    """Make a stream of Jelly-Patch."""
     stream = _Stream(rng)
     wire = stream.wire = patch_wire
     kind_of_stream = rng.choice(list(PatchStreamType))

@@ -1,12 +1,11 @@
-"""Bytes that are gone once a call is over: whoever looks at them later dies on the spot.
+"""Bytes that become unreadable after a call: code that reads them later crashes at once.
 
-Code that keeps a pointer into what it was given, and not a reference, works as long as somebody
-else keeps the bytes. Here nobody does. They lie in pages of their own, up against the end of them,
-and once nothing refers to them any more these pages cannot be read: a stale pointer, and one that
-runs past the end, is a SIGSEGV with a stack, and not a wrong letter in a message.
+Code that keeps a pointer into an argument, without a reference, works while another object keeps
+the bytes alive. Here none does. The bytes are at the end of separate pages, which become unreadable
+when the last reference is gone. Reading through a stale pointer, or past the end, then causes a
+SIGSEGV with a stack trace instead of a wrong character in a message.
 
-Only where the kernel of the system and of Python are as known here (Linux, CPython with its lock);
-elsewhere what is lent is a plain copy.
+This works on Linux with CPython with the GIL only; elsewhere a copy is lent.
 """
 
 from __future__ import annotations
@@ -21,14 +20,15 @@ from jelly_plugins.errors import JellyError
 
 from .comparison import describe_error
 
-#: Bytes of addresses, used in turn: as many as keep a stale pointer off what was lent since.
+#: Size of the address range, used in turn: large enough that a stale pointer does not meet bytes
+#: lent later.
 _ROOM: Final = 1 << 28
 #: References that belong to the lender: the bytes are never freed.
 _OURS: Final = 1000
-#: Bytes of a bytes object before its contents: count of references, type, size, hash.
+#: Size of a bytes object's header: reference count, type, size, hash.
 _HEAD: Final = bytes.__basicsize__ - 1
 _HASH: Final = _HEAD - 8
-#: Bytes from which on memory is given back to the system at once.
+#: Size from which memory is returned to the system at once.
 _LARGE: Final = 1 << 16
 
 
@@ -39,10 +39,10 @@ class _Lent(NamedTuple):
 
 
 class Lender:
-    """Lends bytes, and takes them back."""
+    """Lends bytes and takes them back."""
 
     def __init__(self) -> None:
-        #: Whether what was lent cannot be read later; it is a plain copy otherwise.
+        #: Whether lent bytes become unreadable; otherwise they are a copy.
         self.guarded = (
             sys.platform == "linux"
             and sys.implementation.name == "cpython"
@@ -65,11 +65,11 @@ class Lender:
             self._base = libc.mmap(None, _ROOM, 0, flags, -1, 0)
 
     def lend(self, data: bytes) -> bytes:
-        """The same bytes, until :meth:`take_back`."""
+        """Return the same bytes, valid until :meth:`take_back`."""
         if not self.guarded:
             return bytes(bytearray(data))
         size = _HEAD + len(data) + 1
-        # At least a page between two is never read.
+        # An unreadable page always separates two objects.
         room = -size // mmap.PAGESIZE * -mmap.PAGESIZE
         if self._at + room + mmap.PAGESIZE > _ROOM:
             self._at = 0
@@ -87,7 +87,7 @@ class Lender:
         return made
 
     def take_back(self) -> None:
-        """Put what was lent out of reach; what is still referred to, when it no longer is."""
+        """Make lent bytes unreadable; those with references become so when the last one is gone."""
         held = []
         for lent in self._lent:
             if ctypes.c_ssize_t.from_address(lent.address).value > _OURS:
@@ -107,15 +107,15 @@ LENDER: Final = Lender()
 
 
 class Rejection(NamedTuple):
-    """An error in the place of a result."""
+    """An error instead of a result."""
 
     error: tuple[Any, ...]
 
 
 def lent(call: Callable[..., Any], *given: Any) -> Any:
-    """What a call makes of what is given, of which bytes are lent; or its :class:`Rejection`.
+    """Return the result of a call whose bytes arguments are lent, or its :class:`Rejection`.
 
-    :param call: takes all of its result before it returns.
+    :param call: must have consumed its whole result when it returns.
     """
     try:
         return call(*(LENDER.lend(each) if type(each) is bytes else each for each in given))

@@ -1,5 +1,6 @@
-"""Changes inputs of coverage-guided fuzzing so that they stay what they are: messages whose lengths
-are right, and lines of terms. What does not mind lengths, libFuzzer does by itself."""
+"""Mutates inputs of coverage-guided fuzzing and keeps their form: messages with correct lengths,
+and lines of terms. libFuzzer itself performs mutations that ignore lengths.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +14,7 @@ from .leaning import leaning_log, leaning_stream
 from .streams import damaged
 from .texts import random_text
 
-#: A field: its number and type as the wire has them, and what it holds: a number, bytes, or the
-#: fields of another message.
+#: A field: its tag on the wire, and its value: a number, bytes, or the fields of another message.
 Field = list[Any]
 
 _DEEPEST: Final = 6
@@ -28,13 +28,13 @@ _TOKENS: Final = (
     *(b'"1"^^<http://www.w3.org/2001/XMLSchema#double>', b'"x"^^bad', b'"\\u00e9\\n"', b"<<"),
     *(b">>", b"<<(", b")>>", b".", b"#c", "<http://é/>".encode(), b'"\xff"', b"<a b>", b'"'),
 )
-#: Bytes before the frames, and before the text.
+#: Number of bytes before the frames, and before the text.
 _READER_HEAD: Final = 2
 _WRITER_HEAD: Final = 3
 
 
 def split_frames(data: bytes) -> list[bytes]:
-    """Frames with their lengths before them, in a byte, or in two after one that is 255."""
+    """Split frames with their lengths before them, in one byte, or in two after a byte of 255."""
     frames = []
     while data:
         size, head = data[0], 1
@@ -46,7 +46,7 @@ def split_frames(data: bytes) -> list[bytes]:
 
 
 def joined(frames: list[bytes]) -> bytes:
-    """Frames as inputs have them."""
+    """Join frames with their lengths, as in inputs."""
     return b"".join(
         bytes((len(frame),)) + frame
         if len(frame) < 255
@@ -56,7 +56,7 @@ def joined(frames: list[bytes]) -> bytes:
 
 
 def parse(data: bytes, depth: int = 0) -> list[Field] | None:
-    """The fields of a message; None if it is none. Strings may be taken for messages."""
+    """Parse the fields of a message, or return None. Strings may parse as messages, too."""
     fields: list[Field] = []
     pos = 0
     while pos < len(data):
@@ -95,7 +95,7 @@ def _number(data: bytes, pos: int) -> tuple[int | None, int]:
 
 
 def serialize(fields: list[Field]) -> bytes:
-    """A message of fields."""
+    """Serialize fields to a message."""
     parts = []
     for tag, value in fields:
         parts.append(varint(tag))
@@ -108,7 +108,7 @@ def serialize(fields: list[Field]) -> bytes:
 
 
 def _change(fields: list[Field], rng: Random) -> None:
-    """Change a field of a message, or of one inside it."""
+    """Change a field of a message, or of a message inside it."""
     while True:
         at = rng.randrange(len(fields))
         value = fields[at][1]
@@ -127,7 +127,7 @@ def _change(fields: list[Field], rng: Random) -> None:
     elif kind == 3:
         fields.append(fields.pop(at))
     elif kind == 4:
-        # The same value in another place.
+        # Put the same value in another field.
         number = rng.randrange(1, 17)
         fields[at] = [number << 3 | fields[at][0] & 7, value]
     elif isinstance(value, bytes):
@@ -137,7 +137,7 @@ def _change(fields: list[Field], rng: Random) -> None:
 
 
 def mutate_frames(data: bytes, longest: int, seed: int) -> bytes:
-    """Change frames, or put in some of another stream."""
+    """Change frames, or insert some of another stream."""
     rng = Random(seed)
     head = bytearray((data + bytes(_READER_HEAD))[:_READER_HEAD])
     frames = split_frames(data[_READER_HEAD:])
@@ -154,7 +154,7 @@ def mutate_frames(data: bytes, longest: int, seed: int) -> bytes:
         if kind == 0:
             frames.append(frames[at])
         elif kind == 1 and fields:
-            # One frame becomes two.
+            # Split a frame in two.
             cut = rng.randrange(len(fields) + 1)
             frames[at : at + 1] = [serialize(fields[:cut]), serialize(fields[cut:])]
         elif kind == 2:
@@ -168,7 +168,7 @@ def mutate_frames(data: bytes, longest: int, seed: int) -> bytes:
 
 
 def mutate_lines(data: bytes, longest: int, seed: int) -> bytes:
-    """Change terms of lines, or put in other lines."""
+    """Change terms of lines, or insert other lines."""
     rng = Random(seed)
     head = bytearray((data + bytes(_WRITER_HEAD))[:_WRITER_HEAD])
     lines = data[_WRITER_HEAD:].split(b"\n")
@@ -189,7 +189,7 @@ def mutate_lines(data: bytes, longest: int, seed: int) -> bytes:
         elif kind == 3:
             words.insert(rng.randrange(len(words) + 1), words[word])
         elif kind == 4:
-            # A term of another line.
+            # Use a term of another line.
             words[word] = rng.choice(rng.choice(lines).split(separator))
         else:
             words[word] = rng.choice(_TOKENS)
@@ -199,7 +199,7 @@ def mutate_lines(data: bytes, longest: int, seed: int) -> bytes:
 
 
 def mutate_bytes(data: bytes, longest: int, seed: int) -> bytes:
-    """Change some bytes, and say others again."""
+    """Change some bytes, and repeat others."""
     rng = Random(seed)
     head = bytearray((data + bytes(_READER_HEAD))[:_READER_HEAD])
     if rng.random() < 0.1:

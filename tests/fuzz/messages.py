@@ -1,7 +1,7 @@
-"""What the kernel of message logs counts, cuts and joins.
+"""Cases for the kernel of message logs: counting, cutting and joining.
 
-Each function gives an :data:`~.comparison.Outcome` of one function, compiled or not;
-:func:`messages_case` compares the two on something random.
+Each function returns the :data:`~.comparison.Outcome` of one function, compiled or not;
+:func:`messages_case` compares both on random input.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from .statements import Terms
 from .streams import damaged, made_stream_of
 from .texts import random_text
 
-#: What a function is, the outcome of its calls, and what else that is given.
+#: A function that returns the outcome of calls, the function that it calls, and the other
+#: arguments.
 Call = tuple[Callable[..., Outcome], Callable[..., Any], tuple[Any, ...]]
 
-#: Bounds of bytes and rows.
+#: Bounds on bytes and rows.
 BOUNDS: Final = ((1 << 20, 1 << 20), (1 << 20, 1 << 20), (300, 1 << 20), (1 << 20, 12))
 _DELIMITERS: Final = (
     *(b"MESSAGE\n", b" MESSAGE # x\r\n", b"\tMESSAGE\t\r", b"MESSAGES\n", b"MESSAG\n", b"M\n"),
@@ -34,7 +35,7 @@ _DELIMITERS: Final = (
 
 
 def counted(function: Callable[..., Any], text: bytes, *given: Any) -> Outcome:
-    """What lines come to, and what becomes of them."""
+    """Count lines; return the counts, and the text, which the function may change."""
     data = bytearray(text)
     counts: list[int] = []
     firsts: list[int] = []
@@ -43,14 +44,14 @@ def counted(function: Callable[..., Any], text: bytes, *given: Any) -> Outcome:
 
 
 def joined(function: Callable[..., Any], data: bytes, pos: int, *bounds: int) -> Outcome:
-    """What frames come to."""
+    """Join frames."""
     counts: list[int] = []
     rows: list[int] = []
     return [lent(function, data, pos, counts, rows, *bounds), counts, rows], None
 
 
 def made(function: Callable[..., Any], *given: Any) -> Outcome:
-    """What a function makes."""
+    """Call a function."""
     return [lent(function, *given)], None
 
 
@@ -69,7 +70,7 @@ def joining(data: bytes, settings: int) -> Call:
 
 
 def cutting(statements: list[Any], settings: int) -> Call:
-    """Cut rows of our own into frames."""
+    """Cut rows of this package's encoder into frames."""
     encoder = Encoder(StreamOptions(logical_type=LogicalType.GRAPHS))
     opening = encoder.flush()
     encoder.add(statements)
@@ -86,24 +87,24 @@ def cutting(statements: list[Any], settings: int) -> Call:
 
 
 def is_usual(statement: tuple[Any, ...]) -> bool:
-    """Whether a statement can be written, and is one row for sure."""
+    """Whether a statement can certainly be written as one row."""
     return all(isinstance(term, Iri) for term in statement)
 
 
 def weaving(text: bytes, settings: int) -> Call:
-    """Put delimiters into lines."""
+    """Insert delimiters between lines."""
     text = text[: text.rfind(b"\n") + 1]
     counts = _counts(text.count(b"\n"), settings)
     return made, boundaries.weave, (text, counts)
 
 
 def wrapping(statements: list[Any]) -> Call:
-    """Put triples into the default graph."""
+    """Convert triples to quads in the default graph."""
     return made, boundaries.in_default_graph, (statements,)
 
 
 def _counts(total: int, seed: int) -> list[int]:
-    """Numbers that come to a part of a total, or to all of it."""
+    """Make numbers whose sum is a part of a total, or all of it."""
     rng = random.Random(seed)
     counts = []
     while total and rng.random() < 0.9:
@@ -127,14 +128,14 @@ def _statements(rng: random.Random) -> list[Any]:
 
 
 def log_lines(rng: random.Random) -> bytes:
-    """Lines of a log, of which some are delimiters, or look like ones."""
+    """Make lines of a log, some of which are delimiters or resemble them."""
     lines = [*random_text(rng, 3), *rng.choices(_DELIMITERS, k=rng.randrange(8))]
     rng.shuffle(lines)
     return b"".join(lines)
 
 
 def frames_of_log(rng: random.Random) -> bytes:
-    """Delimited frames."""
+    """Make delimited frames."""
     return damaged(rng, _frames(rng.randrange(200)))
 
 

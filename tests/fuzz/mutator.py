@@ -1,4 +1,4 @@
-"""Breaks streams at random, the same way for the same seed."""
+"""Damages streams at random; the same seed gives the same result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from random import Random
 
 from jelly_plugins.codec.common.wire import varint
 
-#: Bytes that mean something: tags of rows and terms, ends of ranges of lengths.
+#: Bytes with a meaning: tags of rows and terms, limits of ranges of lengths.
 _INTERESTING = bytes.fromhex("00 01 02 0a 10 12 1a 22 2a 32 4a 52 5a 62 7a 7f 80 82 ff")
 
 
@@ -17,18 +17,18 @@ def flip(data: bytearray, random: Random) -> None:
 
 
 def overwrite(data: bytearray, random: Random) -> None:
-    """Put another byte in a byte's place."""
+    """Replace a byte."""
     data[random.randrange(len(data))] = random.choice(_INTERESTING)
 
 
 def nudge(data: bytearray, random: Random) -> None:
-    """Make a byte a little more or less: it may be a length or an id."""
+    """Increase or decrease a byte a little: it may be a length or an id."""
     position = random.randrange(len(data))
     data[position] = (data[position] + random.choice((-2, -1, 1, 2))) % 256
 
 
 def insert(data: bytearray, random: Random) -> None:
-    """Put some bytes between others."""
+    """Insert some bytes."""
     position = random.randrange(len(data))
     data[position:position] = random.choice(
         (random.randbytes(random.randrange(1, 9)), bytes(random.choices(_INTERESTING, k=4)))
@@ -36,20 +36,20 @@ def insert(data: bytearray, random: Random) -> None:
 
 
 def lengthen(data: bytearray, random: Random) -> None:
-    """Put a number of any size in a byte's place."""
+    """Replace a byte with a number of any size."""
     position = random.randrange(len(data))
     number = random.getrandbits(random.choice((7, 8, 14, 21, 32, 33, 63, 64, 70)))
     data[position : position + 1] = varint(number)
 
 
 def remove(data: bytearray, random: Random) -> None:
-    """Take some bytes away."""
+    """Remove some bytes."""
     start = random.randrange(len(data))
     del data[start : start + random.choice((1, 1, 2, 10, 100))]
 
 
 def duplicate(data: bytearray, random: Random) -> None:
-    """Say something twice."""
+    """Repeat some bytes."""
     start = random.randrange(len(data))
     chunk = data[start : start + random.choice((2, 10, 100, 1000))]
     position = random.choice((start, random.randrange(len(data))))
@@ -66,7 +66,7 @@ def swap(data: bytearray, random: Random) -> None:
 
 
 def truncate(data: bytearray, random: Random) -> None:
-    """Take the end away."""
+    """Remove the end."""
     del data[random.randrange(1, len(data) + 1) :]
 
 
@@ -77,7 +77,7 @@ CHANGES: tuple[Callable[[bytearray, Random], None], ...] = (
 
 
 def mutate(data: bytes, others: list[bytes], random: Random) -> bytes:
-    """Break a stream in one or several places; now and then, splice it with one of the others."""
+    """Damage a stream in one or several places; occasionally splice it with one of the others."""
     broken = bytearray(data)
     if random.random() < 0.1:
         other = random.choice(others)

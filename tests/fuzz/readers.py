@@ -1,8 +1,8 @@
-"""What readers say of a stream that is handed over frame by frame, each of which is gone once it
-was read: terms of every factory, text, columns and patches.
+"""Cases for readers of a stream, frame by frame, each unreadable after it was read: terms of every
+factory, text, columns and patches.
 
-Each function gives an :data:`~.comparison.Outcome` of one class, compiled or not; each ``…_case``
-compares the two on something random.
+Each function returns the :data:`~.comparison.Outcome` of one class, compiled or not; each
+``…_case`` compares both on random input.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .comparison import Outcome, compare
 from .lending import Rejection, lent
 from .streams import limits_for
 
-#: Makes the factory of a reading; each reading has its own.
+#: Makes the factory of a case; each case has its own.
 Maker = Callable[[Limits], Any]
 
 FACTORIES: Final[tuple[Maker, ...]] = (
@@ -38,7 +38,7 @@ FACTORIES: Final[tuple[Maker, ...]] = (
     lambda _: RdflibFactory(blank_nodes="keep"),
     lambda _: RdflibFactory(blank_nodes="keep", generalized=True),
 )
-#: What text for an Oxigraph store is validated by; None where it is not.
+#: Validators of text for an Oxigraph store; None for no validation.
 VALIDATORS: Final[tuple[Maker | None, ...]] = (
     None,
     lambda _: OxigraphFactory(blank_nodes="keep"),
@@ -53,7 +53,7 @@ def _read(
     say: Callable[[], Any],
     finish: Callable[[], Any],
 ) -> Outcome:
-    """All that is said of frames, up to an error."""
+    """Collect everything that is read from frames, up to an error."""
     events: list[Any] = []
     for frame in frames:
         made = lent(decode, frame)
@@ -72,7 +72,7 @@ def terms(
     limits: Limits = DEFAULT_LIMITS,
     factory: Maker = FACTORIES[0],
 ) -> Outcome:
-    """A stream as terms."""
+    """Read a stream as terms."""
     decoder = decoder_class(factory(limits), limits=limits)
     return _read(
         frames, decoder.decode, lambda: (decoder.options, decoder.inside_graph), decoder.finish
@@ -85,7 +85,7 @@ def operations(
     limits: Limits = DEFAULT_LIMITS,
     factory: Maker = FACTORIES[0],
 ) -> Outcome:
-    """A log as operations."""
+    """Read a log as operations."""
     decoder = decoder_class(factory(limits), limits=limits)
     return _read(
         frames,
@@ -102,7 +102,7 @@ def text(
     validator: Maker | None = None,
     notation: Notation = Notation.RDF_STAR,
 ) -> Outcome:
-    """A stream as N-Triples or N-Quads."""
+    """Read a stream as N-Triples or N-Quads."""
     decoder = decoder_class(notation, limits=limits, validator=validator and validator(limits))
     return _read(
         frames,
@@ -115,7 +115,9 @@ def text(
 def columns(
     decoder_class: Callable[..., Any], frames: list[bytes], settings: dict[str, Any]
 ) -> Outcome:
-    """A stream as columns: batches, or where it is rejected, the rows of the frames before."""
+    """Read a stream as columns: return the batches, or for a rejected one the rows of the previous
+    frames.
+    """
     decoder = decoder_class(**settings)
     batches: list[Columns] = []
     for frame in frames:
@@ -132,12 +134,12 @@ def columns(
 
 
 def take_all(decoder: Any, batches: list[Any], data: bytes) -> None:
-    """Decode a frame to columns, and add them to others."""
+    """Decode a frame to columns, and append them to ``batches``."""
     batches.extend(decoder.decode(data))
 
 
 def rows_of(columns: Columns) -> Iterator[tuple[Any, ...]]:
-    """Rows with the numbers of their frames."""
+    """Yield rows with the numbers of their frames."""
     numbers = [number for number, rows in columns.frames for _ in range(rows)]
     assert len(numbers) == columns.rows
     graph = [None] * columns.rows if columns.graph is None else columns.graph.values()
@@ -152,7 +154,7 @@ def patch_columns(
     validator: Maker | None,
     settings: dict[str, Any],
 ) -> Outcome:
-    """A log as columns; where it is rejected, the operations of the frames before."""
+    """Read a log as columns; for a rejected one return the operations of the previous frames."""
     decoder = decoder_class(validator=validator and validator(limits), limits=limits, **settings)
     batches: list[OperationColumns] = []
     for frame in frames:
@@ -162,7 +164,7 @@ def patch_columns(
             batches += decoder.flush()
             rows = [row for batch in batches for row in operations_of(batch)]
             if set(settings) - {"notation"}:
-                # Batches that are full may have come out of the frame that was rejected.
+                # Full batches may include rows of the rejected frame.
                 del rows[_operations_in(frames[: decoder.next_frame]) :]
             return [rows, again], error.error
     said = (decoder.options, decoder.inside_patch, decoder.next_frame)
@@ -173,7 +175,7 @@ def patch_columns(
 
 
 def operations_of(columns: OperationColumns) -> Iterator[Any]:
-    """The operations that columns say, in their order; terms are text."""
+    """Yield the operations of columns, in order; terms are text."""
     statements = columns.statements
     named = (statements.subject, statements.predicate, statements.object)
     graphs = statements.graph.values() if statements.graph else [None] * statements.rows
@@ -198,7 +200,7 @@ def _operations_in(frames: list[bytes]) -> int:
 
 # Cases
 
-#: Makes the frames that are read.
+#: Makes the frames to read.
 Frames = Callable[[random.Random], list[bytes]]
 
 
@@ -222,7 +224,7 @@ def operations_case(rng: random.Random, frames: Frames) -> Outcome:
 
 def patch_columns_case(rng: random.Random, frames: Frames) -> Outcome:
     validator = None if rng.random() < 0.5 else lambda _: RowFactory()
-    # Quoted triples are written as the validator does.
+    # The validator determines the notation of quoted triples.
     notation = rng.choice(list(Notation)) if validator is None else Notation.RDF_1_2
     settings = {**_bounds(rng), "notation": notation}
     limits = limits_for(rng) if validator is None else limits_for_validated(rng)
@@ -230,7 +232,9 @@ def patch_columns_case(rng: random.Random, frames: Frames) -> Outcome:
 
 
 def limits_for_validated(rng: random.Random) -> Limits:
-    """Limits of columns of which some terms get another text: the kernels measure not the same."""
+    """Return limits for columns in which some terms get another text: the kernels measure these
+    terms differently.
+    """
     limits = limits_for(rng)
     return limits if limits.frame_bytes == DEFAULT_LIMITS.frame_bytes else DEFAULT_LIMITS
 

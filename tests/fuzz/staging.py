@@ -1,5 +1,6 @@
-"""What Spark stages of a log, as far as that takes no JVM: the rows that the driver resolves, and
-the files of the shards, as of a log and as of a DataFrame of operations."""
+"""What Spark stages of a log, as far as this needs no JVM: the rows that the driver resolves and
+the files of the shards, for a log and for a DataFrame of operations.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def staged(
     batch_rows: int,
     columns: Callable[[list[bytes], Limits, int], Iterable[OperationColumns]],
 ) -> Outcome:
-    """A log as it is staged.
+    """Stage a log.
 
     :param columns: makes the columns of its frames.
     """
@@ -64,7 +65,7 @@ def staged(
 
 
 def _lending(decoder_class: Callable[..., Any]) -> Callable[..., Any]:
-    """A class like this one, whose frames are gone once they were read."""
+    """Make a subclass whose frames become unreadable after they were read."""
 
     class Lending:
         def __init__(self, *given: Any, **settings: Any) -> None:
@@ -85,7 +86,7 @@ def _lending(decoder_class: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_log(frames: list[bytes], limits: Limits, batch_rows: int) -> Iterator[OperationColumns]:
-    """Columns as a log is read for a sharded store."""
+    """Yield columns in the way that a log is read for a sharded store."""
     with PatchColumnReader(
         b"".join(map(delimit, frames)),
         notation=Notation.RDF_1_2,
@@ -97,7 +98,7 @@ def of_log(frames: list[bytes], limits: Limits, batch_rows: int) -> Iterator[Ope
 
 
 def of_frame(frames: list[bytes], _limits: Limits, batch_rows: int) -> Iterator[OperationColumns]:
-    """Columns as they are made of a DataFrame."""
+    """Yield columns in the way that they are made of a DataFrame."""
     with tempfile.TemporaryFile() as file:
         file.write(b"".join(map(delimit, frames)))
         file.seek(0)
@@ -108,8 +109,9 @@ def of_frame(frames: list[bytes], _limits: Limits, batch_rows: int) -> Iterator[
 
 
 def _parts(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
-    """A batch in chunks, whose buffers begin before their first rows, and with a number for the
-    name of its file."""
+    """Split a batch into chunks, whose buffers begin before their first rows, with a number for the
+    name of each file.
+    """
     at = batch.schema.get_field_index("source")
     numbered = batch.set_column(at, "source", pa.array([1] * batch.num_rows, pa.int64()))
     return (numbered.slice(start, rows) for start in range(0, batch.num_rows, rows))

@@ -1,4 +1,4 @@
-"""What encoders are given: terms, statements and operations, some of which cannot be written."""
+"""Input for encoders: terms, statements and operations, some of which cannot be written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from jelly_plugins.codec.patch.operations import ABORT, BEGIN, COMMIT, END, Head
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-#: Those of XML Schema's are as long as ``string``, and as others that are treated by themselves.
+#: Those of XML Schema are as long as ``string``, and as others that have special code.
 _DATATYPES = (
     *(f"urn:type{number}" for number in range(6)),
     *(_XSD + name for name in ("double", "gMonth", "integer", "string")),
@@ -36,7 +36,7 @@ _DELETE = OperationKind.DELETE
 
 
 class Terms:
-    """Terms of every kind, few enough to meet again and odd enough to be rejected now and then."""
+    """Terms of every kind: few enough to recur, and some of them invalid."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -111,12 +111,12 @@ def random_options(rng: random.Random) -> StreamOptions:
 
 
 def random_restarts(rng: random.Random) -> dict[str, Any]:
-    """How often an encoder writes restart points."""
+    """Choose how often an encoder writes restart points."""
     return {"restart_every": rng.choice((1, 80, 400))} if rng.random() < 0.3 else {}
 
 
 def random_steps(rng: random.Random, options: StreamOptions) -> list[tuple[Any, ...]]:
-    """What may be done with an encoder: names of methods, with their arguments."""
+    """Choose calls to an encoder: names of methods, with their arguments."""
     terms = Terms(rng)
     width = 3 if options.physical_type is PhysicalType.TRIPLES else 4
     steps: list[tuple[Any, ...]] = []
@@ -153,7 +153,7 @@ def random_patch_options(rng: random.Random) -> PatchOptions:
 
 
 def random_batches(rng: random.Random, options: PatchOptions) -> list[list[Any]]:
-    """Operations in batches, most of them where they may stand."""
+    """Make batches of operations, most of them in a valid order."""
     terms = Terms(rng)
     quads = options.statement_type is PatchStatementType.QUADS
     batches: list[list[Any]] = []

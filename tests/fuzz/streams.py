@@ -1,5 +1,6 @@
-"""Streams that decoders are given, as lists of frames: ours, real ones, and what is left of them
-when they were cut, flipped and spliced at random."""
+"""Streams for decoders, as lists of frames: made here, real ones, and the results of cutting,
+flipping and splicing these at random.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ _TIGHT: Final = (
 )
 
 
-#: How many streams of ours there are to start from.
+#: Number of different made streams.
 _MADE: Final = 5000
 
 
@@ -57,7 +58,7 @@ def limits_for(rng: random.Random) -> Limits:
 
 
 def made_stream(rng: random.Random) -> list[bytes]:
-    """A stream of ours, with nothing wrong in it yet."""
+    """Make a valid stream."""
     options = replace(random_options(rng), version=0)
     settings = random_restarts(rng)
     encoder = Encoder(options, namespaces=True, frame_rows=rng.choice((5, 20)), **settings)
@@ -76,7 +77,7 @@ def made_stream(rng: random.Random) -> list[bytes]:
 
 @cache
 def made_stream_of(number: int) -> list[bytes]:
-    """One of the made streams; to make one takes longer than to read it."""
+    """Return one of the made streams; making one takes longer than reading it."""
     return made_stream(random.Random(f"made/{number}"))
 
 
@@ -87,8 +88,9 @@ def split(data: bytes) -> list[bytes]:
 
 @cache
 def real_streams() -> list[list[bytes]]:
-    """Our vectors and, where they are at hand, the official suite's streams and chunks of real
-    files."""
+    """Return the streams of our vectors and, if available, of the official suite and chunks of real
+    files.
+    """
     streams = []
     folders = (ROOT / "conformance/vectors", SHARED / "conformance/jelly-rdf")
     for path in sorted(path for folder in folders for path in folder.glob("**/*.jelly")):
@@ -96,7 +98,7 @@ def real_streams() -> list[list[bytes]]:
             try:
                 streams.append(split(path.read_bytes()))
             except JellyError:
-                # The suites have files that are not even framed.
+                # Some files of the suites do not even consist of frames.
                 continue
     files = real_statements()
     for start in range(0, 2000, 40):
@@ -108,7 +110,7 @@ def real_streams() -> list[list[bytes]]:
 
 
 def real_statements() -> list[list[Any]]:
-    """The first statements of each real file."""
+    """Return the first statements of each real file."""
     found: list[list[Any]] = []
     weather = SHARED / "data/assist-iot-weather_100kt.jelly.gz"
     if weather.exists():
@@ -123,7 +125,7 @@ def real_statements() -> list[list[Any]]:
 
 
 def mutate(rng: random.Random, frames: list[bytes], other: list[bytes]) -> list[bytes]:
-    """Damage a stream, in one place most often."""
+    """Damage a stream, usually in one place."""
     frames = list(frames)
     for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
         if not frames:
@@ -160,7 +162,7 @@ def mutate(rng: random.Random, frames: list[bytes], other: list[bytes]) -> list[
 
 
 def damaged(rng: random.Random, data: bytes) -> bytes:
-    """Bytes of which some are changed, taken out, put in, said again, or cut off; or none."""
+    """Change, remove, insert, repeat or cut off some bytes, or none."""
     made = bytearray(data)
     for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
         at = rng.randrange(len(made) + 1)
@@ -193,7 +195,7 @@ def damaged_stream(rng: random.Random) -> list[bytes]:
 
 
 def made_log(rng: random.Random) -> list[bytes]:
-    """A log of ours, with nothing wrong in it yet but its end now and then."""
+    """Make a valid log, which is occasionally truncated."""
     options = random_patch_options(rng)
     encoder = PatchEncoder(options, frame_rows=rng.choice((5, 20)))
     frames: list[bytes] = []
@@ -211,7 +213,7 @@ def made_log(rng: random.Random) -> list[bytes]:
 
 @cache
 def real_logs() -> list[list[bytes]]:
-    """Logs that other tools wrote as text, where they are at hand, as Jelly-Patch."""
+    """Return logs that other tools wrote as text, if available, as Jelly-Patch."""
     streams = []
     for path in sorted((SHARED / "data/patch").glob("*.rdfp")):
         with PatchReader(path) as rows:
@@ -224,7 +226,7 @@ def real_logs() -> list[list[bytes]]:
             try:
                 streams.append(encoder.add(operations) + encoder.finish())
             except JellyError:
-                # Triples, where the options say quads.
+                # The log has triples, but the options declare quads.
                 encoder = PatchEncoder(
                     PatchOptions(rdf_star=True, statement_type=PatchStatementType.TRIPLES)
                 )
@@ -242,12 +244,12 @@ def damaged_log(rng: random.Random) -> list[bytes]:
 
 
 def leaning(rng: random.Random) -> list[bytes]:
-    """A stream of Jelly-RDF whose later frames lean on earlier ones, damaged now and then."""
+    """Make a stream of Jelly-RDF whose frames depend on earlier ones, sometimes damaged."""
     frames = leaning_stream(rng)
     return mutate(rng, frames, leaning_stream(rng)) if rng.random() < 0.2 else frames
 
 
 def leaning_in_log(rng: random.Random) -> list[bytes]:
-    """A stream of Jelly-Patch, likewise."""
+    """Make such a stream of Jelly-Patch."""
     frames = leaning_log(rng)
     return mutate(rng, frames, leaning_log(rng)) if rng.random() < 0.2 else frames

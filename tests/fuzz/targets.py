@@ -1,8 +1,8 @@
-"""Bytes to cases: what coverage-guided fuzzing is steered by, see README.md.
+"""Convert inputs of coverage-guided fuzzing to cases, see README.md.
 
-An input says what is done, and with which settings, in its first bytes. The rest is, for readers,
-frames with their lengths; for writers, lines of text, of which statements and columns are made
-too; for Jena's formats rows or lines; for logs of messages what its functions are given.
+The first bytes of an input select the operation and its settings. The rest contains frames with
+their lengths for readers; lines of text for writers, from which statements and columns are also
+made; rows or lines for Jena's formats; arguments of the functions for logs of messages.
 ``coverage.c`` runs inputs on the compiled kernel, and tests/fuzz/test_corpus.py on both.
 """
 
@@ -46,8 +46,8 @@ from .message_mutator import MUTATORS, joined, split_frames
 from .streams import damaged_log, damaged_stream
 from .texts import column_of, random_text
 
-#: An outcome's function, the class or function of a reference that it is of, and what else it is
-#: given.
+#: A function that returns an outcome, the reference's class or function that it calls, and the
+#: other arguments.
 Case = tuple[Callable[..., Outcome], Callable[..., Any], tuple[Any, ...]]
 
 CORPUS: Final = Path(__file__).parent / "corpus"
@@ -68,7 +68,7 @@ def _validated_by_rows(_limits: Limits) -> RowFactory:
 
 
 def reader_case(data: bytes) -> Case:
-    """What a reader is given."""
+    """Make a case for a reader."""
     kind, settings = (*data[:2], 0, 0)[:2]
     frames = split_frames(data[2:])
     limits = _LIMITS[settings & 3]
@@ -95,7 +95,7 @@ def reader_case(data: bytes) -> Case:
 
 
 def writer_case(data: bytes) -> Case:
-    """What a writer is given."""
+    """Make a case for a writer."""
     kind, settings, cut = (*data[:3], 0, 0, 0)[:3]
     text = data[3:]
     sizes = ((8, 0, 0), (8, 1, 1), (9, 3, 2), (4000, 150, 32))[settings & 3]
@@ -157,7 +157,7 @@ def _whole_lines(text: bytes, together: int) -> list[bytes]:
 
 
 def _columns(text: bytes, quads: bool, skipped: int) -> Columns:
-    """Lines as rows, cut at tabs."""
+    """Convert lines to rows, split at tabs."""
     rows = [(line.split(b"\t") + [b""] * 4)[:4] for line in text.split(b"\n")]
     skipped = min(skipped, len(rows))
     made = [column_of([row[position] or None for row in rows], skipped) for position in range(4)]
@@ -171,7 +171,7 @@ def _columns(text: bytes, quads: bool, skipped: int) -> Columns:
 
 
 def _statements(text: bytes, quads: bool) -> list[Any]:
-    """The statements of lines, as far as they can be read."""
+    """Parse the statements of lines, up to the first error."""
     parser = LineParser(Dialect.RDF_STAR, True, True, DEFAULT_LIMITS, quads=quads)
     found = []
     for line in text.splitlines(keepends=True):
@@ -186,7 +186,7 @@ def _statements(text: bytes, quads: bool) -> list[Any]:
 
 
 def jena_case(data: bytes) -> Case:
-    """What the kernel of Jena's formats is given."""
+    """Make a case for the kernel of Jena's formats."""
     kind, settings = (*data[:2], 0, 0)[:2]
     given = data[2:]
     name = jena.FORMATS[kind & 1]
@@ -216,7 +216,7 @@ def jena_case(data: bytes) -> Case:
 
 
 def messages_case(data: bytes) -> Case:
-    """What the kernel of message logs is given."""
+    """Make a case for the kernel of message logs."""
     kind, settings = (*data[:2], 0, 0)[:2]
     given = data[2:]
     if kind % 5 == 0:
@@ -240,18 +240,18 @@ CASES: Final = {
 
 
 def run(case: Case) -> Outcome:
-    """What comes of a case with the compiled kernel."""
+    """Return the outcome of a case with the compiled kernel."""
     outcome, reference, given = case
     return outcome(native_of(reference), *given)
 
 
-# Where coverage.c comes in
+# The interface to coverage.c
 
 
 def start(which: str) -> tuple[Callable[[bytes], None], Callable[[bytes, int, int], bytes]]:
-    """What runs an input, and what changes one."""
+    """Return the function that runs an input, and the one that mutates it."""
     warnings.simplefilter("ignore")
-    # What looks after memory there sees ordinary bytes best.
+    # Sanitizers detect errors better in ordinary bytes.
     LENDER.guarded = False
     case_of = CASES[which]
 
@@ -262,7 +262,7 @@ def start(which: str) -> tuple[Callable[[bytes], None], Callable[[bytes, int, in
 
 
 def seeds(which: str) -> list[bytes]:
-    """Inputs to start from."""
+    """Return the initial inputs."""
     return _SEEDS[which]()
 
 
@@ -325,7 +325,7 @@ _SEEDS: Final = {
 
 
 def main() -> None:
-    """Write the seeds into a folder: ``python -m tests.fuzz.targets readers FOLDER``."""
+    """Write the initial inputs into a folder: ``python -m tests.fuzz.targets readers FOLDER``."""
     which, folder = sys.argv[1], Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(seeds(which)):

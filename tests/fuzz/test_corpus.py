@@ -1,5 +1,7 @@
-"""The corpus of coverage-guided fuzzing, see README.md: short inputs that reach what was reached of
-the compiled kernel. Both kernels make the same of each, and what changes them keeps their form."""
+"""The corpus of coverage-guided fuzzing, see README.md: short inputs that cover the same code of
+the compiled kernel as all inputs found. Both kernels agree on each, and the mutator keeps their
+form.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from .leaning import leaning_log, leaning_stream
 from .message_mutator import MUTATORS, joined, parse, serialize, split_frames
 from .targets import CASES, CORPUS, seeds
 
-#: Bytes that the corpus may have.
+#: Maximum size of the corpus in bytes.
 MOST = 1 << 20
 
 
@@ -31,9 +33,9 @@ def test_both_kernels_make_the_same_of_the_corpus(which: str) -> None:
             outcomes.append(compare(outcome, reference, *given))
         except AssertionError as error:
             raise AssertionError(f"{path.name}: {error}") from None
-    # It holds what is read and written, and what is rejected.
+    # The corpus contains accepted and rejected inputs.
     assert any(error is None for _, error in outcomes)
-    # What cuts logs stops at what it does not know, and rejects nothing.
+    # Cutting a log stops at unknown input, but does not reject it.
     assert which == "messages" or any(error is not None for _, error in outcomes)
 
 
@@ -44,7 +46,7 @@ def test_the_corpus_is_small() -> None:
 
 @pytest.mark.parametrize("which", CASES)
 def test_inputs_stay_what_they_are(which: str) -> None:
-    """A changed input differs most often, the same way for the same seed, within its bounds."""
+    """A mutated input usually differs, depends on the seed alone, and stays within its bounds."""
     made = seeds(which)[:60]
     changed = [MUTATORS[which](data, 2000, number) for number, data in enumerate(made)]
     assert changed == [MUTATORS[which](data, 2000, number) for number, data in enumerate(made)]

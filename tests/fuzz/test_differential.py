@@ -1,5 +1,6 @@
-"""The compiled kernel against its reference: some thousand cases here, as many as one likes by
-JELLY_FUZZ_CASES and JELLY_FUZZ_SEED."""
+"""Compare the compiled kernel with its reference: some thousand cases, or more with
+JELLY_FUZZ_CASES and JELLY_FUZZ_SEED.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ SEED = int(os.environ.get("JELLY_FUZZ_SEED", "0"))
 
 
 def differential(cases: int, seed: int) -> subprocess.CompletedProcess[str]:
-    """The comparison in a process of its own: what it looks for may kill it."""
+    """Run the comparison in a separate process, because an error of the kernel may crash it."""
     command = [sys.executable, "-m", "tests.fuzz.differential", str(cases), str(seed)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
@@ -33,7 +34,7 @@ def test_both_kernels_say_the_same() -> None:
         int(word) for word in found.stdout.splitlines()[-1].split() if word.isdigit()
     )
     assert (cases, different) == (CASES, 0)
-    # Both outcomes are common, or the cases show little.
+    # The cases are only meaningful if both outcomes are frequent.
     assert CASES // 10 < rejected < CASES * 9 // 10
 
 

@@ -1,10 +1,10 @@
-"""Thousands of broken streams: each gives a result or a JellyError, in bounded time.
+"""Thousands of damaged streams: each gives a result or a JellyError, in bounded time.
 
-What is still read must mean what Protocol Buffers and a simpler reader make of it.
+Streams that can still be read must give the same result with Protocol Buffers and a simpler reader.
 
-``JELLY_FUZZ_CASES`` is how many (10,000 by default; a million take some minutes),
-``JELLY_FUZZ_SEED`` where to start; a failure names the case, and that seed with one case
-repeats it.
+``JELLY_FUZZ_CASES`` is the number of cases (10,000 by default; a million take some minutes),
+``JELLY_FUZZ_SEED`` the number of the first. A failure reports the case; use its number as the seed
+with one case to repeat it.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ __all__ = ["kernel"]
 
 CASES = int(os.environ.get("JELLY_FUZZ_CASES", "10000"))
 SEED = int(os.environ.get("JELLY_FUZZ_SEED", "0"))
-#: Longer streams are cut, so that many cases fit into the time.
+#: Longer streams are truncated, so that the time suffices for many cases.
 LONGEST = 4000
-#: A case that takes longer than this many seconds ends the run with a traceback.
+#: A case that takes more seconds ends the run with a traceback.
 PATIENCE = 60
 LIMITS = Limits(frame_rows=20_000, frame_repeats=20_000, frame_expansion=1 << 20)
 
 
 def ours() -> list[bytes]:
-    """Streams of ours of each type, with every kind of row and term."""
+    """Return streams of each type, with every kind of row and term."""
     s, p = Iri("http://example.org/s"), Iri("http://example.org/p#")
     terms = [
         *(Iri(f"http://example.org/{n}") for n in range(12)),
@@ -91,14 +91,16 @@ def ours() -> list[bytes]:
 
 
 def files(folder: Path, pattern: str) -> list[bytes]:
-    """Files of a folder that may not be there, those of moderate size."""
+    """Read the files of moderate size in a folder, which may not exist."""
     contents = (path.read_bytes() for path in sorted(folder.rglob(pattern)))
     return [data for data in contents if 2 < len(data) <= LONGEST]
 
 
 @cache
 def corpus() -> list[bytes]:
-    """Streams to break: ours, our vectors, the official suite and real data where they are."""
+    """Return the streams to damage: made here, our vectors, and if available the official suite and
+    real data.
+    """
     streams = ours()
     streams += files(ROOT / "conformance" / "vectors", "*.jelly")
     streams += files(SHARED / "conformance" / "jelly-rdf", "in.jelly")
@@ -108,7 +110,7 @@ def corpus() -> list[bytes]:
 
 
 def attempt(kernel: Kernel, data: bytes) -> str:
-    """Read a stream to its end or first error; which of the two it was."""
+    """Read a stream to its end or first error; return which of the two it was."""
     splitter = FrameSplitter(limits=LIMITS)
     decoder = kernel.Decoder(GenericFactory(), limits=LIMITS)
     read = []
@@ -143,7 +145,7 @@ def test_broken_streams(kernel: Kernel) -> None:
             pytest.fail(f"JELLY_FUZZ_SEED={case} JELLY_FUZZ_CASES=1: {error!r}\n{data.hex()}")
     faulthandler.cancel_dump_traceback_later()
     if CASES >= 5000:
-        # The mutations reach far: some streams survive, and each kind of error comes up.
+        # The mutations are effective: some streams remain valid, and each kind of error occurs.
         kinds = "Wire Truncated Options Order LookupTable Statement Limit"
         assert set(outcomes) >= {"read", *(f"{kind}Error" for kind in kinds.split())}
 
@@ -156,7 +158,7 @@ many = settings(
 @many
 @given(data=st.data())
 def test_random_rows(kernel: Kernel, data: st.DataObject) -> None:
-    """Rows whose lengths are right and whose contents are anything."""
+    """Rows with correct lengths and random contents."""
     numbers = st.integers(0, 2**64 - 1) | st.integers(0, 20)
     leaf = st.builds(
         lambda number, value: wire_format.varint(number << 3) + wire_format.varint(value),

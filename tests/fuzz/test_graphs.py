@@ -1,4 +1,4 @@
-"""Some seconds of ``tests.fuzz.graphs``: the kernels agree on every stream and target."""
+"""Run ``tests.fuzz.graphs`` for some seconds: the kernels agree on every stream and target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that encoders are given: lines in chunks, and columns of terms."""
+"""Text for encoders: lines in chunks, and columns of terms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jelly_plugins.errors import JellyError
 
 from .statements import Terms
 
-#: What makes a line unusual, or wrong.
+#: Text that makes a line unusual or invalid.
 _ODD = (
     *(b"@en", b"^^", b"<<", b">>", b"--ltr", b".", b"VERSION", b"^^bad", b"^^<rel>", b"_:", b"<"),
     *(b'"', b"\\", b"\\u00e9", b"\\uD800", b"\xc3", b"#", b"\n", b"<<( ", b" )>>", b"@", b"\x00"),
@@ -24,10 +24,10 @@ _ODD = (
 
 
 def random_text(rng: random.Random, width: int, *, whole_lines: bool = False) -> list[bytes]:
-    """Lines of N-Triples or N-Quads in chunks, with something wrong in them now and then.
+    """Make lines of N-Triples or N-Quads in chunks, sometimes with errors.
 
-    :param width: terms of a line, most often.
-    :param whole_lines: whether chunks end where lines do.
+    :param width: usual number of terms of a line.
+    :param whole_lines: whether chunks end at line ends.
     """
     terms = Terms(rng)
     lines = []
@@ -47,7 +47,7 @@ def random_text(rng: random.Random, width: int, *, whole_lines: bool = False) ->
         lines.append(line + rng.choice(("\n", "\n", "\n", "\r\n", "\r", "\n\n", " # c\n", "")))
     made = [bytearray(line.encode("utf-8", "surrogatepass")) for line in lines]
     if made and rng.random() < 0.5:
-        # A line late in the text, so that there is something before it.
+        # Choose a late line, so that other lines precede it.
         _damage(rng, made[max(rng.randrange(len(made)) for _ in range(2))])
     data = b"".join(made)
     if whole_lines or rng.random() < 0.4:
@@ -63,7 +63,7 @@ def random_text(rng: random.Random, width: int, *, whole_lines: bool = False) ->
 
 
 def _damage(rng: random.Random, line: bytearray) -> None:
-    """Break a line in one place."""
+    """Damage a line in one place."""
     pos = rng.randrange(len(line) + 1)
     typed = line.rfind(b"^^<")
     kind = rng.randrange(6)
@@ -74,14 +74,14 @@ def _damage(rng: random.Random, line: bytearray) -> None:
     elif kind == 2:
         line[pos:pos] = line[pos : pos + 30]
     elif kind == 3 and typed >= 0:
-        # Of a datatype, nothing but what is wrong with it.
+        # Replace a whole datatype.
         line[typed + 2 : line.find(b">", typed) + 1] = rng.choice(_ODD)
     else:
         line[pos:pos] = rng.choice(_ODD)
 
 
 def column_of(cells: list[bytes | None], skipped: int = 0) -> Column:
-    """A column of cells, of which the first ones do not count."""
+    """Make a column of cells; its offset skips the first ones."""
     offsets = [0]
     for cell in cells:
         offsets.append(offsets[-1] + len(cell or b""))
@@ -96,7 +96,7 @@ def column_of(cells: list[bytes | None], skipped: int = 0) -> Column:
 
 
 def random_columns(rng: random.Random, width: int) -> Columns:
-    """Columns with something wrong in them now and then."""
+    """Make columns, sometimes with errors."""
     terms = Terms(rng)
     rows: list[list[bytes | None]] = []
     before = None

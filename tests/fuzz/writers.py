@@ -1,8 +1,8 @@
-"""What encoders make of what they are given, of which nothing is left once they have written it:
-terms of every backend, text in chunks, columns, operations and lines of operations.
+"""Cases for encoders, whose input becomes unreadable after it was written: terms of every backend,
+text in chunks, columns, operations and lines of operations.
 
-Each function gives an :data:`~.comparison.Outcome` of one class, compiled or not; each ``…_case``
-compares the two on something random.
+Each function returns the :data:`~.comparison.Outcome` of one class, compiled or not; each
+``…_case`` compares both on random input.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ from .statements import (
 from .streams import limits_for
 from .texts import random_columns, random_text
 
-#: Whose terms are written: what takes them apart, and a factory that makes them.
+#: Backends of terms: the Describe function, and a factory that makes the terms.
 BACKENDS: Final[tuple[tuple[Callable[..., Any], Any], ...]] = (
     *((describe, None),) * 4,
     (describe_oxigraph, OxigraphFactory(blank_nodes="keep")),
     (describe_node, RdflibFactory(blank_nodes="keep", generalized=True)),
 )
-#: Of headers; not all can be written.
+#: Keys of headers; some cannot be written.
 _KEYS: Final = ("id", "prev", "", "k" * 300, "\ud800")
 _IRIS: Final = ("urn:1", "urn:a/b#c", "urn:\xe4/\U0001f600", "", "urn:" + "x" * 900, "urn:\udfff")
 
 
 def written(call: Callable[..., Any], *given: Any) -> Any:
-    """What a call makes of objects without other references, or its error."""
+    """Call with objects that have no other references; return the result or the error."""
     return lent(lambda: call(*pickle.loads(pickle.dumps(given))))
 
 
@@ -67,7 +67,7 @@ def statements(
     steps: list[tuple[Any, ...]],
     settings: dict[str, Any],
 ) -> Outcome:
-    """All that an encoder makes of a series of steps; one that is rejected does not end it."""
+    """Collect the output of an encoder for a series of calls, continuing after rejected ones."""
     try:
         encoder = encoder_class(options, namespaces=options.version != 1, frame_rows=20, **settings)
     except JellyError as error:
@@ -82,7 +82,7 @@ def operations(
     batches: list[list[Any]],
     settings: dict[str, Any],
 ) -> Outcome:
-    """All that an encoder makes of batches of operations; a rejected one ends only its own."""
+    """Collect the output of an encoder for batches of operations, beyond rejected ones."""
     made: list[Any] = []
     try:
         encoder = encoder_class(options, frame_rows=20, **settings)
@@ -99,7 +99,7 @@ def text(
     chunks: list[bytes],
     settings: dict[str, Any],
 ) -> Outcome:
-    """The frames that text comes to."""
+    """Encode text to frames."""
     made: list[Any] = []
     try:
         encoder = encoder_class(options, frame_rows=20, **settings)
@@ -122,9 +122,9 @@ def lines(
     settings: dict[str, Any],
     headers: list[tuple[str, str]] | None = None,
 ) -> Outcome:
-    """The frames that lines of operations come to, and those of the statements between them.
+    """Encode lines of operations, and statements between them, to frames.
 
-    :param headers: of a patch of one transaction that each chunk is; otherwise there is none.
+    :param headers: headers, if each chunk is a patch of one transaction; otherwise None.
     """
     made: list[Any] = []
     try:
@@ -154,7 +154,7 @@ def columns(
     batches: list[Columns],
     settings: dict[str, Any],
 ) -> Outcome:
-    """The frames that columns come to; one batch that is rejected does not end them."""
+    """Encode columns to frames, continuing after rejected batches."""
     made: list[Any] = []
     try:
         encoder = encoder_class(options, frame_rows=20, **settings)
@@ -169,7 +169,7 @@ def columns(
 
 
 def _lent_columns(columns: Columns) -> Columns:
-    """Columns whose buffers are lent."""
+    """Copy columns, with lent buffers."""
     named = {}
     for name in POSITIONS:
         column = getattr(columns, name)
@@ -187,7 +187,7 @@ def _lent_columns(columns: Columns) -> Columns:
 
 
 def of_backend(value: Any, factory: Any) -> Any:
-    """The same terms, as a backend has them; what it rejects stays as it is."""
+    """Convert terms to those of a backend; terms that it rejects stay unchanged."""
     if factory is None:
         return value
     try:
@@ -213,7 +213,7 @@ def of_backend(value: Any, factory: Any) -> Any:
 
 
 def flat(statement: Any) -> Any:
-    """A statement as a plain tuple: a backend's quoted triple is something else."""
+    """Convert a statement to a tuple; a backend's quoted triple is of another type."""
     return tuple(statement) if isinstance(statement, tuple) else statement
 
 
