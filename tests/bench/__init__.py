@@ -1,5 +1,6 @@
 """Benchmarks: ``python -m tests.bench [NAME …] [--data FILE] [--json FILE] [--plot FILE]``.
 
-Each row is one job, done by us and by each peer on the same data in the same run, several rounds in
-turn; medians, and how many times as fast as each peer we are. Nothing here passes or fails.
+Each row is one job, which this package and each peer run on the same data, alternating over several
+rounds. The tables give medians, and our speed as a multiple of each peer's. No benchmark passes or
+fails.
 """

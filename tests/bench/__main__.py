@@ -83,7 +83,7 @@ def _measure(asked: argparse.Namespace) -> tuple[results.Environment, list[Measu
         measured.append(found)
 
     on_data = [job for job in jobs if job.takes_data]
-    # One set at a time is held in memory.
+    # Keep only one set of data in memory at a time.
     for data in (sets or usual()) if on_data else ():
         for job in on_data:
             report(job.run(data, asked.rounds, clock))

@@ -1,13 +1,13 @@
-"""Looks for data on which a job is slow: made data of many random settings.
+"""Look for data on which a job is slow, among generated data with many random settings.
 
 ``python -m tests.bench.cliffs [--settings 200] [--count 10000] [--jobs NAME ...] [--json FILE]``
 prints a line for each job and setting: CPU time in nanoseconds for each statement and for each byte
-of text, and our speed as a share of the fastest peer's. A summary lists what is slower than its
-peer, and what takes five times the job's own median for each byte. ``--only N`` runs setting N
-alone, and ``--from FILE`` prints the summary of figures that ``--json`` wrote.
+of text, and our speed relative to the fastest peer. A summary lists figures that are slower than
+the peer's or five times the job's median for each byte. ``--only N`` runs only setting N, and
+``--from FILE`` prints the summary of figures written by ``--json``.
 
-pyjelly is left out: it is the slowest peer in every row. CPU time adds up both threads of a dump,
-the store's and the encoder's.
+pyjelly is not included: it is the slowest peer in every row. CPU time is the sum for both threads
+of a dump, the store's and the encoder's.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from .measure import Runs, measure
 from .registry import Job, jobs
 
 GROUPS: Final = ("codec", "columns", "oxigraph", "rdflib")
-#: Rounds of each figure, of which the fastest counts.
+#: Number of rounds of each figure; the fastest is reported.
 ROUNDS: Final = 2
-#: How many times the median for each byte is a cliff.
+#: A figure is a cliff if it exceeds the median for each byte by this factor.
 CLIFF: Final = 5.0
 
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
@@ -54,21 +54,22 @@ _SCRIPTS: Final = {
     "emoji": "🙂🚀 ",
 }
 _ESCAPES: Final = ('\\"', "\\n", "\\\\", "\\t")
-#: A number of which new terms are always made.
+#: From this number on, terms are always new.
 _NEW: Final = 1 << 30
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What one set of data is like.
+    """Parameters of one set of data.
 
-    :ivar subjects: how many there are to choose from; likewise the others.
-    :ivar iri_length: characters that each IRI has besides its number.
-    :ivar new: the share of objects that are IRIs used once.
-    :ivar literals: the share of objects that are literals; the other shares likewise, of literals
-        or of nodes.
-    :ivar order: "subject" for runs of statements of one subject, "random", or "sorted" lines.
-    :ivar copies: how many times each statement occurs, one after the other.
+    :ivar subjects: number of different subjects; likewise ``predicates`` and so on.
+    :ivar iri_length: characters of each IRI in addition to its number.
+    :ivar new: the proportion of objects that are IRIs used once.
+    :ivar literals: the proportion of objects that are literals; likewise the other proportions, of
+        literals or of nodes.
+    :ivar order: "subject" for consecutive statements with the same subject, "random", or "sorted"
+        lines.
+    :ivar copies: number of consecutive copies of each statement.
     """
 
     number: int
@@ -92,7 +93,7 @@ class Settings:
 
     @classmethod
     def of(cls, number: int) -> Settings:
-        """The settings of a number, the same each time."""
+        """The settings with a number, always the same."""
         rng = random.Random(number)
 
         def share(likely: float = 0.5) -> float:
@@ -136,7 +137,7 @@ class Settings:
         return not self.graphs and not self.quoted
 
     def text(self, count: int) -> bytes:
-        """The data as N-Triples or N-Quads.
+        """Return the data as N-Triples or N-Quads.
 
         :param count: the number of statements, copies included.
         """
@@ -189,10 +190,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Figure:
-    """What a job took on data of some settings.
+    """The time of a job on data with some settings.
 
-    :ivar statement: nanoseconds of CPU time for a statement; ``byte`` likewise, of text.
-    :ivar share: our speed as a share of the fastest peer's; None without one.
+    :ivar statement: nanoseconds of CPU time for a statement; ``byte`` likewise for a byte of text.
+    :ivar share: our speed relative to the fastest peer; None without a peer.
     """
 
     job: str
@@ -203,7 +204,7 @@ class Figure:
 
 
 def figures(settings: Settings, count: int, wanted: list[Job]) -> Iterator[Figure]:
-    """Measure jobs on data of some settings."""
+    """Measure jobs on data with some settings."""
     data = Data(f"settings {settings.number}", lambda: settings.text(count), settings.options)
     size = len(data.ntriples)
     for job in wanted:
@@ -228,7 +229,7 @@ def figures(settings: Settings, count: int, wanted: list[Job]) -> Iterator[Figur
 
 
 def summary(found: list[Figure]) -> Iterator[str]:
-    """The lines of what is slower than its peer, or far from its own median."""
+    """Yield lines with the figures that are slower than the peer's or far from the job's median."""
     by_job: dict[str, list[Figure]] = {}
     for figure in found:
         by_job.setdefault(figure.job, []).append(figure)

@@ -1,6 +1,6 @@
 """Jobs of the codec alone: Jelly, generic terms, N-Triples.
 
-A job is a function from data to :class:`Runs`, ours first. What a run needs is made before it.
+A job is a function from data to :class:`Runs`, ours first. It prepares the input of the runs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BATCH: Final = 1 << 13
 
 
 def count(items: Iterable[Any]) -> int:
-    """Iterate to the end, one by one."""
+    """Iterate to the end and count the items."""
     number = 0
     for _ in items:
         number += 1
@@ -38,7 +38,7 @@ def count(items: Iterable[Any]) -> int:
 
 
 def split(jelly: bytes) -> Iterator[bytes]:
-    """The frames of a stream that comes in chunks."""
+    """Yield the frames of a stream, which is read in chunks."""
     splitter = FrameSplitter(limits=DEFAULT_LIMITS)
     for start in range(0, len(jelly), _CHUNK):
         yield from splitter.feed(jelly[start : start + _CHUNK])
@@ -58,7 +58,7 @@ def _decode_text(decoder_class: Any, data: Data) -> int:
 def encode(
     encoder_class: Any, statements: list[Any], options: StreamOptions = OPTIONS, **settings: Any
 ) -> int:
-    """Write statements as a delimited stream; its size."""
+    """Write statements as a delimited stream; return its size."""
     out = io.BytesIO()
     writer = encoder_class(options, **settings)
     left = iter(statements)
@@ -78,12 +78,12 @@ def _encode_text(encoder_class: Any, data: Data) -> int:
 
 
 def read_ntriples(data: Data) -> int:
-    """What pyoxigraph's parser takes to read the same."""
+    """Read the same data with pyoxigraph's parser."""
     return count(pyoxigraph.parse(data.ntriples, data.text_format))
 
 
 def pyjelly_terms(data: Data) -> list[Any]:
-    """The statements as pyjelly's generic writer takes them."""
+    """Convert the statements for pyjelly's generic writer."""
     made: dict[Any, Any] = {}
 
     def term(ours: Any) -> Any:
@@ -108,7 +108,7 @@ def pyjelly_terms(data: Data) -> list[Any]:
 
 
 def pyjelly_encode(statements: list[Any]) -> int:
-    """Write statements with pyjelly; the size of the stream."""
+    """Write statements with pyjelly; return the size of the stream."""
     out = io.BytesIO()
     pyjelly_write((statement for statement in statements), out)
     return out.tell()
@@ -154,7 +154,7 @@ def turtle_to_jelly(data: Data) -> Runs:
     turtle = data.turtle
     name, theirs = ("trig", RdfFormat.TRIG) if data.has_graphs else ("turtle", RdfFormat.TURTLE)
 
-    # Otherwise, where a quoted triple comes late, all is converted again.
+    # Otherwise a late quoted triple would cause a second conversion from the start.
     settings = ConversionSettings(changes=OptionChanges(rdf_star=data.options.rdf_star))
 
     def ours() -> int:

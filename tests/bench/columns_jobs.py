@@ -16,7 +16,9 @@ from .measure import Runs
 
 
 def _pyoxigraph_table(data: Data) -> pyarrow.Table:
-    """The shortest way to such a table without us: parse N-Triples, and have each term as text."""
+    """Make such a table in the shortest way without this package: parse N-Triples, and convert each
+    term to text.
+    """
     columns: tuple[list[str], ...] = ([], [], [])
     subjects, predicates, objects = (column.append for column in columns)
     for triple in pyoxigraph.parse(data.ntriples, data.text_format):

@@ -1,4 +1,4 @@
-"""What the benchmarks run on: real files, where they are at hand, and a made mix of terms."""
+"""Data of the benchmarks: real files, if available, and a generated mix of terms."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from jelly_plugins.io.streams import read
 
 from ..shared_data import SHARED
 
-#: Triples of the made mix.
+#: Number of triples of the generated mix.
 MIX: Final = 1_000_000
-#: Options of every stream that is written: those that pyjelly takes by default.
+#: Options of all written streams: pyjelly's defaults.
 OPTIONS: Final = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
 
-#: The real files, by what the tables call them.
+#: The real files, by their names in the tables.
 FILES: Final = {
     "weather": "assist-iot-weather_100kt.jelly.gz",
     "so": "so.nt.gz",
@@ -43,11 +43,12 @@ FILES: Final = {
 
 
 class Data:
-    """One set of triples in the forms that jobs start from; each is made once, when first needed.
+    """One set of triples in the forms that jobs use as input; each form is made once, when it is
+    first used.
 
-    :param name: how the table calls it.
-    :param load: gives the data as Jelly, or as N-Triples.
-    :param options: the options of streams; with those of quads, text is N-Quads.
+    :param name: its name in the tables.
+    :param load: returns the data as Jelly or N-Triples.
+    :param options: the options of streams; if they are for quads, text is N-Quads.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Data:
 
     @cached_property
     def jelly(self) -> bytes:
-        """A delimited flat stream."""
+        """The data as a delimited flat stream."""
         if not self._is_text:
             return self._loaded
         return b"".join(encoded([self._loaded], self.options))
@@ -85,7 +86,7 @@ class Data:
 
     @cached_property
     def ntriples(self) -> bytes:
-        """The same as N-Triples."""
+        """The data as N-Triples."""
         if self._is_text:
             return self._loaded
         decoder = TextDecoder()
@@ -93,7 +94,7 @@ class Data:
 
     @cached_property
     def turtle(self) -> bytes:
-        """The same as Turtle, or as TriG if there are graphs, as pyoxigraph writes it."""
+        """The data as Turtle, or as TriG if it has graphs, written by pyoxigraph."""
         quads = parse(self.ntriples, self.text_format)
         text = serialize(quads, format=RdfFormat.TRIG if self.has_graphs else RdfFormat.TURTLE)
         assert text is not None
@@ -105,7 +106,7 @@ class Data:
 
     @cached_property
     def statements(self) -> list[Any]:
-        """The same in generic terms."""
+        """The data in generic terms."""
         return list(read(self.jelly))
 
     @cached_property
@@ -114,7 +115,7 @@ class Data:
         return sum(1 for _ in read(self.jelly))
 
     def forget(self) -> None:
-        """Give up all forms; they are made again if they are needed again."""
+        """Release all forms; they are made again when they are used."""
         for name in ("_loaded", "jelly", "frames", "ntriples", "turtle", "statements", "count"):
             self.__dict__.pop(name, None)
 
@@ -122,7 +123,7 @@ class Data:
 def encoded(
     chunks: Iterator[bytes] | list[bytes], options: StreamOptions = OPTIONS
 ) -> Iterator[bytes]:
-    """N-Triples in chunks as a delimited stream in chunks."""
+    """Convert chunks of N-Triples to chunks of a delimited stream."""
     encoder = TextEncoder(options)
     for chunk in chunks:
         yield from map(delimit, encoder.feed(chunk))
@@ -130,7 +131,7 @@ def encoded(
 
 
 def from_file(path: Path, name: str | None = None) -> Data:
-    """A file of Jelly or N-Triples, compressed or not."""
+    """Use a file of Jelly or N-Triples, compressed or not."""
 
     def load() -> bytes:
         with Input(path) as source:
@@ -140,18 +141,18 @@ def from_file(path: Path, name: str | None = None) -> Data:
 
 
 def mix(count: int = MIX) -> Data:
-    """Triples as they come: IRIs under several prefixes, all kinds of literals, blank nodes."""
+    """Make typical triples: IRIs with several prefixes, all kinds of literals, blank nodes."""
     return Data(f"mix of {count:,}", lambda: gzip.decompress(mix_file(count).read_bytes()))
 
 
 def mix_file(count: int) -> Path:
-    """The mix as a file of N-Triples, which is made when it is first asked for."""
+    """Return the mix as a file of N-Triples, which is made on first use."""
     return _cached(f"mix-{count}.nt.gz", lambda: mix_chunks(count))
 
 
 def mix_stream(count: int) -> Path:
-    """The mix as a file of Jelly."""
-    # Unpacked, so that unpacking has no part in what is measured.
+    """Return the mix as a file of Jelly."""
+    # Uncompressed, so that decompression is not part of the measurement.
     return _cached(f"mix-{count}.jelly", lambda: encoded(_unpacked(mix_file(count))))
 
 
@@ -162,7 +163,7 @@ def _unpacked(path: Path) -> Iterator[bytes]:
 
 def _cached(name: str, make: Callable[[], Iterator[bytes]]) -> Path:
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    # The number changes with what mix_chunks makes.
+    # Change the number whenever the output of mix_chunks changes.
     path = root / "jelly-plugins-bench" / "1" / name
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -173,7 +174,7 @@ def _cached(name: str, make: Callable[[], Iterator[bytes]]) -> Path:
 
 
 def mix_chunks(count: int) -> Iterator[bytes]:
-    """The lines of the mix, the same ones each time, some thousand in a chunk."""
+    """Yield the lines of the mix, always the same ones, in chunks of some thousand."""
     lines = islice(_mix_lines(count), count)
     while chunk := "".join(islice(lines, 4096)):
         yield chunk.encode()
@@ -225,7 +226,7 @@ def _mix_lines(count: int) -> Iterator[str]:
 
 
 _EXAMPLE: Final = "http://example.org"
-#: Data of shapes that nothing was tuned for, by name: what makes the statement of a number.
+#: Data of shapes for which nothing was tuned, by name: makes the statement with a number.
 SHAPES: Final[dict[str, Callable[[int], str]]] = {
     "few subjects": lambda at: (
         f"<{_EXAMPLE}/{at % 20}> <{_EXAMPLE}/has> <{_EXAMPLE}/part/{at}> .\n"
@@ -244,11 +245,11 @@ SHAPES: Final[dict[str, Callable[[int], str]]] = {
 
 
 def shape(name: str, count: int) -> Data:
-    """Triples of one of :data:`SHAPES`."""
+    """Make triples of one of :data:`SHAPES`."""
     return Data(name, lambda: "".join(map(SHAPES[name], range(count))).encode())
 
 
 def usual() -> list[Data]:
-    """The data that jobs run on where nothing else is asked for."""
+    """Return the default data of jobs."""
     files = {name: SHARED / "data" / file for name, file in FILES.items()}
     return [*(from_file(path, name) for name, path in files.items() if path.exists()), mix()]

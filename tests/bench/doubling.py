@@ -1,8 +1,8 @@
-"""Doubles every dimension of the data, and reports what time and memory that takes.
+"""Double every dimension of the data, and report how time and memory grow.
 
 ``python -m tests.bench.doubling [--only WORD ...]`` prints a line for each dimension and entry: the
-CPU time and memory at the last size, and their exponents, of which 1 is linear and 2 quadratic.
-Each run is a process of its own. ``--only`` selects the lines that contain all of the words.
+CPU time and memory at the last size, and their exponents: 1 is linear, 2 is quadratic. Each run is
+a separate process. ``--only`` selects the lines that contain all of the words.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from typing import Any, Final
 from ..memory import peak
 from .doubling_cases import GROUPS, MOST, START, STARTS
 
-#: Seconds of CPU time after which a size is not doubled again, and within which a run has to end.
+#: CPU time in seconds after which a size is not doubled any more, and the time limit of a run.
 ENOUGH: Final = 0.2
 TIMEOUT: Final = 20
-#: How often a size is doubled, at most.
+#: Maximum number of doublings.
 DOUBLINGS: Final = 6
-#: Seconds and bytes below which a figure says nothing.
+#: Seconds and bytes below which a figure is not meaningful.
 LEAST_SECONDS: Final = 0.02
 LEAST_BYTES: Final = 8 << 20
-#: The exponent above which a line is marked.
+#: Lines with a larger exponent are marked.
 LINEAR: Final = 1.35
 
 
 @dataclass(frozen=True)
 class Point:
-    """What a run took.
+    """The time and memory of a run.
 
-    :ivar error: why it failed, empty where it did not.
+    :ivar error: why the run failed; empty if it succeeded.
     """
 
     size: int
@@ -48,7 +48,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Growth:
-    """What one entry takes as one dimension is doubled."""
+    """How the cost of one entry grows as one dimension is doubled."""
 
     group: str
     dimension: str
@@ -68,7 +68,9 @@ class Growth:
         return max(self.time or 0, self.memory or 0) > LINEAR
 
     def _exponent(self, found: list[tuple[int, float]], least: float) -> float | None:
-        """Of the last doublings, of which the first came to something: None if none did."""
+        """Return the exponent of the last doublings, starting with the first meaningful figure;
+        None if there is none.
+        """
         known = [(size, value) for size, value in found if value >= least][-3:]
         if len(known) < 2:
             return None
@@ -77,7 +79,7 @@ class Growth:
 
 
 def growths(words: list[str]) -> Iterator[Growth]:
-    """What there is to know of the lines that have all the words."""
+    """Yield the growth of each line that has all the words."""
     for group, (dimensions, entries) in GROUPS.items():
         for dimension in dimensions:
             for entry in entries:
@@ -87,7 +89,7 @@ def growths(words: list[str]) -> Iterator[Growth]:
 
 
 def grown(group: str, dimension: str, entry: str) -> Growth:
-    """One line: its sizes are doubled until a run takes long enough."""
+    """Measure one line: double the size until a run takes long enough."""
     points: list[Point] = []
     size = STARTS.get(dimension, START)
     for _ in range(DOUBLINGS):
@@ -104,7 +106,7 @@ def grown(group: str, dimension: str, entry: str) -> Growth:
 
 
 def measured(group: str, dimension: str, entry: str, size: int) -> Point:
-    """One run, in a process of its own."""
+    """Measure one run, in a separate process."""
     ours, theirs = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(
         target=_run, args=(theirs, group, dimension, entry, size)
@@ -135,7 +137,7 @@ def _run(out: Connection, group: str, dimension: str, entry: str, size: int) -> 
 
 
 def _forget_peak() -> None:
-    """Have the process's peak begin anew, where that can be had."""
+    """Reset the process's peak memory, if the system supports it."""
     try:
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")

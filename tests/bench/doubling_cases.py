@@ -1,7 +1,7 @@
-"""Data of which one dimension is doubled, and everything that reads or writes it.
+"""Data with one dimension to double, and all code that reads or writes it.
 
-A dimension makes data of size ``n`` for some entries; an entry prepares its input, and gives the
-function whose time and memory are of interest.
+A dimension makes data of size ``n`` for some entries; an entry prepares its input and returns the
+function to measure.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from jelly_plugins.patch import (
     write_rows,
 )
 
-#: Prepares the input of an entry, and gives what is measured.
+#: Prepares the input of an entry and returns the function to measure.
 Entry = Callable[[Any], Callable[[], object]]
 
 EX: Final = "http://example.org/"
@@ -68,9 +68,9 @@ S: Final = Iri(EX + "s")
 
 @dataclass(frozen=True)
 class Data:
-    """Statements, and how they are written.
+    """Statements, and options for writing them.
 
-    :ivar files: how many files of them are converted at once.
+    :ivar files: number of files that are converted together.
     """
 
     statements: list[Any]
@@ -110,7 +110,7 @@ def _nested(depth: int, term: Any) -> Any:
     return term
 
 
-#: Data of size n, by what there are n of.
+#: Makes data of size n, by the things of which there are n.
 DIMENSIONS: Final[dict[str, Callable[[int], Data]]] = {
     "subjects": lambda n: Data([Triple(_iri("s", k), P, Literal("o")) for k in range(n)]),
     "predicates": lambda n: Data([Triple(S, _iri("p", k), Literal("o")) for k in range(n)]),
@@ -145,7 +145,7 @@ DIMENSIONS: Final[dict[str, Callable[[int], Data]]] = {
     "files": lambda n: Data([Triple(S, P, S)], files=n),
     "columns": lambda n: Data([Triple(S, P, S)], columns=n),
 }
-#: Where nothing else is said.
+#: First size, by default and by dimension.
 START: Final = 1000
 STARTS: Final = {
     "depth of quoted triples": 2,
@@ -157,7 +157,7 @@ STARTS: Final = {
     "files": 8,
     "columns": 64,
 }
-#: Above which a dimension has a limit.
+#: Maximum sizes of dimensions with a limit.
 MOST: Final = {"depth of quoted triples": 64, "kB of language tag": 16 * 1024}
 
 #: Formats of conversions.
@@ -492,7 +492,7 @@ RESULT_ENTRIES: Final[dict[str, Entry]] = {
     "Result.parse srt": _parse_results,
 }
 
-#: Dimensions with the entries that they are for.
+#: Dimensions, with the entries that use them.
 GROUPS: Final[dict[str, tuple[Mapping[str, Callable[[int], Any]], Mapping[str, Entry]]]] = {
     "statements": (DIMENSIONS, ENTRIES),
     "patches": (LOGS, LOG_ENTRIES),

@@ -1,6 +1,6 @@
-"""Jobs of the streaming service, through the loopback: the server is a process of its own.
+"""Jobs of the streaming service over the loopback interface; the server is a separate process.
 
-Beside each stands the codec alone, on the same bytes in one process.
+The peer of each is the codec alone, on the same bytes in one process.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .codec_jobs import count
 from .data import Data
 from .measure import Runs
 
-#: Subscribers of one topic.
+#: Number of subscribers of one topic.
 SUBSCRIBERS: Final = 100
-#: Statements that go out to all of them.
+#: Number of statements sent to all of them.
 SENT: Final = 10_000
-#: Seconds that a subscriber stalls for.
+#: How long a subscriber stalls, in seconds.
 STALLED_SECONDS = 60.0
 
 
@@ -54,7 +54,7 @@ class _Served:
         return self._process.stdout.readline().strip()
 
     def memory(self) -> tuple[int, int]:
-        """Bytes that the server takes: now, and at its peak."""
+        """Return the memory of the server in bytes: current, and peak."""
         assert self._process.stdin is not None
         self._process.stdin.write("\n")
         self._process.stdin.flush()

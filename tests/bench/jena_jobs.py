@@ -1,7 +1,7 @@
 """Jobs of RDF Thrift and RDF Protobuf: to text, terms, rdflib and stores, and back.
 
-Peers are what the same data takes as N-Triples and as Jelly, and the libraries of the encodings,
-which give bare messages. Apache Jena itself is measured by ``tests.bench.jena_jvm``.
+The peers are the same data as N-Triples and as Jelly, and the libraries of the encodings, which
+return messages only. ``tests.bench.jena_jvm`` measures Apache Jena itself.
 """
 
 from __future__ import annotations

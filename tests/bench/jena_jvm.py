@@ -1,4 +1,4 @@
-"""Our reader beside Apache Jena's own, on the same files: warm, and as whole processes.
+"""Compare our reader with Apache Jena's on the same files, warmed up and as whole processes.
 
 ``python -m tests.bench.jena_jvm CLASSPATH``, where CLASSPATH has Jena and ``tests/interop/Interop``
 (see ``tests/interop/conftest.py``, which builds both):

@@ -1,7 +1,7 @@
 """Rounds, medians, ratios.
 
-A job says who does it, as :class:`Runs`: ours first. A run is a function; where something must be
-at hand that is not part of the job (an empty folder, a full store), it is a :class:`Prepared` one.
+A job returns :class:`Runs`, one for each implementation, ours first. A run is a function, or
+:class:`Prepared` if it needs something that is not part of the job (an empty folder, a full store).
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-#: What a run's figure is: how long it took, or what it returns.
+#: Kind of a run's figure: its time, or its result.
 Unit = Literal["seconds", "bytes", "MB"]
 
-#: Who took so many seconds in all rounds together is not asked again, but for the least rounds.
+#: After this many seconds in total, a run is not repeated beyond the minimum number of rounds.
 PATIENCE: Final = 60.0
 LEAST_ROUNDS: Final = 3
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run on something that is made before the clock starts, and given up after it stopped.
+    """A run on something that is made before the measurement and released after it.
 
-    :ivar make: gives it as a context manager.
+    :ivar make: returns the thing as a context manager.
     :ivar act: the run itself.
     """
 
@@ -34,7 +34,7 @@ class Prepared:
     act: Callable[[Any], object]
 
 
-#: Something to be timed; what it returns keeps its result alive until the clock has stopped.
+#: A function to measure; its result is kept alive until the measurement ends.
 Run = Callable[[], object] | Prepared
 
 
@@ -42,12 +42,12 @@ Run = Callable[[], object] | Prepared
 class Runs:
     """A job that is ready to be measured.
 
-    :ivar runs: by who does it, ours first.
-    :ivar count: how many things it is about; None for the triples of the data.
-    :ivar things: what is counted.
-    :ivar unit: with another one than seconds, the figure is what a run returns.
-    :ivar rounds: how often it is worth measuring; None for as often as asked.
-    :ivar close: called when nothing is to be measured any more.
+    :ivar runs: by implementation, ours first.
+    :ivar count: number of things processed; None for the triples of the data.
+    :ivar things: what ``count`` counts.
+    :ivar unit: for any unit except seconds, the figure is the result of a run.
+    :ivar rounds: number of useful rounds; None for the requested number.
+    :ivar close: called after the last measurement.
     """
 
     runs: Mapping[str, Run]
@@ -60,9 +60,9 @@ class Runs:
 
 @dataclass
 class Measured:
-    """What those who do one job came to on the same data.
+    """The figures of all implementations of one job on the same data.
 
-    :ivar values: the figure of each round, by who did it; we come first.
+    :ivar values: the figure of each round by implementation; ours is the first.
     """
 
     name: str
@@ -76,22 +76,22 @@ class Measured:
 
     @property
     def ours(self) -> str:
-        """The name of who comes first."""
+        """The name of the first implementation."""
         return next(iter(self.values))
 
     def median(self, who: str) -> float:
         return statistics.median(self.values[who])
 
     def rate(self, who: str) -> float:
-        """Things in a second."""
+        """Things per second."""
         return self.count / self.median(who)
 
     def ratio(self, who: str) -> float:
-        """How many times as much as the first one somebody took."""
+        """The time or size relative to that of the first implementation."""
         return self.median(who) / self.median(self.ours)
 
     def figure(self, who: str) -> str:
-        """The median as text, with its unit."""
+        """Format the median with its unit."""
         if self.unit == "seconds":
             return f"{self.rate(who) / 1000:,.0f} k {self.things}/s"
         return f"{self.median(who):,.0f} {self.unit}"
@@ -102,10 +102,10 @@ def measure(
     rounds: int,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[float]]:
-    """The figures of all runs in turn, several times over.
+    """Measure all runs alternately, several times.
 
-    What was made before is frozen, so that the garbage collector does not walk through our data
-    while somebody is at work.
+    Existing objects are frozen, so that the garbage collector does not visit the data during the
+    measurement.
     """
     values: dict[str, list[float]] = {who: [] for who in runs.runs}
     spent = dict.fromkeys(values, 0.0)
@@ -127,7 +127,7 @@ def measure(
 
 
 def _once(run: Run, clock: Callable[[], float]) -> tuple[float, Any]:
-    """Seconds of a run, and what it returned if that is a number."""
+    """Return the seconds of a run, and its result if that is a number."""
     if isinstance(run, Prepared):
         make, act = run.make, run.act
     else:
@@ -139,6 +139,6 @@ def _once(run: Run, clock: Callable[[], float]) -> tuple[float, Any]:
         seconds = clock() - start
         del thing
         number = kept if isinstance(kept, int | float) else None
-        # A store is closed before its folder goes.
+        # Close a store before removing its folder.
         del kept
     return seconds, number

@@ -1,7 +1,7 @@
-"""Peak memory of streaming, on a stream and on one that is four times as long.
+"""Peak memory of streaming, for a stream and for one four times as long.
 
-Each figure is that of a process of its own (``streaming``), which reads or writes a file of the
-generated mix, where subjects, literals and blank nodes are ever new.
+Each figure is that of a separate process (``streaming``), which reads or writes a file of the
+generated mix, whose subjects, literals and blank nodes do not repeat.
 """
 
 from __future__ import annotations

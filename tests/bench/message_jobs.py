@@ -1,7 +1,7 @@
 """Jobs of message logs: messages of five triples, as a sensor sends them.
 
-The figures are messages a second. Beside the syntaxes that another parser reads stands that parser
-alone, on the same documents, each by itself, its terms not looked at.
+The figures are messages per second. The peer of a syntax that another parser reads is this parser
+alone, on the same documents, one by one, without using its terms.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jelly_plugins.messages import Message, convert_messages, read_messages, wri
 from .codec_jobs import count
 from .measure import Runs
 
-#: Messages of a log; of one in YAML-LD a tenth.
+#: Number of messages of a log; logs in YAML-LD have a tenth.
 MESSAGES: Final = 20_000
 
 _SOSA: Final = "http://www.w3.org/ns/sosa/"
@@ -43,7 +43,7 @@ def _lines(number: int, graph: str) -> Iterator[str]:
 
 @cache
 def log(format_: str) -> bytes:
-    """The log in a syntax."""
+    """Return the log in a syntax."""
     number = MESSAGES // 10 if format_ == "yamlld" else MESSAGES
     if format_ in ("nt", "nq"):
         graph = "<http://example.org/graph> " if format_ == "nq" else ""

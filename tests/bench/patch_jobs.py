@@ -1,7 +1,7 @@
 """Jobs of Jelly-Patch: decoding, size, replay into pyoxigraph's stores.
 
-The log that they run on adds the data's statements, those of blank nodes left out (SPARQL cannot
-delete them by name), and deletes each of them again a while later.
+Their log adds the data's statements, except those with blank nodes, which SPARQL cannot delete by
+label, and later deletes each of them again.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from . import memory_jobs
 from .data import Data
 from .measure import Prepared, Runs
 
-#: Statements of the data that make a log, at most.
+#: Maximum number of the data's statements in a log.
 _STATEMENTS: Final = 60_000
-#: Statements after which one is deleted again.
+#: Number of statements after which one is deleted again.
 _KEPT: Final = 5_000
-#: Operations of a log of small transactions, at most.
+#: Maximum number of operations in a log of small transactions.
 _SMALL: Final = 20_000
 
 
@@ -59,7 +59,7 @@ def _changes(data: Data) -> list[Operation]:
 class Log:
     """A log of patches of one transaction each.
 
-    :param size: operations of a transaction.
+    :param size: number of operations of a transaction.
     """
 
     def __init__(self, operations: list[Operation], size: int) -> None:
@@ -91,7 +91,7 @@ class Log:
         return self.written(PatchFormat.RDF_PATCH)
 
     def updates(self) -> list[str]:
-        """What each transaction comes to, as SPARQL."""
+        """Return each transaction as a SPARQL update."""
         return [_update(part) for part in self._transactions]
 
 
@@ -125,7 +125,7 @@ def patch_decode(data: Data) -> Runs:
     log = _log(data, 10_000)
     splitter = FrameSplitter()
     frames = [*splitter.feed(log.jelly), *splitter.finish()]
-    # Marks at the end of patches are not known to it.
+    # The peer's parser does not accept the rows that end patches.
     text = log.text.replace(b"\nZ .", b"")
 
     def parse_text() -> rdflib.Dataset:
@@ -249,7 +249,7 @@ def patch_replay_single(data: Data) -> Runs:
 
 @cache
 def _large(count: int) -> tempfile.TemporaryDirectory[str]:
-    """A folder with a log of one transaction, which goes when this process ends."""
+    """Make a folder with a log of one transaction, which is removed when this process ends."""
     folder = tempfile.TemporaryDirectory(prefix="jelly-bench-")
     rows = [header("id", Iri("urn:patch:0")), BEGIN]
     for at in range(count):

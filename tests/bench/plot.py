@@ -1,10 +1,10 @@
-"""A bar chart of figures: ``python -m tests.bench --from FILE --plot FILE.svg``.
+"""Draw a bar chart of figures: ``python -m tests.bench --from FILE --plot FILE.svg``.
 
-One group of bars for each job that was timed, one bar in it for each who did the job, ours first.
-Jobs differ a hundredfold in speed, so that the fastest bar of each group has the same length; the
-figures stand at the bars' ends. Names stand beside the bars, so that nothing hangs on colour, and
-the colours are told apart by the colour-blind. The background is left out: ink and bars are such
-that they can be read on white and on dark.
+Each timed job is a group of bars, with one bar for each implementation, ours first. Speeds of jobs
+differ by a factor of a hundred, so that the fastest bar of each group has the same length; the
+figures are at the ends of the bars. Names are next to the bars, so that no information depends on
+colour, and colour-blind readers can distinguish the colours. The background is transparent: text
+and bars are legible on white and on dark backgrounds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .results import Environment
 
 _INK: Final = "#7d8590"
 _OURS: Final = "#0a84d6"
-#: By the first word of who it is, from the palette of Okabe and Ito.
+#: Colours by the first word of the implementation's name, from the palette of Okabe and Ito.
 _COLOURS: Final = {
     "pyjelly": "#e69f00",
     "rdflib": "#cc79a7",
@@ -28,7 +28,7 @@ _COLOURS: Final = {
 _OTHERS: Final = "#8c959f"
 _TIMES: Final = "\N{MULTIPLICATION SIGN}"
 
-# Inches.
+# Sizes in inches.
 _COLUMN: Final = 5.1
 _BETWEEN: Final = 0.25
 _MARGIN: Final = 0.12
@@ -46,7 +46,7 @@ def plot(
     path: Path,
     data: str | None = None,
 ) -> None:
-    """Draw the jobs that were timed on one set of data.
+    """Draw the jobs timed on one set of data.
 
     :param path: ends with ``.svg`` or ``.png``.
     :param data: name of the set; by default the largest one.
@@ -67,7 +67,7 @@ def plot(
     height = max(sum(map(_height, column)) for column in columns) + _HEADING + _MARGIN
     width = 2 * _MARGIN + len(columns) * _COLUMN + (len(columns) - 1) * _BETWEEN
     style = {
-        # Text as text: a small file, in which words can be found.
+        # Keep text as text: the file is smaller and searchable.
         "svg.fonttype": "none",
         "svg.hashsalt": "jelly-plugins",
         "font.family": "sans-serif",
@@ -77,7 +77,7 @@ def plot(
         figure = pyplot.figure(figsize=(width, height))
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
-        # One unit of the axes is one inch, from the upper left corner.
+        # One unit of the axes is one inch; the origin is the upper left corner.
         axes.set_xlim(0, width)
         axes.set_ylim(height, 0)
         _heading(axes, drawn, environment)
@@ -86,14 +86,14 @@ def plot(
             for each in column:
                 _group(axes, each, _MARGIN + number * (_COLUMN + _BETWEEN), at)
                 at += _height(each)
-        # Without a date the same figures make the same file.
+        # Without a date the same figures give the same file.
         metadata = {"Date": None} if path.suffix == ".svg" else None
         figure.savefig(path, transparent=True, dpi=150, metadata=metadata)
         pyplot.close(figure)
 
 
 def _bars(measured: Measured) -> list[str]:
-    """Who gets a bar: those that somebody would choose from."""
+    """Return the implementations to draw: those that a user would choose from."""
     return [who for who in measured.values if "Python codec" not in who]
 
 
@@ -102,7 +102,7 @@ def _height(measured: Measured) -> float:
 
 
 def _columns(drawn: Sequence[Measured]) -> list[list[Measured]]:
-    """The groups in two columns of like height, or in one where they are few."""
+    """Arrange the groups in two columns of similar height, or in one if they are few."""
     if len(drawn) < 4:
         return [list(drawn)]
     heights = [_height(each) for each in drawn]

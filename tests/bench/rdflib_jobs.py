@@ -19,7 +19,7 @@ from .codec_jobs import count
 from .data import Data
 from .measure import Prepared, Runs
 
-#: pyjelly's plugins under a name that nobody else claims.
+#: pyjelly's plugins, under a name that no other plugin uses.
 PYJELLY: Final = "pyjelly"
 _MODULE: Final = "pyjelly.integrations.rdflib"
 rdflib.plugin.register(PYJELLY, Parser, f"{_MODULE}.parse", "RDFLibJellyParser")

@@ -1,6 +1,4 @@
-"""Jobs of recording: changes to stores and graphs that are written to a log, and the same changes
-without one.
-"""
+"""Jobs of recording: changes to stores and graphs with a log, and the same changes without one."""
 
 from __future__ import annotations
 
@@ -21,16 +19,16 @@ from jelly_plugins import rdflib as jelly_rdflib
 from .data import Data
 from .measure import Prepared, Run, Runs
 
-#: Statements of the data that are added, at most, and in one transaction.
+#: Maximum number of statements of the data that are added, and that number for one transaction.
 _STATEMENTS: Final = 60_000
 _TRANSACTION: Final = 10_000
-#: Of transactions of a single statement.
+#: The same for transactions of a single statement.
 _SINGLE: Final = 2_000
 
 
 @cache
 def _quads(data: Data) -> list[Quad]:
-    """Quads, each of which is there once."""
+    """Return the data's quads without duplicates."""
     parsed = parse(data.ntriples, RdfFormat.N_TRIPLES)
     return list(dict.fromkeys(islice(parsed, _STATEMENTS)))
 
@@ -45,7 +43,7 @@ def _parts(quads: list[Quad]) -> list[list[Quad]]:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    # A store may still be tidying up behind itself.
+    # A store may still be removing files.
     made = tempfile.TemporaryDirectory(prefix="jelly-bench-", ignore_cleanup_errors=True)
     with made as folder:
         yield Path(folder)
@@ -56,9 +54,9 @@ def _store(folder: Path, disk: bool) -> Store:
 
 
 def _bare(disk: bool, full: list[Quad], act: Callable[[Any], object]) -> Run:
-    """Changes to a store.
+    """Make a run that changes a store.
 
-    :param full: what the store has before.
+    :param full: the initial contents of the store.
     """
 
     @contextmanager
@@ -73,7 +71,7 @@ def _bare(disk: bool, full: list[Quad], act: Callable[[Any], object]) -> Run:
 
 
 def _recorded(disk: bool, full: list[Quad], act: Callable[[Any], object], exact: bool) -> Run:
-    """The same changes, recorded."""
+    """Make a run with the same changes, recorded."""
 
     @contextmanager
     def make() -> Iterator[oxigraph.Recorder]:

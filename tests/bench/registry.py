@@ -1,8 +1,8 @@
-"""Which jobs there are, by group and by name.
+"""The jobs, by group and by name.
 
-A module of jobs lists them as ``JOBS``. A job is a function that gives :class:`Runs` (or just the
-runs by who does them), and whose docstring is its title; it is called with the data, or without
-where it has data of its own. Spark's jobs are commands of their own: ``tests.bench.spark_jobs`` and
+A module of jobs lists them as ``JOBS``. A job is a function that returns :class:`Runs` (or just the
+runs by implementation); its docstring is its title. It is called with the data, or without
+arguments if it has its own data. Spark's jobs are separate commands: ``tests.bench.spark_jobs`` and
 ``tests.bench.spark_store_jobs``.
 """
 
@@ -36,7 +36,7 @@ GROUPS: Final = {
 
 @dataclass(frozen=True)
 class Job:
-    """One row of the table."""
+    """One row of the tables."""
 
     name: str
     group: str
@@ -51,7 +51,7 @@ class Job:
         return bool(inspect.signature(self.make).parameters)
 
     def run(self, data: Data | None, rounds: int, clock: Callable[[], float]) -> Measured:
-        """Measure it, on some data or on its own."""
+        """Measure the job, with some data or its own."""
         made = self.make() if data is None else self.make(data)
         runs = made if isinstance(made, Runs) else Runs(made)
         count = runs.count if runs.count is not None else data.count if data is not None else 0
@@ -68,13 +68,13 @@ class Job:
 
 
 def jobs() -> dict[str, Job]:
-    """All jobs by name, in the order of the table."""
+    """Return all jobs by name, in the order of the table."""
     found = (job for group in GROUPS for job in _of(group))
     return {job.name: job for job in found}
 
 
 def chosen(names: Iterable[str]) -> list[Job]:
-    """The jobs that go by these names, or are in these groups; without a name, all.
+    """Return the jobs with these names or in these groups; without names, all jobs.
 
     :raises KeyError: there is no such job and no such group.
     """

@@ -1,4 +1,4 @@
-"""Figures as text, as a table in Markdown, and as JSON."""
+"""Write figures as text, as a table in Markdown, and as JSON."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from jelly_plugins import native
 
 from .measure import Measured
 
-#: Under which conditions figures came about.
+#: The conditions of a measurement.
 Environment = dict[str, Any]
 
 _PEERS: Final = ("pyjelly", "rdflib", "oxrdflib", "pyoxigraph", "pyarrow", "pyspark")
 
 
 def environment(rounds: int, *, cpu: bool) -> Environment:
-    """What figures that are measured now depend on."""
+    """Describe the conditions of the current measurement."""
     return {
         "date": datetime.date.today().isoformat(),
         "kernel": "native" if native else "python",
@@ -43,7 +43,7 @@ def _versions(names: Iterable[str]) -> Iterable[tuple[str, str]]:
 
 
 def opening(environment: Environment) -> str:
-    """The line above the figures."""
+    """Write the line above the figures."""
     packages = ", ".join(f"{name} {number}" for name, number in environment["packages"].items())
     return (
         f"kernel: {environment['kernel']}; medians of {environment['rounds']} rounds, "
@@ -52,7 +52,7 @@ def opening(environment: Environment) -> str:
 
 
 def rows(measured: Measured) -> str:
-    """A job's figures as lines of text."""
+    """Write a job's figures as lines of text."""
     where = f"{measured.data}, " if measured.data else ""
     lines = [f"{measured.job} ({where}{measured.count:,} {measured.things})"]
     beside = "times our time" if measured.unit == "seconds" else "times ours"
@@ -63,8 +63,9 @@ def rows(measured: Measured) -> str:
 
 
 def markdown(measured: Sequence[Measured]) -> str:
-    """All figures as tables, one for each unit: a row for each who did a job, a column for each
-    set of data, with how many times our time (or size) the others took."""
+    """Write all figures as tables, one for each unit: a row for each implementation, a column for
+    each set of data, with the time (or size) relative to ours.
+    """
     tables = []
     for unit, things in dict.fromkeys((found.unit, found.things) for found in measured):
         found = [each for each in measured if (each.unit, each.things) == (unit, things)]
@@ -110,7 +111,7 @@ def save(path: Path, environment: Environment, measured: Iterable[Measured]) -> 
 
 
 def load(paths: Iterable[Path]) -> tuple[Environment, list[Measured]]:
-    """Read figures that were written as JSON; of several files, the first one's environment."""
+    """Read figures from JSON; of several files, return the first one's environment."""
     files = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     measured = [Measured(**each) for file in files for each in file["results"]]
     return files[0]["environment"], measured

@@ -1,6 +1,6 @@
-"""How large a stream is, in bytes, for the same statements in the same order with the same options.
+"""The size of a stream in bytes, for the same statements in the same order with the same options.
 
-A smaller stream is a lesser figure: the ratio says how many times as large the others are.
+Smaller is better: the ratio is the size of the others relative to ours.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .codec_jobs import encode, pyjelly_encode, pyjelly_terms
 from .data import Data
 from .measure import Runs
 
-#: Rows in a frame of pyjelly's.
+#: Rows of a frame in pyjelly.
 _FRAME_ROWS: Final = 250
 
 

@@ -1,16 +1,17 @@
-"""Sharded stores in a bucket beside such in a folder: requests and bytes, counted by the server.
+"""Sharded stores in a bucket and in a folder: requests and bytes, counted by the server.
 
-Run by name; no Spark is started::
+Run it by name; it does not start Spark::
 
     python -m tests.bench.spark_bucket_jobs [batches] [shards] [--quads N ...]
 
-- ``batches``: for each number of quads (``--quads``, by default 100,000 and 1,000,000), a first
-  load into four shards and three batches of 1,000, half of them deletions; then all of it read, and
-  one subject, by a machine whose cache is empty, and again.
-- ``shards``: a batch that changes one shard, and one that changes all, of 4, 16 and 64.
+- ``batches``: for each number of quads (``--quads``, by default 100,000 and 1,000,000), load four
+  shards and apply three batches of 1,000 operations, half of them deletions. Then read the whole
+  store and one subject, first with an empty cache, then again.
+- ``shards``: apply a batch that changes one shard and one that changes all, with 4, 16 and 64
+  shards.
 
-The server is moto's, in this process, so that seconds of a bucket have the server's in them: what
-is quoted are counts.
+The server is moto in this process, so that times for a bucket include the server's. Only the counts
+are quoted.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ BATCH = 1000
 def counted(
     server: S3Server, what: str, function: Callable[..., object], *arguments: object
 ) -> None:
-    """Do something, and print what was asked of the server meanwhile."""
+    """Call a function, and print the requests that the server received during the call."""
     server.counts.clear()
     start, cpu = time.perf_counter(), time.process_time()
     function(*arguments)

@@ -1,13 +1,13 @@
 """Spark's jobs: ``python -m tests.bench.spark_jobs [NAME …]``.
 
-Everything runs in one session of two cores (``local[2]``), warmed up by a run of each before the
-first that counts; the sink takes all columns and does nothing with them. Spark works in other
-processes: by the clock on the wall, or by the processor time of all of them (``--cpu``, on Linux),
-for a machine that is not quiet. Half of the latter is what two quiet cores would take.
+All jobs run in one session of two cores (``local[2]``), which one run of each warms up; the sink
+reads all columns and discards them. Spark works in other processes: measure wall-clock time or, on
+a busy machine, the processor time of all processes (``--cpu``, on Linux). Half of the latter is
+about the time of two idle cores.
 
-``spark-cores`` is another matter: what a second core is worth. A task of Spark's takes more than a
-core, a thread in the JVM and a Python process; so whole sessions, new ones in turn, are held to one
-core and to two (on Linux). The file is the data, repeated up to ``--rows``.
+``spark-cores`` measures the gain from a second core. A task of Spark uses more than one core,
+because of a thread in the JVM and a Python process. So new sessions are restricted to one core and
+to two cores, alternately (on Linux). The file is the data, repeated up to ``--rows``.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from .data import MIX, OPTIONS, Data, from_file, mix
 from .measure import Measured, Run, Runs, measure
 from .results import rows
 
-#: Bytes between restart points, as the format's writer has them.
+#: Bytes between restart points, the default of the format's writer.
 _RESTART_EVERY: Final = 2 << 20
-#: More than any file: one task reads all of it.
+#: Larger than any file, so that one task reads all of it.
 _ONE_TASK: Final = {"maxPartitionBytes": "1t"}
 
 Job = Callable[[SparkSession, Data, Path], dict[str, Run]]
 
 
 def _file(data: Data, folder: Path, restart_every: int | None = _RESTART_EVERY) -> str:
-    """The data as one file."""
+    """Write the data as one file."""
     path = folder / f"{restart_every}.jelly"
     if not path.exists():
         arrow.write(arrow.read(data.jelly), path, options=OPTIONS, restart_every=restart_every)
@@ -63,7 +63,7 @@ def _load(spark: SparkSession, path: str, **options: str) -> DataFrame:
 
 
 def _parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Lines of N-Triples to terms, by pyoxigraph."""
+    """Parse lines of N-Triples to terms with pyoxigraph."""
     for batch in batches:
         text = "\n".join(batch.column(0).to_pylist())
         found = pyoxigraph.parse(text.encode(), pyoxigraph.RdfFormat.N_TRIPLES)
@@ -177,9 +177,9 @@ JOBS: Final[dict[str, Job]] = {
 
 # What a second core is worth
 
-#: Reads in each session that are not counted: the JVM compiles what it runs often.
+#: Reads in each session that are not counted: the JVM compiles frequent code during these.
 _WARM: Final = 4
-#: And those that are.
+#: Reads in each session that are counted.
 _COUNTED: Final = 3
 
 
@@ -210,8 +210,8 @@ def spark_cores(data: Data, folder: Path, at_least: int, rounds: int) -> Measure
 
 
 def _read_on(cores: set[int], path: str) -> None:
-    """Read a file in a session that is held to some cores, and print the seconds of each time."""
-    # The JVM and Python's workers inherit it.
+    """Read a file in a session restricted to some cores, and print the seconds of each read."""
+    # The JVM and Python's workers inherit this setting.
     os.sched_setaffinity(0, cores)
     settings = {"spark.log.level": "ERROR", "spark.driver.memory": "2g"}
     spark = session(f"local[{len(cores)}]", name="bench", config=settings)
@@ -225,12 +225,15 @@ def _read_on(cores: set[int], path: str) -> None:
 
 
 def tree_seconds() -> float:
-    """Processor time of this process and of all that it has started, those that ended included."""
+    """Processor time of this process and of all processes that it has started, including ended
+    ones.
+    """
     parents: dict[int, int] = {}
     ticks: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            # The name may have anything in it; what follows its bracket does not.
+            # The name may contain anything, but the fields after its bracket do not contain a
+            # bracket.
             fields = path.read_text().rpartition(")")[2].split()
         except OSError:
             continue

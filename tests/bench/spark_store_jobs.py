@@ -1,18 +1,19 @@
-"""Sharded stores: how fast patches go in, and what shards and history cost.
+"""Sharded stores: the speed of applying patches, and the cost of shards and history.
 
-Run by name, as it starts Spark::
+Run it by name; it starts Spark::
 
     python -m tests.bench.spark_store_jobs [first] [later] [shards] [alone] [history] [table]
 
-- ``first``: a log of a million operations into an empty store of four shards, and where the time
-  goes. ``--operations`` says how many.
-- ``later``: after that, a batch of a tenth as many, half of them deletions, in which the first
-  attempt of one task fails; the result is compared, quad by quad, with a single-store replay.
-- ``shards``: a first load and four small batches in 4, 16 and 64 shards.
-- ``alone``: one shard of as many quads, and batches of 100 and of 1,000 after it, by the task's
-  function without Spark: processor time, memory, bytes.
-- ``history``: the same batch after 1, 10, 50 and 100 commits, and the size of the root.
-- ``table``: the real data of the other benchmarks in 4 shards, dumped and read as a table, in turn.
+- ``first``: apply a log of a million operations (or ``--operations``) to an empty store of four
+  shards, and print the time of each step.
+- ``later``: then apply a batch of a tenth as many, half of them deletions, in which the first
+  attempt of one task fails; compare the result, quad by quad, with a replay into a single store.
+- ``shards``: load and apply four small batches with 4, 16 and 64 shards.
+- ``alone``: run the task's function without Spark for one shard of as many quads and for batches of
+  100 and 1,000: processor time, memory, bytes.
+- ``history``: apply the same batch after 1, 10, 50 and 100 commits, and print the size of the root.
+- ``table``: dump the real data of the other benchmarks in 4 shards and read it as a table,
+  alternately.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
 
 
 def quad(number: int) -> Quad:
-    """A quad of the mix: five to a subject, one subject in eleven a blank node."""
+    """Make a quad of the mix: each subject has five; one subject in eleven is a blank node."""
     subject = number // 5
     node = Iri(f"{EX}resource/{subject}") if subject % 11 else BlankNode(f"b{subject}")
     objects = (
@@ -73,7 +74,7 @@ def log(path: Path, number: int, operations: Iterator[Operation]) -> Path:
 
 
 def change(path: Path, number: int, there: int, operations: int) -> Path:
-    """A log that deletes some of what is there, and adds as much."""
+    """Write a log that deletes some of the existing quads, and adds as many."""
     half = operations // 2
     picked = random.Random(number).sample(range(there), half)
     first = there + number * operations
@@ -88,7 +89,7 @@ def timed(
     start, cpu, tree = time.perf_counter(), time.process_time(), tree_seconds()
     done = run(*arguments, **settings)
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu
-    # A worker that failed has taken its time along.
+    # The processor time of a failed worker is not counted.
     tree = max(tree_seconds() - tree, cpu)
     print(
         f"  {what:<36}{wall:>8.2f} s{operations / wall / 1000:>8.0f} k operations/s   (processor: "
@@ -99,7 +100,7 @@ def timed(
 
 
 def first(spark: Any, folder: Path, operations: int) -> None:
-    """A first load, and what its parts take when they run alone."""
+    """Measure the first load, and its steps separately."""
     source = log(folder / "first.jellyp", 0, (add(quad(n)) for n in range(operations)))
     print(f"first load, {operations:,} operations, 4 shards")
     for run in range(3):
@@ -130,7 +131,7 @@ def first(spark: Any, folder: Path, operations: int) -> None:
 
 
 def later(spark: Any, folder: Path, operations: int) -> None:
-    """A batch in which a task fails once."""
+    """Measure a batch in which a task fails once."""
     source = log(folder / "0.jellyp", 0, (add(quad(n)) for n in range(operations)))
     root = folder / "later"
     apply_patches(spark, source, root, shards=4)
@@ -169,7 +170,7 @@ def later(spark: Any, folder: Path, operations: int) -> None:
 
 
 def shards(spark: Any, folder: Path, operations: int) -> None:
-    """What it costs to have more shards."""
+    """Measure the cost of more shards."""
     operations //= 5
     source = log(folder / "0.jellyp", 0, (add(quad(n)) for n in range(operations)))
     small = [change(folder / f"{n}.jellyp", n, operations, 100) for n in range(1, 6)]
@@ -190,7 +191,7 @@ def shards(spark: Any, folder: Path, operations: int) -> None:
 
 
 def history(spark: Any, folder: Path, operations: int) -> None:
-    """What it costs to have had many commits."""
+    """Measure the cost of many commits."""
     operations //= 10
     root = folder / "history"
     source = log(folder / "0.jellyp", 0, (add(quad(n)) for n in range(operations)))
@@ -214,7 +215,9 @@ def history(spark: Any, folder: Path, operations: int) -> None:
 
 
 def alone(_: Any, folder: Path, operations: int) -> None:
-    """What one task takes, whatever else the machine does: a first load and batches after it."""
+    """Measure the cost of one task, independent of other load on the machine: a first load and
+    batches.
+    """
     storage = storage_at(folder)
     base: tuple[str, str | None] | None = None
     there = 0
@@ -222,7 +225,8 @@ def alone(_: Any, folder: Path, operations: int) -> None:
     for version, count in enumerate((operations, 100, *[1000] * 16), 1):
         attempt = storage.attempt(f"{version}")
         writer = StageWriter(attempt.folder("0"), 1)
-        # What a batch deletes and adds lies all over the store, where a compaction has most to do.
+        # The quads that a batch deletes and adds are spread over the store, which causes the most
+        # compaction.
         numbers = np.random.default_rng(version).integers(0, operations * 2, count)
         for start in range(0, count, 10_000):
             part = numbers[start : start + 10_000]
@@ -260,7 +264,7 @@ def alone(_: Any, folder: Path, operations: int) -> None:
 
 
 def _bytes_of(store: Path, base: Path | None) -> tuple[int, int]:
-    """Bytes of a store: those that it does not share with the one before, and all."""
+    """Return the bytes of a store: those not shared with the previous one, and all."""
     before = {path.stat().st_ino for path in base.iterdir()} if base else set()
     found = [path.stat() for path in store.iterdir()]
     return (
@@ -270,7 +274,7 @@ def _bytes_of(store: Path, base: Path | None) -> tuple[int, int]:
 
 
 def _measured(work: ShardWork) -> tuple[ShardResult, float, float]:
-    """What a task does, in a process of its own; seconds of the processor, megabytes."""
+    """Run a task in a separate process; return its result, processor seconds and megabytes."""
     cpu = time.process_time()
     result = apply_shard(work)
     cpu = time.process_time() - cpu
@@ -278,7 +282,7 @@ def _measured(work: ShardWork) -> tuple[ShardResult, float, float]:
 
 
 def size_of(root: Path) -> str:
-    """Files and bytes of a root: of all versions together, and of the head's stores."""
+    """Format the number of files and bytes of a root: of all versions, and of the head's stores."""
 
     def tree(folder: Path) -> tuple[int, int]:
         seen: dict[int, int] = {}
@@ -301,10 +305,10 @@ def size_of(root: Path) -> str:
 
 
 def table(spark: Any, folder: Path, _: int) -> None:
-    """What it costs to read a version as a table, and to dump it."""
+    """Measure the cost of reading a version as a table, and of dumping it."""
     source, root = folder / "all.rdfp", folder / "root"
     with source.open("wb") as out:
-        # Without the mix, which is generated.
+        # Exclude the mix, which is generated.
         for data in usual()[:-1]:
             out.writelines(b"A " + line + b"\n" for line in data.ntriples.splitlines())
     apply_patches(spark, source, root, shards=4)
@@ -349,7 +353,7 @@ def main() -> None:
         parser.error(f"no such job: {', '.join(sorted(unknown))}")
     spark = session(arguments.master, config={"spark.log.level": "OFF"})
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        # Workers take a second to start.
+        # Starting the workers takes a second.
         apply_patches(spark, b"A <urn:s> <urn:p> <urn:o> . Z .", Path(folder) / "warm", shards=2)
         for name in arguments.names or JOBS:
             work = Path(folder) / name

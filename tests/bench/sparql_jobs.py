@@ -1,4 +1,4 @@
-"""Jobs of query results: Jelly-SPARQL into terms, into Arrow, and out again; beside SPARQL JSON."""
+"""Jobs of query results: Jelly-SPARQL to terms and Arrow, and back, compared with SPARQL JSON."""
 
 from __future__ import annotations
 

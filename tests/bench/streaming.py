@@ -1,5 +1,5 @@
-"""A process that streams one file and prints the peak of its own memory, in bytes:
-``python -m tests.bench.streaming TASK FILE``. It imports what the task needs and no more.
+"""Stream one file and print the peak memory of this process in bytes: ``python -m
+tests.bench.streaming TASK FILE``. It imports only the modules that the task needs.
 """
 
 from __future__ import annotations

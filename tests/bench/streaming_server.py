@@ -1,10 +1,10 @@
-"""A server in a process of its own, for the jobs of the streaming service.
+"""A server in a separate process, for the jobs of the streaming service.
 
     python -m tests.bench.streaming_server FILE
 
-It serves ``file`` and ``live``. What is published under the name ``store`` goes into a store in
-memory, and all else is decoded. It writes its address, and answers each line on stdin with its
-memory in bytes: now, and at its peak.
+It serves ``file`` and ``live``. It loads streams published under the name ``store`` into a store in
+memory, and decodes all others. It writes its address, and answers each line on stdin with its
+memory in bytes: current, and peak.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..memory import peak
 
 
 class Decoding:
-    """Takes a stream as an application would: all of its statements."""
+    """Reads a stream like an application: all of its statements."""
 
     def publish(self, frames: Published) -> None:
         decoder = Decoder(GENERIC, limits=DEFAULT_LIMITS)
@@ -36,7 +36,7 @@ class Decoding:
 
 
 class Loading:
-    """Loads each stream into a store of its own."""
+    """Loads each stream into a separate store."""
 
     def subscribe(self, _topic: str, _options: Any) -> Any:
         return iter(())

@@ -1,5 +1,6 @@
-"""Every job can be run: one of each group by default, all of them with the slow tests. No time is
-looked at."""
+"""Run every job: by default one of each group, all of them with the slow tests. Times are not
+checked.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ from .data import SHAPES, Data, from_file, mix_chunks, shape
 from .plot import plot
 from .registry import Job, jobs
 
-# rdflib's own parsers use what rdflib warns of.
+# rdflib's parsers use features about which rdflib warns.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
 def one_of_each_group(found: list[Job]) -> list[Any]:
-    """The jobs as parameters, all but the first of each group marked as slow."""
+    """Return the jobs as parameters; all but the first of each group are marked as slow."""
     first = {job.group: job for job in reversed(found)}
     return [
         pytest.param(job, marks=() if job is first[job.group] else pytest.mark.slow, id=job.name)

@@ -1,8 +1,8 @@
-"""When a dimension is doubled, time and memory are at most doubled.
+"""Doubling a dimension at most doubles time and memory.
 
 The short form counts Python's instructions and allocations, which do not depend on the machine; of
-what C does it sees the memory only. The slow form measures CPU time with a wide margin, and repeats
-a measurement that exceeds it.
+C code it sees only the memory. The slow form measures CPU time with a wide margin, and repeats a
+measurement that exceeds it.
 """
 
 from __future__ import annotations
@@ -19,23 +19,24 @@ import pytest
 from .doubling import ENOUGH, Growth, grown
 from .doubling_cases import GROUPS, STARTS
 
-#: rdflib's own, inside its serializers.
+#: rdflib warns inside its own serializers.
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset:DeprecationWarning")
 
-#: Sizes of the short form, as multiples of the first.
+#: First size of the short form.
 _FIRST: Final = 32
-#: Of dimensions whose smaller sizes are one batch.
+#: First sizes of dimensions whose smaller sizes are a single batch.
 _FIRSTS: Final = {"empty messages": 128}
-#: Instructions and bytes that a doubling may add in any case: of a constant amount of work.
+#: Instructions and bytes that a doubling may always add, for a constant amount of work.
 _INSTRUCTIONS: Final = 4_000
 _BYTES: Final = 1 << 18
-#: What the second doubling adds, in multiples of the first: 2 if linear, 4 if quadratic.
+#: Maximum growth at the second doubling as a multiple of that at the first: 2 if linear, 4 if
+#: quadratic.
 _MOST: Final = 3.0
-#: The exponent that the slow form allows: figures of a busy machine are some tenths apart.
+#: Maximum exponent of the slow form: on a busy machine figures vary by some tenths.
 _EXPONENT: Final = 1.6
 _ATTEMPTS: Final = 3
 
-#: Entries of the short form: those that do the most in Python.
+#: Entries of the short form: those with the most work in Python.
 _SHORT: Final = {
     "statements": (
         "read",
@@ -55,10 +56,10 @@ _SHORT: Final = {
 }
 
 
-#: Why the lines that are worse than linear cannot be otherwise.
+#: Lines that are worse than linear, and why they cannot be better.
 _BIND: Final = "rdflib's bind looks at all namespaces (insert_trie)"
 _STEEP: Final = {("namespaces", "Dataset().parse jelly"): _BIND}
-#: The same of the slow form.
+#: The same for the slow form.
 _STEEP_IN_TIME: Final = {
     **_STEEP,
     ("namespaces", "Graph().parse jelly"): _BIND,
@@ -78,7 +79,9 @@ def lines(entries: Any, steep: dict[tuple[str, str], str] | None = None) -> Iter
 
 @pytest.fixture(autouse=True, scope="module")
 def _frozen() -> Iterator[None]:
-    """Keep what was there before out of the collections, which take most of the time otherwise."""
+    """Exclude existing objects from garbage collections, which would otherwise take most of the
+    time.
+    """
     gc.collect()
     gc.freeze()
     yield
@@ -86,7 +89,7 @@ def _frozen() -> Iterator[None]:
 
 
 def executed(run: Callable[[], object]) -> int:
-    """Instructions of Python that a call executes."""
+    """Count the instructions of Python that a call executes."""
     count = 0
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -106,7 +109,7 @@ def executed(run: Callable[[], object]) -> int:
 
 
 def allocated(run: Callable[[], object]) -> int:
-    """The most bytes that Python has allocated at once in a call, and in what it returns."""
+    """Return the peak of Python's allocations during a call, including its result."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -132,7 +135,7 @@ def test_instructions_and_memory(group: str, dimension: str, entry: str) -> None
         ("instructions", executed, _INSTRUCTIONS),
         ("bytes", allocated, _BYTES),
     ):
-        # The first call pays for what is made once.
+        # The first call includes one-time initialisation.
         count(runs[0])
         counts = [count(run) for run in runs]
         added = counts[1] - counts[0], counts[2] - counts[1]
