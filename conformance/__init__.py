@@ -1,5 +1,6 @@
-"""The conformance runner: test suites of Jelly against this package, and our own vectors.
+"""The conformance runner: runs Jelly's test suites and our own vectors against this package.
 
-``python -m conformance --help`` says how to run it, ``README.md`` beside this file what it
-compares. Nothing is imported here: the kernel is chosen before the package is.
+``python -m conformance --help`` shows the options, and ``README.md`` in this folder describes the
+comparisons. This module imports nothing, because the kernel must be chosen before the package is
+imported.
 """

@@ -34,12 +34,13 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the suites; return 0 if nothing failed and something passed, 1 if not, 2 if they cannot
-    be run."""
+    """Run the suites; return 0 if nothing failed and something passed, 1 otherwise, and 2 if they
+    cannot be run.
+    """
     options = arguments(argv)
     if options.kernel == "python":
         os.environ["JELLY_PURE_PYTHON"] = "1"
-    # From here on the package is imported, with the kernel that was asked for.
+    # Import the package only now, with the requested kernel.
     from jelly_plugins import native
     from jelly_plugins.errors import MissingExtraError
 
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         running = "compiled" if native else "Python"
         print(f"error: the {running} kernel runs, not {options.kernel}", file=sys.stderr)
         return 2
-    # rdflib reports each literal and IRI that it finds odd; the suites are full of them.
+    # rdflib warns of each unusual literal and IRI, of which the suites have many.
     logging.getLogger("rdflib.term").setLevel(logging.CRITICAL)
     try:
         adapter = get_adapter(options.adapter)

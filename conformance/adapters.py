@@ -1,4 +1,4 @@
-"""Whose terms a suite is run with: the codec's own, or those of a backend."""
+"""Adapters to run a suite with the codec's own terms or those of a backend."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 
 
 class Adapter(Protocol):
-    """Reads and writes streams with some library's terms; takes and gives generic ones."""
+    """Reads and writes streams with a library's terms; accepts and returns generic ones."""
 
     @property
     def name(self) -> str: ...
@@ -41,41 +41,41 @@ class Adapter(Protocol):
     def read(self, path: Path) -> list[Frame]:
         """Read a stream.
 
-        :raises JellyError: it is rejected.
+        :raises JellyError: the stream is rejected.
         """
         ...
 
     def write(self, frames: Iterable[Frame], options: StreamOptions, namespaces: bool) -> bytes:
         """Write a delimited stream.
 
-        :raises JellyError: it cannot be written.
+        :raises JellyError: the stream cannot be written.
         """
         ...
 
     def read_patches(self, path: Path) -> tuple[list[Operation], PatchOptions | None]:
         """Read a Jelly-Patch stream: its rows, with the END of each patch, and its options.
 
-        :raises JellyError: it is rejected.
+        :raises JellyError: the stream is rejected.
         """
         ...
 
     def write_patches(self, rows: Iterable[Operation], options: PatchOptions) -> bytes:
         """Write a delimited Jelly-Patch stream.
 
-        :raises JellyError: it cannot be written.
+        :raises JellyError: the stream cannot be written.
         """
         ...
 
     def held(self, term: Any) -> Any:
-        """A term as the library holds it, which may not be to the letter.
+        """Return a term as the library stores it, which may differ in form.
 
-        :raises TermError: it cannot hold it.
+        :raises TermError: the library cannot store the term.
         """
         ...
 
 
 class GenericAdapter:
-    """The codec's own terms."""
+    """An adapter for the codec's own terms."""
 
     name: Final = "generic"
 
@@ -99,7 +99,7 @@ class GenericAdapter:
 
 
 class BackendAdapter:
-    """The terms of a backend, with blank node labels kept."""
+    """An adapter for a backend's terms, keeping blank node labels."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -152,8 +152,9 @@ class BackendAdapter:
 
 
 class _Tuples:
-    """A backend's factory whose statements are plain tuples. The backend makes its own first, and
-    may reject them."""
+    """A backend's factory whose statements are tuples. The backend makes its own statements first,
+    and may reject them.
+    """
 
     def __init__(self, factory: Any) -> None:
         self._factory = factory
@@ -174,7 +175,7 @@ class _Tuples:
 
 
 def _build(factory: Any, term: Any) -> Any:
-    """A generic term, or statement of them, as a factory makes it."""
+    """Convert a generic term or statement with a factory."""
     try:
         if isinstance(term, Iri):
             return factory.iri(term.value)
@@ -192,7 +193,7 @@ def _build(factory: Any, term: Any) -> Any:
 
 
 def _convert(frame: Frame, convert: Callable[[Any], Any], factory: _Tuples | None = None) -> Frame:
-    """A frame with other terms; ``factory`` may reject the statements they make."""
+    """Convert the terms of a frame; ``factory`` may reject the resulting statements."""
     statements = [tuple(map(convert, statement)) for statement in frame.statements]
     if factory is not None:
         for statement in statements:
@@ -210,7 +211,7 @@ def _convert(frame: Frame, convert: Callable[[Any], Any], factory: _Tuples | Non
 
 
 def convert_row(row: Operation, convert: Callable[[Any], Any]) -> Operation:
-    """A row of a patch with other terms; its statement becomes a plain tuple."""
+    """Convert the terms of a patch's row; its statement becomes a tuple."""
     kind, value = row
     if kind in _STATEMENTS:
         return Operation(kind, tuple(map(convert, value)))
@@ -227,7 +228,7 @@ def _encode_patches(encoder: PatchEncoder, rows: Iterable[Operation]) -> bytes:
 
 
 def get_adapter(name: str) -> Adapter:
-    """The adapter of a name: ``generic``, or that of a backend.
+    """Return an adapter by name: ``generic``, or the name of a backend.
 
     :raises MissingExtraError: the backend is not installed.
     """

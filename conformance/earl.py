@@ -27,10 +27,10 @@ _OUTCOMES: Final = {
 
 
 def report(results: Iterable[tuple[Case, Outcome]], adapter: str) -> str:
-    """The report's text.
+    """Return the report's text.
 
-    :param results: cases and what became of them.
-    :param adapter: whose terms they were run with; part of the subject's name.
+    :param results: cases with their outcomes.
+    :param adapter: the name of the adapter; part of the subject's name.
     """
     graph = Graph()
     for prefix, namespace in (("earl", EARL), ("doap", DOAP), ("dcterms", DCTERMS)):
@@ -59,7 +59,7 @@ def report(results: Iterable[tuple[Case, Outcome]], adapter: str) -> str:
 
 
 def _describe_subject(graph: Graph, adapter: str) -> URIRef:
-    """Say what was tested: the project, its version, the adapter and the kernel."""
+    """Describe the tested software: the project, its version, the adapter and the kernel."""
     graph.add((PROJECT, RDF.type, DOAP.Project))
     graph.add((PROJECT, DOAP.name, Literal("jelly-plugins")))
     graph.add((PROJECT, DOAP["programming-language"], Literal("Python")))

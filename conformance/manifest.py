@@ -1,5 +1,6 @@
-"""Manifests of test suites to cases. Reads the vocabulary of the official suite, and a few terms of
-our own for what it cannot say; ``README.md`` lists both."""
+"""Read manifests of test suites. They use the vocabulary of the official suite and a few terms of
+our own; ``README.md`` lists both.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ class ManifestError(Exception):
 
 
 class Task(StrEnum):
-    """What a case asks for."""
+    """The task of a case."""
 
     FROM_JELLY = "TestRdfFromJelly"
     TO_JELLY = "TestRdfToJelly"
@@ -37,21 +38,21 @@ class Task(StrEnum):
 class Case:
     """One test.
 
-    :ivar iri: its name in the manifest, in full.
-    :ivar name: its name, short.
-    :ivar title: what it is about.
-    :ivar positive: whether it must succeed; otherwise it must be rejected.
+    :ivar iri: the case's IRI in the manifest.
+    :ivar name: its short name.
+    :ivar title: its title.
+    :ivar positive: whether the case must succeed; otherwise it must be rejected.
     :ivar actions: input files: the stream, or the options and then the statements of each frame or
         the rows of each patch.
     :ivar results: expected statements of each frame, or rows of each patch.
-    :ivar requires: what it takes, as local names of ``mf:requires``.
-    :ivar namespaces: expected or given declarations: frame, name, IRI. None where the manifest says
-        nothing, and so for the next three.
+    :ivar requires: its requirements, as local names of ``mf:requires``.
+    :ivar namespaces: expected or given declarations: frame, name, IRI. None if the manifest has
+        none, likewise for the next three.
     :ivar metadata: expected or given entries: frame, key, value.
     :ivar graphs: graphs that start, as frame and IRI (or blank node label after ``_:``, or an empty
         string for the default graph).
     :ivar delimited: whether the stream is delimited.
-    :ivar rejected_at: frame and row of what must be rejected; of results the frame alone.
+    :ivar rejected_at: frame and row of the expected error; for results only the frame.
     """
 
     iri: str
@@ -72,7 +73,7 @@ class Case:
 def read_suite(folder: Path) -> list[Case]:
     """Read every manifest in a folder and below it.
 
-    :raises ManifestError: there is none, or one that cannot be read.
+    :raises ManifestError: the folder has no manifest, or one that cannot be read.
     """
     manifests = sorted(folder.rglob("manifest.ttl"))
     if not manifests:
@@ -83,13 +84,13 @@ def read_suite(folder: Path) -> list[Case]:
 def read_manifest(path: Path) -> list[Case]:
     """Read the cases of a manifest, in its order.
 
-    :raises ManifestError: it is not Turtle, or says something that is not known here.
+    :raises ManifestError: the manifest is not Turtle, or uses an unknown term.
     """
     graph = Graph()
     try:
         graph.parse(path, format="turtle")
     except Exception as error:
-        # rdflib's parser has no error type that covers all.
+        # rdflib's parser has no common error type.
         raise ManifestError(f"{path}: {error}") from error
     manifest = graph.value(None, RDF.type, MF.Manifest)
     entries = graph.value(manifest, MF.entries)
@@ -102,7 +103,7 @@ def read_manifest(path: Path) -> list[Case]:
 class _Reader:
     """Reads the cases of one manifest.
 
-    :param base: what the IRIs of files begin with where the manifest's folder is meant.
+    :param base: the prefix of file IRIs that denotes the manifest's folder.
     """
 
     def __init__(self, graph: Graph, path: Path, base: str) -> None:
@@ -142,7 +143,7 @@ class _Reader:
         return str(iri).removeprefix(self._base)
 
     def _files(self, entry: Any, predicate: URIRef) -> Iterator[Path]:
-        """The file, or the list of them, that a case has for a predicate."""
+        """Yield the file, or each file of the list, that a case has for a predicate."""
         value = self._graph.value(entry, predicate)
         if value is None:
             return
@@ -153,7 +154,7 @@ class _Reader:
             yield file
 
     def _tuples(self, entry: Any, predicate: URIRef) -> tuple[Any, ...] | None:
-        """A list of lists of literals; a single list stands for a list of one."""
+        """Read a list of lists of literals; a single list is read as a list of one."""
         value = self._graph.value(entry, predicate)
         if value is None:
             return None

@@ -1,4 +1,4 @@
-"""What can become of a case."""
+"""The possible outcomes of a case."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """What became of a case."""
+    """The status of a case."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -16,15 +16,15 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a case, and why if it did not pass."""
+    """The status of a case, and the reason if it did not pass."""
 
     status: Status
     reason: str = ""
 
 
 class FailedError(Exception):
-    """The case failed, for the reason given."""
+    """The case failed, for the given reason."""
 
 
 class InapplicableError(Exception):
-    """The adapter's library cannot hold what the case is about."""
+    """The adapter's library cannot store the data of the case."""

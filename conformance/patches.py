@@ -1,4 +1,4 @@
-"""Runs and judges cases of Jelly-Patch. ``README.md`` says in words what is compared."""
+"""Run cases of Jelly-Patch and check the results. ``README.md`` describes the comparisons."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Rows = list[Operation]
 
 
 def read_patches(case: Case, adapter: Adapter) -> None:
-    """The patches of a stream are those expected, in order."""
+    """Check that a stream has the expected patches, in order."""
     [source] = case.actions
     rows, options = GenericAdapter().read_patches(source)
     if options is None:
@@ -56,7 +56,7 @@ def read_patches(case: Case, adapter: Adapter) -> None:
 
 
 def reject_patches(case: Case, adapter: Adapter) -> None:
-    """A stream is rejected, where the case says so."""
+    """Check that a stream is rejected, at the expected position."""
     [source] = case.actions
     readers: tuple[Adapter, ...] = (GenericAdapter(), adapter)
     for reader in readers:
@@ -74,7 +74,9 @@ def reject_patches(case: Case, adapter: Adapter) -> None:
 
 
 def write_patches(case: Case, adapter: Adapter) -> None:
-    """What is written has the options given, and the patches given, ended as the type has it."""
+    """Check that the output has the given options and patches, with the ends that the stream type
+    requires.
+    """
     options, patches = _task(case)
     try:
         data = _write(patches, options, adapter)
@@ -91,7 +93,7 @@ def write_patches(case: Case, adapter: Adapter) -> None:
 
 
 def fail_to_write_patches(case: Case, adapter: Adapter) -> None:
-    """What must be rejected is not written."""
+    """Check that invalid patches are not written."""
     try:
         options, patches = _task(case)
         _write(patches, options, adapter)
@@ -105,7 +107,7 @@ def _write(patches: Sequence[Rows], options: PatchOptions, adapter: Adapter) -> 
 
 
 def _split(rows: Iterable[Operation]) -> list[Rows]:
-    """The rows of each patch, without its END."""
+    """Return the rows of each patch, without its END."""
     patches: list[Rows] = [[]]
     for row in rows:
         if row.kind is OperationKind.END:
@@ -116,7 +118,7 @@ def _split(rows: Iterable[Operation]) -> list[Rows]:
 
 
 def _parse(path: Path, statement_type: PatchStatementType) -> Rows:
-    """The rows of one patch in text."""
+    """Read the rows of one patch from text."""
     reader = PatchTextReader(GenericFactory(), statement_type=statement_type, generalized=True)
     try:
         rows = [*reader.rows(path.read_bytes()), *reader.finish()]
@@ -145,7 +147,7 @@ def _check_patches(found: Sequence[Rows], expected: Sequence[Rows]) -> None:
 
 
 def _as_quad(row: Operation) -> Quad:
-    """A row as a statement about it, so that rows can be compared as statements are."""
+    """Convert a row to a statement, so that rows can be compared like statements."""
     kind, value = row
     code = Literal(kind.code)
     nothing = Literal("")
@@ -161,7 +163,7 @@ def _as_quad(row: Operation) -> Quad:
 
 
 def _check_held(found: Sequence[Rows], expected: Sequence[Rows], adapter: Adapter) -> None:
-    """Compare what went through a library, which may hold some terms not to the letter."""
+    """Compare output of a library that may store some terms in another form."""
     try:
         _check_patches(found, expected)
     except FailedError:
@@ -182,14 +184,14 @@ def _check_frames(data: bytes, options: PatchOptions, patches: int) -> None:
 
 
 def _task(case: Case) -> tuple[PatchOptions, list[Rows]]:
-    """The options to write with, as they are, and the rows of each patch."""
+    """Return the options for writing, unchanged, and the rows of each patch."""
     options_file, *inputs = case.actions
     options = _read_options(options_file)
     return options, [_parse(path, options.statement_type) for path in inputs]
 
 
 def _read_options(path: Path) -> PatchOptions:
-    """The options in a file, not validated: that is for the writer to do."""
+    """Read the options in a file without validation, which is the writer's task."""
     splitter = FrameSplitter()
     frame = next(chain(splitter.feed(path.read_bytes()), splitter.finish()))
     rows = patch_pb2.RdfPatchFrame.FromString(frame).rows

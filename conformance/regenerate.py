@@ -1,10 +1,10 @@
-"""Make the binary vectors from their readable sources: ``*.txtpb`` beside each binary.
+"""Make the binary vectors from their text sources, the ``*.txtpb`` files next to them.
 
-    python -m conformance.regenerate          write them
-    python -m conformance.regenerate --check  only say whether they are current; exit 1 if not
+    python -m conformance.regenerate write them python -m conformance.regenerate --check only check
+    whether they are current; exit 1 if not
 
-``README.md`` describes the sources. Messages are compiled by Protocol Buffers' own library, not by
-the codec that they test.
+``README.md`` describes the sources. The Protocol Buffers library compiles the messages, not the
+codec that they test.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jelly_plugins.proto import patch_pb2, rdf_pb2, sparql_pb2
 
 VECTORS: Final = Path(__file__).resolve().parent / "vectors"
 SUFFIX: Final = ".txtpb"
-#: What a source is made into, by the ending that is left of its name, and the message of a frame.
+#: By the rest of a source's name: the suffix of the binary, and the message type of a frame.
 BINARIES: Final[dict[str, tuple[str, type[Message]]]] = {
     "": (".jelly", rdf_pb2.RdfStreamFrame),
     ".jellyp": (".jellyp", patch_pb2.RdfPatchFrame),
@@ -35,14 +35,14 @@ _COMMENT: Final = re.compile(r"#.*")
 
 
 class SourceTextError(Exception):
-    """A source that cannot be compiled."""
+    """A source cannot be compiled."""
 
 
 def compile_source(text: str, message: type[Message] = rdf_pb2.RdfStreamFrame) -> bytes:
-    """The bytes of a stream from its source.
+    """Compile the source of a stream to bytes.
 
-    :param message: of a frame.
-    :raises SourceTextError: it is not well-formed.
+    :param message: the message type of a frame.
+    :raises SourceTextError: the source is malformed.
 
     >>> compile_source("--- hex\\n0a 05 # row\\n").hex(" ")
     '0a 05'
@@ -77,7 +77,7 @@ def _hex(text: str) -> bytes:
 
 
 def binaries(folder: Path = VECTORS) -> dict[Path, bytes]:
-    """Every binary file with what belongs into it."""
+    """Return every binary file with its contents."""
     found = {}
     for source in sorted(folder.rglob(f"*{SUFFIX}")):
         try:

@@ -1,4 +1,4 @@
-"""Runs and judges cases of Jelly-SPARQL. ``README.md`` says in words what is compared."""
+"""Run cases of Jelly-SPARQL and check the results. ``README.md`` describes the comparisons."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from .outcome import FailedError
 
 
 def check_results(case: Case, adapter: Adapter) -> None:
-    """The stream has the variables and solutions expected, in order, and so it has once it was
-    written again."""
+    """Check that the stream has the expected variables and solutions, in order, also after writing
+    it again.
+    """
     del adapter
     [source] = case.actions
     [result] = case.results
@@ -42,7 +43,7 @@ def check_results(case: Case, adapter: Adapter) -> None:
 
 
 def reject_results(case: Case, adapter: Adapter) -> None:
-    """The stream is rejected, in the frame that the case names."""
+    """Check that the stream is rejected, at the expected frame."""
     del adapter
     [source] = case.actions
     try:

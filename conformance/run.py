@@ -1,4 +1,4 @@
-"""Runs a case and judges it. ``README.md`` says in words what is compared."""
+"""Run a case and check the result. ``README.md`` describes the comparisons."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ PASSED = Outcome(Status.PASSED)
 def run_case(case: Case, adapter: Adapter) -> Outcome:
     """Run a case.
 
-    Whatever goes wrong in the code under test is the case's failure, exceptions that are no
-    JellyError included.
+    Any exception in the tested code is a failure of the case, including exceptions other than
+    JellyError.
     """
     try:
         positive, negative = _JUDGES[case.task]
@@ -116,7 +116,7 @@ def _all(frames: Iterable[Iterable[Any]]) -> Iterable[Statement]:
 def _check_held(
     frames: Sequence[Frame], expected: Sequence[Sequence[Any]], adapter: Adapter
 ) -> None:
-    """Compare what went through a library, which may hold some terms not to the letter."""
+    """Compare output of a library that may store some terms in another form."""
     try:
         _check_frames(frames, expected)
     except FailedError:
@@ -141,7 +141,7 @@ def _held(term: Any, adapter: Adapter, rewritten: dict[str, str]) -> Any:
 
 
 def _check_extras(case: Case, frames: Sequence[Frame], source: Path | None) -> None:
-    """Compare what the manifest says beside the statements."""
+    """Compare the manifest's other data: namespaces, metadata, graphs and framing."""
     found: dict[str, tuple[Any, Any]] = {
         "namespaces": (case.namespaces, _namespaces(frames)),
         "metadata": (
@@ -180,7 +180,7 @@ def _check_same_extras(frames: Sequence[Frame], generic: Sequence[Frame]) -> Non
 
 
 def _parse(path: Path) -> list[Any]:
-    """Read the statements of a file, whatever terms they are made of."""
+    """Read the statements of a file, with any kind of terms."""
     parser = parse_nquads if path.suffix == ".nq" else parse_ntriples
     try:
         return list(
@@ -223,7 +223,7 @@ def _fail_to_write(case: Case, adapter: Adapter) -> None:
 
 
 def _task(case: Case) -> tuple[StreamOptions, list[Frame]]:
-    """The options to write with, as they are, and what each frame is to hold."""
+    """Return the options for writing, unchanged, and the contents of each frame."""
     options_file, *inputs = case.actions
     frames = [Frame(index, statements=_parse(path)) for index, path in enumerate(inputs)]
     for index, name, iri in case.namespaces or ():
@@ -234,7 +234,7 @@ def _task(case: Case) -> tuple[StreamOptions, list[Frame]]:
 
 
 def _read_options(path: Path) -> StreamOptions:
-    """The options in a file, not validated: that is for the writer to do."""
+    """Read the options in a file without validation, which is the writer's task."""
     splitter = FrameSplitter()
     data = path.read_bytes()
     frame = next(chain(splitter.feed(data), splitter.finish()))
@@ -247,7 +247,7 @@ def _read_options(path: Path) -> StreamOptions:
 
 _Judge: TypeAlias = Callable[[Case, Adapter], None]
 
-#: What judges the positive and the negative cases of each task.
+#: Functions that check the positive and the negative cases of each task.
 _JUDGES: Final[dict[Task, tuple[_Judge, _Judge]]] = {
     Task.FROM_JELLY: (_read, _fail_to_read),
     Task.TO_JELLY: (_write, _fail_to_write),

@@ -1,4 +1,4 @@
-"""The blocks of code in documents, and how they are run."""
+"""Extract and run the code blocks of documents."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(document: str) -> list[tuple[str, str]]:
-    """The blocks of a document, as language and text."""
+    """Return the blocks of a document, as language and text."""
     return [block for _, block in placed_blocks(document)]
 
 
 def placed_blocks(document: str) -> list[tuple[int, tuple[str, str]]]:
-    """The blocks of a document, with the place where each begins."""
+    """Return the blocks of a document with their positions."""
     return [(match.start(), (match[1], match[2])) for match in _BLOCK.finditer(document)]
 
 
 def without_blocks(document: str) -> str:
-    """A document with its code blanked out, so that a comment in code is no heading."""
+    """Remove the code from a document, so that comments in code are not read as headings."""
     return _BLOCK.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), document)
 
 
 def run(language: str, text: str, names: dict[str, object], folder: Path) -> None:
-    """Run a block; those in Python share names."""
+    """Run a block; Python blocks share their names."""
     if language == "python":
         run_python(text, names, folder)
     else:

@@ -1,6 +1,7 @@
-"""Settings of all tests: a slow machine fails none of them, on CI hypothesis tries the same
-examples each time, processes that tests start can be interrupted, and of several processes that run
-the tests (``-n 3``) one has all of Spark's."""
+"""Settings of all tests: slow machines do not fail tests, hypothesis tries the same examples on
+each CI run, processes that tests start can be interrupted, and with several test processes (``-n
+3``) one runs all tests of Spark.
+"""
 
 from __future__ import annotations
 
@@ -25,23 +26,25 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("patient"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "patient")
 
-# gRPC logs connections that end, which tests end on purpose.
+# gRPC logs ended connections, which tests end on purpose.
 os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 
-# A shell that runs the tests in the background has interrupts ignored, in all processes below it.
+# A shell that runs the tests in the background ignores interrupts in all its child processes.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
 def _no_lock_is_left() -> Iterator[None]:
-    """A test that leaves the lock of a store taken fails, rather than a later one wait forever."""
+    """Fail a test that does not release the lock of a store, instead of blocking a later one
+    forever.
+    """
     yield
     assert not any(lock._is_owned() for lock in target._LOCKS)  # type: ignore[attr-defined]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is slow takes as long as it takes."""
+    """Slow tests have no time limit."""
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(0))
@@ -49,14 +52,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Gives each process a file of tests at a time, or a test of files that take minutes, and what
-    needs Spark to one of them, so that it is started once. The group marks of xdist 3.8 have no
-    effect with pytest 9.2."""
+    """Give each process one file of tests at a time, or one test of files that take minutes. All
+    tests that need Spark go to the same process, so that Spark starts once. The group marks of
+    xdist 3.8 have no effect with pytest 9.2.
+    """
     from xdist.scheduler import LoadFileScheduling
 
     @cache
     def users_of_spark(file: str) -> set[str]:
-        """The tests of a file that need a Spark session, or fixtures that do."""
+        """Return the tests of a file that need a Spark session, directly or through fixtures."""
         tree = ast.parse((config.rootpath / file).read_text())
         functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)]
         found = {"spark"}
@@ -72,14 +76,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             file, _, test = nodeid.partition("::")
             if not file.startswith("tests/spark/"):
-                # Elsewhere a test, or a document, is called after it.
+                # Elsewhere the name of the test or document contains "spark".
                 if "spark" in nodeid.lower():
                     return "spark"
                 return nodeid if file == "tests/test_docs.py" else file
             return "spark" if test.partition("[")[0] in users_of_spark(file) else nodeid
 
         def _assign_work_unit(self, node: Any) -> None:
-            # What takes longest comes first, so that the others do not wait for it in the end.
+            # Start the longest tests first, so that the other processes do not wait for them at the
+            # end.
             if "spark" in self.workqueue:
                 self.workqueue.move_to_end("spark", last=False)
             super()._assign_work_unit(node)

@@ -1,4 +1,4 @@
-"""Interrupts at a line that is chosen beforehand."""
+"""Raise interrupts at a chosen line."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
-#: With these begin the line of a ``with`` when its block is left, before what ends the block was
-#: called, and the line of a ``try``. No signal is handled there, and an exception would leave the
-#: block without ending it.
+#: The line of a ``with`` begins with these instructions when its block is left, before the context
+#: manager is exited, and so does the line of a ``try``. Python handles no signal there, and an
+#: exception would leave the block without exiting it.
 _UNINTERRUPTED = ("LOAD_CONST", "NOP", "PUSH_EXC_INFO", "WITH_EXCEPT_START")
 
 
 def _can_be_interrupted(frame: FrameType) -> bool:
-    """Whether a signal may come in at this line. Few others begin like those where none may."""
+    """Whether a signal may arrive at this line. Few other lines begin with these instructions."""
     return dis.opname[frame.f_code.co_code[frame.f_lasti]] not in _UNINTERRUPTED
 
 
 class Interrupting:
-    """Interrupts where a line of some files is the so-and-so-many-th that runs.
+    """Interrupts at the line with a given number, counting the executed lines of some files.
 
-    :param at: which line, from 1.
-    :param where: whether a file, by its name, counts.
-    :param interrupt: what happens there.
+    :param at: the line's number, from 1.
+    :param where: returns whether the lines of a file count, given its name.
+    :param interrupt: called at the line.
 
-    :ivar done: whether there were so many.
+    :ivar done: whether the line was reached.
     """
 
     def __init__(

@@ -9,17 +9,17 @@ from . import blocks
 
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
-#: Names that a page of the Python reference documents: their anchors exist on the built site only.
+#: Names that a page of the Python reference documents; their anchors exist only on the built site.
 _DOCUMENTED = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 
 
 def links(document: str) -> list[str]:
-    """The targets of links and images, without those in blocks of code."""
+    """Return the targets of links and images, except in code blocks."""
     return _LINK.findall(blocks.without_blocks(document))
 
 
 def anchors(document: str) -> set[str]:
-    """The anchors of headings."""
+    """Return the anchors of headings."""
     found = set()
     for heading in _HEADING.findall(blocks.without_blocks(document)):
         text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
@@ -28,7 +28,7 @@ def anchors(document: str) -> set[str]:
 
 
 def broken(page: Path) -> list[str]:
-    """The relative links of a document whose file or anchor does not exist."""
+    """Return the relative links of a document whose file or anchor does not exist."""
     document = page.read_text(encoding="utf-8")
     found = []
     for link in links(document):

@@ -1,4 +1,4 @@
-"""How much memory a process took at its peak."""
+"""Peak memory of processes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def peak() -> int:
-    """Peak memory of this process so far, in bytes."""
+    """Return the peak memory of this process in bytes."""
     try:
-        # What getrusage says on Linux is at least the peak of the process that started this one.
+        # On Linux, getrusage includes the peak of the process that started this one.
         status = Path("/proc/self/status").read_text()
     except OSError:
         found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

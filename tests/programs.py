@@ -1,4 +1,4 @@
-"""Small programs in a process of their own, where the project and its tests can be imported."""
+"""Run small programs in a separate process that can import the project and its tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .shared_data import ROOT
 
-#: Seconds that no program takes, however slow the machine.
+#: Time limit in seconds that is sufficient on any machine.
 PATIENCE = 120
 
 

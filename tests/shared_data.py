@@ -1,7 +1,7 @@
-"""Where tests find the material that is not part of the project: official test suites, real data.
+"""Find shared data that is not part of the project: official test suites, real data.
 
-``JELLY_PLUGINS_SHARED`` names its folder; by default it is looked for beside the project. What
-needs it skips without it.
+``JELLY_PLUGINS_SHARED`` is its folder; by default a folder next to the project. Tests that need it
+are skipped without it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SHARED = Path(os.environ.get("JELLY_PLUGINS_SHARED") or ROOT.parent / "shared")
 
 
 def shared(path: str) -> Path:
-    """A file or folder of the shared material; skips the test where it is absent."""
+    """Return a file or folder of the shared data; skip the test if it does not exist."""
     found = SHARED / path
     if not found.exists():
         pytest.skip(f"{path} is not there (set JELLY_PLUGINS_SHARED to the folder that has it)")

@@ -123,7 +123,7 @@ def test_runs_and_extensions_are_strings() -> None:
 def test_strings_longer_than_offsets_can_say_are_copied_in_parts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With pyarrow's own bound this would take gigabytes."""
+    """With pyarrow's real limit the test would take gigabytes."""
     taken = []
 
     def strings(array: Any, name: str) -> Any:
@@ -187,7 +187,7 @@ def test_what_is_taken() -> None:
 
 
 class Capsule:
-    """A batch of another library."""
+    """A batch of another library, as Arrow's C interface."""
 
     def __init__(self, batch: Any) -> None:
         self.__arrow_c_array__ = batch.__arrow_c_array__

@@ -1,7 +1,8 @@
-"""The pages of the documentation stay true: their blocks of code run, page by page and in order.
+"""The code blocks of the documentation run, page by page and in order.
 
-Blocks of one page share a folder and, if they are Python, their names. Languages that are not code
-(``text``, ``json``, none at all) are not run, nor is what :data:`NOT_RUN` lists, with its reason.
+Blocks of one page share a folder and, if they are Python, their names. Blocks without code
+(``text``, ``json``, no language) and those in :data:`NOT_RUN`, which gives the reasons, are not
+run.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from .shared_data import ROOT
 DOCS = ROOT / "docs"
 PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
 CODE = {"python", "sh"}
-#: How a block begins that says what to install: that is not done, but looked at.
+#: Start of a block with an installation command, which is checked but not run.
 SET_UP = "pip install "
 
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
@@ -39,7 +40,7 @@ BENCHMARK = "takes minutes of both processors; tests/bench/test_bench.py runs ea
 BROKER = "needs a broker of Kafka: tests/kafka/test_kafka.py runs it with one"
 DEMO = "starts a Spark of its own: tests/spark/test_demo.py runs it"
 
-#: Blocks that are not run here, by page and first line, and why.
+#: Blocks that are not run, by page and first line, with the reason.
 NOT_RUN = {
     ("buckets.md", "from pathlib import Path"): SERVER,
     ("buckets.md", "from jelly_plugins.spark.sharded import copy_store"): SERVER,
@@ -52,10 +53,10 @@ NOT_RUN = {
 }
 
 
-#: Libraries that blocks import and the extra ``test`` does not install: such a block is skipped.
+#: Libraries that blocks import but the extra ``test`` does not install: such blocks are skipped.
 HEAVY = ("kglab", "morph_kgc", "pyshacl")
 
-#: rdflib warns of what it does itself.
+#: rdflib warns of its own code.
 pytestmark = pytest.mark.filterwarnings("ignore:.*(ConjunctiveGraph|default_context).*")
 
 
@@ -69,7 +70,7 @@ def code_of(page: str) -> list[tuple[str, str]]:
 
 
 def reason(page: str, text: str) -> str | None:
-    """Why a block is not run; None if it is."""
+    """Return why a block is not run; None if it is run."""
     first = text.partition("\n")[0]
     for module in HEAVY:
         if re.search(rf"^(?:import|from) {module}\b", text, re.MULTILINE) and not find_spec(module):
@@ -80,11 +81,11 @@ def reason(page: str, text: str) -> str | None:
     )
 
 
-# The first page in a process may find pyjelly beside this package.
+# The first page of a process may find pyjelly installed with this package.
 @pytest.mark.filterwarnings("ignore:format=.jelly. is handled by pyjelly")
 @pytest.mark.parametrize("page", [page for page in PAGES if code_of(page)])
 def test_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # for stores that go on in threads of their own
+    monkeypatch.chdir(tmp_path)  # for stores with their own threads
     names: dict[str, object] = {"__name__": "page"}
     left_out = []
     for language, text in code_of(page):

@@ -1,4 +1,4 @@
-"""Whatever an input or an argument is made of, what is wrong with it ends in a ``JellyError``."""
+"""Invalid input or arguments of any kind raise a ``JellyError``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def nested(depth: int) -> Triple:
     return term
 
 
-#: What takes patches that someone made.
+#: Functions that accept the caller's patches.
 TAKERS: dict[str, Callable[[list[Patch]], Any]] = {
     "oxigraph": lambda patches: jelly_plugins.oxigraph.replay(Store(), patches),
     "rdflib": lambda patches: jelly_plugins.rdflib.replay(Dataset(), patches),
@@ -95,7 +95,7 @@ def test_quoted_triples_that_are_nested_too_deeply() -> None:
     for opening, closing in (("<<", ">>"), ("<<(", ")>>")):
         quoted = f"{opening} <urn:s> <urn:p> " * 1500 + "<urn:o>" + f" {closing}" * 1500
         text = f"<urn:s> <urn:p> {quoted} .".encode()
-        # In the other form these have reifiers, which are not nested.
+        # In the other notation these have reifiers, which cannot be nested.
         others = (Format.TURTLE, Format.TRIG) if opening == "<<(" else ()
         for form in (Format.N_TRIPLES, Format.N_QUADS, *others):
             with pytest.raises(JellyError):

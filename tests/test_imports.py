@@ -1,4 +1,4 @@
-"""What is imported when: no more than what is used."""
+"""Modules are imported only when they are used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MODULES = "\nimport sys; print(*(name for name in sys.modules if name.startswit
 
 
 def imported(program: str, prefix: str) -> set[str]:
-    """The modules of a name that a program imports."""
+    """Return the modules with a prefix that a program imports."""
     done = run(program + _MODULES, prefix)
     assert done.returncode == 0, done.stderr
     return set(done.stdout.split())

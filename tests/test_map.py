@@ -1,9 +1,9 @@
-"""The map stays true: every file that documents name is there, and every name in it too.
+"""Files that documents name exist, and define the names that the documents mention.
 
-What is looked at are names in backticks: of files and folders, from the project's root, from the
-package's or from the tests', and with a colon of what a file defines (``codec/rdf/rules.py:NEXT``,
-``io/streams.py:FrameReader.close``). In ``docs/rules.md`` also tests, which are in the file that
-the section names first unless they name another one.
+The tests check names in backticks: files and folders, relative to the project, the package or the
+tests, and after a colon a name that the file defines (``codec/rdf/rules.py:NEXT``,
+``io/streams.py:FrameReader.close``). In ``docs/rules.md`` they also check names of tests, which are
+in the first file of the section unless they name another one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DOCUMENTS = [
     "CONTRIBUTING.md",
     *(f"docs/{name}.md" for name in ("ARCHITECTURE", "glossary", "kernels", "rules")),
 ]
-#: Where a document's names of files may begin.
+#: Folders that names of files are relative to.
 PLACES = (ROOT, ROOT / "jelly_plugins", ROOT / "tests")
 
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -31,7 +31,7 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 
 def text_of(document: str) -> str:
-    """A document without its blocks of code."""
+    """Return a document without its code blocks."""
     return re.sub(r"```.*?```", "", (ROOT / document).read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
@@ -45,7 +45,7 @@ def source(path: Path) -> str:
 
 
 def defines(path: Path, name: str) -> bool:
-    """Whether a file defines a name: a class, a function, a constant; or a method of a class."""
+    """Whether a file defines a name: a class, a function, a constant, or a method of a class."""
     return all(
         re.search(
             rf"^\s*(?:async\s+)?(?:def|class)\s+{part}\b"
@@ -60,7 +60,7 @@ def defines(path: Path, name: str) -> bool:
 
 
 def named(document: str) -> Iterator[tuple[str, str | None]]:
-    """The files and folders that a document names, each with what it is said to define."""
+    """Yield the files and folders that a document names, each with the name that it must define."""
     for code in _CODE.findall(text_of(document)):
         if found := _FILE.fullmatch(code):
             yield found[1], found[2]
@@ -69,7 +69,7 @@ def named(document: str) -> Iterator[tuple[str, str | None]]:
 
 
 def sections(document: str) -> Iterator[tuple[str, list[list[str]]]]:
-    """The sections of a document: their text, and the rows of their tables without heads."""
+    """Yield the sections of a document: text, and the rows of its tables without headers."""
     for section in re.split(r"^## ", text_of(document), flags=re.MULTILINE)[1:]:
         lines = [line for line in section.splitlines() if line.startswith("|")]
         yield section, [[cell.strip() for cell in _CELL.split(line)[1:-1]] for line in lines[2:]]

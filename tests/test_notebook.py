@@ -1,4 +1,4 @@
-"""What notebooks show: small, escaped, and without reading anything; and short errors."""
+"""Displays in notebooks are small and escaped and read nothing; errors are short."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_lives_beside_pyjelly(order: tuple[str, ...]) -> None:
 
 
 def test_only_the_service_needs_protobuf() -> None:
-    """Everything but the two packages that are about it can be imported without it."""
+    """All packages except the two for protobuf can be imported without it."""
     code = """
 import importlib, pkgutil, sys
 sys.modules["google.protobuf"] = None

@@ -1,4 +1,4 @@
-"""Every type of ours in a public signature can be imported from a public module."""
+"""Every type of this package in a public signature can be imported from a public module."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ MODULES: Final = {
     "jelly_plugins.spark.sharded": "spark",
     "jelly_plugins.sparql": "sparql",
 }
-#: Special methods that users call by syntax.
+#: Special methods that users call through syntax.
 SYNTAX: Final = ("__call__", "__enter__", "__getitem__", "__iter__", "__next__")
-#: Classes whose objects only our functions make.
+#: Classes whose objects are made only by functions of this package.
 MADE_BY_FUNCTIONS: Final = (
     "Commit",
     "FrameReader",
@@ -41,7 +41,7 @@ MADE_BY_FUNCTIONS: Final = (
     "Recorder",
     "Subscription",
 )
-#: Classes whose objects users hand on and do not call.
+#: Classes whose objects users only pass on.
 HANDED_ON: Final = ("Storage",)
 
 
@@ -54,7 +54,7 @@ def names_of(module: str) -> dict[str, Any]:
 
 
 def public() -> set[int]:
-    """The identities of what can be imported."""
+    """Return the identities of all public objects."""
     found = set()
     for module in MODULES:
         try:
@@ -66,7 +66,7 @@ def public() -> set[int]:
 
 
 def functions_of(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
-    """The functions whose signatures users see."""
+    """Yield the functions whose signatures users see."""
     if inspect.isfunction(thing):
         yield name, thing
     if not inspect.isclass(thing) or not thing.__module__.startswith("jelly_plugins"):
@@ -85,7 +85,7 @@ def functions_of(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
 
 
 def types_in(annotation: Any) -> Iterator[type]:
-    """The classes of ours that an annotation names."""
+    """Yield the classes of this package in an annotation."""
     for argument in typing.get_args(annotation):
         for each in argument if isinstance(argument, list) else [argument]:
             yield from types_in(each)
@@ -95,7 +95,9 @@ def types_in(annotation: Any) -> Iterator[type]:
 
 
 def hints_of(function: Any) -> dict[str, Any]:
-    """A function's annotations, with the names that its module imports for type checkers only."""
+    """Return a function's annotations, including names that its module imports only for type
+    checkers.
+    """
     names: dict[str, Any] = {}
     while True:
         try:

@@ -1,8 +1,8 @@
-"""The README stays true: its blocks run, twice in one folder; its figures are those of the
-documentation; and its links are absolute in the package's metadata.
+"""The blocks of the README run, twice in one folder; its figures agree with the documentation; its
+links are absolute in the package's metadata.
 
-Blocks of one section share a folder and, if they are Python, their names. The two blocks that set
-up an environment are run by ``.ci/run`` instead, which takes them from the README.
+Blocks of one section share a folder and, if they are Python, their names. ``.ci/run`` takes the two
+blocks that set up an environment from the README and runs them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 URLS = PROJECT["urls"]
 
-#: What a block that sets up an environment starts with.
+#: Start of a block that sets up an environment.
 SET_UP = "python3 -m venv .venv && "
 
 
 def sections() -> dict[str, str]:
-    """The text of each section, by its heading."""
+    """Return the text of each section by its heading."""
     text = blocks.without_blocks(README)
     starts = [(match.start(), match[1]) for match in re.finditer(r"^## (.+)$", text, re.MULTILINE)]
     ends = [start for start, _ in starts[1:]] + [len(README)]
@@ -70,7 +70,7 @@ def test_the_set_up_commands_are_the_ones_that_ci_runs() -> None:
 
 
 def test_links_are_absolute_in_the_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A new environment has no setuptools, or one that is older than those of a build.
+    # A new environment has no setuptools, or a version too old for the build.
     setuptools = MagicMock()
     monkeypatch.setitem(sys.modules, "setuptools", setuptools)
     monkeypatch.chdir(ROOT)

@@ -1,4 +1,4 @@
-"""A program that uses every public module: mypy finds no expression of unknown type in it."""
+"""mypy finds no expression of unknown type in a program that uses every public module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .shared_data import ROOT
 
 def test_a_users_program_has_no_unknown_types(tmp_path: Path) -> None:
     api = pytest.importorskip("mypy.api")
-    # With the cache of an earlier check this takes a moment.
+    # Fast, because it uses the cache of an earlier check.
     said, complaints, code = api.run(
         [
             f"--config-file={ROOT / 'pyproject.toml'}",

@@ -1,5 +1,6 @@
-"""A program that uses every public module, for ``test_typing.py``: mypy finds no
-expression in it whose type is not known. It also runs."""
+"""A program that uses every public module, for ``test_typing.py``: mypy finds no expression of
+unknown type in it. It can also be run.
+"""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ def test_official_suite(name: str) -> None:
         (case, out.reason) for case, out in results if out.status is Status.INAPPLICABLE
     ]
     for case, reason in inapplicable:
-        # Streams of RDF 1.1 are only left out if they declare more, or if a term is not held to
-        # the letter; all else that a backend rejects is beyond RDF 1.1.
+        # A case may be inapplicable only if it declares more than RDF 1.1, or if the backend stores
+        # a term in another form. Everything else that a backend rejects is beyond RDF 1.1.
         features = {"requirementGeneralizedRdf", "requirementRdfStar"} & case.requires
         assert features or " holds " in reason or "generalized" in reason, (case.name, reason)
         assert case.positive
@@ -130,7 +130,7 @@ def test_runner_can_fail(
     assert last == "0 passed, 1 failed, 0 inapplicable"
 
 
-#: Options of a stream of quads, of type PUNCTUATED, and a mark.
+#: Options of a stream of quads of type PUNCTUATED, and punctuation.
 PATCH = bytes.fromhex("10 0a0a 0a08 0802 1003 4808 7801 0a02 7a00")
 
 
@@ -231,7 +231,7 @@ def test_suites_that_cannot_be_run(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    # In a process of its own, because the kernel is chosen when the package is imported.
+    # A separate process, because the kernel is chosen when the package is imported.
     return subprocess.run(
         [sys.executable, "-m", "conformance", *arguments], capture_output=True, text=True, cwd=ROOT
     )

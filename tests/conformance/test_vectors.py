@@ -1,4 +1,4 @@
-"""Our own vectors: current, complete, and passed."""
+"""Our own vectors are current and complete, and they pass."""
 
 from __future__ import annotations
 

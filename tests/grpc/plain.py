@@ -1,14 +1,15 @@
-"""A client and a server that are generated from the plain ``grpc.proto``, and know nothing of ours.
+"""A client and a server generated from the original ``grpc.proto``, independent of this package.
 
-A program of its own, run by the tests: protobuf has one pool for all definitions of a process.
+The tests run it as a separate program, because protobuf has one pool for all definitions of a
+process.
 
     plain.py FOLDER publish TARGET FILE…
     plain.py FOLDER subscribe TARGET TOPIC [NAME=NUMBER…]
     plain.py FOLDER serve FILE…
 
-``FOLDER`` has the generated modules. A file is one frame. What is received is written to stdout,
-each frame in hexadecimal on a line; ``serve`` writes its port first, and the frames that are
-published after it.
+``FOLDER`` contains the generated modules. A file is one frame. The program writes each received
+frame to stdout as a line in hexadecimal; ``serve`` first writes its port, then the published
+frames.
 """
 
 from __future__ import annotations

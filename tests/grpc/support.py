@@ -1,4 +1,4 @@
-"""Streams and services that the tests of the streaming service share."""
+"""Streams and services for the tests of the streaming service."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from jelly_plugins.codec import PhysicalType, delimit
 from jelly_plugins.grpc import Client, Published, Server, Topics, serve, wire
 from jelly_plugins.io.streams import encode
 
-#: Seconds that nothing takes, however slow the machine.
+#: Time limit in seconds that is sufficient on any machine.
 PATIENCE = 60
 
 G = Iri("http://example.org/g")
 
 
 def numbered(count: int) -> list[Triple]:
-    """Triples that differ."""
+    """Make different triples."""
     p = Iri("http://example.org/p")
     return [Triple(Iri(f"http://example.org/{n}"), p, Literal(str(n))) for n in range(count)]
 
@@ -34,7 +34,7 @@ def quads(count: int) -> list[Quad]:
 
 
 def frames_of(statements: Iterable[Any], *, rows: int = 256, **options: Any) -> list[bytes]:
-    """The frames of a stream with some options."""
+    """Make the frames of a stream with some options."""
     given = list(statements)
     if given and len(given[0]) == 4:
         options.setdefault("physical_type", PhysicalType.QUADS)
@@ -56,7 +56,7 @@ class Fixed:
 
 
 class Kept:
-    """A sink that keeps what is published."""
+    """A sink that keeps published streams."""
 
     def __init__(self) -> None:
         self.streams: list[list[bytes]] = []
@@ -79,7 +79,7 @@ class Kept:
 def service(
     topics: dict[str, Any] | None = None, *, sink: Any = None, **settings: Any
 ) -> Iterator[tuple[Server, Client]]:
-    """A server on the loopback, and a client of it."""
+    """Run a server on the loopback interface, with a client of it."""
     with (
         serve(Topics(topics or {}, sink=sink), **settings) as server,
         Client(server.address) as client,
@@ -89,9 +89,9 @@ def service(
 
 @contextmanager
 def answering(answer: bytes, *, read: int | None = None) -> Iterator[str]:
-    """The address of a server that answers published streams with these bytes.
+    """Run a server that answers published streams with these bytes; yield its address.
 
-    :param read: messages that it reads of each before that; None for all.
+    :param read: number of messages that it reads of each before answering; None for all.
     """
 
     def publish(requests: Iterator[bytes], _context: grpc.ServicerContext) -> bytes:
@@ -114,13 +114,13 @@ def answering(answer: bytes, *, read: int | None = None) -> Iterator[str]:
 
 
 def endless() -> Iterator[Triple]:
-    """Triples without an end."""
+    """Yield triples without end."""
     return (triple for _ in count() for triple in numbered(100))
 
 
 @contextmanager
 def rejected(status: str, *words: str) -> Iterator[Any]:
-    """The block ends in a ServiceError with a status."""
+    """Check that the block raises a ServiceError with a status."""
     with pytest.raises(ServiceError) as caught:
         yield caught
     assert caught.value.status == status, caught.value
@@ -130,7 +130,7 @@ def rejected(status: str, *words: str) -> Iterator[Any]:
 
 @contextmanager
 def raw(server: Server) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
-    """The two methods as gRPC calls them, for messages as bytes."""
+    """Return the two methods as gRPC calls for messages as bytes."""
     with grpc.insecure_channel(server.address) as channel:
         yield (
             channel.unary_stream(wire.path_of(wire.SUBSCRIBE)),
@@ -139,7 +139,7 @@ def raw(server: Server) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]
 
 
 def code_of(call: Callable[[], object]) -> str:
-    """The status that a call ends with."""
+    """Return the status that a call ends with."""
     try:
         call()
     except grpc.RpcError as error:

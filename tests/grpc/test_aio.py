@@ -1,4 +1,4 @@
-"""The same for an event loop."""
+"""Clients and servers in an event loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .support import PATIENCE, Fixed, Kept, frames_of, numbered, quads, rejected
 
 
 def run(test: Awaitable[None]) -> None:
-    """Run a test; nothing of it may be left in the loop."""
+    """Run a test, and check that it leaves nothing in the loop."""
 
     async def main() -> None:
         await asyncio.wait_for(test, PATIENCE)
@@ -29,7 +29,7 @@ def run(test: Awaitable[None]) -> None:
 
 
 class Application:
-    """An application of the loop that it is made in."""
+    """An application for the loop in which it is created."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -85,7 +85,7 @@ def test_an_application_of_the_loop() -> None:
                 assert sum([len(frame.statements) async for frame in stream]) == 600
             await aio.publish(numbered(600), server.address, topic="x")
             await aio.publish([], server.address)
-            # A client that blocks does as well.
+            # A blocking client works as well.
             blocking = Client(server.address)
             await asyncio.to_thread(blocking.publish, numbered(3))
             blocking.close()

@@ -1,4 +1,4 @@
-"""A topic that is published to while others listen."""
+"""A topic with several publishers and subscribers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ FLAT = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
 
 
 def listening(client: Client, **settings: Any) -> Subscription:
-    """A subscription that the topic knows of: its options have come."""
+    """Return a subscription that the topic has registered: it has received its options."""
     stream = client.subscribe("t", **settings)
     assert stream.options
     return stream
 
 
 def taken(stream: Iterator[Any], count: int) -> list[Any]:
-    """The next statements."""
+    """Return the next statements."""
     return [next(stream) for _ in range(count)]
 
 
@@ -108,7 +108,7 @@ def test_streams_of_several_publishers_are_one() -> None:
         for each in publishers:
             each.join(PATIENCE)
         found = taken(stream, 1200)
-    # Blank nodes of one stream are others than those of the next.
+    # Blank nodes of different streams are different.
     subjects = {statement.subject for statement in found}
     assert len(subjects) == 4
     for subject in subjects:
@@ -226,7 +226,7 @@ def test_a_slow_subscriber_is_cut_where_nobody_waits() -> None:
         while topic.subscribers == 2:
             topic.send(numbered(1000))
             sent += 1000
-            # Somebody who takes what there is, is not cut.
+            # The topic does not disconnect a subscriber that reads all available frames.
             while quick.waiting:
                 next(quick)
         found: list[Any] = []
@@ -238,14 +238,14 @@ def test_a_slow_subscriber_is_cut_where_nobody_waits() -> None:
         with pytest.raises(grpc.RpcError) as caught:
             rest()
         assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-        # What came was without gaps.
+        # No statement between the received ones is missing.
         assert found == (numbered(1000) * (len(found) // 1000 + 1))[: len(found)]
         assert 0 < len(found) < sent
 
 
 @contextmanager
 def stalled(server: Server) -> Iterator[Any]:
-    """A subscription of a client that takes little that it has not asked for."""
+    """Open a subscription whose client buffers little and does not read."""
     options = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1 << 16)]
     with grpc.insecure_channel(server.address, options) as channel:
         call = channel.unary_stream(wire.path_of(wire.SUBSCRIBE))
@@ -267,7 +267,7 @@ def test_publishers_wait_for_a_slow_subscriber_where_they_are_told_to() -> None:
         )
         publisher.start()
         publisher.join(0.5)
-        # It is far from done, and nothing is lost.
+        # The publisher is far from finished, and nothing is lost.
         assert publisher.is_alive()
         found: list[Any] = []
         while len(found) < count:
@@ -282,7 +282,7 @@ def test_a_subscriber_that_leaves_is_forgotten() -> None:
     with service({"t": topic}) as (_, client):
         with listening(client):
             pass
-        # A subscriber that has gone does not block a publisher.
+        # A disconnected subscriber does not block a publisher.
         topic.send(numbered(20_000))
         assert topic.subscribers == 0
 

@@ -1,4 +1,4 @@
-"""Clients: what they take and give, and what becomes of their errors."""
+"""Clients: accepted data, results, and errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .support import (
 
 
 def published(data: Any, **settings: Any) -> list[Any]:
-    """What a server gets of some data."""
+    """Publish data; return the statements that the server received."""
     sink = Kept()
     with service(sink=sink) as (server, _):
         publish(data, server.address, **settings)
@@ -54,7 +54,7 @@ def test_sources_are_published(tmp_path: Path) -> None:
         assert published(source, topic="t") == numbered(600)
 
 
-# rdflib itself uses what it warns of.
+# rdflib itself uses features about which it warns.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_statements_stores_and_graphs_are_published() -> None:
     store = ox.Store()
@@ -148,7 +148,7 @@ def test_limits_of_the_client_hold() -> None:
 
 
 def test_a_server_that_does_not_keep_to_what_is_asked_for() -> None:
-    """One of another program."""
+    """Test with a server of another program."""
     handler = grpc.unary_stream_rpc_method_handler(lambda *_: iter(frames_of(numbered(3))))
     with foreign({wire.SUBSCRIBE: handler}) as address:
         for take in (list, lambda stream: list(stream.frames())):
@@ -173,7 +173,7 @@ def test_a_server_that_has_no_such_service() -> None:
 
 
 class foreign:  # noqa: N801 (it is called like a function)
-    """A server that is none of ours."""
+    """A server that is not one of this package."""
 
     def __init__(self, handlers: dict[str, Any]) -> None:
         from concurrent.futures import ThreadPoolExecutor
@@ -234,7 +234,7 @@ def test_statements_that_fail_are_published_not_at_all() -> None:
 
 
 class Waiting:
-    """A topic and a sink where nothing happens until a client leaves."""
+    """A topic and a sink that do nothing until a client disconnects."""
 
     def __init__(self) -> None:
         self.left = threading.Event()
@@ -349,7 +349,7 @@ def test_what_is_at_work_ends_when_a_server_stops() -> None:
 
 
 def is_healthy(address: str) -> bool:
-    """Whether a server still takes calls."""
+    """Whether a server still accepts calls."""
     with grpc.insecure_channel(address) as channel:
         try:
             health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)
@@ -397,7 +397,7 @@ def test_without_grpc_the_install_line_is_told() -> None:
 
 
 def test_nothing_is_registered_in_protobufs_own_pool() -> None:
-    """Somebody else's ``rdf.proto`` may be there, pyjelly's for one."""
+    """Another package, such as pyjelly, may have registered its ``rdf.proto`` there."""
     done = programs.run(
         "import jelly_plugins.grpc\n"
         "from google.protobuf import descriptor_pool\n"

@@ -1,4 +1,4 @@
-"""Servers, calls and subscriptions that are ended from outside, at an unfortunate moment."""
+"""Ending servers, calls and subscriptions from another thread at an unfavourable moment."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Endless:
 
 
 def closed_later(endless: Endless, stream: Subscription) -> threading.Thread:
-    """Closes a stream from another thread once something has come."""
+    """Close a stream from another thread after it has yielded a frame."""
 
     def close() -> None:
         endless.sent.wait(PATIENCE)
@@ -124,7 +124,7 @@ def test_a_call_stops_its_server(grace: float | None) -> None:
             done.set()
 
     server = serve(Stopping())
-    with suppress(ServiceError):  # an answer, or none any more
+    with suppress(ServiceError):  # with or without an answer
         publish(numbered(1), server.address)
     assert done.wait(PATIENCE)
     server.stop()
@@ -157,7 +157,7 @@ def test_an_error_that_is_no_unicode_is_told() -> None:
 
 
 class Sleeping:
-    """An application of an event loop that waits for what never comes."""
+    """An application of an event loop that waits forever."""
 
     def __init__(self) -> None:
         self.cancelled: list[str] = []

@@ -1,5 +1,6 @@
-"""Clients and servers that vanish: each stream is loaded whole or not at all, and nothing stays
-behind."""
+"""Clients and servers that disappear: each stream is loaded entirely or not at all, and no
+resources are left.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +27,18 @@ from jelly_plugins.grpc import Broadcast, Client, Server, StoreSink, Topics, ser
 from .. import programs
 from .support import PATIENCE, Fixed, Kept, frames_of, numbered, service
 
-#: Statements of a stream; more than go into a store by one transaction.
+#: Number of statements of a stream, more than one transaction of a store holds.
 COUNT = 5000
 
 QUADS = StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS)
 
 
-#: Statuses of a call whose server has gone.
+#: Statuses of a call whose server has disappeared.
 GONE = {"UNAVAILABLE", "UNKNOWN", "CANCELLED"}
 
 
 def long_ones(count: int) -> list[Triple]:
-    """Statements of 10 kB each."""
+    """Make statements of 10 kB each."""
     p = Iri("http://example.org/p")
     return [
         Triple(Iri(f"http://example.org/{n}"), p, Literal(f"{n:05}" * 2000)) for n in range(count)
@@ -45,7 +46,7 @@ def long_ones(count: int) -> list[Triple]:
 
 
 def stream_of(name: str) -> list[Quad]:
-    """Statements in a graph of their own."""
+    """Make statements in a separate graph."""
     p, graph = Iri("http://example.org/p"), Iri(f"urn:{name}")
     return [
         Quad(Iri(f"http://example.org/{n}"), p, Literal(f"{name} {n}"), graph) for n in range(COUNT)
@@ -53,14 +54,16 @@ def stream_of(name: str) -> list[Quad]:
 
 
 def assert_whole_or_absent(store: ox.Store, received: set[str]) -> None:
-    """Each stream is there or not, and what was said to be received is there."""
+    """Check that each stream is loaded entirely or not at all, and that all confirmed ones are
+    loaded.
+    """
     found = Counter(quad.graph_name.value for quad in store)
     assert set(found.values()) <= {COUNT}
     assert {f"urn:{name}" for name in received} <= set(found)
 
 
 def eventually(condition: Callable[[], bool]) -> None:
-    """Wait for what other threads are about to do."""
+    """Wait for a condition that other threads will make true."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline
@@ -168,7 +171,7 @@ def test_subscribers_of_a_server_that_is_killed(tmp_path: Path) -> None:
     address = server.stdout.readline().decode().strip()
     copy = ox.Store()
     with Client(address) as client:
-        # More than waits in buffers, so that the end has not come when the server goes.
+        # More than the buffers hold, so that the stream has not ended when the server stops.
         client.publish(long_ones(5000))
         with client.subscribe("all") as stream:
             assert next(stream)
@@ -208,12 +211,12 @@ def test_streams_that_are_cancelled_at_any_moment() -> None:
 
 
 def test_the_end_of_requests_alone_is_no_end_of_a_stream() -> None:
-    """A connection that is lost lets requests end as if there were no more, every now and then."""
+    """After a lost connection the requests sometimes end like those of a complete stream."""
     from jelly_plugins.codec import DEFAULT_LIMITS
     from jelly_plugins.grpc.calls import Bounds, Incoming
 
     class Lost:
-        """Requests of a client that has gone, which gRPC reports with the second answer."""
+        """Requests of a disconnected client, which gRPC reports at the second answer."""
 
         def __init__(self) -> None:
             self.answers = iter([frames_of(numbered(3))[0], StopIteration, grpc.RpcError])
@@ -242,7 +245,7 @@ def test_the_end_of_requests_alone_is_no_end_of_a_stream() -> None:
 
 
 def come_and_go(server: Server, number: int) -> None:
-    """A connection that is used in some way, and left in some way."""
+    """Use and leave a connection in one of several ways."""
     with Client(server.address) as client:
         if number % 5 == 0:
             client.publish(numbered(10), topic="none")
@@ -259,7 +262,7 @@ def come_and_go(server: Server, number: int) -> None:
 
 
 def resident() -> int:
-    """Memory of this process, in bytes."""
+    """Resident memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -277,7 +280,7 @@ def connections_that_come_and_go(count: int) -> None:
         eventually(lambda: live.subscribers == 0)
         gc.collect()
         grown = resident() - before
-        # What 1,000 connections leave, if each left its 100 kB, would be 100 MB.
+        # 1,000 connections that leaked 100 kB each would leave 100 MB.
         assert grown < 20 << 20, grown
     eventually(lambda: threading.active_count() <= threads)
 
@@ -329,7 +332,7 @@ def test_a_stalled_subscriber_takes_bounded_memory() -> None:
             while topic.subscribers:
                 topic.send(sent)
             for _ in range(200):
-                # 400 MB, had they to wait somewhere.
+                # 400 MB, if they were buffered.
                 topic.send(sent)
             gc.collect()
             assert resident() - before < 160 << 20
@@ -351,7 +354,7 @@ def test_subscribers_that_are_killed() -> None:
         for each in killed:
             each.kill()
             each.communicate()
-        # Nobody who publishes waits for who has gone.
+        # Publishers do not wait for disconnected subscribers.
         for _ in range(10):
             topic.send(long_ones(200))
         eventually(lambda: topic.subscribers == 0)

@@ -1,4 +1,4 @@
-"""Clients that neither send nor read: each call of theirs ends, and its slot is free again."""
+"""Clients that neither send nor read: each of their calls ends, and its slot becomes free."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ METHODS = [
 
 
 def silent_calls(address: str, method: str, count: int, token: str | None = None) -> list[str]:
-    """The statuses of calls that send nothing but a token."""
+    """Return the statuses of calls that send nothing except a token."""
     over = threading.Event()
 
     def silent() -> Iterator[bytes]:
@@ -46,7 +46,7 @@ def silent_calls(address: str, method: str, count: int, token: str | None = None
 
 
 def publish_at_last(client: Client) -> None:
-    """Publish, as often as slots are taken or this process was too slow for the server."""
+    """Publish, and retry while slots are in use or this process is too slow for the server."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -100,7 +100,7 @@ def test_a_publisher_that_falls_silent() -> None:
 
 
 def test_fifty_idle_publishers_give_their_slots_back() -> None:
-    """Each has sent three statements, and sends nothing more."""
+    """Each publisher sends three statements and then nothing."""
     over = threading.Event()
     bounds = Bounds(streams=50, idle=1)
 

@@ -1,8 +1,8 @@
-"""Programs that are generated from the plain ``grpc.proto``, knowing nothing of ours, against ours,
-both ways: in Python by grpcio-tools (:mod:`.plain`), and in Go (``plain_go``).
+"""Test clients and servers against independent programs generated from the original ``grpc.proto``:
+in Python by grpcio-tools (:mod:`.plain`), and in Go (``plain_go``).
 
 The one in Go is opt-in, because it downloads Go modules: ``JELLY_PLUGINS_GO=1 pytest tests/grpc``.
-Jelly-JVM's own client would stand here if Maven Central gave it out.
+Jelly-JVM's own client is not tested, because Maven Central does not provide it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from jelly_plugins.oxigraph import load
 from ..shared_data import ROOT
 from .support import PATIENCE, Kept, delimited, frames_of, numbered, quads, rejected, service
 
-#: How a program is called, before its arguments.
+#: The command line of a program, without its arguments.
 Program = list[str]
 
 
 @pytest.fixture(scope="module", params=["python", "go"])
 def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Program:
-    """A program, generated and built."""
+    """Generate and build a program."""
     pytest.importorskip("grpc_tools")
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "go":

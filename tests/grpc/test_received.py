@@ -1,4 +1,4 @@
-"""Published streams: a publisher returns only if the server has received all of the stream."""
+"""Published streams: a publisher returns only after the server has received the whole stream."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_server_that_takes_nothing_at_all() -> None:
             raise AssertionError
 
         def publish(self, frames: Published) -> None:
-            """Take nothing."""
+            """Read nothing."""
 
     with serve(Nothing()) as server, rejected("INTERNAL", "only a part"):
         publish(numbered(1), server.address)

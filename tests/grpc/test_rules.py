@@ -1,4 +1,4 @@
-"""The rules of the service, each over a socket: what may be asked for, and what may be published.
+"""The rules of the service for subscribing and publishing, each tested over a socket.
 
 Reference: Jelly gRPC streaming protocol; grpc.proto.
 """
@@ -24,12 +24,12 @@ TABLES = {"max_name_table_size": 64, "max_prefix_table_size": 16, "max_datatype_
 
 
 def asked(**changes: Any) -> StreamOptions:
-    """Options that a stream with :data:`TABLES` keeps to."""
+    """Options that a stream with :data:`TABLES` satisfies."""
     return StreamOptions(**{"version": 1, **TABLES, **changes})
 
 
 def answer_from(target: str) -> Answer:
-    """A stream that a client receives of a server."""
+    """Return a stream that a client receives from a server."""
     connection = SimpleNamespace(target=target, limits=DEFAULT_LIMITS)
     return Answer(None, Request("t"), connection, owned=False)
 
@@ -82,7 +82,7 @@ def test_a_version_above_that_asked_for_is_rejected() -> None:
     with service({"t": topic}) as (_, client):
         with rejected("INVALID_ARGUMENT", "version is 2"):
             list(client.subscribe("t", options=asked(version=1)))
-        # Clients of Jelly-JVM do not say a version.
+        # Clients of Jelly-JVM do not set a version.
         for version in (0, 2):
             assert list(client.subscribe("t", options=asked(version=version)))
 
@@ -100,9 +100,9 @@ def test_the_logical_type_and_the_name_are_the_servers_to_choose() -> None:
     "options",
     [
         varint_field(2, 0) + varint_field(9, 128) + varint_field(15, 1),  # no physical type
-        varint_field(2, 9) + varint_field(9, 128) + varint_field(15, 1),  # none that there is
-        varint_field(2, 1) + varint_field(9, 7) + varint_field(15, 1),  # too small a table
-        varint_field(2, 1) + varint_field(9, 128) + varint_field(14, 2),  # quads among triples
+        varint_field(2, 9) + varint_field(9, 128) + varint_field(15, 1),  # an unknown one
+        varint_field(2, 1) + varint_field(9, 7) + varint_field(15, 1),  # a table that is too small
+        varint_field(2, 1) + varint_field(9, 128) + varint_field(14, 2),  # quads for triples
         b"\xff",
         bytes_field(2, b"x"),
     ],
@@ -259,7 +259,7 @@ def test_a_large_frame_of_a_flat_stream_is_divided() -> None:
 
 
 def grouped(count: int) -> list[bytes]:
-    """A frame of so many statements of a kilobyte."""
+    """Make a frame of a number of statements of a kilobyte each."""
     encoder = Encoder(
         StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.DATASETS)
     )
@@ -318,7 +318,7 @@ def test_frames_without_rows_come_before_the_options() -> None:
 
 
 class Rowless:
-    """Frames without an end, and no options in any."""
+    """Frames without end and without options."""
 
     def __init__(self, frame: bytes) -> None:
         self._frame = frame

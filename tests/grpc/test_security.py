@@ -22,7 +22,7 @@ from .support import PATIENCE, Fixed, Kept, frames_of, numbered, rejected
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an authority, and what it has signed for a server and a client."""
+    """Make a folder with a certificate authority and certificates for a server and a client."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed")
     folder = tmp_path_factory.mktemp("tls")
@@ -55,14 +55,14 @@ def served(**settings: Any) -> Any:
 
 
 def works(address: str, **settings: Any) -> None:
-    """Both methods work."""
+    """Check that both methods work."""
     with Client(address, **settings) as client:
         client.publish(numbered(3), timeout=30)
         assert len(list(client.subscribe("t", timeout=30))) == 1
 
 
 def fails(address: str, status: str, **settings: Any) -> None:
-    """Both methods are rejected."""
+    """Check that both methods are rejected."""
     with Client(address, **settings) as client:
         with rejected(status):
             client.publish(numbered(3), timeout=30)

@@ -1,4 +1,4 @@
-"""Topics that are ready, and sinks, over a socket."""
+"""The package's topics and sinks, over a socket."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_subscriber_that_leaves_ends_the_dump() -> None:
         with client.subscribe("t") as stream:
             stream.close()
             assert list(stream) == []
-    # The server waits for what is at work; a dump that goes on would be waited for forever.
+    # The server waits for active dumps; it would wait forever for one that continued.
     assert not [each for each in threading.enumerate() if each.name == "jelly-frames"]
 
 
@@ -200,7 +200,7 @@ def test_a_published_stream_is_loaded(tmp_path: Path, on_disk: bool, count: int)
 
 
 def broken(count: int = 20_000) -> list[bytes]:
-    """A stream whose last frame is garbage."""
+    """Make a stream whose last frame is garbage."""
     return [*frames_of(quads(count)), b"\x0a\x02\x4a"]
 
 
@@ -243,7 +243,7 @@ def test_rdflib_graphs_are_loaded() -> None:
 
 
 class Noted(StoreSink):
-    """Notes what is published."""
+    """Records published streams."""
 
     def publish(self, frames: Published) -> None:
         self.frames = frames
@@ -268,11 +268,11 @@ def test_a_graph_is_read_and_changed_in_turn() -> None:
                 list(stream)
             with rejected("DEADLINE_EXCEEDED"):
                 client.publish(numbered(3), timeout=0.2)
-            # The server notices a moment after the client.
+            # The server notices the disconnection a moment after the client.
             while sink.is_waited_for():
                 time.sleep(0.01)
         assert list(client.subscribe("t").statements()) == []
-    # Who had waited for nothing has changed nothing.
+    # The calls that timed out have changed nothing.
     assert len(graph) == 0
 
 
@@ -288,7 +288,7 @@ def test_frames_are_loaded_as_they_come() -> None:
     frames = frames_of(quads(3000), rows=256)
     with service(sink=FrameSink(store)) as (_, client), rejected("INVALID_ARGUMENT"):
         client.publish_frames([*frames, b"\x0a\x02\x4a"])
-    # What came before the error stays.
+    # Frames before the error are kept.
     assert len(store) == 3000
 
 
@@ -328,7 +328,7 @@ def test_nothing_is_loaded_of_a_frame_with_an_empty_graph_named_by_a_literal(
 def test_a_stream_goes_to_its_topic_or_to_the_sink() -> None:
     store = ox.Store()
     with service({"t": filled(), "u": store}, sink=StoreSink(store)) as (_, client):
-        # What cannot be published to is no target.
+        # Streams cannot be published to this topic, so that the sink receives the stream.
         client.publish(numbered(2), topic="t")
         client.publish(numbered(3))
     assert len(store) == 3

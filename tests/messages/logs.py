@@ -1,4 +1,4 @@
-"""Logs to read and write in every syntax, and short ways to do it."""
+"""Logs in every syntax, and helpers to read and write them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from jelly_plugins import BlankNode, Iri, JellyError, Literal, Triple
 from jelly_plugins.messages import LogFormat, Message, read_messages, write_messages
 
 FORMATS = tuple(map(str, LogFormat))
-#: Those that have graphs.
+#: Syntaxes with graphs.
 QUADS = tuple(str(each) for each in LogFormat if each.has_graphs)
-#: Those that have delimiters.
+#: Syntaxes with delimiters.
 DELIMITED = tuple(str(each) for each in LogFormat if each.has_delimiters)
 EARLY = "2025-comment"
 
@@ -20,7 +20,7 @@ EX = "http://example.org/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
-#: What every syntax can say, with all that could be taken for a boundary in one of them.
+#: Statements that every syntax can express, including text that resembles boundaries.
 TRIPLES = (
     Triple(Iri(EX + "s"), Iri(EX + "p"), Iri(EX + "o")),
     Triple(Iri(EX + "s"), Iri(EX + "p"), Literal('tab\t "quoted" \\ <&> é😀')),
@@ -36,7 +36,7 @@ TRIPLES = (
     Triple(BlankNode("0 b2"), Iri(EX + "q"), Literal("  ")),
     Triple(Iri(EX + "s"), Iri(EX + "MESSAGE"), Literal("")),
 )
-#: Logs of messages of those.
+#: Logs with messages of these statements.
 LOGS: tuple[list[list[Any]], ...] = (
     [],
     [[]],
@@ -47,25 +47,25 @@ LOGS: tuple[list[list[Any]], ...] = (
 
 
 def written(messages: Iterable[Any], format_: str, **settings: Any) -> bytes:
-    """A log."""
+    """Write a log."""
     out = io.BytesIO()
     write_messages(messages, out, format=format_, **settings)
     return out.getvalue()
 
 
 def read(data: bytes | str, format_: str, **settings: Any) -> list[Message]:
-    """All messages of a log."""
+    """Read all messages of a log."""
     data = data.encode() if isinstance(data, str) else data
     return list(read_messages(data, format=format_, **settings))
 
 
 def sizes(data: bytes | str, format_: str, **settings: Any) -> list[int]:
-    """The number of quads in each message."""
+    """Return the number of quads of each message."""
     return list(map(len, read(data, format_, **settings)))
 
 
 def said(messages: Iterable[Iterable[Any]]) -> list[set[Any]]:
-    """What messages say, without the order of their quads; language tags have no case."""
+    """Return the quads of each message as a set; language tags are in lower case."""
     return [{tuple(map(_plain, quad[:3])) + tuple(quad[3:]) for quad in each} for each in messages]
 
 
@@ -76,7 +76,7 @@ def _plain(term: Any) -> Any:
 
 
 class Dripping(io.RawIOBase):
-    """A source that gives a few bytes at a time."""
+    """Returns a few bytes at a time."""
 
     def __init__(self, data: bytes, step: int = 1) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class Dripping(io.RawIOBase):
 
 
 def outcome(data: Any, format_: str, **settings: Any) -> tuple[list[set[Any]], str | None]:
-    """The messages that a log gives, and the error that ends it, if one does."""
+    """Return the messages of a log, and the error that ends it, if there is one."""
     found = []
     try:
         for message in read_messages(data, format=format_, **settings):

@@ -1,4 +1,4 @@
-"""The compiled module cuts and counts as its reference does."""
+"""The compiled module cuts and counts like its reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is long in a log takes no more memory than is needed, or is rejected."""
+"""Long parts of a log take no more memory than needed, or are rejected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEAD = 'VERSION "1.2-messages"\n'
 
 
 def longest_chunk(log: str, format_: str) -> int:
-    """Bytes of N-Quads that are held at once, at most."""
+    """Return the maximum number of bytes of N-Quads that are held at once."""
     settings = ReadSettings()
     lines = line_log(Input(log.encode()), syntax_named(format_), settings)
     return max(map(len, lines.source.chunks()))

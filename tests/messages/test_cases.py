@@ -1,4 +1,4 @@
-"""The cases that every reader of message logs must pass, in each syntax that they name."""
+"""Cases that every reader of message logs must pass, in each of their syntaxes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MEDIA_TYPES = {
 
 
 def names(case: dict[str, Any], format_: str) -> list[str]:
-    """The names of a case's syntax; a log without a version of its own needs a media type."""
+    """Return the names of a case's syntax; a log without its own version needs a media type."""
     if case.get("announced"):
         return [f"{MEDIA_TYPES[format_]}; version=1.2-messages"]
     return [format_, MEDIA_TYPES[format_]]

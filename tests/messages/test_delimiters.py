@@ -1,5 +1,6 @@
-"""Delimiters of N-Triples, N-Quads, Turtle and TriG: where they are some and where they are not,
-announcements, and what errors say."""
+"""Delimiters of N-Triples, N-Quads, Turtle and TriG: where they are recognised, announcements, and
+errors.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ class TestAll:
     def test_errors_have_the_line(self, format_: str, log: str, line: int, words: str) -> None:
         with pytest.raises(TextError, match=words or None) as caught:
             sizes(log, format_)
-        # A parser that waits for the end of a statement names the line where it waits no longer.
+        # A parser that expects the end of a statement may report the next line.
         assert caught.value.line in (line, line + 1)
         assert str(caught.value).startswith("<bytes>: line ")
 

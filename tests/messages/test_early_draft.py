@@ -34,7 +34,7 @@ ex:Observation2 a sosa:Observation ;
     sosa:hasSimpleResult "..." .
 """
 
-#: Section 2.2 of the draft, with a context that needs nothing from elsewhere.
+#: Section 2.2 of the draft, with a context that needs no other document.
 HAIRDRYERS = (
     '{"@context": {"@vocab": "http://schema.org/"}, "@type": "Product", '
     '"name": "Hairdryer DRY 2000", "color": "red"}\n'
@@ -72,7 +72,7 @@ def test_the_drafts_archive(format_: str) -> None:
     assert sizes(ARCHIVE, format_, dialect=EARLY) == [2, 3, 0, 3]
     media_type = {"ttl": "text/turtle", "trig": "application/trig"}[format_]
     assert sizes(ARCHIVE, f"{media_type}; version=1.2; messages=rdfm") == [2, 3, 0, 3]
-    # To a reader that knows nothing of messages it is one document.
+    # Readers that do not support messages read it as one document.
     assert sizes(ARCHIVE, format_) == [8]
 
 

@@ -174,7 +174,7 @@ class TestContexts:
     def test_those_within_values(self) -> None:
         log = '{"urn:p": {"@context": "urn:c", "q": 1}}'
         assert sizes(log, "ndjsonld", contexts={"urn:c": {"q": "urn:q"}}) == [2]
-        # What is JSON is no context.
+        # ``@context`` within a JSON literal is not a context.
         log = '{"urn:p": {"@type": "@json", "@value": {"@context": "urn:c"}}}'
         assert sizes(log, "ndjsonld") == [1]
 

@@ -1,4 +1,4 @@
-"""Memory does not grow with a log. Sizes, never times."""
+"""Memory does not grow with a log. The tests measure sizes, never times."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from jelly_plugins import native
 
 from .logs import FORMATS
 
-#: Writes a log of so many messages, made one by one, reads it, converts it to Jelly and back, and
-#: prints the peak of memory in bytes; then does so with ten times as many.
+#: Writes a log of a number of messages, made one by one, reads it, converts it to Jelly and back,
+#: and prints the peak memory in bytes; repeats this with ten times as many messages.
 _RUN = """
 import sys
 from jelly_plugins import Iri, Literal, Triple

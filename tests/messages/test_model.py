@@ -1,4 +1,4 @@
-"""Messages in the terms of other libraries, and messages made of those."""
+"""Messages in the terms of other libraries, and messages made from those."""
 
 from __future__ import annotations
 

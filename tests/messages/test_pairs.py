@@ -1,4 +1,4 @@
-"""Logs from each syntax into each other one and back: messages, order, quads, empty ones too."""
+"""Logs from each syntax to each other one and back: messages, order, quads, and empty messages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from . import logs
 from .logs import EARLY, EX, FORMATS, LOGS, QUADS, TRIPLES, said, written
 
 PAIRS = [(one, other) for one in FORMATS for other in FORMATS]
-#: Some in graphs.
+#: Messages with graphs.
 GRAPHS: list[list[Any]] = [
     [
         Quad(*TRIPLES[0], Iri(EX + "g")),
@@ -135,7 +135,7 @@ def test_jelly_of_any_type(physical: PhysicalType, other: str) -> None:
 
 @cache
 def weather() -> list[list[Any]]:
-    """The observations of a stream of weather sensors, regrouped by their result time."""
+    """Return the observations of a stream of weather sensors, regrouped by their result time."""
     triples = list(read(shared("data/assist-iot-weather_100kt.jelly.gz").read_bytes()))
     times = {
         triple.subject: triple.object.lex
@@ -150,7 +150,7 @@ def weather() -> list[list[Any]]:
         time = times.get(triple.subject, time)
         grouped.append((time, triple))
     found = [[each for _, each in group] for _, group in groupby(grouped, key=lambda pair: pair[0])]
-    # The same statement may come again within a message; a message is a set.
+    # A statement may occur twice within a message, but a message is a set.
     return [list(dict.fromkeys(message)) for message in found]
 
 

@@ -1,5 +1,6 @@
-"""Random logs, changed ones, and cuts at every byte: messages or a JellyError, the same from every
-syntax and however the source comes."""
+"""Random logs, damaged logs, and logs cut at every byte: each gives messages or a JellyError, the
+same from every syntax and for chunks of any size.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from .logs import (
     written,
 )
 
-#: Text of chunks that could be taken for something else.
+#: Chunks of text that resemble other syntax.
 _TEXTS = st.lists(
     st.sampled_from(
         (
@@ -53,7 +54,7 @@ _TEXTS = st.lists(
 _IRIS = st.sampled_from(("a", "MESSAGE", "a.MESSAGE", "é", "x/y#z", "b_1-2")).map(
     lambda name: Iri(EX + name)
 )
-#: Names that XML has too; it has others for those that it has not.
+#: Labels, some of which are not valid names in XML: RDF/XML replaces these.
 _NODES = st.sampled_from(("b0", "b1", "MESSAGE", "a b", "b.-c")).map(BlankNode)
 _LITERALS = st.builds(
     Literal, _TEXTS, st.sampled_from((None, "en", "de-at", "message"))
@@ -85,7 +86,7 @@ def test_cuts_at_every_byte(format_: str, dialect: str | None) -> None:
     for cut in range(len(data)):
         found, error = outcome(data[:cut], format_, dialect=dialect)
         assert len(found) <= len(whole) + 1
-        # The last one may be cut short, where nothing says that it is not whole.
+        # The last message may be incomplete if the log does not show it.
         for one, other in zip(found[:-1], whole, strict=False):
             assert one == other
         if found and error is not None and format_ != "jelly":

@@ -1,4 +1,4 @@
-"""RDF/XML: documents, one after the other."""
+"""RDF/XML: a sequence of documents."""
 
 from __future__ import annotations
 

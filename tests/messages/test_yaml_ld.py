@@ -1,4 +1,4 @@
-"""YAML-LD logs: where documents end."""
+"""YAML-LD logs: the ends of documents."""
 
 from __future__ import annotations
 

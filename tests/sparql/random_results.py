@@ -12,7 +12,7 @@ Results = tuple[list[str], list[tuple[Any, ...]]]
 
 
 def term(draw: Random, kinds: int) -> Any:
-    """A term of one of the kinds in a set of bits; None is the first."""
+    """Make a term of one of the kinds in a set of bits; the first bit is for None."""
     kind = draw.choice([bit for bit in range(6) if kinds >> bit & 1] or [0])
     if kind == 0:
         return None
@@ -34,7 +34,7 @@ def term(draw: Random, kinds: int) -> Any:
 
 
 def results(draw: Random, most_rows: int = 60) -> Results:
-    """Variables and solutions, with runs of equal and of unbound cells."""
+    """Make variables and solutions, with runs of equal and of unbound cells."""
     width = draw.randrange(5)
     kinds = [draw.choice([1 << 5, 1 << 5 | 1, 1 << 4, 1 << 1, 1 << 2, 63]) for _ in range(width)]
     repeats = draw.choice([0.0, 0.5, 0.95])

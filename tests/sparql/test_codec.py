@@ -1,4 +1,4 @@
-"""Frames of Jelly-SPARQL: there and back, held against an implementation over protoc's classes."""
+"""Frames of Jelly-SPARQL: round trips, and comparison with a reader over protoc's classes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ S = Iri("http://e.org/s")
 
 
 def as_tuple(term: Any) -> Any:
-    """A generic term as the oracle has it."""
+    """Convert a generic term to one of the oracle."""
     if term is None:
         return None
     if isinstance(term, Iri):
@@ -117,7 +117,7 @@ def test_many_damaged_streams_end_in_one_error() -> None:
 
 
 def outcome(frames: list[bytes], reader: ResultsDecoder) -> Any:
-    """What reading gives: columns of cells, and the error that ends it."""
+    """Return the result of reading: columns of cells, and the error that ends it."""
     found: list[Any] = []
     try:
         for frame in frames:
@@ -132,7 +132,9 @@ SMALL = Limits(frame_cells=500, string_bytes=60, frame_expansion=3000, lookup_ch
 
 
 def test_both_kernels_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On what is read, and to the letter on what is rejected and where; and on what is written."""
+    """They agree on the results of reading, on exact errors and their positions, and on the output
+    of writing.
+    """
     if not kernel.native:
         pytest.skip("the compiled module is not built")
     draw = Random(5)
@@ -160,7 +162,7 @@ def test_both_kernels_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the reference read, without the compiled module."""
+    """Read with the reference, without the compiled module."""
     monkeypatch.setattr(decoder, "read_column", lambda *_: None)
     monkeypatch.setattr(columns, "text_column", lambda *_: None)
     monkeypatch.setattr(term_reader, "enter_packed", lambda *_: 0)
@@ -168,18 +170,19 @@ def read_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the reference write, without the compiled module."""
+    """Write with the reference, without the compiled module."""
     monkeypatch.setattr(encoder, "ColumnWriter", column_writer.ColumnWriter)
 
 
 def by_theirs(term: Any) -> Any:
-    """Take terms apart as an adapter does."""
+    """Describe a term like an adapter for another library."""
     return describe(term)
 
 
 def test_both_kernels_write_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where entries give way to others, IRIs are written whole, and terms are those of
-    others; and they reject the same."""
+    """They also agree if entries are replaced, if IRIs are written whole, for terms of other
+    libraries, and on rejections.
+    """
     if not kernel.native:
         pytest.skip("the compiled module is not built")
     draw = Random(6)
@@ -188,7 +191,7 @@ def test_both_kernels_write_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         settings = {"options": options(draw), "frame_cells": draw.choice([7, 100, 4096])}
         cases.append((*results(draw, 400), settings))
     small = {"options": ResultsOptions(max_name_table_size=128, max_prefix_table_size=2)}
-    # Twice, so that entries are found that were used in an earlier frame.
+    # Twice, so that entries of an earlier frame are found.
     many = [(Iri(f"http://{n % 5}/{n % 300}"), Iri(f"urn:é#{n % 70}")) for n in range(900)] * 2
     cases.append((["a", "b"], many, small))
     for cell in (
@@ -247,7 +250,7 @@ def test_memory_does_not_grow_with_what_is_written(take_apart: Any) -> None:
 
 
 class Text(str):
-    """A string that lies about itself."""
+    """A string whose methods return false values."""
 
     def __eq__(self, other: object) -> bool:
         return True
@@ -273,7 +276,7 @@ def without_parts(kind: type[Any], **parts: Any) -> Any:
 
 
 class Raising:
-    """A term of others, one of whose methods raises."""
+    """A foreign term, one of whose methods raises."""
 
     def __init__(self, hashing: Exception | None, comparing: Exception | None) -> None:
         self.hashing = hashing
@@ -291,7 +294,7 @@ class Raising:
 
 
 class Shortened(tuple[Any, ...]):
-    """A description that is not what it seems."""
+    """A description whose methods do not agree with its contents."""
 
     def __len__(self) -> int:
         return 0
@@ -301,7 +304,7 @@ class Shortened(tuple[Any, ...]):
 
 
 def hostile_cells() -> Iterator[Any]:
-    """Cells that are not what a writer expects."""
+    """Yield cells that a writer does not expect."""
     yield Iri(Text("urn:x"))
     yield BlankNode(Text("b"))
     yield Literal(Text("x"), Text("en"))
@@ -329,7 +332,7 @@ def test_hostile_cells(monkeypatch: pytest.MonkeyPatch) -> None:
             return type(error), re.sub("0x[0-9a-f]+", "", str(error))
 
     def junk(term: Any) -> Any:
-        """Take terms apart in ways that no adapter does."""
+        """Describe terms in invalid ways."""
         kind = zlib.crc32(repr(type(term)).encode()) % 7
         return (
             (Kind.IRI, Text("urn:x")),
@@ -346,7 +349,7 @@ def test_hostile_cells(monkeypatch: pytest.MonkeyPatch) -> None:
         for take_apart in (describe, by_theirs, junk):
             for number, _ in enumerate(hostile_cells()):
                 for before, after in (([], []), ([S], [Literal("y")]), ([Literal("x")], [None])):
-                    # One of their own each time, and the same one twice.
+                    # A new cell each time, and the same one twice.
                     cell = list(hostile_cells())[number]
                     other = list(hostile_cells())[number]
                     cells = [*before, cell, cell, other, *after, cell]
@@ -360,7 +363,7 @@ def test_hostile_cells(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_term_that_changes_while_it_is_described() -> None:
-    """What was read of a term stays as it was."""
+    """Values that were read of a term do not change."""
     first = Iri("urn:first")
 
     class Other:
@@ -381,7 +384,8 @@ def test_runs() -> None:
     cells = ["a"] * 17 + ["b"] + [None] * 16 + ["c", None, "d", "d", None]
     run_values, layouts = squeeze(cells)
     assert run_values == ["a", "b", "c", "d"]
-    # Both kinds of run have their longest inline length one below the first extension.
+    # For both kinds of runs, the longest length without an extension is one less than the shortest
+    # with one.
     assert layouts == [15, 0, 1 << 5 | 16 | 15, 0, 1 << 5 | 16, 0]
     assert expand(run_values, layouts, len(cells)) == cells
     assert squeeze(["a"] * 16)[1] == [14]
@@ -390,7 +394,9 @@ def test_runs() -> None:
 
 
 def test_a_variable_moves_to_the_column_that_it_needs() -> None:
-    """From none to that of its first value, then to a mixed one; the header says so each time."""
+    """From no column to the column of its first value, then to a mixed one; a header follows each
+    change.
+    """
     steps = [None, Literal("1"), Literal("2"), S, Literal("3")]
     frames = written(["a", "b"], [(S, value) for value in steps], frame_cells=2)
     decoder = ResultsDecoder(GenericFactory())
@@ -426,7 +432,7 @@ def test_a_frame_holds_no_more_entries_than_its_tables() -> None:
     frames = written(["a", "b"], rows, options=small)
     assert len(frames) == 8
     assert read(frames) == rows
-    # A row with two prefixes and a table of one has IRIs that are written whole.
+    # If a row has two prefixes and the table holds one, its IRIs are written whole.
     two = [(Iri("urn:a#x"), Iri("urn:b#y"))]
     assert read(written(["a", "b"], two, options=small)) == two
     wide = [tuple(Iri(f"urn:{n}") for n in range(129))]

@@ -1,4 +1,4 @@
-"""Results as columns of text: the codec's, and Arrow's."""
+"""Results as columns of text, from the codec and as Arrow."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def texts(frames: list[bytes], **settings: Any) -> list[tuple[Any, ...]]:
-    """The solutions of some frames, by columns of text."""
+    """Read the solutions of frames through columns of text."""
     decoder = ResultsColumnDecoder(**settings)
     found: list[tuple[Any, ...]] = []
     for data in frames:
@@ -47,7 +47,7 @@ def in_ntriples(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def without_direction(term: Any) -> Any:
-    """N-Triples has no base direction."""
+    """Remove the base direction, which N-Triples does not have."""
     return Literal(term.lex, "en") if isinstance(term, Literal) and term.langtag else term
 
 
@@ -204,7 +204,7 @@ TIME = "2026-11-24T10:00:00"
         ("decimal", ["+1.", ".5"], "decimal128(38, 18)", "0.500000000000000000"),
         ("byte", ["-128", "127"], "int64", "127"),
         ("positiveInteger", ["1"], "int64", "1"),
-        # Arrow reads these; XML Schema does not.
+        # Arrow parses these, but they are not valid in XML Schema.
         ("integer", ["0x1F"], "string", None),
         ("integer", ["1_000"], "string", None),
         ("integer", [" 1"], "string", None),
@@ -260,7 +260,7 @@ def test_a_zone_that_comes_later() -> None:
 
 
 def test_frames_without_rows_are_not_kept() -> None:
-    """However many there are before the first row."""
+    """For any number of frames before the first row."""
     [data] = written(["n"], [(Literal("1", None, XSD + "integer"),)])
     frame = sparql_pb2.SparqlResultsFrame.FromString(data)
     header = sparql_pb2.SparqlResultsFrame(options=frame.options, variables=frame.variables)

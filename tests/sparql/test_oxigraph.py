@@ -1,4 +1,4 @@
-"""Results of Oxigraph: of its queries, of its parser, of sharded stores."""
+"""Results of Oxigraph: from its queries, its parser and sharded stores."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_ask_and_construct() -> None:
 
 
 class Endpoint(BaseHTTPRequestHandler):
-    """Answers queries in the media type that is asked for, if that is Jelly-SPARQL."""
+    """Answers queries in the requested media type, if that is Jelly-SPARQL."""
 
     accepted: ClassVar[list[str]] = []
 

@@ -1,4 +1,4 @@
-"""Results in every format: read, written, told apart, rejected."""
+"""Results in every format: reading, writing, detection and errors."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_csv_has_no_kinds() -> None:
             ]
     found = list(read_results(written(ResultsFormat.CSV), format="csv"))
     assert found[0] == (Iri("http://e.org/a"), Literal('x"\n'))
-    # What a line holds depends on the number of variables.
+    # The number of variables determines the contents of a line.
     assert list(read_results(b"a\n\n", format="csv")) == [(None,)]
     assert list(read_results(b"\r\n\r\n\r\n", format="csv")) == [(), ()]
     many = [(Iri(f"http://e.org/{n}"), Literal("x" * 200_000)) for n in range(20)]
@@ -151,7 +151,7 @@ def test_names_that_queries_have(form: ResultsFormat) -> None:
 @pytest.mark.parametrize("form", [each for each in ResultsFormat if each.is_binary])
 @pytest.mark.parametrize("size", range(90, 130))
 def test_formats_are_detected_in_small_chunks(form: ResultsFormat, size: int) -> None:
-    """The length of a frame may be the first character of JSON."""
+    """The length of a frame may look like the first character of JSON."""
     rows = [(Literal("x" * size),)]
     data = written(form, ["v"], rows)
     for chosen in (form, None):
@@ -161,7 +161,7 @@ def test_formats_are_detected_in_small_chunks(form: ResultsFormat, size: int) ->
 
 
 class _Slow(io.RawIOBase):
-    """Gives one byte at a time."""
+    """Returns one byte at a time."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__()
@@ -315,7 +315,9 @@ def test_a_header_longer_than_a_chunk(form: ResultsFormat) -> None:
 
 
 def test_solutions_stream() -> None:
-    """Frames come out while solutions are computed, and solutions while frames arrive."""
+    """The writer yields frames while solutions are computed, and the reader yields solutions while
+    frames arrive.
+    """
     taken = 0
 
     def solutions() -> Iterator[tuple[Any, ...]]:
@@ -353,9 +355,9 @@ def test_options_are_written() -> None:
 
 
 def test_results_of_the_w3c_suite() -> None:
-    """To Jelly-SPARQL, and back to JSON and XML.
+    """Convert them to Jelly-SPARQL, and back to JSON and XML.
 
-    ``JELLY_PLUGINS_W3C`` names a folder with the W3C's tests. Results of SPARQL 1.2 may have quoted
+    ``JELLY_PLUGINS_W3C`` is the folder of the W3C's tests. Results of SPARQL 1.2 may have quoted
     triples, which Jelly-SPARQL cannot express.
     """
     folder = os.environ.get("JELLY_PLUGINS_W3C")

@@ -1,4 +1,4 @@
-"""Our vectors, read by the implementation over protoc's classes."""
+"""Read our vectors with the implementation over protoc's classes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from . import oracle
 
 VECTORS = Path(__file__).parents[2] / "conformance/vectors/sparql_from_jelly"
 POSITIVE = sorted(VECTORS.glob("*/pos_*/in.jellys"))
-#: What protoc's classes do not show: limits, and the wire itself.
+#: Errors that protoc's classes do not detect: limits, and encodings on the wire.
 UNSEEN = ("neg_billion_rows", "neg_two_terms", "neg_two_options", "neg_cut_off")
 NEGATIVE = [path for path in VECTORS.glob("*/neg_*/in.jellys") if path.parent.name not in UNSEEN]
 
