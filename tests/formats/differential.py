@@ -1,7 +1,7 @@
-"""Compares what RDF files say with what is read of them, by every way that reads them here.
+"""Compare the statements of RDF files with the results of every way to read them here.
 
 The files are those of the W3C's test suites, or any others: ``python -m tests.formats.differential
-FOLDER…``. A statement that is missing without an error is a finding.
+FOLDER…``. A missing statement without an error is a finding.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ RDFLIB = {
     Format.RDF_XML: "xml",
     Format.JSON_LD: "json-ld",
 }
-#: What the base of a suite's files is where nothing else is known.
+#: The base of a suite's files if no other is known.
 BASE = "https://w3c.github.io/rdf-tests/"
 
 
 class Result(NamedTuple):
-    """What came of one way to read a file.
+    """The result of one way to read a file.
 
-    :ivar way: the way.
-    :ivar statements: how many statements it gave; None if it rejected the file.
-    :ivar expected: how many there are, as far as the way can tell them apart.
+    :ivar way: the name of the way.
+    :ivar statements: number of statements read; None if the file was rejected.
+    :ivar expected: number of statements in the file, as far as the way distinguishes them.
     """
 
     way: str
@@ -65,7 +65,7 @@ class Result(NamedTuple):
 
 
 def files(folder: Path) -> Iterator[tuple[Path, Format]]:
-    """The files below a folder in formats of RDF text."""
+    """Yield the files below a folder in formats of RDF text."""
     for path in sorted(folder.rglob("*")):
         form = format_of(path.name)
         if form in RDFLIB and path.is_file() and not path.name.startswith("manifest"):
@@ -73,10 +73,10 @@ def files(folder: Path) -> Iterator[tuple[Path, Format]]:
 
 
 def peer(path: Path, form: Format, base: str) -> tuple[str, bytes, Format]:
-    """What a file says, as something that needs no base: the suite's own, or what rdflib reads, or
-    pyoxigraph, where it knows a version of RDF that rdflib does not; and whose it is.
+    """Convert a file to a form that needs no base: the suite's own result, or the output of rdflib,
+    or of pyoxigraph for versions of RDF that rdflib does not support. Return it with its source.
 
-    :raises ValueError: each of them rejects the file.
+    :raises ValueError: all of them reject the file.
     """
     name = path.name.replace("-in.", "-out.")
     for ending, lines in ((".nq", Format.N_QUADS), (".nt", Format.N_TRIPLES)):
@@ -90,7 +90,7 @@ def peer(path: Path, form: Format, base: str) -> tuple[str, bytes, Format]:
             warnings.simplefilter("ignore")
             dataset.parse(data=data, format=RDFLIB[form], publicID=base)
         return "rdflib", dataset.serialize(format="nquads", encoding="utf-8"), Format.N_QUADS
-    except Exception:  # It rejects the file, whatever it raises.
+    except Exception:  # rdflib may raise anything.
         lines = RdfFormat.N_QUADS
         media_type = RdfFormat.from_extension(form.value)
         said = serialize(parse(data, media_type, base_iri=base), format=lines)
@@ -99,13 +99,13 @@ def peer(path: Path, form: Format, base: str) -> tuple[str, bytes, Format]:
 
 
 def results(path: Path, form: Format, base: str | None, said: bytes, lines: Format) -> list[Result]:
-    """What comes of every way to read a file here."""
+    """Read a file in every way."""
     data = path.read_bytes()
     number = len(set(parse(said, RdfFormat.from_extension(lines.value))))
     stored = Store()
     stored.load(said, RdfFormat.from_extension(lines.value))
     graph = rdflib.Dataset(default_union=False)
-    with suppress(Exception):  # Of RDF 1.2, it reads nothing.
+    with suppress(Exception):  # It reads no RDF 1.2.
         graph.parse(data=said, format=RDFLIB[lines])
     logs = _logs(data) if form is Format.JSON_LD else {}
     return [
@@ -130,8 +130,9 @@ def _number(read: Callable[[], Any]) -> int | None:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes YAML in which each string is quoted: what is a number differs between YAML 1.1, which
-    PyYAML writes, and the core schema of YAML 1.2."""
+    """Writes YAML with every string quoted, because YAML 1.1, which PyYAML writes, and the core
+    schema of YAML 1.2 read different strings as numbers.
+    """
 
     def ignore_aliases(self, _: Any) -> bool:
         return True
@@ -144,7 +145,7 @@ _Dumper.add_representer(str, _Dumper.represent_string)
 
 
 def _logs(data: bytes) -> dict[LogFormat, bytes]:
-    """A JSON-LD document as message logs of one message; none if it is malformed."""
+    """Convert a JSON-LD document to message logs of one message; return none if it is malformed."""
     try:
         document = load_json(data)
     except JellyError:
@@ -162,7 +163,7 @@ def _statements(log: bytes, syntax: LogFormat, base: str | None) -> Iterator[Any
 
 
 def yaml_ld_files(folder: Path) -> Iterator[tuple[Path, str, list[Result]]]:
-    """The files of a test suite of YAML-LD, with what the suite expects of them."""
+    """Yield the files of a YAML-LD test suite, with the results that the suite expects."""
     for path in sorted(folder.rglob("*-in.yamlld")):
         expected = path.with_name(path.name.replace("-in.", "-out."))
         said = expected.with_suffix(".nq")
@@ -205,8 +206,9 @@ def _parsed(data: bytes, form: Format, base: str | None) -> Any:
 
 
 def compared(folder: Path) -> Iterator[tuple[Path, str, list[Result]]]:
-    """The files below a folder, with a base and without one; see :func:`peer`, :func:`results` and
-    :func:`yaml_ld_files`."""
+    """Compare the files below a folder, with a base and without one; see :func:`peer`,
+    :func:`results` and :func:`yaml_ld_files`.
+    """
     yield from yaml_ld_files(folder)
     for path, form in files(folder):
         base = f"{BASE}{path.relative_to(folder).as_posix()}"
@@ -214,14 +216,14 @@ def compared(folder: Path) -> Iterator[tuple[Path, str, list[Result]]]:
             whose, said, lines = peer(path, form, base)
             list(parse(said, RdfFormat.from_extension(lines.value)))
         except (ValueError, SyntaxError):
-            continue  # A file that is malformed on purpose.
+            continue  # The file is malformed on purpose.
         for given in (base,) if form in (Format.N_TRIPLES, Format.N_QUADS) else (base, None):
             kind = f"{form} {'with' if given else 'without'} a base, by {whose}"
             yield path, kind, results(path, form, given, said, lines)
 
 
 def main(folders: list[str]) -> None:
-    """Print what is missing, and figures: files, statements, and what each way has rejected."""
+    """Print missing statements, and numbers of files, statements, and rejections of each way."""
     logging.disable()
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for folder in map(Path, folders):

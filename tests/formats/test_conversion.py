@@ -1,4 +1,4 @@
-"""From any formats to any other: several steps, several sources, parts of streams."""
+"""Conversion from any formats to any other: several steps, several sources, parts of streams."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_several_texts_of_triples_are_a_stream_of_triples() -> None:
     jelly = made([NT, TURTLE], [Format.N_TRIPLES, Format.TURTLE], "jelly", namespaces=True)
     with read_frames(jelly) as frames:
         assert frames.options.physical_type is PhysicalType.TRIPLES
-        assert frames.options.rdf_star  # The first has a quoted triple.
+        assert frames.options.rdf_star  # The first frame has a quoted triple.
         assert sum(len(frame.statements) for frame in frames) == 4
     with pytest.raises(JellyError, match="rdf_star"):
         made([NT, NT], "nt", "jelly", changes=OptionChanges(rdf_star=False))
@@ -129,7 +129,7 @@ def test_namespaces_that_are_used() -> None:
         assert names == [["ex", "not", "xsd"], ["ex", "xsd"]]
 
 
-# Jelly in text
+# Jelly as text
 
 
 S, P, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:g")
@@ -195,7 +195,7 @@ def test_text_that_is_none(text: bytes, error: type[JellyError], words: str) -> 
 
 @pytest.fixture
 def grouped() -> bytes:
-    """Five frames of a triple each; namespaces in the first."""
+    """Make five frames of a triple each, with namespaces in the first."""
     out = io.BytesIO()
     frames = [Frame(0, statements=[Triple(Iri(f"x{n}"), Iri("p"), Iri("o"))]) for n in range(5)]
     frames[0].namespaces = [("x", Iri("x"))]

@@ -1,4 +1,4 @@
-"""Conversions as a library, where the command does not reach."""
+"""The conversion functions, beyond the tests of the command."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from jelly_plugins.formats.settings import Conversion, ConversionSettings, Frame
 from jelly_plugins.io.streams import write_bytes
 
 NT, JELLY = Format.N_TRIPLES, Format.JELLY
-#: What text there is that says statements, and not frames.
+#: Formats of text with statements, not frames.
 TEXTS = [each for each in Format if not each.is_binary and each is not Format.JELLY_TEXT]
 PLAIN = b"<urn:s> <urn:p> <urn:o> .\n" * 2000
 QUOTED = b"<urn:s> <urn:p> <<( <urn:a> <urn:b> <urn:c> )>> .\n"
@@ -76,7 +76,7 @@ def test_an_output_that_is_partly_out_is_not_begun_again() -> None:
     out = io.BytesIO()
     with pytest.raises(StatementError, match=r"<bytes>: a quoted triple.*rdf_star"):
         convert(PLAIN * 3 + QUOTED, out, source_format=NT, target_format=JELLY)
-    # Nothing was out before the first frame was full.
+    # No output was written before the first frame was full.
     out = io.BytesIO()
     assert converted(PLAIN[:26] + QUOTED, out, NT, JELLY).statements == 2
     with read_frames(out.getvalue()) as frames:
@@ -168,7 +168,7 @@ def test_settings_that_do_not_go_with_the_formats() -> None:
 
 
 def test_every_way_goes_on_whole() -> None:
-    """Each kind of source and of output: the same statements, whatever lies between."""
+    """The statements are the same for each kind of source and output, and all steps between."""
     for source in Format:
         data = written(PLAIN[:26], NT, source)
         for target in Format:
@@ -182,7 +182,7 @@ def test_every_way_goes_on_whole() -> None:
 def test_quoted_triples_of_rdf_star_are_read_where_they_are_asked_for(
     quads: bool, target: Format
 ) -> None:
-    """pyoxigraph rejects them, and quoted triples as subjects, in N-Triples and N-Quads."""
+    """In N-Triples and N-Quads pyoxigraph rejects this notation, and quoted triples as subjects."""
     source = Format.N_QUADS if quads else NT
     asked = ConversionSettings(changes=OptionChanges(rdf_star=True))
     star = QUOTED.replace(b"(", b"").replace(b")", b"")

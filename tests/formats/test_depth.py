@@ -1,4 +1,4 @@
-"""Nested text is rejected before pyoxigraph parses it, which would end the process."""
+"""Deeply nested text is rejected before pyoxigraph parses it, which would crash the process."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def json_results(depth: int) -> bytes:
         lambda: list(read_messages(turtle(DEEP).encode(), format="ttl")),
         lambda: list(read_messages(b'{"urn:p":' * DEEP + b"1" + b"}" * DEEP, format="ndjsonld")),
         lambda: list(read_results(json_results(DEEP), format="srj")),
-        # Nested, and never closed.
+        # Nested and never closed.
         lambda: converted("PREFIX : <urn:> :s :p " + "<<(:s :p " * DEEP, "ttl"),
         lambda: list(read_results(json_results(DEEP)[: DEEP * 50], format="srj")),
     ],

@@ -9,7 +9,7 @@ import pytest
 from ..shared_data import shared
 from .differential import compared
 
-#: rdflib's own, inside its parsers and serializers.
+#: rdflib warns inside its own parsers and serializers.
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset:DeprecationWarning")
 
 #: A document of each format with relative IRIs, which need a base.

@@ -1,4 +1,4 @@
-"""Reading RDF text: every kind of source, errors with their line."""
+"""Reading RDF text: every kind of source, and errors with their line."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def expected(form: Format) -> list[Any]:
 
 
 class OneByte(io.RawIOBase):
-    """A file that hands out one byte at a time."""
+    """A file that returns one byte at a time."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__()
@@ -152,7 +152,7 @@ def test_triple_terms() -> None:
 
 
 def test_long_iris_of_short_text_are_not_held() -> None:
-    # A quarter of a megabyte of namespace in each of 10,000 statements.
+    # Each of 10,000 statements uses a namespace of a quarter of a megabyte.
     start = b"@prefix x: <http://example.org/" + b"a" * (1 << 18) + b"> .\n"
     text = start + b"x:s x:p x:o .\n" * 10_000
     tracemalloc.start()
@@ -180,7 +180,7 @@ def test_formats_by_name(name: str, form: Format | None) -> None:
     assert format_of(name) is form
 
 
-#: Statements of JSON-LD with a relative IRI in each place that can have one, and what it is.
+#: JSON-LD with a relative IRI in each position that can have one, and the IRI.
 RELATIVE = {
     "an object": ({"@id": "urn:s", "urn:p": [{"@id": "rel"}, "v"]}, "rel"),
     "a subject": ({"@id": "rel", "urn:p": "v"}, "rel"),
@@ -249,7 +249,7 @@ def test_relative_iris_need_a_base(form: Format) -> None:
 
 
 def test_a_truncated_document() -> None:
-    """No part of an RDF/XML or JSON-LD document passes for all of it."""
+    """A part of an RDF/XML or JSON-LD document is not accepted as a whole one."""
     xml = b"""<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b">]>
         <r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:">
         <r:Description r:about="urn:s" e:foo="bar"><e:p xml:lang="de">v&amp;&a;</e:p>
@@ -300,7 +300,7 @@ def test_a_parse_type_that_the_parser_would_omit(source: Any) -> None:
         '<e:q r:parseType="Literal"><b/></e:q></r:Description></r:RDF>'
     )
     with pytest.raises(TextError, match="parseType x"):
-        # In a comment, too: such text is rare.
+        # Rejected in a comment, too, because such text is rare.
         list(TextReader(source(text.encode()), Format.RDF_XML))
     text = text.replace('<!-- <e:p r:parseType="x"/> -->', "")
     assert len(list(TextReader(source(text.encode()), Format.RDF_XML))) == 2
@@ -314,7 +314,7 @@ def test_a_truncated_tag_is_named_so() -> None:
 
 
 def test_rdf_xml_without_statements_is_bounded() -> None:
-    """pyoxigraph holds a token of any length, and ends the process when memory runs out."""
+    """pyoxigraph holds tokens of any length, and crashes the process when memory is exhausted."""
     statement = '<r:Description r:about="urn:s" xmlns="urn:"><p>o</p></r:Description>'
     opening = '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
     limits = Limits(frame_bytes=1 << 18)
@@ -328,8 +328,10 @@ def test_rdf_xml_without_statements_is_bounded() -> None:
 
 
 def test_json_ld_that_the_parser_reads_otherwise() -> None:
-    """pyoxigraph's statements of what JSON-LD ignores are those of valid documents: they cannot be
-    detected. The documentation of limits describes both cases."""
+    """pyoxigraph also makes statements of parts that JSON-LD ignores. Valid documents can have the
+    same statements, so that the case cannot be detected. The documentation of limits describes
+    both cases.
+    """
     node = '{"@id": "urn:s", "urn:p": "v"}'
     rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
     for wrong, valid in (

@@ -1,4 +1,4 @@
-"""A disk that is full: the error names the file."""
+"""On a full disk the error names the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources by HTTP."""
+"""Sources over HTTP."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[str]:
-    """The address of a server of ``x.jelly.gz``."""
+    """Run a server for ``x.jelly.gz``; yield its address."""
     write(TRIPLES, tmp_path / "x.jelly.gz")
     handler = partial(Quiet, directory=str(tmp_path))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -81,9 +81,9 @@ def test_a_protocol_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None
 def serving_part(
     body: bytes, sent: int, *, chunked: bool = False, content_range: str | None = None
 ) -> Iterator[str]:
-    """The address of a server that announces a body and closes after so many bytes of it.
+    """Run a server that announces a body and closes the connection after ``sent`` bytes of it.
 
-    :param content_range: a header of the response, whose status is 206 then; empty for none.
+    :param content_range: this header of a response with status 206; an empty value for no header.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -126,7 +126,7 @@ def response_of(body: bytes, sent: int, *, chunked: bool = False) -> Iterator[HT
 
 
 def two_frames() -> tuple[bytes, int]:
-    """A stream, and where its first frame ends."""
+    """Return a stream, and the end of its first frame."""
     frames = [delimit(frame) for frame in encode(TRIPLES[:100], frame_rows=50)]
     return b"".join(frames), len(frames[0])
 
@@ -197,7 +197,7 @@ def test_two_lengths_are_rejected(length: str) -> None:
 
 @pytest.fixture
 def registered() -> Iterator[None]:
-    """``format="jelly"`` is ours, until the end of a test."""
+    """Register ``format="jelly"`` for this package until the end of a test."""
     plugins = dict(rdflib.plugin._plugins)
     register()
     yield
@@ -231,7 +231,7 @@ def test_a_part_to_rdflib_itself() -> None:
 @pytest.mark.parametrize("name", JELLY_READERS)
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_part_is_rejected(name: str, chunked: bool) -> None:
-    """A server or a proxy may answer with a part that the request did not ask for."""
+    """A server or a proxy may answer with a part that the client did not request."""
     data, end = two_frames()
     size = len(data)
     for part, content_range in (
@@ -370,7 +370,7 @@ def test_a_part_to_a_url() -> None:
 
 @contextmanager
 def answering(answer: Callable[[BaseHTTPRequestHandler], object]) -> Iterator[str]:
-    """The address of a server that answers each request in the same way."""
+    """Run a server that answers each request in the same way; yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -419,7 +419,7 @@ def test_a_connection_that_is_reset() -> None:
         handler.end_headers()
         handler.wfile.write(data[:end])
         handler.wfile.flush()
-        # Closing a socket at once resets the connection.
+        # Closing a socket without lingering resets the connection.
         linger = struct.pack("ii", 1, 0)
         handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         for file in (handler.rfile, handler.wfile, handler.connection):

@@ -1,4 +1,4 @@
-"""What a source opens with: byte order marks, and bytes that are not Jelly."""
+"""The first bytes of sources: byte order marks, and bytes that are not Jelly."""
 
 from __future__ import annotations
 

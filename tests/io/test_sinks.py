@@ -1,4 +1,4 @@
-"""Where bytes go: complete or not at all, and never over what is not ours."""
+"""Destinations of bytes: output is complete or absent, and never overwrites other files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def put(dst: Any, data: bytes = DATA) -> None:
 
 
 def fail(out: Any, error: BaseException) -> None:
-    """Write something, then fail."""
+    """Write something, then raise an error."""
     out.write(DATA)
     raise error
 
@@ -143,7 +143,7 @@ def test_links_stay_links(tmp_path: Path) -> None:
     link.symlink_to(folder / "target")
     put(link)
     assert link.is_symlink()
-    # It is the name that was given that chooses the compression.
+    # The name given by the caller determines the compression.
     assert gzip.decompress((folder / "target").read_bytes()) == DATA
     assert os.listdir(folder) == ["target"]
 
@@ -166,7 +166,7 @@ def test_relative_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert (tmp_path / "x").read_bytes() == DATA
 
 
-# What is no regular file
+# Destinations other than regular files
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_dev_stdout_is_a_pipe_or_a_file(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["x"]
 
 
-# What cannot be written
+# Destinations that cannot be written
 
 
 @pytest.mark.parametrize("name", ["absent/x", "file/x", "a\0b", "x" * 300, "folder"])
@@ -245,7 +245,7 @@ def test_what_is_no_destination(dst: Any) -> None:
         put(dst)
 
 
-# Files of the caller
+# Files opened by the caller
 
 
 def test_files_of_the_caller_stay_open(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_files_of_the_caller_stay_open(tmp_path: Path) -> None:
     with open(tmp_path / "x.gz", "wb") as plain:
         put(plain)
         assert not plain.closed
-    # Compression is for names; what is done to an open file is the caller's to say.
+    # Names determine compression; the caller decides about the contents of an open file.
     assert (tmp_path / "x.gz").read_bytes() == DATA
 
 
@@ -283,7 +283,7 @@ def test_a_raw_file_that_is_full_stays_open_and_fails_once(
 
 
 class Partial(io.RawIOBase):
-    """Takes a few bytes at a time, as raw files may."""
+    """Accepts a few bytes at a time, as raw files may."""
 
     def __init__(self) -> None:
         self.taken = bytearray()

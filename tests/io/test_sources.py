@@ -1,4 +1,4 @@
-"""Where bytes come from: every kind of source, compressed or not, whole or broken."""
+"""Sources of bytes: every kind, compressed or not, complete or broken."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_what_is_no_source(src: Any) -> None:
 
 
 class Failing(io.RawIOBase):
-    """A file that fails at some place."""
+    """A file that fails at some position."""
 
     def __init__(self, data: bytes, error: Exception) -> None:
         self.data = io.BytesIO(data)
@@ -277,7 +277,7 @@ def test_bombs_come_in_small_chunks(compression: str) -> None:
     assert total == (128 if compression == "bz2" else 256)
     assert largest <= 16 << 20
     assert compression != "bz2" or largest <= CHUNK
-    # That much came through; packing it, in the same process, has taken 32 MB before.
+    # The growth includes 32 MB for compressing the data, in the same process.
     assert grown < 64
 
 

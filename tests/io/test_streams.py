@@ -54,7 +54,7 @@ BARE = w.frame(w.options(), *w.SPO, w.spo(), w.triple(o=w.literal()))
 
 @pytest.fixture
 def on(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Kernel:
-    """The streams run on each kernel."""
+    """Run the streams on each kernel."""
     monkeypatch.setattr(jelly_plugins.io.streams, "Decoder", kernel.Decoder)
     monkeypatch.setattr(jelly_plugins.io.streams, "Encoder", kernel.Encoder)
     return kernel
@@ -122,13 +122,13 @@ def test_options_of_a_closed_reader() -> None:
 
 
 def test_options_are_not_looked_for_forever() -> None:
-    """A few bytes of gzip can be millions of empty frames."""
+    """A few bytes of gzip can contain millions of empty frames."""
     with read_frames(gzip.compress(bytes(100_000))) as frames, pytest.raises(OptionsError):
         _ = frames.options
 
 
 def test_an_empty_input_is_an_empty_stream_unless_reading_is_strict() -> None:
-    # Apache Jena writes an empty graph as no bytes at all.
+    # Apache Jena writes an empty graph as an empty file.
     for data in (b"", gzip.compress(b"")):
         assert list(read(data)) == []
         with read_frames(data) as frames:
@@ -138,7 +138,7 @@ def test_an_empty_input_is_an_empty_stream_unless_reading_is_strict() -> None:
             ]
         with pytest.raises(OptionsError, match="empty"):
             list(read(data, strict=True))
-    # A frame of nothing is something.
+    # A frame of no bytes is not an empty input.
     with pytest.raises(OptionsError, match="empty"):
         list(read(bytes(3)))
 
@@ -238,7 +238,7 @@ def test_cat_of_two_files() -> None:
 @pytest.mark.usefixtures("on")
 def test_cat_of_two_files_with_the_same_options() -> None:
     one = write_bytes(TRIPLES[:5])
-    # The options repeat; the entries are set again, with ids that follow those before.
+    # The options repeat; the entries are set again, with ids that follow the previous ones.
     assert list(read(one + one, concatenated=True)) == TRIPLES[:5] * 2
     packed = gzip.compress(one)
     assert list(read(packed + packed, concatenated=True)) == TRIPLES[:5] * 2

@@ -1,4 +1,4 @@
-"""Streams as triples or as quads, whatever they have."""
+"""Streams read as triples or as quads, whatever their type."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from .kernels import KERNELS, Kernel, load_kernel
 
 @pytest.fixture(params=KERNELS)
 def kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
-    """One kernel after the other."""
+    """Provide each kernel in turn."""
     try:
         yield load_kernel(request.param)
     except ImportError:

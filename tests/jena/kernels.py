@@ -1,4 +1,4 @@
-"""The two kernels, with short ways to read and write whole streams."""
+"""The two kernels, with helpers to read and write whole streams."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jelly_plugins.errors import JellyError
 from jelly_plugins.jena.names import JenaFormat
 from jelly_plugins.jena.streams import batches
 
-#: Modules that have the decoder, the decoder to text, the encoder, and that of lines.
+#: Modules of the decoder, the decoder to text, the encoder, and the encoder of lines.
 KERNELS = {
     "python": tuple(f"jelly_plugins.jena.{name}" for name in ("reader", "text", "writer", "text")),
     "native": ("jelly_plugins.jena._native",) * 4,
@@ -36,7 +36,7 @@ class Kernel(NamedTuple):
         limits: Limits = DEFAULT_LIMITS,
         **settings: Any,
     ) -> list[Any]:
-        """All statements of rows, in chunks of ``size`` bytes."""
+        """Return all statements of rows, read in chunks of ``size`` bytes."""
         decoder = self.RowDecoder(factory or GenericFactory(), format, limits=limits, **settings)
         read = batches(chunks(data, size), decoder.decode, decoder.finish)
         return [statement for batch in read for statement in batch.statements]
@@ -50,17 +50,17 @@ class Kernel(NamedTuple):
         limits: Limits = DEFAULT_LIMITS,
         **settings: Any,
     ) -> bytes:
-        """All lines of rows."""
+        """Return all lines of rows."""
         decoder = self.RowTextDecoder(format, limits=limits, **settings)
         return b"".join(batches(chunks(data, size), decoder.decode_text, decoder.finish))
 
     def lines(self, text: bytes, format: JenaFormat, *, quads: bool, **settings: Any) -> bytes:  # noqa: A002
-        """The rows of lines."""
+        """Return the rows of lines."""
         return b"".join(self.LineEncoder(format, quads=quads, **settings).encode(text))
 
 
 def load_kernel(name: str) -> Kernel:
-    """A kernel by name."""
+    """Return a kernel by name."""
     names = ("RowDecoder", "RowTextDecoder", "RowEncoder", "LineEncoder")
     found = [
         getattr(import_module(module), each)
@@ -70,13 +70,13 @@ def load_kernel(name: str) -> Kernel:
 
 
 def chunks(data: bytes, size: int | None) -> list[bytes]:
-    """Bytes in chunks of some size; None for all at once."""
+    """Split bytes into chunks of a size; None for a single chunk."""
     size = size or len(data) or 1
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
 def outcome(call: Any, *arguments: Any, **settings: Any) -> Any:
-    """What a call gives; of an error, its type and its words."""
+    """Return the result of a call, or the type and message of its error."""
     try:
         return call(*arguments, **settings)
     except JellyError as error:

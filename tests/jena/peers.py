@@ -1,7 +1,7 @@
-"""The independent check of bytes: the ``thrift`` package and protobuf, with Apache Jena's schema as
-these describe it, written down here a second time.
+"""Independent implementations of the encodings: the ``thrift`` package and protobuf, with a second
+copy of Apache Jena's schema in their own form.
 
-Values are those of ``jelly_plugins.jena.wire``: a struct is a dict, a union a pair.
+Values are like those of ``jelly_plugins.jena.wire``: a struct is a dict, a union is a pair.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-# Type, and for structs and lists what is inside.
+# The type, and for structs and lists the type of the contents.
 _STRING, _STRUCT, _I32, _I64, _DOUBLE, _LIST = 11, 12, 8, 10, 4, 15
 
 _PREFIX_NAME: Final = {1: ("prefix", _STRING, None), 2: ("localName", _STRING, None)}
@@ -77,7 +77,7 @@ _UNIONS += [THRIFT_ROW, THRIFT_PATCH_ROW]
 
 
 def thrift_bytes(rows: list[tuple[dict[int, Any], Any]]) -> bytes:
-    """Rows as the ``thrift`` package's compact protocol writes them."""
+    """Write rows with the compact protocol of the ``thrift`` package."""
     compact = pytest.importorskip("thrift.protocol.TCompactProtocol")
     transport = pytest.importorskip("thrift.transport.TTransport").TMemoryBuffer()
     protocol = compact.TCompactProtocol(transport)
@@ -121,7 +121,7 @@ def _thrift_write_value(protocol: Any, kind: int, inner: Any, value: Any) -> Non
 
 
 def thrift_values(data: bytes, message: dict[int, Any]) -> list[Any]:
-    """The rows that the ``thrift`` package's compact protocol reads."""
+    """Read rows with the compact protocol of the ``thrift`` package."""
     compact = pytest.importorskip("thrift.protocol.TCompactProtocol")
     transport = pytest.importorskip("thrift.transport.TTransport").TMemoryBuffer(data)
     protocol = compact.TCompactProtocol(transport)
@@ -161,7 +161,7 @@ def _thrift_read_value(protocol: Any, kind: int, inner: Any) -> Any:
 
 _F = descriptor_pb2.FieldDescriptorProto
 
-#: By message: name, number, type or message, and the name of the oneof, if it is in one.
+#: Fields by message: name, number, type or message, and the name of the oneof, if any.
 _MESSAGES: Final[dict[str, list[tuple[str, int, Any, str | None]]]] = {
     "RDF_IRI": [("iri", 1, _F.TYPE_STRING, None)],
     "RDF_PrefixName": [
@@ -212,7 +212,7 @@ _MESSAGES: Final[dict[str, list[tuple[str, int, Any, str | None]]]] = {
 
 @cache
 def protobuf_class(name: str) -> Any:
-    """The class of a message."""
+    """Return the class of a message."""
     file = descriptor_pb2.FileDescriptorProto(name="jena.proto", package="j", syntax="proto3")
     for message, fields in _MESSAGES.items():
         made = file.message_type.add(name=message)
@@ -238,7 +238,7 @@ def protobuf_class(name: str) -> Any:
 
 
 def protobuf_bytes(rows: list[tuple[str, Any]]) -> bytes:
-    """Rows, each with its length, as protobuf writes them; a pair is a message's name and value."""
+    """Write rows with protobuf, each with its length; a pair is a message's name and value."""
     out = io.BytesIO()
     for name, value in rows:
         data = _protobuf_message(protobuf_class(name)(), value).SerializeToString()

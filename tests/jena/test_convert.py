@@ -1,4 +1,4 @@
-"""``convert``, ``load`` and ``dump``, as functions and as commands."""
+"""``convert``, ``load`` and ``dump`` as functions and as commands."""
 
 from __future__ import annotations
 

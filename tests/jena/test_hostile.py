@@ -1,4 +1,4 @@
-"""Bad input: one error with its row, the same from both kernels; every length is checked first."""
+"""Invalid input: both kernels raise the same error with its row; lengths are checked first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMATS = list(JenaFormat)
 
 
 def rejected(kernel: Kernel, data: bytes, format: JenaFormat, **settings: Any) -> JellyError:  # noqa: A002
-    """The one error that all ways of reading end in."""
+    """Return the one error that all ways of reading raise."""
     found = []
     for read in (kernel.read, kernel.text):
         for size in (None, 1 if len(data) < 10_000 else 1000):
@@ -66,7 +66,7 @@ GOOD = rows(T, triple(S, P, O))
 IRI = thrift("1c1805", b"urn:s", "0000")
 
 THRIFT_ERRORS = [
-    # No member of a union, two, and one that nobody knows.
+    # A union without a member, with two, and with an unknown one.
     (thrift("00"), "RDF_StreamRow has no member"),
     (thrift("2c1c1c1801", b"x", "001c1801", b"y", "0000"), "RDF_Term has more than one member"),
     (thrift("4c1801", b"x", "0000"), "RDF_StreamRow has no field 4"),
@@ -80,7 +80,7 @@ THRIFT_ERRORS = [
     (thrift("2c1c1c1c00"), "field 1 of RDF_IRI has the wrong type"),
     (thrift("2c1ca800"), "field 10 of RDF_Term has the wrong type"),
     (thrift("2d"), "wrong type"),
-    # Fields that stand twice, or are missing.
+    # Fields that occur twice or are missing.
     (
         thrift("1c1801", b"x", "081801"),
         "RDF_PrefixDecl has no field|has the wrong type|occurs twice",
@@ -89,7 +89,7 @@ THRIFT_ERRORS = [
     (thrift("1c1801", b"x", "0000"), "RDF_PrefixDecl has no uri"),
     (thrift("2c1c", IRI, "0000"), "RDF_Triple has no P"),
     (thrift("3c1c", IRI, "1c", IRI, "0000"), "RDF_Quad has no O"),
-    # Numbers that are too long, and text that is none.
+    # Numbers that are too long, and text that is not valid UTF-8.
     (thrift("1c18", "ff" * 5, "00"), "too long for its type"),
     (thrift("1c18", "ffffffff1f"), "too long for its type"),
     (thrift("2c1ca6", "ff" * 11), "too long for its type"),
@@ -193,7 +193,7 @@ def test_deep_nesting(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
 
 
 def test_huge_lengths_are_not_waited_for(kernel: Kernel) -> None:
-    # What is said to follow is never there.
+    # The announced bytes never arrive.
     for size in (17 << 20, (1 << 32) - 1):
         error = rejected(kernel, GOOD + thrift("2c1c1c18", varint(size), b"x" * 50), T)
         assert "Limits.string_bytes" in str(error)
@@ -217,7 +217,7 @@ def test_limits_of_rows(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A0
     assert kernel.read(declared, format) == []
     error = rejected(kernel, declared, format, limits=Limits(prefix_table=4))
     assert (error.row, "Limits.prefix_table" in str(error)) == (4, True)
-    # A name that is bound again takes no more room.
+    # Binding a name again does not need more memory.
     assert (
         kernel.read(
             rows(format, *[prefix("p", "urn:")] * 5),
@@ -237,7 +237,7 @@ def test_a_few_bytes_that_become_many(kernel: Kernel, format: JenaFormat) -> Non
     limits = Limits(frame_expansion=4_000_000)
     error = rejected(kernel, rows(format, *abbreviated), format, limits=limits)
     assert (error.row, "Limits.frame_expansion" in str(error)) == (4001, True)
-    # The limit is for so many rows, not for all of them.
+    # The limit applies to a number of rows, not to all rows of a file.
     spread = [prefix("x", long), *[triple(S, P, name_of("x", "")), triple(S, P, O)] * 3000]
     assert len(kernel.read(rows(format, *spread), format, limits=limits)) == 6000
     assert kernel.text(rows(format, *spread), format, limits=limits).count(b"\n") == 6000
@@ -264,7 +264,7 @@ def test_repeats_of_a_long_term_as_text(kernel: Kernel, format: JenaFormat) -> N
     again = ("repeat", {})
     values = [triple(S, P, literal("x" * 10_000)), *[triple(again, again, again)] * 1000]
     limits = Limits(frame_expansion=1_000_000)
-    # One object is as good as another, but text has a copy for each.
+    # Terms as objects are shared, but text has a copy of each.
     assert len(kernel.read(rows(format, *values), format, limits=limits)) == 1001
     with pytest.raises(LimitError, match="frame_expansion") as caught:
         kernel.text(rows(format, *values), format, limits=limits)
@@ -272,7 +272,7 @@ def test_repeats_of_a_long_term_as_text(kernel: Kernel, format: JenaFormat) -> N
 
 
 def test_a_row_of_many_parts_takes_no_time(kernel: Kernel) -> None:
-    # Read again with each chunk that comes, such a row would take hours.
+    # Reading such a row again with each chunk would take hours.
     term = WIRES[T].encode(TERM, ("tripleTerm", {"S": S, "P": P, "O": O}))
     for _ in range(11):
         term = WIRES[T].encode(TERM, ("tripleTerm", {"S": term, "P": P, "O": term}))

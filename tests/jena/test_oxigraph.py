@@ -73,7 +73,7 @@ def test_there_and_back(tmp_path: Path, format: JenaFormat, on_disk: bool) -> No
     assert load(fresh, path) == 3
     assert len(fresh) == 3
     assert load(fresh, path, atomic=False) == 3
-    # Nodes of each load are new ones.
+    # Each load makes new blank nodes.
     assert len(fresh) == 4
 
 
@@ -92,7 +92,7 @@ def test_one_graph(format: JenaFormat) -> None:  # noqa: A002
             with pytest.raises(JellyError, match="graph"):
                 load(copy, dumped(store, format), graph=G, blank_nodes=blank_nodes, atomic=atomic)  # type: ignore[arg-type]
     assert len(copy) == 0
-    # A quad of the default graph has no graph of its own.
+    # A quad in the default graph has no graph name.
     default = dumped(store, format, graph=DefaultGraph())
     assert load(copy, default, graph=G, blank_nodes="keep") == 1
     with pytest.raises(OptionsError):
@@ -202,7 +202,7 @@ def test_generic_statements_come_through() -> None:
 
 
 def repeats(format: JenaFormat, length: int, rows: int) -> bytes:  # noqa: A002
-    """A solution with a long term, and those that repeat it."""
+    """A solution with a long term, and solutions that repeat it."""
     wire = WIRES[format]
     first = wire.write(RESULT, {"row": [("literal", {"lex": "x" * length})]})
     head = wire.write(VARIABLES, {"vars": [{"name": "v"}]})
@@ -222,7 +222,7 @@ def test_what_repeats_copy_is_limited(format: JenaFormat) -> None:  # noqa: A002
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_repeats_copy_is_limited_for_each_batch(format: JenaFormat) -> None:  # noqa: A002
-    """Solutions are not kept: there can be any number of batches."""
+    """Batches are not kept, so that their number is not limited."""
     data = repeats(format, 2000, 3 * BATCH_ROWS)
     limits = Limits(frame_expansion=(BATCH_ROWS + 1) * 2100)
     rows = read_solutions(data, format=format, limits=limits)

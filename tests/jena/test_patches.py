@@ -1,4 +1,4 @@
-"""Binary RDF Patch: beside RDF Patch text and Jelly-Patch, and what is rejected in it."""
+"""Binary RDF Patch: comparison with RDF Patch text and Jelly-Patch, and rejected input."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     write_patches(read_patches(data), path)
     assert [patch.id for patch in patches] == [Iri("urn:1"), Iri("urn:2")]
     assert list(PatchReader(path)) == ROWS
-    # The last patch is ended by the end; others by their mark.
+    # The end of the stream ends the last patch; a mark ends each of the others.
     assert data.count(bytes.fromhex("650600")) == 1
 
 
@@ -105,7 +105,7 @@ def test_patches_of_triples() -> None:
 
 
 def test_headers_open_patches() -> None:
-    # Whoever leaves the mark out means it all the same.
+    # Without END between the patches, a header begins a new patch.
     rows = [header("id", Iri("urn:1")), add(Quad(S, P, O, DEFAULT_GRAPH))]
     data = written([*rows, END]) * 2
     assert [row.kind.code for row in PatchReader(data)] == ["H", "A", "Z", "H", "A", "Z"]

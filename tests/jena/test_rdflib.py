@@ -24,7 +24,7 @@ from jelly_plugins.rdflib import load
 from ..fuzz.jena import random_rows
 from ..shared_data import shared
 
-# What rdflib itself uses, and warns of.
+# rdflib warns of features that it uses itself.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 NAMES = {JenaFormat.THRIFT: "rdf-thrift", JenaFormat.PROTOBUF: "rdf-protobuf"}

@@ -1,4 +1,4 @@
-"""SPARQL results in generic terms: what is read, and what is rejected."""
+"""SPARQL results in generic terms: valid and rejected input."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_there_and_back(format: JenaFormat, tmp_path: Any) -> None:  # noqa: A00
     [(JenaFormat.THRIFT, "190c000000"), (JenaFormat.PROTOBUF, "000000")],
 )
 def test_solutions_without_variables_have_no_list(format: JenaFormat, data: str) -> None:  # noqa: A002
-    """As Apache Jena 5.6 writes them."""
+    """Apache Jena 5.6 writes them without a list."""
     assert written([], [(), ()], format).hex() == data
     with read_results(bytes.fromhex(data), format=format) as results:
         assert (results.variables, list(results)) == ([], [(), ()])

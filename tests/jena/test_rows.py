@@ -1,4 +1,4 @@
-"""What rows mean, on both kernels."""
+"""The meaning of rows, with both kernels."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_triples_and_quads(kernel: Kernel, format: JenaFormat) -> None:  # noqa:
     assert kernel.read(data, format, quads=True) == [default, found[1], default]
     line = "<urn:s> <urn:p> <urn:o>"
     assert kernel.text(data, format).decode() == f"{line} .\n{line} <urn:g> .\n{line} .\n"
-    # The default graph is no graph in rows, as Apache Jena has it.
+    # Rows in the default graph have no graph, as in Apache Jena.
     written = kernel.RowEncoder(format).add([GENERIC, found[1], default])
     assert written == rows(format, triple(S, P, O), quad(S, P, O, G), triple(S, P, O))
 
@@ -155,7 +155,8 @@ def test_text_of_terms_that_come_again(kernel: Kernel, format: JenaFormat) -> No
     name = name_of("x", "o")
     values = [
         prefix("x", "urn:"),
-        # The kernel has begun this line when it meets what it leaves to the reference.
+        # The kernel has already begun this line when it finds a term that it leaves to the
+        # reference.
         triple(S, P, directed),
         triple(S, P, directed),
         triple(P, S, name),
@@ -262,7 +263,7 @@ def test_repeats(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
         prefix("x", "urn:x:"),
         quad(name_of("x", "a"), P, literal("1"), G),
         quad(again, again, O, again),
-        # What is repeated is the term, whatever its prefix means by now.
+        # The row repeats the term, even if its prefix has another meaning by now.
         prefix("x", "urn:y:"),
         triple(again, P, again),
         triple(name_of("x", "a"), again, again),
@@ -329,7 +330,7 @@ def test_two_kinds_of_a_literal_are_rejected(kernel: Kernel) -> None:
     data = rows(JenaFormat.THRIFT, prefix("x", "urn:"), triple(S, P, literal("x", **two)))
     with pytest.raises(TermError, match="two datatypes"):
         kernel.read(data, JenaFormat.THRIFT)
-    # What goes without saying may be said.
+    # An implied datatype may be written.
     tagged = {"langtag": "en", "datatype": f"{RDF}langString"}
     data = rows(JenaFormat.THRIFT, triple(S, P, literal("x", **tagged)))
     assert kernel.read(data, JenaFormat.THRIFT)[0].object == Literal("x", "en")
@@ -373,7 +374,7 @@ def test_prefix_names_are_written_in_thrift_only(kernel: Kernel) -> None:
             name_of("x", "p"),
             literal("1", dtPrefix={"prefix": "x", "localName": "d"}),
         ),
-        # A local name has no slash, and the longest prefix is taken.
+        # A local name contains no slash, and the longest prefix is used.
         triple(("iri", {"iri": "http://e/a/b"}), name_of("x", "q"), name_of("l", "q")),
     ]
     assert encoder.add(statements) == rows(JenaFormat.THRIFT, *expected)

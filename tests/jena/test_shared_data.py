@@ -1,4 +1,4 @@
-"""Files as Apache Jena 4.5.0 wrote them, read and written again; and real data, there and back."""
+"""Files written by Apache Jena 4.5.0, read and written again; and round trips of real data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def data_of(name: str) -> bytes:
 
 
 def relabelled(statements: list[Any]) -> list[Any]:
-    """Statements with blank nodes numbered in the order in which they come."""
+    """Number the blank nodes of statements in the order in which they occur."""
     labels: dict[str, str] = {}
 
     def of(term: Any) -> Any:
@@ -39,11 +39,11 @@ def relabelled(statements: list[Any]) -> list[Any]:
 
 
 def by_value(statements: list[Any]) -> list[Any]:
-    """Statements with one form for each number, and one datatype for all integers."""
+    """Normalise statements: one lexical form for each number, and one datatype for all integers."""
     return [
         Triple(*statement[:2], number(statement[2]))
         for statement in relabelled(statements)
-        # What Apache Jena's value forms have lost.
+        # Numbers that Apache Jena's value forms have lost.
         if statement[2] != Literal("9" * 20, datatype=f"{XSD}integer")
         and statement[2] != Literal("7766279631452241919", datatype=f"{XSD}integer")
     ]
@@ -61,7 +61,7 @@ def number(term: Any) -> Any:
 def test_the_sequence_ontology_is_its_source(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
     data = data_of(f"jena/so.{format}.gz")
     if kernel.name == "python":
-        # It takes its time: a part is enough, the order of rows is that of the lines.
+        # Use a part only, because the file takes long; the order of rows is that of the lines.
         data = data[: len(data) // 8]
     source = list(parse_ntriples(data_of("so.nt.gz")))
     if kernel.name == "native":
@@ -73,7 +73,7 @@ def test_the_sequence_ontology_is_its_source(kernel: Kernel, format: JenaFormat)
 
 
 def whole_rows(kernel: Kernel, data: bytes, format: JenaFormat) -> list[Any]:  # noqa: A002
-    """The statements of data that is cut off somewhere."""
+    """Return the statements of truncated data."""
     from jelly_plugins.codec import GenericFactory
 
     decoder = kernel.RowDecoder(GenericFactory(), format)
@@ -135,7 +135,7 @@ def test_real_data_there_and_back(kernel: Kernel, format: JenaFormat, name: str)
     if kernel.name == "python":
         text = b"".join(text.splitlines(keepends=True)[:8000])
     rows = kernel.lines(text, format, quads=False)
-    # The lines are in the canonical form, but for characters that may be escaped or not.
+    # The lines are in the canonical form, except for characters whose escape is optional.
     assert kernel.text(rows, format) == canonical(text)
     found = kernel.read(rows, format, size=100_001)
     assert Counter(found) == Counter(parse_ntriples(text))

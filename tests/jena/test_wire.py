@@ -1,4 +1,4 @@
-"""The bytes of both encodings, held against the ``thrift`` package and protobuf."""
+"""The bytes of both encodings, compared with the ``thrift`` package and protobuf."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def members(**kinds: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]
 
 
 def terms(literal: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Terms of all kinds, as values of rows."""
+    """Make terms of all kinds, as values of rows."""
     plain = st.one_of(
         TEXT.map(lambda text: ("iri", {"iri": text})),
         TEXT.map(lambda text: ("bnode", {"label": text})),

@@ -24,7 +24,7 @@ def node(label: object) -> BlankNode:
 
 
 def arcs(*pairs: str) -> list[Statement]:
-    """Triples between blank nodes of one-letter labels, by one predicate."""
+    """Make triples between blank nodes with labels of one letter, and one predicate."""
     return [Triple(node(pair[0]), P, node(pair[1])) for pair in pairs]
 
 
@@ -146,7 +146,7 @@ def test_datasets_with_differences_name_them() -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        # Each vertex looks like all the others to its neighbours.
+        # The neighbours of all vertices look the same.
         (arcs("ab", "bc", "cd", "de", "ef", "fa"), arcs("ab", "bc", "ca", "de", "ef", "fd")),
         (arcs("ab", "ba", "cd", "dc"), arcs("ab", "bc", "cd", "da")),
     ],
@@ -158,12 +158,12 @@ def test_colours_alone_do_not_decide(one: list[Statement], other: list[Statement
     assert result.unexpected
     assert compare_datasets(one, one[::-1])
     assert compare_datasets(other, other[::-1])
-    # Beside what distinguishes their parts, the same again.
+    # They also differ after the same statement is added to both.
     assert not compare_datasets([*one, *arcs("xa")], [*other, *arcs("xa")])
 
 
 def rook_and_shrikhande() -> tuple[list[Statement], list[Statement]]:
-    """Two strongly regular graphs with the same parameters, which are not isomorphic."""
+    """Return two strongly regular graphs with the same parameters that are not isomorphic."""
     cells = [(x, y) for x in range(4) for y in range(4)]
     rook = [(a, b) for a in cells for b in cells if a != b and (a[0] == b[0] or a[1] == b[1])]
     steps = [(0, 1), (0, 3), (1, 0), (3, 0), (1, 1), (3, 3)]
@@ -263,7 +263,7 @@ def test_language_tags_that_differ_in_case_alone_are_named() -> None:
     assert comparison.missing == ('<urn:s> <urn:p> "x"@en-us .',)
     streams = compare_streams(expected, found)
     assert streams.reason == "statement 0: language tags differ in case"
-    # Not where there is more than that.
+    # The case is not mentioned if there are other differences.
     for more in ([tagged(S, "it")], [Triple(blank, P, S)]):
         assert "case" not in compare_datasets([*expected, *more], found).reason
     assert "case" not in compare_datasets(expected[2:], [tagged(S, "it")]).reason

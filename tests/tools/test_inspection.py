@@ -1,4 +1,4 @@
-"""Reports on streams agree with what the decoder reads."""
+"""Reports on streams agree with the decoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IRIs and language tags that Jelly carries, and that are none."""
+"""IRIs and language tags that Jelly can represent, but that are not valid."""
 
 from __future__ import annotations
 
