@@ -1,7 +1,7 @@
-// libFuzzer with Python inside: runs inputs by tests/fuzz/targets.py, on a kernel that was built with
-// coverage and sanitizers. Whatever Python raises ends it, and so does what a sanitizer finds.
+// libFuzzer with embedded Python: runs inputs with tests/fuzz/targets.py, on a kernel built with
+// coverage and sanitizers. An exception in Python ends the run, and so does a sanitizer's finding.
 //
-// FUZZ_TARGET is the name of a target; PYTHONPATH has the project.
+// FUZZ_TARGET is the name of a target; PYTHONPATH contains the project.
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t longest, unsigned int seed) {
-    // Half of the changes mind what an input is made of, and half do not.
+    // Half of the mutations keep the structure of an input, and half do not.
     if (seed & 1)
         return LLVMFuzzerMutate(data, size, longest);
     PyObject *made = checked(PyObject_CallFunction(mutate, "y#nI", (const char *)data,

@@ -4,19 +4,19 @@
 #
 #     tests/fuzz/coverage.sh readers|writers|jena|messages SECONDS [PYTHON [FOLDER]]
 #
-# starts from tests/fuzz/corpus, and from streams and texts that the other fuzzing makes; it stops at
-# the first finding. FOLDER keeps the build, and for each of these all inputs that gave new coverage
-# (corpus) and what was found (crash-…, timeout-…, oom-…): a second run with it goes on from there,
-# and one with such a file in the place of SECONDS shows what comes of it. Without a FOLDER, a new one
-# is made, and named.
+# starts with tests/fuzz/corpus, and with streams and texts of the other fuzzers; it stops at the first
+# finding. FOLDER stores the build, and for each target the inputs that gave new coverage (corpus) and
+# the findings (crash-…, timeout-…, oom-…). A second run with the same FOLDER continues from there; with
+# the file of a finding instead of SECONDS it runs that input. Without FOLDER, the command makes a new
+# folder and prints its name.
 #
 #     tests/fuzz/coverage.sh readers minimize PYTHON FOLDER
 #
-# puts in the place of tests/fuzz/corpus/readers the smallest inputs that reach all that FOLDER's
-# reach, as far as short ones can.
+# replaces tests/fuzz/corpus/readers with the smallest inputs that give the coverage of FOLDER's, as far
+# as short inputs can.
 #
-# It needs clang with libFuzzer (on Debian: clang and libclang-rt-…-dev; CLANG names another than the
-# newest), and a Python that is a shared library, in which the dev extra and Cython are installed.
+# It needs clang with libFuzzer (on Debian: clang and libclang-rt-…-dev; set CLANG to use another
+# version than the newest), and a Python built as a shared library, with the dev extra and Cython.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 project=$PWD
@@ -33,13 +33,13 @@ mkdir -p "$folder/$target/corpus"
 folder=$(realpath "$folder")
 build=$folder/build
 
-# Nothing added to no pointer is no defect: other revisions of C, and C++, allow it.
+# Adding 0 to a null pointer is not a defect: other revisions of C, and C++, allow it.
 sanitizers="address,undefined -fno-sanitize-recover=undefined -fno-sanitize=pointer-overflow"
 if [ ! -x "$build/fuzz" ]; then
     mkdir -p "$build"
     cp -r jelly_plugins conformance tests proto setup.py pyproject.toml README.md LICENSE "$build"
     find "$build/jelly_plugins" \( -name '_native.*.so' -o -name _native.c \) -delete
-    # rdflib's terms are not fuzzed here.
+    # Do not build the kernel for rdflib, which this run does not fuzz.
     sed -i '/^    Path("jelly_plugins\/rdflib"),$/d' "$build/setup.py"
     (
         cd "$build"
@@ -67,8 +67,8 @@ fi
 
 [ ! -f "$seconds" ] || seconds=$(realpath "$seconds")
 
-# Memory that Python itself leaves behind is no finding, and its own allocator would hide where a
-# block ends.
+# Memory that Python itself does not free is not a finding, and Python's allocator would hide the ends of
+# memory blocks.
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 export PYTHONMALLOC=malloc PYTHONPATH=$build
 PYTHONHOME=$("$python" -c 'import sys; print(sys.base_prefix)')

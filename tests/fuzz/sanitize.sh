@@ -2,16 +2,16 @@
 # The compiled kernel under AddressSanitizer and UndefinedBehaviorSanitizer: the corpus of
 # coverage-guided fuzzing, fuzzed cases, the tests of SPARQL results, the conformance vectors and the
 # codec's tests of the kernel.
-# Its last line is "clean"; the first error ends it, with a stack.
+# Its last line is "clean"; the first error ends the run with a stack trace.
 #
 #     tests/fuzz/sanitize.sh [PYTHON [CASES [SEED]]]
 #     tests/fuzz/sanitize.sh short [PYTHON]
 #
-# The short form takes a minute or so: the corpus, some hundred cases and SPARQL results. Neither is run where gcc
-# or its sanitizers are missing: it says so.
+# The short form takes about a minute: the corpus, some hundred cases and SPARQL results. Without gcc or
+# its sanitizers, both forms report this and do nothing.
 #
-# PYTHON has the dev extra installed. The kernel is built in a copy of the project, which
-# is removed afterwards: nothing that is installed changes.
+# PYTHON must have the dev extra. The script builds the kernel in a temporary copy of the project, so
+# that no installation changes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -21,7 +21,7 @@ if [ "${1:-}" = short ]; then
     shift
 fi
 python=${1:-python}
-# The build runs in another folder.
+# An absolute path, because the build runs in another folder.
 [[ $python != */* || $python == /* ]] || python=$PWD/$python
 cases=${short:+150}
 cases=${cases:-${2:-20000}}
@@ -29,8 +29,8 @@ seed=${3:-1}
 JELLY_PLUGINS_SHARED=$(realpath -m "${JELLY_PLUGINS_SHARED:-../shared}")
 export JELLY_PLUGINS_SHARED
 
-# Python is not built with the sanitizers, so that they are loaded before it. A name without a place
-# is that of a library which is not there.
+# Python is not built with the sanitizers, so that they must be loaded before it. gcc prints a name
+# without a path for a library that does not exist.
 libraries=
 for name in libasan.so libubsan.so; do
     library=$(command -v gcc >/dev/null && gcc -print-file-name=$name || true)
@@ -42,13 +42,13 @@ done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# With what Cython made, and when: it is not made again.
+# Keeps Cython's output and its times, so that it is not generated again.
 cp -rp jelly_plugins conformance tests proto setup.py pyproject.toml README.md LICENSE "$work"
 cd "$work"
 find jelly_plugins -name '_native.*.so' -delete
 
 echo "== build"
-# rdflib's terms are not fuzzed.
+# The short form does not fuzz rdflib's terms, and need not build their kernel.
 [ -z "$short" ] || sed -i '/^    Path("jelly_plugins\/rdflib"),$/d' setup.py
 JELLY_POISON=1 \
 CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined" \
@@ -58,10 +58,10 @@ LDFLAGS="-fsanitize=address,undefined" \
     exit 1
 }
 
-# Leaks are not looked for here, because Python itself leaves memory behind:
-# tests/codec/test_leaks.py does that.
+# This run does not look for leaks, because Python itself does not free all memory;
+# tests/codec/test_leaks.py does.
 export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
-# Python's own allocator would hide where a block ends.
+# Python's own allocator would hide the ends of memory blocks.
 export PYTHONMALLOC=malloc PYTHONPATH=$work
 sanitized() {
     LD_PRELOAD=$libraries "$python" "$@"
@@ -73,7 +73,7 @@ case $found in
 *) echo "the kernel is not the one that was built here: $found" && exit 1 ;;
 esac
 
-# The last line of what a program says; all of it if it fails.
+# Prints the last line of a program's output, or all of it if the program fails.
 last_line() {
     if ! sanitized "$@" >run.log 2>&1; then
         cat run.log
@@ -87,7 +87,7 @@ last_line -m pytest -p no:cacheprovider tests/fuzz/test_corpus.py
 echo "== fuzzed cases"
 last_line -m tests.fuzz.differential "$cases" "$seed"
 echo "== SPARQL results"
-# In short, the kernel's own tests: the others take minutes.
+# In the short form only the kernel's tests: the others take minutes.
 last_line -m pytest -p no:cacheprovider --hypothesis-profile=patient -k "not python" \
     tests/sparql${short:+/test_codec.py}
 if [ -z "$short" ]; then

@@ -1,5 +1,5 @@
-// A client and a server that are generated from the plain grpc.proto, in Go; what plain.py is in
-// Python, with the same arguments but for the folder of generated modules. Built by test_plain.py.
+// A client and a server generated from the original grpc.proto, in Go. Like plain.py, with the same
+// arguments except for the folder of generated modules. test_plain.py builds it.
 package main
 
 import (
@@ -102,7 +102,7 @@ func publish(client jelly.RdfStreamServiceClient, names []string) {
 	stream, err := client.PublishRdf(context.Background())
 	must(err)
 	for _, frame := range frames(names) {
-		// A rejection is told by what follows.
+		// The subsequent call reports the rejection.
 		if stream.Send(frame) != nil {
 			break
 		}
