@@ -120,7 +120,7 @@ def test_runs_and_extensions_are_strings() -> None:
     assert written(found.slice(1)) == [TRIPLES[0]] * 2
 
 
-def test_strings_longer_than_offsets_can_say_are_copied_in_parts(
+def test_strings_too_long_for_offsets_are_copied_in_parts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With pyarrow's real limit the test would take gigabytes."""
@@ -150,7 +150,7 @@ def test_the_row_of_a_string_that_cannot_be_copied() -> None:
     assert why.value.row == 3500
 
 
-def test_an_empty_string_is_no_graph() -> None:
+def test_an_empty_string_is_not_a_graph() -> None:
     quads = table([(*row, BlankNode("g")) for row in TRIPLES])
     graphs = pyarrow.array([None, "<urn:g>", ""] * 33 + [None])
     message = "row 2: graph: an empty string does not name a graph; use null for the default graph"
@@ -167,7 +167,7 @@ def written(rows: Any, **settings: Any) -> list[Any]:
     return found
 
 
-def test_what_is_taken() -> None:
+def test_accepted_inputs() -> None:
     whole = table(TRIPLES)
     batches = whole.to_batches(max_chunksize=9)
     sliced = [batch.slice(2, 5) for batch in whole.to_batches()]
@@ -194,7 +194,7 @@ class Capsule:
 
 
 @pytest.mark.parametrize("rows", [{"subject": ["_:s"]}, ["_:s"], [[1]], "_:s"])
-def test_what_is_not_of_arrow(rows: Any) -> None:
+def test_inputs_that_are_not_arrow(rows: Any) -> None:
     with pytest.raises(TypeError, match="none of Arrow's C interfaces: pass tables, record"):
         written(rows)
 
@@ -209,7 +209,7 @@ def test_two_columns_of_one_name() -> None:
     assert written(others) == TRIPLES
 
 
-def test_what_is_not_a_table_of_statements(tmp_path: Path) -> None:
+def test_tables_without_statements(tmp_path: Path) -> None:
     path = tmp_path / "out.jelly"
     with pytest.raises(StatementError, match="column object is missing"):
         arrow.write(table(TRIPLES).drop_columns(["object"]), path)
@@ -263,7 +263,7 @@ def test_frames_of_polars(dtype: str) -> None:
     assert written(polars.concat([frame, frame[3:7]], rechunk=False)) == expected + expected[3:7]
 
 
-def test_without_pyarrow_the_error_says_what_to_install() -> None:
+def test_the_error_without_pyarrow_names_the_extra() -> None:
     program = (
         "import sys\n"
         "sys.modules['pyarrow'] = None\n"

@@ -97,7 +97,7 @@ def test_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.Mon
         pytest.skip(left_out[0])
 
 
-def test_what_is_to_be_installed_is_there() -> None:
+def test_extras_in_installation_commands_exist() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lines = [
         text
@@ -125,7 +125,7 @@ def test_relative_links_work_in_a_checkout(document: str) -> None:
     assert links.broken(ROOT / document) == []
 
 
-def test_commands_and_options_that_pages_name_are_there() -> None:
+def test_commands_and_options_in_pages_exist() -> None:
     known = {name for name, _ in commands(app)}
     groups = {name.split()[0] for name in known}
     options = {
@@ -179,7 +179,7 @@ def test_the_chart_of_sizes_is_that_of_the_table(monkeypatch: pytest.MonkeyPatch
     assert module.chart(page) == (DOCS / "size.svg").read_text(encoding="utf-8")
 
 
-def test_what_is_not_run_is_there() -> None:
+def test_blocks_that_are_not_run_exist() -> None:
     found = {(page, text) for page in PAGES for _, text in code_of(page)}
     for page, line in NOT_RUN:
         assert any(page == where and text.startswith(line) for where, text in found), (page, line)

@@ -64,7 +64,7 @@ TAKERS: dict[str, Callable[[list[Patch]], Any]] = {
 
 
 @pytest.mark.parametrize("taker", TAKERS)
-def test_patches_with_terms_that_are_none(taker: str) -> None:
+def test_patches_with_invalid_terms(taker: str) -> None:
     surrogates = Literal("\ud800"), Iri("urn:\ud800"), BlankNode("\ud800"), Literal("x", "\ud800")
     for term in (*surrogates, nested(1500), None, DEFAULT_GRAPH):
         with pytest.raises(JellyError):

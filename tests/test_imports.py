@@ -24,7 +24,7 @@ def test_the_package_alone_imports_nothing() -> None:
     }
 
 
-def test_the_console_script_begins_with_next_to_nothing() -> None:
+def test_the_console_script_imports_little_at_startup() -> None:
     found = imported("from jelly_plugins.cli import main", "jelly_plugins")
     assert found == {"jelly_plugins", "jelly_plugins.lazy", "jelly_plugins.cli"}
 
@@ -42,7 +42,7 @@ def test_the_version_needs_no_libraries() -> None:
     assert libraries.isdisjoint({"typer", "rich", "rdflib", "pyoxigraph"})
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_exists() -> None:
     for name in jelly_plugins.__all__:
         assert getattr(jelly_plugins, name) is not None
         assert name in dir(jelly_plugins)

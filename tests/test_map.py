@@ -76,7 +76,7 @@ def sections(document: str) -> Iterator[tuple[str, list[list[str]]]]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_what_documents_name_is_there(document: str) -> None:
+def test_names_in_documents_exist(document: str) -> None:
     found = list(named(document))
     assert found
     missing = [
@@ -114,7 +114,7 @@ def test_every_test_of_a_rule_is_in_the_table(tests: str) -> None:
     assert [name for name in names if f"`{name}`" not in table] == []
 
 
-def test_words_stand_in_order_and_once() -> None:
+def test_glossary_entries_are_sorted_and_unique() -> None:
     words = re.findall(r"^- \*\*(.+?)\*\*", text_of("docs/glossary.md"), re.MULTILINE)
     assert len(words) > 60
     assert words == sorted(set(words), key=lambda word: (word.casefold(), word))

@@ -78,7 +78,7 @@ def test_a_large_patch() -> None:
     assert shown(Patch([add(Triple(S, P, Literal("\ud800")))]))[-1].endswith('"?"')
 
 
-def test_what_streams_still_streams() -> None:
+def test_displays_read_nothing_of_streams() -> None:
     log = b"H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\n"
     [patch] = read_patches(log)
     for patch in read_patches(log):
@@ -148,7 +148,7 @@ def test_a_long_list_is_cut() -> None:
         (lambda: load("store", "a.jelly"), "a pyoxigraph.Store is needed, not 'store'"),  # type: ignore[arg-type]
     ],
 )
-def test_the_last_line_of_a_traceback_says_it_all(
+def test_the_last_line_of_a_traceback_is_complete(
     call: Callable[[], object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -26,7 +26,7 @@ def test_a_users_program_has_no_unknown_types(tmp_path: Path) -> None:
     assert user_program.main(tmp_path) > 0
 
 
-def test_what_is_declared_of_arrow_is_there(tmp_path: Path) -> None:
+def test_declared_members_of_arrow_exist(tmp_path: Path) -> None:
     user_program.main(tmp_path)
     for protocol, found in (
         (arrow.BatchReader, arrow.read(tmp_path / "x.jelly.gz")),

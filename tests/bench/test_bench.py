@@ -56,7 +56,7 @@ def test_jobs_on_data(job: Job, small: Path) -> None:
 
 
 @pytest.mark.parametrize("job", ON_THEIR_OWN)
-def test_jobs_on_their_own(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_with_their_own_data(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_jobs, "COUNTS", [50, 100])
     monkeypatch.setattr(grpc_jobs, "STALLED_SECONDS", 0.1)
     monkeypatch.setattr(sparql_jobs, "ROWS", 100)
@@ -70,7 +70,7 @@ def test_shapes(shape_name: str) -> None:
     assert data.count == len(set(data.statements)) == 100
 
 
-def test_the_mix_is_the_same_each_time() -> None:
+def test_the_mix_is_deterministic() -> None:
     once, again = (b"".join(mix_chunks(1000)) for _ in range(2))
     assert once == again
     assert once.count(b"\n") == 1000

@@ -57,7 +57,7 @@ def test_names_under_several_prefixes(kernel: Kernel) -> None:
     assert len({id(term) for triple in found for term in triple}) == len(iris)
 
 
-def test_what_a_frame_expands_to_is_counted_alike_everywhere(kernel: Kernel) -> None:
+def test_the_expansion_of_a_frame_is_counted_consistently(kernel: Kernel) -> None:
     prefixes = [f"http://example.org/{n}#" for n in range(2)]
     triples = [
         Triple(Iri(prefixes[n % 2] + "a"), P, Literal(f"{n % 2}", None, "urn:t")) for n in range(9)

@@ -133,7 +133,7 @@ def test_labels_are_those_of_all_versions() -> None:
     }
 
 
-def test_what_says_the_same_has_the_same_labels() -> None:
+def test_equivalent_statements_have_the_same_labels() -> None:
     one = [
         Triple(BlankNode("a"), P, Literal("x", "en-GB")),
         Triple(BlankNode("a"), P, Literal("x")),

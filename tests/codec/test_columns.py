@@ -92,7 +92,7 @@ def test_terms_are_written_as_text_has_them(
     assert columns.subject.validity is None
 
 
-def test_without_graphs_there_is_no_column_of_them(kernel: Kernel) -> None:
+def test_without_graphs_the_graph_column_is_absent(kernel: Kernel) -> None:
     triples = frames_of([row[:3] for row in ROWS], StreamOptions(rdf_star=True))
     quads = frames_of([(*row[:3], DEFAULT_GRAPH) for row in ROWS])
     [of_triples] = batches_of(kernel, triples)
@@ -102,14 +102,14 @@ def test_without_graphs_there_is_no_column_of_them(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize("first", [0, 1, 7, 8, 9, 16, 17])
-def test_graphs_that_come_late(kernel: Kernel, first: int) -> None:
+def test_late_graphs(kernel: Kernel, first: int) -> None:
     rows = [(S, P, O, G if row >= first else DEFAULT_GRAPH) for row in range(20)]
     [columns] = batches_of(kernel, frames_of(rows))
     assert columns.graph is not None
     assert columns.graph.values() == [None] * first + ["<urn:g>"] * (20 - first)
 
 
-def test_batches_gather_rows_over_frames(kernel: Kernel) -> None:
+def test_batches_collect_rows_across_frames(kernel: Kernel) -> None:
     rows = [(S, P, Literal(str(number)), DEFAULT_GRAPH) for number in range(10)]
     encoder = Encoder(QUADS)
     frames: list[bytes] = []
@@ -122,14 +122,14 @@ def test_batches_gather_rows_over_frames(kernel: Kernel) -> None:
     assert found == [f'"{number}"' for number in range(10)]
 
 
-def test_batches_end_where_their_bytes_say(kernel: Kernel) -> None:
+def test_batches_end_by_bytes(kernel: Kernel) -> None:
     rows = [(S, P, Literal("x" * 80), DEFAULT_GRAPH)] * 7
     batches = batches_of(kernel, frames_of(rows), batch_bytes=200)
     # A row has 96 bytes.
     assert [columns.rows for columns in batches] == [3, 3, 1]
 
 
-def test_flush_gives_what_there_is(kernel: Kernel) -> None:
+def test_flush_returns_the_remaining_rows(kernel: Kernel) -> None:
     decoder = kernel.ColumnDecoder()
     assert decoder.flush() == []
     [frame] = frames_of(ROWS)
@@ -162,7 +162,7 @@ def test_a_term_that_is_too_long_for_a_column(kernel: Kernel) -> None:
     assert caught.value.row is not None
 
 
-def test_what_came_before_an_error_is_there(kernel: Kernel) -> None:
+def test_rows_before_an_error_are_kept(kernel: Kernel) -> None:
     encoder = Encoder(QUADS)
     first = [*encoder.add(ROWS), encoder.flush()]
     second = [*encoder.add(ROWS[:2]), encoder.flush() + b"\x0a\x02\x12\x00"]
@@ -177,7 +177,7 @@ def test_what_came_before_an_error_is_there(kernel: Kernel) -> None:
         list(decoder.decode(first[0]))
 
 
-def test_all_of_a_frame_has_to_be_taken(kernel: Kernel) -> None:
+def test_a_frame_must_be_consumed(kernel: Kernel) -> None:
     [frame] = frames_of(ROWS)
     decoder = kernel.ColumnDecoder(batch_rows=1)
     next(iter(decoder.decode(frame)))
@@ -224,7 +224,7 @@ def test_statements_that_repeat(kernel: Kernel, most: int) -> None:
     assert made + columns.finish() == expected
 
 
-def test_columns_come_back(kernel: Kernel) -> None:
+def test_columns_round_trip(kernel: Kernel) -> None:
     # Columns replace a blank node's label that N-Triples cannot express.
     [columns] = batches_of(kernel, frames_of(ROWS[2:] * 3))
     encoder = kernel.ColumnEncoder(QUADS)
@@ -291,7 +291,7 @@ def test_null_is_the_default_graph(kernel: Kernel) -> None:
 
 @pytest.mark.parametrize("physical_type", PhysicalType)
 @pytest.mark.parametrize("graphs", [(None, ""), ("", ""), ("", "<urn:g>")])
-def test_an_empty_string_is_no_graph(
+def test_an_empty_string_is_not_a_graph(
     kernel: Kernel, physical_type: PhysicalType, graphs: tuple[str | None, ...]
 ) -> None:
     encoder = kernel.ColumnEncoder(StreamOptions(physical_type=physical_type))
@@ -331,7 +331,7 @@ def test_an_empty_string_is_no_graph(
         (("<urn:s>", "<urn:p>", "<<_:a <urn:b> _:c>>"), StatementError, "row 3: TRIPLE as object"),
     ],
 )
-def test_what_cannot_be_written(
+def test_statements_that_cannot_be_written(
     kernel: Kernel, row: tuple[Any, ...], error: type[JellyError], message: str
 ) -> None:
     good = ("<urn:s>", "<urn:p>", '"o"', *(None for _ in row[3:]))
@@ -360,7 +360,7 @@ def test_what_cannot_be_written(
         ({"validity": b""}, "the validity bits of the object column are fewer"),
     ],
 )
-def test_buffers_that_do_not_hold(kernel: Kernel, change: dict[str, Any], message: str) -> None:
+def test_invalid_buffers(kernel: Kernel, change: dict[str, Any], message: str) -> None:
     good = columns_of([("_:s", "<urn:p>", "_:o")] * 2)
     encoder = kernel.ColumnEncoder(StreamOptions())
     with pytest.raises(WireError, match=message):

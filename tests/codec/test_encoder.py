@@ -68,7 +68,7 @@ def test_frames_end_after_bytes(kernel: Kernel, frame_bytes: int) -> None:
     assert all(frame_bytes <= len(data) < frame_bytes + 200 for data in frames[:-1])
 
 
-def test_frames_end_where_they_are_told_to(kernel: Kernel) -> None:
+def test_frames_end_on_flush(kernel: Kernel) -> None:
     encoder = kernel.Encoder(StreamOptions())
     frames = [encoder.flush(), encoder.flush()]
     encoder.add([SPO])
@@ -117,7 +117,7 @@ def test_frames_have_a_size(kernel: Kernel, frame_rows: int, frame_bytes: int) -
         kernel.Encoder(StreamOptions(), frame_rows=frame_rows, frame_bytes=frame_bytes)
 
 
-def test_an_element_larger_than_a_reader_takes_is_rejected(kernel: Kernel) -> None:
+def test_an_element_larger_than_a_reader_accepts_is_rejected(kernel: Kernel) -> None:
     options = StreamOptions(logical_type=LogicalType.GRAPHS)
     for limits in (Limits(frame_rows=20), Limits(frame_bytes=300), Limits(frame_repeats=20)):
         encoder = kernel.Encoder(options, limits=limits)
@@ -128,7 +128,7 @@ def test_an_element_larger_than_a_reader_takes_is_rejected(kernel: Kernel) -> No
         assert caught.value.frame == 0
 
 
-def test_repeats_are_spread_over_frames_that_a_reader_takes(kernel: Kernel) -> None:
+def test_repeats_are_spread_over_frames(kernel: Kernel) -> None:
     for physical, statement in ((PhysicalType.TRIPLES, SPO), (PhysicalType.GRAPHS, (*SPO, G))):
         for most in (0, 1, 10):
             limits = Limits(frame_repeats=most)
@@ -188,7 +188,7 @@ def quoted(count: int) -> Triple:
 
 
 @pytest.mark.parametrize("prefixes", [0, 1, 150])
-def test_a_row_that_needs_more_names_than_there_are(kernel: Kernel, prefixes: int) -> None:
+def test_a_row_that_needs_more_names_than_the_table_holds(kernel: Kernel, prefixes: int) -> None:
     options = StreamOptions(rdf_star=True, max_name_table_size=8, max_prefix_table_size=prefixes)
     before = numbered(3)
     after = [Triple(S, P, OB), quoted(8), Triple(OB, P, S), *iris_in_pairs()]
@@ -206,7 +206,7 @@ def iris_in_pairs() -> list[Triple]:
     return [Triple(subject, P, object_) for subject in terms for object_ in terms]
 
 
-def test_a_row_that_needs_more_datatypes_than_there_are(kernel: Kernel) -> None:
+def test_a_row_that_needs_more_datatypes_than_the_table_holds(kernel: Kernel) -> None:
     options = StreamOptions(rdf_star=True, max_datatype_table_size=1)
     one, two = Literal("1", datatype="urn:one"), Literal("1", datatype="urn:two")
     encoder = kernel.Encoder(options)
@@ -218,7 +218,7 @@ def test_a_row_that_needs_more_datatypes_than_there_are(kernel: Kernel) -> None:
     assert kernel.statements(*encoder.finish()) == [Triple(S, P, one), *after]
 
 
-def test_the_least_recently_used_entry_gives_way(kernel: Kernel) -> None:
+def test_the_least_recently_used_entry_is_replaced(kernel: Kernel) -> None:
     options = StreamOptions(max_name_table_size=8, max_prefix_table_size=0)
     terms = [Iri(f"urn:{number}") for number in range(9)]
     filled = [Triple(term, terms[0], Literal("")) for term in terms[1:8]]
@@ -269,7 +269,7 @@ BAD_STRINGS = ["\ud800", "a\udfffb", None, 5, b"bytes"]
 
 
 @pytest.mark.parametrize("bad", BAD_STRINGS, ids=ascii)
-def test_namespaces_that_cannot_be_said(kernel: Kernel, bad: Any) -> None:
+def test_namespaces_that_cannot_be_written(kernel: Kernel, bad: Any) -> None:
     encoder = kernel.Encoder(StreamOptions(), namespaces=True)
     for name, iri in ((bad, "urn:x"), ("x", bad)):
         with pytest.raises(TermError):
@@ -281,7 +281,7 @@ def test_namespaces_that_cannot_be_said(kernel: Kernel, bad: Any) -> None:
 
 
 @pytest.mark.parametrize("bad", BAD_STRINGS, ids=ascii)
-def test_metadata_that_cannot_be_said(kernel: Kernel, bad: Any) -> None:
+def test_metadata_that_cannot_be_written(kernel: Kernel, bad: Any) -> None:
     encoder = kernel.Encoder(StreamOptions())
     encoder.add([SPO])
     with pytest.raises(TermError, match="metadata key"):
@@ -290,7 +290,7 @@ def test_metadata_that_cannot_be_said(kernel: Kernel, bad: Any) -> None:
     assert (frame.metadata, frame.statements) == ({"ok": b"x"}, [SPO])
 
 
-def test_a_stream_name_that_cannot_be_said(kernel: Kernel) -> None:
+def test_a_stream_name_that_cannot_be_written(kernel: Kernel) -> None:
     with pytest.raises(TermError, match="stream name"):
         kernel.Encoder(StreamOptions(stream_name="\ud800"))
     with pytest.raises(LimitError, match="stream name"):
@@ -407,7 +407,7 @@ def test_frames_that_ended_before_a_rejection_are_not_lost(
         assert kernel.statements(*frames) == good[:90] + rest
 
 
-def test_the_sources_own_errors_lose_nothing(kernel: Kernel) -> None:
+def test_errors_of_the_source_lose_no_frames(kernel: Kernel) -> None:
     def source() -> Iterator[Triple]:
         yield from numbered(30)
         raise RuntimeError("no more")
@@ -532,7 +532,7 @@ def test_rows_above_the_limit_fill_several_frames(kernel: Kernel) -> None:
     assert kernel.statements(*frames, limits=limits) == [SPO, Triple(OB, S, P)]
 
 
-def test_lookups_hold_no_more_than_a_reader_takes(kernel: Kernel) -> None:
+def test_lookups_stay_within_the_limits_of_a_reader(kernel: Kernel) -> None:
     limits = Limits(lookup_characters=1000)
     statements = [Triple(Iri(f"{n:0200}"), P, OB) for n in range(6)]
     encoder = kernel.Encoder(StreamOptions(), limits=limits)
@@ -573,7 +573,7 @@ print(len(kernel.statements(*encoder.finish())))
 
 
 @pytest.mark.parametrize("depth", [1_000, 500_000])
-def test_quoted_triples_of_any_depth_do_not_end_the_process(kernel: Kernel, depth: int) -> None:
+def test_quoted_triples_of_any_depth_do_not_crash(kernel: Kernel, depth: int) -> None:
     code = DEEP.format(kernel=kernel.name, depth=depth)
     done = programs.run(code)
     assert (done.stdout.split(), done.returncode) == (["LimitError"] * 4 + ["1"], 0)
@@ -592,14 +592,14 @@ def test_quoted_triples_of_any_depth_do_not_end_the_process(kernel: Kernel, dept
     ],
 )
 @pytest.mark.parametrize("value", ["1", 1.5, float("nan"), None, [], -1, 1 << 65])
-def test_options_that_are_no_numbers(kernel: Kernel, options: Any, name: str, value: Any) -> None:
+def test_options_that_are_not_numbers(kernel: Kernel, options: Any, name: str, value: Any) -> None:
     encoder = kernel.Encoder if options is StreamOptions else PatchEncoder
     with pytest.raises((OptionsError, LimitError)):
         encoder(options(**{name: value}))
 
 
 @pytest.mark.parametrize("value", ["1", 1.5, None, [], -1, 1 << 65])
-def test_types_that_are_none(kernel: Kernel, value: Any) -> None:
+def test_invalid_types(kernel: Kernel, value: Any) -> None:
     for name in ("physical_type", "logical_type"):
         with pytest.raises(OptionsError):
             kernel.Encoder(StreamOptions(**{name: value}))
@@ -609,7 +609,7 @@ def test_types_that_are_none(kernel: Kernel, value: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [Iri, BlankNode, Literal])
-def test_terms_that_were_made_without_their_parts(kernel: Kernel, kind: type) -> None:
+def test_terms_without_parts(kernel: Kernel, kind: type) -> None:
     bare: Any = kind.__new__(kind)
     for statement in (Triple(S, P, bare), Triple(S, P, Triple(S, P, bare))):
         encoder = kernel.Encoder(STAR)

@@ -104,7 +104,7 @@ def test_the_first_wrong_term_or_statement_of_text(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", STATEMENTS)
-def test_the_first_wrong_term_or_statement_of_a_patch(case: str) -> None:
+def test_the_first_invalid_term_or_statement_of_a_patch(case: str) -> None:
     rows, number, message = STATEMENTS[case]
     before = [
         p.options(p.FRAME, p.QUADS, generalized=True, star=True),
@@ -139,7 +139,7 @@ def test_too_many_long_terms_are_counted_by_statement(quoted: bool, order: str) 
 
 
 @pytest.mark.parametrize("following", [MALFORMED, w.triple(s=RELATIVE), w.triple(p=BLANK)])
-def test_a_wrong_row_behind_too_many_long_terms(following: bytes) -> None:
+def test_an_invalid_row_after_too_many_long_terms(following: bytes) -> None:
     rows = [w.triple(S, P, w.literal("x" * 2000)), *[w.triple(s=OBJECT), w.triple(s=S)] * 50]
     before = [w.options(generalized=True), *map(w.name, NAMES)]
     frame = w.frame(*before, *rows, following)
@@ -179,7 +179,9 @@ def test_a_row_that_is_read_a_second_time_is_counted_once() -> None:
 
 
 @pytest.mark.parametrize("validator", [None, RowFactory])
-def test_the_graph_of_a_namespace_before_a_wrong_row(validator: Callable[[], Any] | None) -> None:
+def test_the_graph_of_a_namespace_before_an_invalid_row(
+    validator: Callable[[], Any] | None,
+) -> None:
     before = [p.options(p.FRAME, p.QUADS, generalized=True), *map(p.name, NAMES), p.start()]
     namespace = p.namespace_add("n", S, w.literal("x"))
     for decoder in patch_decoders(validator=validator):
@@ -201,7 +203,7 @@ def test_the_graph_of_a_namespace_before_a_wrong_row(validator: Callable[[], Any
     ],
 )
 @pytest.mark.parametrize("following", [b"", MALFORMED], ids=["alone", "before a wrong row"])
-def test_a_term_whose_text_is_too_long_or_becomes_so(term: w.WireTerm, following: bytes) -> None:
+def test_a_term_whose_text_is_too_long(term: w.WireTerm, following: bytes) -> None:
     before = [p.options(p.FRAME, star=True), *map(p.name, NAMES), p.datatype(DOUBLE)]
     limits = Limits(frame_bytes=330)
     frames = [p.frame(*before), p.frame(p.start(), p.add(S, P, term), following, p.commit())]

@@ -132,7 +132,7 @@ def test_flipped_bits(kernel: Kernel, source: str) -> None:
 
 
 @pytest.mark.parametrize("length", [64 << 20 | 1, 8 << 30, 2**32 - 1, 2**63, 2**64 - 1])
-def test_a_huge_frame_is_not_believed(length: int) -> None:
+def test_a_huge_frame_length_is_rejected(length: int) -> None:
     class Counting(io.BytesIO):
         taken = 0
 
@@ -167,7 +167,7 @@ def test_a_bare_frame_has_a_limit() -> None:
 
 @pytest.mark.parametrize("length", [2**31, 2**32, 2**40, 2**63, 2**64 - 1])
 @pytest.mark.parametrize("tag", ["0a", "7a", "3a"])
-def test_a_huge_field_is_not_believed(kernel: Kernel, length: int, tag: str) -> None:
+def test_a_huge_field_length_is_rejected(kernel: Kernel, length: int, tag: str) -> None:
     data = w.frame(w.options()) + bytes.fromhex(tag) + varint(length) + b"x" * 100
     with pytest.raises(WireError, match="ends after its"):
         kernel.decode(data)
@@ -285,7 +285,7 @@ def test_bad_utf_8_in_a_long_string(kernel: Kernel) -> None:
         bytes_field(1, bytes_field(4, bytes_field(3, b"\x0a"))),
     ],
 )
-def test_messages_without_fields_are_looked_at(kernel: Kernel, broken: bytes) -> None:
+def test_messages_without_fields_are_checked(kernel: Kernel, broken: bytes) -> None:
     parts = [w.options(w.GRAPHS), w.graph_start(w.default_graph()), w.graph_end()]
     with pytest.raises(WireError):
         kernel.decode(w.frame(*parts[: 2 if broken[2] == 0x2A else 1], broken))
@@ -301,7 +301,7 @@ def test_rows_of_the_wrong_wire_type(kernel: Kernel, row: int, wire_type: int) -
 
 
 @pytest.mark.parametrize("wire_type", [3, 4, 6, 7])
-def test_wire_types_that_are_none(kernel: Kernel, wire_type: int) -> None:
+def test_invalid_wire_types(kernel: Kernel, wire_type: int) -> None:
     for data in (
         w.frame(w.options()) + varint(20 << 3 | wire_type) + bytes(20),
         w.frame(w.options(), bytes_field(1, varint(2 << 3 | wire_type) + bytes(20))),
@@ -318,7 +318,7 @@ def test_fields_of_statements_of_the_wrong_wire_type(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1 << 29, 1 << 40])
-def test_field_numbers_that_are_none(kernel: Kernel, number: int) -> None:
+def test_invalid_field_numbers(kernel: Kernel, number: int) -> None:
     with pytest.raises(WireError, match="field number"):
         kernel.decode(w.frame(w.options()) + varint(number << 3) + b"\x00")
 
@@ -491,7 +491,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: text[:10])
 @pytest.mark.parametrize("times", [1, 1000])
-def test_text_is_called_text(text: bytes, times: int) -> None:
+def test_text_is_detected(text: bytes, times: int) -> None:
     with pytest.raises(SourceError, match="text, not Jelly"):
         list(read(text * times))
 
@@ -506,7 +506,7 @@ class OneByOne(io.RawIOBase):
         return self.data.read(min(size, 1))
 
 
-def test_text_is_called_text_however_it_comes() -> None:
+def test_text_is_detected_in_any_kind_of_source() -> None:
     for text in TEXTS:
         with pytest.raises(SourceError, match="text, not Jelly"):
             list(read(OneByOne(text)))  # type: ignore[arg-type]
@@ -515,7 +515,7 @@ def test_text_is_called_text_however_it_comes() -> None:
 
 
 @pytest.mark.parametrize("size", range(100))
-def test_jelly_is_not_called_text(size: int) -> None:
+def test_jelly_is_not_detected_as_text(size: int) -> None:
     """Lengths of rows and frames can be bytes that text may begin with."""
     broken = w.frame(w.options(version=9, stream_name="n" * size))
     for data in (broken, delimit(broken)):
@@ -557,21 +557,21 @@ def test_errors_say_where(kernel: Kernel) -> None:
     assert str(error) == f"<bytes>: frame 2, row 2: {error.message}"
 
 
-def test_errors_outside_rows_name_no_row(kernel: Kernel) -> None:
+def test_errors_outside_rows_have_no_row(kernel: Kernel) -> None:
     for tail in (b"\x7a\x02\x0a\xff", b"\x78\x01", b"\xff"):
         with pytest.raises(WireError) as caught:
             kernel.decode(w.frame(w.options(), *w.SPO) + tail)
         assert (caught.value.frame, caught.value.row) == (0, None)
 
 
-def test_a_row_that_is_cut_off_is_the_one_named(kernel: Kernel) -> None:
+def test_the_error_of_a_truncated_row_has_its_number(kernel: Kernel) -> None:
     for tail in (b"\x0a", b"\x0a\x05", b"\x0a\x05\x12\x03", b"\x0a\xff", b"\x0a\xff\x01"):
         with pytest.raises(WireError) as caught:
             kernel.decode(w.frame(w.options(), *w.SPO) + tail)
         assert (caught.value.frame, caught.value.row) == (0, 4)
 
 
-def test_frames_of_a_part_are_numbered_as_they_stand_in_the_whole(kernel: Kernel) -> None:
+def test_frames_of_a_part_have_the_numbers_of_the_whole(kernel: Kernel) -> None:
     decoder = kernel.Decoder(GenericFactory(), first_frame=7)
     assert decoder.decode(w.frame(w.options())).index == 7
     with pytest.raises(JellyError) as caught:
@@ -604,7 +604,7 @@ class MyError(ValueError):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_a_factory_rejects_is_an_error_with_its_place(kernel: Kernel, call: str) -> None:
+def test_errors_of_a_factory_have_the_position(kernel: Kernel, call: str) -> None:
     data = TRIPLE_ROWS if call == "triple" else FACTORY_ROWS
     cause = MyError("not for me")
     with pytest.raises(TermError, match="not for me") as caught:

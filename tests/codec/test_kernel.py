@@ -166,7 +166,7 @@ def test_nothing_leaks_when_columns_are_rejected() -> None:
     assert memory_held_by(encode) == 0
 
 
-def test_terms_are_held_by_nobody_else() -> None:
+def test_the_kernel_holds_no_references_to_terms() -> None:
     kernel = native()
     frames = stream()
     decoder = kernel.Decoder(GenericFactory())
@@ -272,7 +272,7 @@ def test_nothing_is_decoded_after_an_error() -> None:
         decoder.decode(frames[0])
 
 
-def test_a_frame_of_text_is_taken_to_its_end() -> None:
+def test_a_frame_of_text_must_be_consumed() -> None:
     kernel = native()
     frames = stream()
     decoder = kernel.TextDecoder()
@@ -281,7 +281,7 @@ def test_a_frame_of_text_is_taken_to_its_end() -> None:
         list(decoder.decode(frames[1]))
 
 
-def test_text_of_repeats_comes_in_bounded_chunks() -> None:
+def test_text_of_repeats_is_yielded_in_bounded_chunks() -> None:
     kernel = native()
     encoder = Encoder(StreamOptions(), frame_rows=1 << 20, frame_bytes=1 << 30)
     encoder.add([Triple(Iri("urn:s"), Iri("urn:p"), Literal("long" * 10_000))] * 3000)
@@ -291,7 +291,7 @@ def test_text_of_repeats_comes_in_bounded_chunks() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 50, 60, 200, 250, 1000])
-def test_text_has_room_for_what_escapes_make(size: int) -> None:
+def test_text_with_many_escapes(size: int) -> None:
     # AddressSanitizer detects the overflow; see tests/fuzz/README.md.
     iri = Iri("urn:" + " " * size + "/" + "n" * size)
     encoder = Encoder(StreamOptions())
@@ -300,7 +300,7 @@ def test_text_has_room_for_what_escapes_make(size: int) -> None:
     assert text == (b"<urn:" + rb"\u0020" * size + b"/" + b"n" * size + b"> ") * 3 + b".\n"
 
 
-def test_text_goes_on_over_chunks() -> None:
+def test_terms_repeat_across_chunks_of_text() -> None:
     # Terms that repeat at the end of a chunk, with quoted triples and the default graph.
     kernel = native()
     quoted = Triple(Iri("urn:s"), Iri("urn:p"), BlankNode("b"))
@@ -321,7 +321,7 @@ def test_text_goes_on_over_chunks() -> None:
     assert b"".join(chunks) == b"".join(TextDecoder().decode(frame))
 
 
-def test_text_of_nested_triples_comes_in_bounded_chunks() -> None:
+def test_text_of_nested_triples_is_yielded_in_bounded_chunks() -> None:
     kernel = native()
     term: Any = Iri("urn:" + "long" * 200)
     for _ in range(14):
@@ -453,7 +453,7 @@ def test_an_encoder_cannot_be_entered_while_it_describes_a_term() -> None:
     assert len(quads(kernel, frames)) == 1
 
 
-def test_a_text_encoder_that_threads_share_rejects_or_takes_a_chunk_whole() -> None:
+def test_threads_that_share_a_text_encoder() -> None:
     """Each chunk is one frame, so that the order of frames does not change their contents."""
     kernel = native()
     count = 2000

@@ -177,7 +177,7 @@ def test_each_kind_of_rejection_was_among_them() -> None:
     assert kinds >= {f"{name}Error" for name in named.split()}
 
 
-def test_what_is_handed_over_is_given_back() -> None:
+def test_references_to_arguments_are_released() -> None:
     kernel = native()
     limits = Limits(nesting=3)
     factory = GenericFactory()

@@ -110,7 +110,7 @@ def entries(w: Any) -> list[bytes]:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("order", ["spo", "osp"])
-def test_a_judge_is_asked_for_terms_of_an_earlier_frame(kind: str, size: int, order: str) -> None:
+def test_a_validator_checks_terms_of_an_earlier_frame(kind: str, size: int, order: str) -> None:
     """A statement that RDF 1.2 does not allow repeats its object. If the terms are in the order of
     their positions, they are written straight from the frame; otherwise they are read first.
     """
@@ -129,7 +129,7 @@ def test_a_judge_is_asked_for_terms_of_an_earlier_frame(kind: str, size: int, or
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", ["label", "odd label"])
 @pytest.mark.parametrize("physical", [w.QUADS, w.GRAPHS], ids=["quads", "graphs"])
-def test_a_judge_is_asked_for_a_graph_of_an_earlier_frame(
+def test_a_validator_checks_a_graph_of_an_earlier_frame(
     kind: str, size: int, physical: int
 ) -> None:
     name = terms(size)[kind]
@@ -151,7 +151,7 @@ def test_a_judge_is_asked_for_a_graph_of_an_earlier_frame(
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_columns_of_patches_ask_for_terms_of_an_earlier_frame(kind: str, size: int) -> None:
+def test_columns_of_patches_validate_terms_of_an_earlier_frame(kind: str, size: int) -> None:
     term = terms(size)[kind]
     options = p.options(p.PUNCTUATED, generalized=True, star=True)
     frames = [
@@ -164,7 +164,9 @@ def test_columns_of_patches_ask_for_terms_of_an_earlier_frame(kind: str, size: i
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", ["label", "odd label"])
-def test_columns_of_patches_ask_for_the_graph_of_an_earlier_namespace(kind: str, size: int) -> None:
+def test_columns_of_patches_validate_the_graph_of_an_earlier_namespace(
+    kind: str, size: int
+) -> None:
     name = terms(size)[kind]
     options = p.options(p.PUNCTUATED, p.QUADS, generalized=True)
     frames = [

@@ -97,7 +97,7 @@ def test_chunks_of_any_size_and_any_line_ends(quads: bool) -> None:
         ).count(b"\n")
 
 
-def test_statements_come_out_before_the_text_has_ended() -> None:
+def test_statements_are_yielded_before_the_end_of_the_text() -> None:
     def chunks() -> Iterator[str]:
         yield LINE + LINE
         raise AssertionError("read on")
@@ -208,7 +208,7 @@ def test_hostile_lines_take_linear_time(part: str) -> None:
 # Writing
 
 
-def test_what_n_triples_cannot_say() -> None:
+def test_terms_that_n_triples_cannot_express() -> None:
     with pytest.raises(TermError, match="language tag"):
         term_text(Literal("x", langtag="a b"))
     for term in (Literal("\ud800"), Iri("urn:\ud800"), BlankNode("\ud800")):

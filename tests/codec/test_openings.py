@@ -57,7 +57,7 @@ def test_jelly_patch(stream_type: PatchStreamType) -> None:
     assert kind_of(data) is kind_of(delimit(data)) is StreamKind.JELLY_PATCH
 
 
-def test_of_anything_else_nothing_is_said() -> None:
+def test_other_input_is_not_detected() -> None:
     for data in (
         b"",
         b"\n",

@@ -25,7 +25,7 @@ many = settings(
 
 @many
 @given(stream=streams())
-def test_an_independent_reader_understands_what_we_write(
+def test_the_oracle_reads_our_output(
     kernel: Kernel, stream: tuple[StreamOptions, list[list[Any]]]
 ) -> None:
     options, batches = stream
@@ -189,7 +189,7 @@ def messages(draw: st.DrawFn) -> list[bytes]:
 
 @many
 @given(frames=messages())
-def test_we_understand_what_others_write(kernel: Kernel, frames: list[bytes]) -> None:
+def test_the_codec_reads_other_output(kernel: Kernel, frames: list[bytes]) -> None:
     decoder = kernel.Decoder(GenericFactory())
     oracle = Oracle()
     namespaces: list[Any] = []

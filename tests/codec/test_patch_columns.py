@@ -158,9 +158,7 @@ def expected_of(data: list[bytes], factory: Any, *, whole: bool = True) -> list[
 
 @pytest.mark.parametrize("notation", [Notation.RDF_STAR, Notation.RDF_1_2])
 @pytest.mark.parametrize("batch_rows", [1, 7, 1 << 14])
-def test_columns_say_what_the_operations_say(
-    make: Maker, notation: Notation, batch_rows: int
-) -> None:
+def test_columns_contain_the_operations(make: Maker, notation: Notation, batch_rows: int) -> None:
     data = frames(rows(star=True))
     batches = decoded(make(notation, batch_rows=batch_rows), data)
     assert operations_of(batches) == expected_of(data, TextFactory(notation))
@@ -169,9 +167,7 @@ def test_columns_say_what_the_operations_say(
 
 
 @pytest.mark.parametrize("batch_rows", [1, 2, 4, 5])
-def test_a_batch_that_the_end_of_a_patch_fills_comes_with_its_frame(
-    make: Maker, batch_rows: int
-) -> None:
+def test_a_batch_filled_by_the_end_of_a_patch(make: Maker, batch_rows: int) -> None:
     data = frames([BEGIN, COMMIT, BEGIN, COMMIT, END], stream_type=PatchStreamType.FRAME)
     decoder = make(Notation.RDF_1_2, batch_rows=batch_rows)
     assert len(data) == 1
@@ -183,7 +179,7 @@ def test_a_batch_that_the_end_of_a_patch_fills_comes_with_its_frame(
     assert (found, left) == (whole[:full], whole[full:])
 
 
-def test_a_judge_makes_the_text(make: Maker) -> None:
+def test_a_validator_makes_the_text(make: Maker) -> None:
     good: list[Operation] = []
     for row in [*rows(star=True)[:-2], add(Quad(P, P, Literal("a", "en--ltr"), P)), COMMIT, END]:
         data = frames([BEGIN, row, COMMIT, END]) if type(row.value) is Quad else []
@@ -201,7 +197,7 @@ def test_a_judge_makes_the_text(make: Maker) -> None:
         assert operations_of(decoded(decoder, data)) == expected_of(data, RowFactory())
 
 
-def test_a_literal_is_made_once_and_stands_in_later_frames(make: Maker) -> None:
+def test_a_literal_is_made_once_and_used_in_later_frames(make: Maker) -> None:
     """The bytes of the literal's frame are freed by then."""
     literal = Literal("007", None, f"{XSD}integer")
     statements = [
@@ -246,7 +242,7 @@ REJECTED = {
 
 
 @pytest.mark.parametrize("what", REJECTED)
-def test_what_the_judge_rejects(make: Maker, what: str) -> None:
+def test_terms_that_the_validator_rejects(make: Maker, what: str) -> None:
     good = [add(Quad(Iri(f"urn:s{n}"), P, Literal(str(n)), DEFAULT_GRAPH)) for n in range(100)]
     data = frames(
         [BEGIN, *good, add(REJECTED[what]), *good, COMMIT, END], generalized_statements=True
@@ -278,7 +274,7 @@ def test_a_literal_as_graph_of_a_namespace(make: Maker) -> None:
     assert next(row.kind for _, row in batch.others) == OperationKind.HEADER
 
 
-def test_the_judge_says_why_a_row_is_rejected(make: Maker) -> None:
+def test_the_error_of_the_validator_is_raised(make: Maker) -> None:
     """The validator accepts a base direction, which N-Triples cannot express: that is not the
     error.
     """
@@ -288,7 +284,7 @@ def test_the_judge_says_why_a_row_is_rejected(make: Maker) -> None:
         list(make(validator=RowFactory(), notation=Notation.RDF_1_2).decode(data))
 
 
-def test_both_kernels_reject_the_same() -> None:
+def test_both_kernels_raise_the_same_errors() -> None:
     data = frames(rows(star=True))
     picked = random.Random(5)
     rejected = 0
@@ -315,7 +311,7 @@ def test_both_kernels_reject_the_same() -> None:
     assert rejected > 30
 
 
-def test_what_was_gathered_before_an_error_is_there(make: Maker) -> None:
+def test_rows_before_an_error_are_kept(make: Maker) -> None:
     data = frames(
         [BEGIN, *[add(Quad(P, P, Literal(str(n)), DEFAULT_GRAPH)) for n in range(150)], COMMIT, END]
     )
@@ -331,7 +327,7 @@ def test_what_was_gathered_before_an_error_is_there(make: Maker) -> None:
     assert decoder.flush() == []
 
 
-def test_rows_that_are_no_statements_fill_a_batch_too(make: Maker) -> None:
+def test_rows_without_statements_fill_a_batch(make: Maker) -> None:
     data = frames([BEGIN, COMMIT] * 500 + [END])
     batches = decoded(make(batch_rows=100), data)
     assert len(batches) == 11

@@ -124,7 +124,7 @@ def test_a_decoder_is_not_entered_twice() -> None:
         factory.decoder.decode(frames()[0])
 
 
-def test_what_a_factory_rejects_is_rejected_with_its_row() -> None:
+def test_errors_of_a_factory_have_the_row() -> None:
     class Choosy(GenericFactory):
         def iri(self, value: str) -> Iri:  # type: ignore[override]
             if value == "urn:ex:":
@@ -136,7 +136,7 @@ def test_what_a_factory_rejects_is_rejected_with_its_row() -> None:
             decoder_class(Choosy()).decode(frames()[0])
 
 
-def test_operations_that_lead_back_to_themselves_are_collected() -> None:
+def test_operations_in_reference_cycles_are_collected() -> None:
     class Statement:
         operation: Any = None
 
@@ -171,7 +171,7 @@ def test_two_threads_decode_two_streams() -> None:
     assert found == [operations(), operations(300)]
 
 
-def test_what_has_no_kind_is_no_operation() -> None:
+def test_rows_without_a_kind_are_rejected() -> None:
     for encoder in (native().PatchEncoder(OPTIONS), ReferenceEncoder(OPTIONS)):
         with pytest.raises(KeyError):
             encoder.add([(None, Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")))])

@@ -104,20 +104,20 @@ def test_no_lines() -> None:
         (b"<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> .\n", StatementError),
     ],
 )
-def test_what_cannot_be_written(lines: bytes, error: type[JellyError]) -> None:
+def test_lines_that_cannot_be_written(lines: bytes, error: type[JellyError]) -> None:
     encoder = PatchEncoder(PatchOptions())
     with pytest.raises(error):
         encoder.add_lines(OperationKind.ADD, lines, parser())
 
 
-def test_where_no_statement_may_stand() -> None:
+def test_lines_where_no_statement_is_allowed() -> None:
     flat = PatchEncoder(PatchOptions(stream_type=PatchStreamType.FLAT))
     flat.add([END])
     with pytest.raises(OrderError):
         flat.add_lines(OperationKind.ADD, LINES, parser())
 
 
-def test_a_rejected_line_begins_no_patch() -> None:
+def test_a_rejected_line_does_not_begin_a_patch() -> None:
     options = PatchOptions(
         statement_type=PatchStatementType.TRIPLES,
         stream_type=PatchStreamType.PUNCTUATED,

@@ -40,7 +40,7 @@ def test_round_trip(log: tuple[PatchOptions, list[Operation]], frame_rows: int) 
 
 
 @given(logs(), logs())
-def test_streams_go_on(
+def test_streams_are_continued(
     one: tuple[PatchOptions, list[Operation]], other: tuple[PatchOptions, list[Operation]]
 ) -> None:
     options, rows = one

@@ -74,7 +74,7 @@ def test_other_lines(text: bytes, which: Which) -> None:
 
 @BOTH
 @pytest.mark.parametrize("text", [PLAIN[3], PLAIN[4]])
-def test_no_part_of_a_line_is_plain(text: bytes, which: Which) -> None:
+def test_parts_of_lines_are_not_plain(text: bytes, which: Which) -> None:
     for size in range(1, len(text)):
         if not text[:size].endswith(b" .\n"):
             assert which(text[:size]) is None

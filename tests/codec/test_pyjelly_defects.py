@@ -148,7 +148,7 @@ def test_a_first_read_of_fewer_than_three_bytes_is_not_misdetected(
         assert frames.delimited is delimited
 
 
-def test_a_declared_length_of_8_gb_is_not_believed() -> None:
+def test_a_declared_length_of_8_gb_is_rejected() -> None:
     asked: list[int] = []
 
     class Recording(io.BytesIO):

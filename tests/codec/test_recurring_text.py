@@ -128,7 +128,7 @@ def test_lines_that_repeat_are_written_as_statements_are(most: int, frame_rows: 
         assert encoder.feed(data[:100]) + encoder.feed(data[100:]) + encoder.finish() == expected
 
 
-def test_what_one_parser_takes_another_may_reject() -> None:
+def test_parsers_with_different_options() -> None:
     # An encoder may get lines of more than one parser.
     from jelly_plugins.codec.common.limits import DEFAULT_LIMITS
     from jelly_plugins.codec.text.ntriples import Dialect, LineParser

@@ -102,7 +102,7 @@ def test_each_point_begins_the_rest_of_the_stream(kernel: Kernel, options: Strea
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_text_and_columns_begin_there_too(kernel: Kernel, options: StreamOptions) -> None:
+def test_text_and_columns_begin_at_restart_points(kernel: Kernel, options: StreamOptions) -> None:
     statements = statements_of(options.physical_type)
     expected = kernel.encode(statements, options, frame_rows=20, restart_every=900)
     encoder = kernel.ColumnEncoder(options, frame_rows=20, restart_every=900)
@@ -234,14 +234,14 @@ def test_the_mark_is_not_for_others(kernel: Kernel) -> None:
         encoder.flush({KEY: b""})
 
 
-def test_it_is_no_new_stream_to_a_reader_of_concatenated_ones() -> None:
+def test_a_restart_point_is_not_a_new_stream() -> None:
     data = write_bytes(quads(), frame_rows=20, restart_every=500)
     assert list(read(data + data, concatenated=True)) == quads() * 2
     frames = list(FrameSplitter().feed(data))
     assert [opens_with_options(frame) for frame in frames] == [True] + [False] * (len(frames) - 1)
 
 
-def test_nothing_follows_a_point_that_was_due(kernel: Kernel) -> None:
+def test_no_restart_point_at_the_end(kernel: Kernel) -> None:
     for settings in ({"restart_every": 1, "frame_rows": 1}, {"restart_every": 1}):
         encoder = kernel.Encoder(StreamOptions(), **settings)
         row = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
@@ -285,14 +285,14 @@ def test_a_stream_without_any() -> None:
         (b"\xff\xff\xff\xff\x0f", LimitError),
     ],
 )
-def test_what_is_no_frame(more: bytes, error: type[JellyError]) -> None:
+def test_invalid_frames(more: bytes, error: type[JellyError]) -> None:
     data = write_bytes(quads(20), frame_rows=1 << 10) + more
     with pytest.raises(error) as caught:
         list(find_restarts(io.BytesIO(data)))
     assert caught.value.frame == 1
 
 
-def test_a_mark_that_is_cut_is_none() -> None:
+def test_a_truncated_mark_is_ignored() -> None:
     for size in range(len(MARK)):
         data = write_bytes(quads(20), frame_rows=1 << 10) + delimit(MARK[:size])
         assert list(find_restarts(io.BytesIO(data))) == [RestartPoint(0, 0)]

@@ -31,12 +31,12 @@ OTHER_FIELDS = [
         (bytes_field(15, b"metadata") + bytes_field(1, bytes_field(9, b"")), {9: 1}),
     ],
 )
-def test_what_is_counted(frame: bytes, counted: dict[int, int]) -> None:
+def test_rows_are_counted_by_kind(frame: bytes, counted: dict[int, int]) -> None:
     assert decoder.count_rows(frame) == counted
     assert count_rows(frame) == counted
 
 
-def test_a_frame_that_is_cut_is_rejected_alike() -> None:
+def test_a_truncated_frame_is_rejected() -> None:
     for count in (decoder.count_rows, count_rows):
         with pytest.raises(WireError):
             count(EVERY_KIND[:-1])

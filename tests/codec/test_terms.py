@@ -60,14 +60,14 @@ def test_terms_do_not_change(term: Any) -> None:
         setattr(term, next(iter(term.__slots__)), "b")
 
 
-def test_the_one_normalisation_is_that_of_strings() -> None:
+def test_only_the_datatype_of_strings_is_normalised() -> None:
     assert Literal("a", datatype=XSD_STRING) == Literal("a")
     assert Literal("a", datatype=XSD_STRING).datatype is None
     with pytest.raises(TermError):
         Literal("a", langtag="en", datatype="urn:d")
 
 
-def test_what_the_factory_makes_is_what_describe_takes_apart() -> None:
+def test_describe_returns_the_parts_given_to_the_factory() -> None:
     make = GenericFactory()
     iri, node = make.iri("urn:i"), make.blank_node("b")
     literal = make.literal("x", None, "urn:d")

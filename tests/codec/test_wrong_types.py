@@ -35,7 +35,7 @@ CALLS: list[Callable[[Any], object]] = [
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("wrong", [None, 7, ("a", "b")])
-def test_no_text(call: Callable[[Any], object], wrong: object) -> None:
+def test_values_that_are_not_text(call: Callable[[Any], object], wrong: object) -> None:
     # Python's own error.
     with pytest.raises(TypeError if native else (TypeError, AttributeError)):
         call(wrong)

@@ -246,7 +246,7 @@ def test_python_kernel_can_always_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(native, reason="the compiled kernel is there")
-def test_compiled_kernel_that_is_not_there_is_an_error() -> None:
+def test_a_missing_compiled_kernel_is_an_error() -> None:
     done = run_command("--kernel", "native")
     assert done.returncode == 2
     assert done.stderr == "error: the Python kernel runs, not native\n"

@@ -34,7 +34,7 @@ def test_every_file_belongs_to_a_case() -> None:
     assert there == named
 
 
-def test_there_are_cases_of_each_kind() -> None:
+def test_each_kind_of_case_occurs() -> None:
     counts = Counter((case.task.name, case.positive) for case in CASES)
     assert all(counts[task, positive] >= 10 for task, positive in counts)
     assert len(counts) == 10
@@ -49,7 +49,7 @@ def test_codec_passes(case: Case) -> None:
 
 @pytest.mark.parametrize("name", ADAPTERS[1:])
 @pytest.mark.filterwarnings("ignore")
-def test_backends_pass_or_say_why_not(name: str) -> None:
+def test_backends_pass_or_give_a_reason(name: str) -> None:
     adapter = adapter_or_skip(name)
     counts: Counter[Status] = Counter()
     for case in CASES:

@@ -75,7 +75,7 @@ def test_text_to_text_keeps_prefixes() -> None:
     assert b"@prefix ex: <http://example.org/> ." in made(TURTLE, "ttl", "trig")
 
 
-def test_errors_of_text_have_their_line_and_no_frame(tmp_path: Path) -> None:
+def test_errors_of_text_have_a_line_but_no_frame(tmp_path: Path) -> None:
     path = tmp_path / "x.nt"
     path.write_bytes(NT + b"nonsense\n")
     with pytest.raises(TextError, match="line 3") as wrong:
@@ -136,7 +136,7 @@ S, P, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:g")
 JELLY = write_bytes([Quad(S, P, S, G), Quad(S, P, Literal("é\n"), G)])
 
 
-def test_the_text_form_says_all_and_reads_back() -> None:
+def test_the_text_form_is_complete_and_readable() -> None:
     for data in (JELLY, write_bytes([], options=StreamOptions(stream_name="x"))):
         text = made(data, "jelly", "jelly-text")
         assert text.startswith(b"# frame 0\n")
@@ -156,7 +156,7 @@ def test_frames_of_nothing_stay() -> None:
     assert made(text, "jelly-text", "jelly") == out.getvalue()
 
 
-def test_what_is_not_valid_can_be_looked_at_as_text() -> None:
+def test_invalid_streams_can_be_shown_as_text() -> None:
     text = made(JELLY, "jelly", "jelly-text").replace(b"max_name_table_size: 4000", b"")
     assert b"max_name_table_size" not in text
     with pytest.raises(OptionsError):
@@ -180,7 +180,7 @@ def test_what_is_not_valid_can_be_looked_at_as_text() -> None:
         ),
     ],
 )
-def test_text_that_is_none(text: bytes, error: type[JellyError], words: str) -> None:
+def test_invalid_text(text: bytes, error: type[JellyError], words: str) -> None:
     with pytest.raises(error, match=words):
         made(
             text,
@@ -213,7 +213,7 @@ def grouped() -> bytes:
         (Frames(0, 0), "x0"),
     ],
 )
-def test_frames_that_are_taken(wanted: Frames, subjects: str, grouped: bytes) -> None:
+def test_selected_frames(wanted: Frames, subjects: str, grouped: bytes) -> None:
     with read_frames(made(grouped, "jelly", "jelly", take_frames=wanted)) as frames:
         assert frames.options.logical_type == LogicalType.GRAPHS
         found = list(frames)
@@ -222,14 +222,14 @@ def test_frames_that_are_taken(wanted: Frames, subjects: str, grouped: bytes) ->
     assert made(grouped, "jelly", "nt", take_frames=wanted).count(b"\n") == len(subjects.split())
 
 
-def test_frames_that_are_not_there(grouped: bytes) -> None:
+def test_selected_frames_that_do_not_exist(grouped: bytes) -> None:
     with pytest.raises(SourceError, match="no frame 5: the stream has 5"):
         made(grouped, "jelly", "nt", take_frames=Frames(5, None))
     with pytest.raises(ValueError, match="applies to Jelly only"):
         made(NT, "nt", "jelly", take_frames=Frames(0, 0))
 
 
-def test_what_comes_behind_is_not_read(grouped: bytes) -> None:
+def test_data_after_the_selection_is_not_read(grouped: bytes) -> None:
     assert made(grouped[:-3], "jelly", "nt", take_frames=Frames(0, 1)).count(b"\n") == 2
 
 
@@ -269,7 +269,7 @@ def test_text_as_rows() -> None:
         assert compare_datasets(read(jelly), (row[:3] for row in rows))  # type: ignore[misc]
 
 
-def test_formats_that_no_name_tells(tmp_path: Path) -> None:
+def test_unknown_formats(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="give source_format="):
         convert(NT, tmp_path / "x.jelly")
     with pytest.raises(ValueError, match=r"did you mean turtle\?"):
@@ -278,7 +278,7 @@ def test_formats_that_no_name_tells(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("forms", [("jelly", "jelly-text"), ("jelly-text", "jelly")])
-def test_without_protobuf_the_install_line_is_told(
+def test_the_error_without_protobuf_names_the_extra(
     forms: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = made(JELLY, "jelly", forms[0])
@@ -350,7 +350,7 @@ def test_line_ends_of_xml() -> None:
 
 
 @pytest.mark.parametrize("name", ["rdf-syntax-ns#bagID", "rdf-syntax-ns#li"])
-def test_predicates_that_rdf_xml_has_not(name: str) -> None:
+def test_predicates_that_rdf_xml_cannot_express(name: str) -> None:
     for iri in (f"http://www.w3.org/1999/02/22-{name}", "http://www.w3.org/2000/xmlns/x"):
         with pytest.raises(TermError, match="cannot express the predicate"):
             made(f'<urn:s> <{iri}> "o" .'.encode(), "nt", "rdf")

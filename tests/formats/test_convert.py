@@ -64,7 +64,7 @@ def test_without_changes_options_stay() -> None:
         assert OptionChanges().applied(options) == options
 
 
-def test_a_seekable_file_is_read_again_from_where_it_stood(tmp_path: Path) -> None:
+def test_a_seekable_file_is_read_again_from_its_position(tmp_path: Path) -> None:
     source = io.BytesIO(b"not this" + PLAIN + QUOTED)
     source.seek(8)
     target = tmp_path / "x.jelly"
@@ -72,7 +72,7 @@ def test_a_seekable_file_is_read_again_from_where_it_stood(tmp_path: Path) -> No
     assert result.statements == 2001 == len(list(read(target)))
 
 
-def test_an_output_that_is_partly_out_is_not_begun_again() -> None:
+def test_a_partly_written_output_is_not_restarted() -> None:
     out = io.BytesIO()
     with pytest.raises(StatementError, match=r"<bytes>: a quoted triple.*rdf_star"):
         convert(PLAIN * 3 + QUOTED, out, source_format=NT, target_format=JELLY)
@@ -83,7 +83,7 @@ def test_an_output_that_is_partly_out_is_not_begun_again() -> None:
         assert frames.options.rdf_star
 
 
-def test_quoted_triples_that_are_not_wanted(tmp_path: Path) -> None:
+def test_undeclared_quoted_triples(tmp_path: Path) -> None:
     with pytest.raises(StatementError, match="rdf_star"):
         convert(
             QUOTED,
@@ -125,7 +125,7 @@ def test_errors_of_writing_name_the_text() -> None:
     assert str(caught.value).startswith("<bytes>: a literal of datatype urn:d")
 
 
-def test_an_output_needs_no_more_than_write() -> None:
+def test_an_output_only_needs_write() -> None:
     class Out:
         data = b""
 
@@ -154,7 +154,7 @@ def test_without_a_source(target: Format) -> None:
         convert([], io.BytesIO(), source_format=[], target_format=target)
 
 
-def test_settings_that_do_not_go_with_the_formats() -> None:
+def test_settings_that_do_not_match_the_formats() -> None:
     grouped = OptionChanges(logical_type=LogicalType.GRAPHS)
     for settings, words in (
         (ConversionSettings(take_frames=Frames(0, 0)), "applies to Jelly only"),
@@ -167,8 +167,8 @@ def test_settings_that_do_not_go_with_the_formats() -> None:
     ConversionSettings(changes=grouped, frame_rows=2).check([NT], NT)
 
 
-def test_every_way_goes_on_whole() -> None:
-    """The statements are the same for each kind of source and output, and all steps between."""
+def test_all_combinations_of_formats() -> None:
+    """All combinations of source and target formats give the same statements."""
     for source in Format:
         data = written(PLAIN[:26], NT, source)
         for target in Format:
@@ -179,9 +179,7 @@ def test_every_way_goes_on_whole() -> None:
 
 @pytest.mark.parametrize("target", [JELLY, Format.RDF_THRIFT])
 @pytest.mark.parametrize("quads", [False, True])
-def test_quoted_triples_of_rdf_star_are_read_where_they_are_asked_for(
-    quads: bool, target: Format
-) -> None:
+def test_quoted_triples_of_rdf_star_are_read_on_request(quads: bool, target: Format) -> None:
     """In N-Triples and N-Quads pyoxigraph rejects this notation, and quoted triples as subjects."""
     source = Format.N_QUADS if quads else NT
     asked = ConversionSettings(changes=OptionChanges(rdf_star=True))

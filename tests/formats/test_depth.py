@@ -50,7 +50,7 @@ def json_results(depth: int) -> bytes:
         lambda: list(read_results(json_results(DEEP)[: DEEP * 50], format="srj")),
     ],
 )
-def test_what_is_nested_too_deep_is_rejected(read: Callable[[], object]) -> None:
+def test_deep_nesting_is_rejected(read: Callable[[], object]) -> None:
     with pytest.raises(
         (LimitError, TextError), match=r"nested more than 1024 deep|depth of quoted triples"
     ):

@@ -86,7 +86,7 @@ def test_every_format_from_every_kind_of_source(form: Format, kind: str, tmp_pat
 
 
 @pytest.mark.parametrize("form", TEXTS)
-def test_an_error_of_the_source_stays_what_it_is(form: Format) -> None:
+def test_an_error_of_the_source_stays_unchanged(form: Format) -> None:
     packed = gzip.compress(TEXTS[form] + b" " * 100_000)
     with pytest.raises(JellyError, match="<bytes>: the compressed data ends too early"):
         list(TextReader(packed[:-4], form))
@@ -94,7 +94,7 @@ def test_an_error_of_the_source_stays_what_it_is(form: Format) -> None:
         TextReader("absent", form)
 
 
-def test_the_place_of_an_error() -> None:
+def test_the_position_of_an_error() -> None:
     with pytest.raises(TextError) as caught:
         list(TextReader(b"<urn:s> <urn:p>\n <urn:o x> .", Format.TURTLE))
     assert (caught.value.source, caught.value.line, caught.value.column) == ("<bytes>", 2, 2)
@@ -130,7 +130,7 @@ def test_namespaces_may_be_entities() -> None:
     assert found[-1].object == Literal("http://www.w3.org/2001/XMLSchema#string")
 
 
-def test_a_literal_that_the_parser_does_not_take() -> None:
+def test_a_literal_that_the_parser_rejects() -> None:
     text = b'<urn:s> <urn:p> "' + b"x" * (20 << 20) + b'" .'
     with pytest.raises(LimitError, match="too long"):
         list(TextReader(text, Format.TURTLE))
@@ -306,7 +306,7 @@ def test_a_parse_type_that_the_parser_would_omit(source: Any) -> None:
     assert len(list(TextReader(source(text.encode()), Format.RDF_XML))) == 2
 
 
-def test_a_truncated_tag_is_named_so() -> None:
+def test_a_truncated_tag_is_reported() -> None:
     text = b'<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:"><e:T'
     with pytest.raises(TextError, match="truncated") as caught:
         list(TextReader(text, Format.RDF_XML))
@@ -327,7 +327,7 @@ def test_rdf_xml_without_statements_is_bounded() -> None:
             list(TextReader(text, Format.RDF_XML, limits=limits))
 
 
-def test_json_ld_that_the_parser_reads_otherwise() -> None:
+def test_json_ld_that_the_parser_misreads() -> None:
     """pyoxigraph also makes statements of parts that JSON-LD ignores. Valid documents can have the
     same statements, so that the case cannot be detected. The documentation of limits describes
     both cases.
@@ -347,7 +347,7 @@ def test_json_ld_that_the_parser_reads_otherwise() -> None:
 
 
 @pytest.mark.parametrize("form", ["turtle", "nt", "rdf/xml", "json-ld", "trig", "nquads"])
-def test_jelly_is_no_text(form: str, tmp_path: Path) -> None:
+def test_jelly_is_not_text(form: str, tmp_path: Path) -> None:
     path = tmp_path / "data.jelly.gz"
     write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], path)
     data = gzip.decompress(path.read_bytes())

@@ -24,7 +24,7 @@ def inputs(which: str) -> list[Path]:
 
 
 @pytest.mark.parametrize("which", CASES)
-def test_both_kernels_make_the_same_of_the_corpus(which: str) -> None:
+def test_both_kernels_agree_on_the_corpus(which: str) -> None:
     native()
     outcomes = []
     for path in inputs(which):
@@ -45,7 +45,7 @@ def test_the_corpus_is_small() -> None:
 
 
 @pytest.mark.parametrize("which", CASES)
-def test_inputs_stay_what_they_are(which: str) -> None:
+def test_mutated_inputs_keep_their_form(which: str) -> None:
     """A mutated input usually differs, depends on the seed alone, and stays within its bounds."""
     made = seeds(which)[:60]
     changed = [MUTATORS[which](data, 2000, number) for number, data in enumerate(made)]
@@ -57,7 +57,7 @@ def test_inputs_stay_what_they_are(which: str) -> None:
 
 
 @pytest.mark.parametrize("stream", [leaning_stream, leaning_log])
-def test_frames_are_taken_apart_and_put_together(stream: type) -> None:
+def test_frames_are_split_and_joined(stream: type) -> None:
     for number in range(20):
         frames = stream(Random(number))
         assert split_frames(joined(frames)) == frames

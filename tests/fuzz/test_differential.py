@@ -26,7 +26,7 @@ def differential(cases: int, seed: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_both_kernels_say_the_same() -> None:
+def test_both_kernels_agree() -> None:
     native()
     found = differential(CASES, SEED)
     assert found.returncode == 0, found.stdout[-4000:] + found.stderr[-2000:]
@@ -56,7 +56,7 @@ print("read", flush=True)
 
 
 @pytest.mark.skipif(not LENDER.guarded, reason="lent bytes are plain copies here")
-def test_what_was_lent_cannot_be_read_later() -> None:
+def test_lent_bytes_become_unreadable() -> None:
     found = run(STALE)
     assert found.stdout == "taken back\n"
     assert found.returncode == -signal.SIGSEGV

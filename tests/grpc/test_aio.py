@@ -111,7 +111,7 @@ def test_statuses_of_an_application() -> None:
     run(test())
 
 
-def test_an_application_is_told_that_a_subscriber_left() -> None:
+def test_an_application_is_notified_when_a_subscriber_leaves() -> None:
     async def test() -> None:
         application = Application()
         async with await aio.serve(application) as server:
@@ -124,7 +124,7 @@ def test_an_application_is_told_that_a_subscriber_left() -> None:
     run(test())
 
 
-def test_an_application_is_told_that_a_publisher_left() -> None:
+def test_an_application_is_notified_when_a_publisher_leaves() -> None:
     async def frames() -> AsyncIterator[bytes]:
         yield frames_of(numbered(3))[0]
         await asyncio.Event().wait()
@@ -169,7 +169,7 @@ def test_an_application_that_blocks(tmp_path: Path) -> None:
     run(test())
 
 
-def test_data_that_fails_is_published_not_at_all() -> None:
+def test_failing_data_is_not_published() -> None:
     def statements() -> Iterator[Any]:
         yield from numbered(20_000)
         raise ZeroDivisionError

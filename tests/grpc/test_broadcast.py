@@ -34,7 +34,7 @@ def taken(stream: Iterator[Any], count: int) -> list[Any]:
     return [next(stream) for _ in range(count)]
 
 
-def test_what_is_published_goes_to_all_who_listen() -> None:
+def test_published_streams_reach_all_subscribers() -> None:
     topic = Broadcast(FLAT)
     with service({"t": topic}) as (_, client):
         streams = [listening(client).statements() for _ in range(5)]
@@ -44,7 +44,7 @@ def test_what_is_published_goes_to_all_who_listen() -> None:
         assert topic.subscribers == 5
 
 
-def test_who_comes_later_reads_what_follows() -> None:
+def test_late_subscribers_receive_subsequent_streams() -> None:
     topic = Broadcast(FLAT)
     with service({"t": topic}) as (_, client):
         client.publish(numbered(10), topic="t")
@@ -59,7 +59,7 @@ def test_who_comes_later_reads_what_follows() -> None:
         assert taken(third, 600) == numbered(600)
 
 
-def test_who_comes_in_the_middle_of_a_stream() -> None:
+def test_a_subscriber_in_the_middle_of_a_stream() -> None:
     topic = Broadcast(FLAT)
     statements = numbered(1000)
     go_on = threading.Event()
@@ -144,7 +144,7 @@ def test_elements_stay_elements() -> None:
             )
 
 
-def test_empty_graphs_and_namespaces_go_out() -> None:
+def test_empty_graphs_and_namespaces_are_sent() -> None:
     options = StreamOptions(physical_type=PhysicalType.GRAPHS, stream_name="t")
     encoder = Encoder(options, namespaces=True)
     encoder.add_namespace("ex", "http://example.org/")
@@ -161,7 +161,7 @@ def test_empty_graphs_and_namespaces_go_out() -> None:
         assert next(listening(client)).namespaces == [("ex", Iri("http://example.org/"))]
 
 
-def test_a_topic_of_version_1_leaves_namespaces_out() -> None:
+def test_a_topic_of_version_1_omits_namespaces() -> None:
     options = StreamOptions(stream_name="t", version=1)
     encoder = Encoder(StreamOptions(stream_name="t"), namespaces=True)
     encoder.add_namespace("ex", "http://example.org/")
@@ -182,12 +182,14 @@ def test_a_topic_of_version_1_leaves_namespaces_out() -> None:
         ({"generalized_statements": True}, "generalized_statements"),
     ],
 )
-def test_what_the_topic_cannot_say_is_rejected(published: dict[str, Any], words: str) -> None:
+def test_statements_that_the_topic_cannot_express_are_rejected(
+    published: dict[str, Any], words: str
+) -> None:
     with service({"t": Broadcast(FLAT)}) as (_, client), rejected("INVALID_ARGUMENT", words):
         client.publish([], topic="t", options=StreamOptions(**published))
 
 
-def test_what_is_asked_for_is_looked_at_at_once() -> None:
+def test_requested_options_are_checked_at_once() -> None:
     with service({"t": Broadcast(FLAT)}) as (_, client):
         with rejected("INVALID_ARGUMENT", "physical type"):
             list(client.subscribe("t", options=StreamOptions(physical_type=PhysicalType.QUADS)))
@@ -195,7 +197,7 @@ def test_what_is_asked_for_is_looked_at_at_once() -> None:
             list(client.subscribe("t", options=StreamOptions.small()))
 
 
-def test_a_broken_stream_ends_for_its_publisher_alone() -> None:
+def test_a_broken_stream_ends_only_for_its_publisher() -> None:
     topic = Broadcast(FLAT)
     with service({"t": topic}) as (_, client):
         stream = listening(client).statements()
@@ -206,7 +208,7 @@ def test_a_broken_stream_ends_for_its_publisher_alone() -> None:
         assert taken(stream, 7) == numbered(3) + numbered(4)
 
 
-def test_graphs_are_sent_from_within() -> None:
+def test_the_server_sends_graphs_to_the_topic() -> None:
     topic = Broadcast(FLAT)
     graph = Graph().add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
     with service({"t": topic}) as (_, client):
@@ -216,7 +218,7 @@ def test_graphs_are_sent_from_within() -> None:
         assert taken(stream, 2) == list(graph) * 2
 
 
-def test_a_slow_subscriber_is_cut_where_nobody_waits() -> None:
+def test_a_slow_subscriber_is_disconnected_without_a_timeout() -> None:
     topic = Broadcast(FLAT, buffer_bytes=100_000, subscriber_timeout=0)
     with service({"t": topic}) as (server, _), stalled(server) as slow:
         decoder = Decoder(GENERIC)
@@ -252,7 +254,7 @@ def stalled(server: Server) -> Iterator[Any]:
         yield call(wire.write_subscribe("t", None))
 
 
-def test_publishers_wait_for_a_slow_subscriber_where_they_are_told_to() -> None:
+def test_publishers_wait_for_a_slow_subscriber_with_a_timeout() -> None:
     topic = Broadcast(FLAT, buffer_bytes=10_000, subscriber_timeout=None)
     count = 40_000
     with (

@@ -71,7 +71,7 @@ def test_statements_stores_and_graphs_are_published() -> None:
         assert len(published(list(store), backend="oxigraph", topic=topic)) == 600
 
 
-def test_a_stream_has_the_name_and_options_that_it_is_to_have(tmp_path: Path) -> None:
+def test_a_stream_has_the_given_name_and_options(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     write(numbered(3), path, restart_every=1)
     found = []
@@ -123,7 +123,7 @@ class BreaksOff:
         raise TermError("no more")
 
 
-def test_a_stream_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
+def test_a_truncated_stream_leaves_nothing(tmp_path: Path) -> None:
     store = ox.Store()
     dataset = Dataset()
     with service({"t": BreaksOff()}) as (_, client):
@@ -147,7 +147,7 @@ def test_limits_of_the_client_hold() -> None:
     assert caught.value.frame == 0
 
 
-def test_a_server_that_does_not_keep_to_what_is_asked_for() -> None:
+def test_a_server_that_ignores_the_requested_options() -> None:
     """Test with a server of another program."""
     handler = grpc.unary_stream_rpc_method_handler(lambda *_: iter(frames_of(numbered(3))))
     with foreign({wire.SUBSCRIBE: handler}) as address:
@@ -167,7 +167,7 @@ def test_a_server_that_sends_nothing() -> None:
                 take(stream)
 
 
-def test_a_server_that_has_no_such_service() -> None:
+def test_a_server_without_the_service() -> None:
     with foreign({}) as address, rejected("UNIMPLEMENTED"):
         publish(numbered(1), address)
 
@@ -193,7 +193,7 @@ class foreign:  # noqa: N801 (it is called like a function)
         self._threads.shutdown()
 
 
-def test_nobody_is_there() -> None:
+def test_an_address_without_a_server() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
@@ -208,7 +208,7 @@ def test_a_port_that_is_taken() -> None:
         serve({}, port=server.port)
 
 
-def test_data_that_cannot_be_read_is_published_not_at_all(tmp_path: Path) -> None:
+def test_unreadable_data_is_not_published(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     path.write_bytes(delimited(frames_of(numbered(5000)))[:-1])
     sink = Kept()
@@ -220,7 +220,7 @@ def test_data_that_cannot_be_read_is_published_not_at_all(tmp_path: Path) -> Non
     assert sink.streams == []
 
 
-def test_statements_that_fail_are_published_not_at_all() -> None:
+def test_failing_statements_are_not_published() -> None:
     def statements() -> Iterator[Any]:
         yield from numbered(20_000)
         raise ZeroDivisionError
@@ -280,7 +280,7 @@ def test_deadlines_end_calls_on_both_sides() -> None:
         forever.set()
 
 
-def test_a_server_bounds_how_long_a_stream_lasts() -> None:
+def test_a_server_limits_the_duration_of_a_stream() -> None:
     waiting = Waiting()
     sink = Waiting()
     bounds = Bounds(seconds=0.2)
@@ -300,7 +300,7 @@ def test_a_server_bounds_how_long_a_stream_lasts() -> None:
         forever.set()
 
 
-def test_a_server_bounds_how_many_streams_there_are() -> None:
+def test_a_server_limits_the_number_of_streams() -> None:
     waiting = Waiting()
     with service({"t": waiting}, sink=Kept(), bounds=Bounds(streams=1)) as (_, client):
         with client.subscribe("t") as stream:
@@ -316,12 +316,12 @@ def test_a_server_bounds_how_many_streams_there_are() -> None:
     "bounds",
     [{"streams": 0}, {"message_bytes": 1}, {"stream_bytes": 0}, {"seconds": 0}, {"idle": -1}],
 )
-def test_bounds_that_make_no_sense(bounds: dict[str, Any]) -> None:
+def test_invalid_bounds(bounds: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"bound|seconds|idle"):
         Bounds(**bounds)
 
 
-def test_what_is_at_work_ends_when_a_server_stops() -> None:
+def test_active_calls_end_when_a_server_stops() -> None:
     sink = Kept()
     go_on = threading.Event()
 
@@ -358,7 +358,7 @@ def is_healthy(address: str) -> bool:
     return True
 
 
-def test_health_is_told() -> None:
+def test_health_is_reported() -> None:
     with serve({}) as server, grpc.insecure_channel(server.address) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         for name in ("", wire.SERVICE):
@@ -379,14 +379,14 @@ def test_reflection_describes_the_service() -> None:
     assert b"PublishRdf" in file.file_descriptor_response.file_descriptor_proto[0]
 
 
-def test_methods_that_there_are_not() -> None:
+def test_unknown_methods() -> None:
     with serve({}) as server, raw(server), grpc.insecure_channel(server.address) as channel:
         call = channel.unary_unary(wire.path_of("Other"))
         with pytest.raises(grpc.RpcError):
             call(b"")
 
 
-def test_without_grpc_the_install_line_is_told() -> None:
+def test_the_error_without_grpc_names_the_extra() -> None:
     done = programs.run(
         "import sys; sys.modules['grpc'] = None\n"
         "from jelly_plugins import MissingExtraError\n"

@@ -64,7 +64,7 @@ def closed_later(endless: Endless, stream: Subscription) -> threading.Thread:
 
 
 @pytest.mark.parametrize("new", [Store, Graph])
-def test_what_is_closed_while_it_is_loaded_is_not_loaded(new: Callable[[], Any]) -> None:
+def test_closing_a_stream_while_it_is_loaded(new: Callable[[], Any]) -> None:
     endless, store = Endless(), new()
     with serve(endless) as server, subscribe("any", server.address) as stream:
         closing = closed_later(endless, stream)
@@ -74,7 +74,7 @@ def test_what_is_closed_while_it_is_loaded_is_not_loaded(new: Callable[[], Any])
     assert len(store) == 0
 
 
-def test_what_is_closed_while_it_is_saved_is_not_there(tmp_path: Path) -> None:
+def test_closing_a_stream_while_it_is_saved(tmp_path: Path) -> None:
     endless = Endless()
     with serve(endless) as server, subscribe("any", server.address) as stream:
         closing = closed_later(endless, stream)
@@ -84,7 +84,7 @@ def test_what_is_closed_while_it_is_saved_is_not_there(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_what_another_task_closes_is_not_loaded() -> None:
+def test_closing_a_stream_in_another_task() -> None:
     async def main() -> None:
         endless, store = Endless(), Store()
         async with await aio.serve(endless) as server, aio.Client(server.address) as client:
@@ -99,7 +99,7 @@ def test_what_another_task_closes_is_not_loaded() -> None:
     asyncio.run(main())
 
 
-def test_a_server_that_waits_is_stopped_sooner_by_another_thread() -> None:
+def test_another_thread_stops_a_waiting_server() -> None:
     endless = Endless()
     server = serve(endless)
     with Client(server.address) as client:
@@ -131,7 +131,7 @@ def test_a_call_stops_its_server(grace: float | None) -> None:
     assert server.wait(PATIENCE)
 
 
-def test_a_server_stops_whatever_the_application_says_to_it() -> None:
+def test_a_server_stops_despite_errors_of_the_application() -> None:
     class Failing(Endless):
         def close(self) -> None:
             raise OSError("no")
@@ -145,7 +145,7 @@ def test_a_server_stops_whatever_the_application_says_to_it() -> None:
     assert not [each for each in threading.enumerate() if each.name.startswith("jelly-grpc")]
 
 
-def test_an_error_that_is_no_unicode_is_told() -> None:
+def test_an_error_that_is_not_unicode_is_reported() -> None:
     class Odd(Endless):
         def subscribe(self, _topic: str, _options: StreamOptions | None) -> Iterator[bytes]:
             raise ServiceError("no \ud800", status="NOT_FOUND")
@@ -178,7 +178,7 @@ class Sleeping:
         await self._sleep("publish")
 
 
-def test_what_waits_in_a_loop_ends_with_its_client() -> None:
+def test_a_waiting_application_ends_with_its_client() -> None:
     async def main() -> None:
         sleeping = Sleeping()
         server = await aio.serve(sleeping)
@@ -194,7 +194,7 @@ def test_what_waits_in_a_loop_ends_with_its_client() -> None:
     asyncio.run(main())
 
 
-def test_namespaces_of_publishers_do_not_pile_up() -> None:
+def test_namespaces_of_publishers_do_not_accumulate() -> None:
     flat = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
     named = StreamOptions(version=2, stream_name="live", logical_type=LogicalType.FLAT_TRIPLES)
     with service({"live": Broadcast(flat)}) as (_, client):
@@ -222,7 +222,7 @@ def test_a_port_is_a_port() -> None:
             serve({}, port=port)
 
 
-def test_requests_that_nobody_waits_for_end_with_the_call() -> None:
+def test_requests_end_with_the_call() -> None:
     seen: list[Any] = []
 
     async def main(address: str) -> None:

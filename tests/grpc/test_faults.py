@@ -294,13 +294,13 @@ class Discarded(Kept):
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not reported")
-def test_connections_that_come_and_go() -> None:
+def test_connections_that_are_opened_and_lost() -> None:
     connections_that_come_and_go(100)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not reported")
-def test_1000_connections_that_come_and_go() -> None:
+def test_1000_connections_that_are_opened_and_lost() -> None:
     connections_that_come_and_go(1000)
 
 

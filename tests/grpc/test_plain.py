@@ -102,7 +102,7 @@ def test_its_client_publishes_and_subscribes(program: Program, tmp_path: Path) -
         assert set(statements_of(found.stdout)) == set(quads(600))
 
 
-def test_its_client_is_told_what_is_wrong(program: Program, tmp_path: Path) -> None:
+def test_its_client_receives_errors(program: Program, tmp_path: Path) -> None:
     with service({"all": ox.Store()}, sink=Kept()) as (server, _):
         for arguments, status in (
             (("subscribe", server.address, "nowhere"), "NOT_FOUND"),

@@ -46,7 +46,7 @@ def test_an_answer_of_a_later_version(client: Callable[..., None], answer: bytes
 
 
 @clients
-def test_what_is_wrong_with_the_data_comes_before_an_early_answer(
+def test_an_error_of_the_data_precedes_an_early_answer(
     client: Callable[..., None],
 ) -> None:
     def failing() -> Any:
@@ -58,7 +58,7 @@ def test_what_is_wrong_with_the_data_comes_before_an_early_answer(
 
 
 @pytest.mark.parametrize("taken", [0, 1])
-def test_an_application_that_takes_a_part(taken: int) -> None:
+def test_an_application_that_reads_a_part(taken: int) -> None:
     class Part:
         def publish(self, frames: Published) -> None:
             for _ in range(taken):
@@ -68,7 +68,7 @@ def test_an_application_that_takes_a_part(taken: int) -> None:
         client.publish_frames(frames_of(numbered(600)))
 
 
-def test_an_application_that_takes_all_and_does_not_wait_for_the_end() -> None:
+def test_an_application_that_reads_all_frames_but_not_the_end() -> None:
     class Exact:
         def publish(self, frames: Published) -> None:
             next(iter(frames))
@@ -77,7 +77,7 @@ def test_an_application_that_takes_all_and_does_not_wait_for_the_end() -> None:
         client.publish_frames(frames_of(numbered(10)))
 
 
-def test_an_application_of_a_loop_that_takes_a_part() -> None:
+def test_an_application_of_a_loop_that_reads_a_part() -> None:
     class Part:
         def subscribe(self, _topic: str, _options: object) -> Any:
             raise AssertionError
@@ -93,7 +93,7 @@ def test_an_application_of_a_loop_that_takes_a_part() -> None:
     asyncio.run(main())
 
 
-def test_a_server_that_takes_nothing_at_all() -> None:
+def test_a_server_that_reads_nothing() -> None:
     class Nothing:
         def subscribe(self, _topic: str, _options: object) -> Any:
             raise AssertionError

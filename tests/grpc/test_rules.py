@@ -37,14 +37,14 @@ def answer_from(target: str) -> Answer:
 # Subscribing
 
 
-def test_a_stream_has_what_is_asked_for() -> None:
+def test_a_stream_has_the_requested_options() -> None:
     with service({"t": Fixed(frames_of(numbered(3), **TABLES))}) as (_, client):
         for options in (None, asked(), asked(version=2), asked(max_name_table_size=65)):
             with client.subscribe("t", options=options) as stream:
                 assert list(stream.statements()) == numbered(3)
 
 
-def test_less_than_what_is_asked_for_will_do() -> None:
+def test_less_than_requested_is_accepted() -> None:
     with service({"t": Fixed(frames_of(numbered(3), **TABLES))}) as (_, client):
         options = asked(generalized_statements=True, rdf_star=True)
         with client.subscribe("t", options=options) as stream:
@@ -62,7 +62,7 @@ def test_less_than_what_is_asked_for_will_do() -> None:
         ({"max_datatype_table_size": 7}, "max_datatype_table_size is 8"),
     ],
 )
-def test_more_than_what_is_asked_for_is_rejected(changes: dict[str, Any], words: str) -> None:
+def test_more_than_requested_is_rejected(changes: dict[str, Any], words: str) -> None:
     with service({"t": Fixed(frames_of(numbered(3), **TABLES))}) as (_, client):
         stream = client.subscribe("t", options=asked(**changes))
         with rejected("INVALID_ARGUMENT", words):
@@ -70,14 +70,14 @@ def test_more_than_what_is_asked_for_is_rejected(changes: dict[str, Any], words:
 
 
 @pytest.mark.parametrize("feature", ["generalized_statements", "rdf_star"])
-def test_features_that_are_not_asked_for_are_rejected(feature: str) -> None:
+def test_features_that_are_not_requested_are_rejected(feature: str) -> None:
     with service({"t": Fixed(frames_of(numbered(3), **TABLES, **{feature: True}))}) as (_, client):
         with rejected("INVALID_ARGUMENT", feature):
             list(client.subscribe("t", options=asked()))
         assert len(list(client.subscribe("t", options=asked(**{feature: True})))) == 1
 
 
-def test_a_version_above_that_asked_for_is_rejected() -> None:
+def test_a_version_above_the_requested_one_is_rejected() -> None:
     topic = Fixed(frames_of(numbered(3), **TABLES, version=2))
     with service({"t": topic}) as (_, client):
         with rejected("INVALID_ARGUMENT", "version is 2"):
@@ -87,7 +87,7 @@ def test_a_version_above_that_asked_for_is_rejected() -> None:
             assert list(client.subscribe("t", options=asked(version=version)))
 
 
-def test_the_logical_type_and_the_name_are_the_servers_to_choose() -> None:
+def test_the_server_chooses_the_logical_type_and_the_name() -> None:
     topic = Fixed(frames_of(numbered(3), **TABLES, logical_type=LogicalType.GRAPHS))
     with service({"t": topic}) as (_, client):
         options = asked(logical_type=LogicalType.FLAT_TRIPLES, stream_name="x")
@@ -107,7 +107,7 @@ def test_the_logical_type_and_the_name_are_the_servers_to_choose() -> None:
         bytes_field(2, b"x"),
     ],
 )
-def test_requests_that_no_stream_could_meet(options: bytes) -> None:
+def test_requests_that_no_stream_can_satisfy(options: bytes) -> None:
     with service({"t": Fixed(frames_of(numbered(3)))}) as (server, _), raw(server) as (call, _p):
         request = string_field(1, "t") + bytes_field(2, options)
         assert code_of(lambda: list(call(request))) == "INVALID_ARGUMENT"
@@ -119,7 +119,7 @@ def test_requests_of_garbage(request_: bytes) -> None:
         assert code_of(lambda: list(call(request_))) == "INVALID_ARGUMENT"
 
 
-def test_a_topic_that_there_is_not() -> None:
+def test_a_topic_that_does_not_exist() -> None:
     with service({"t": Fixed([])}) as (_, client), rejected("NOT_FOUND", "'nowhere'"):
         list(client.subscribe("nowhere"))
 
@@ -156,7 +156,7 @@ def test_a_published_stream_is_received() -> None:
     assert sink.streams == [frames, frames]
 
 
-def test_empty_frames_may_stand_before_the_options() -> None:
+def test_empty_frames_may_precede_the_options() -> None:
     sink = Kept()
     frames = [b"", b"", *frames_of(numbered(3))]
     with service(sink=sink) as (_, client):
@@ -206,7 +206,7 @@ def test_options_that_are_not_supported_are_rejected(options: dict[str, Any], wo
     assert sink.streams == []
 
 
-def test_the_limits_of_the_server_hold() -> None:
+def test_the_limits_of_the_server_apply() -> None:
     limits = Limits(name_table=100)
     with service(sink=Kept(), limits=limits) as (_, client):
         client.publish(numbered(3), options=StreamOptions(max_name_table_size=100))
@@ -214,7 +214,7 @@ def test_the_limits_of_the_server_hold() -> None:
             client.publish(numbered(3), options=StreamOptions(max_name_table_size=101))
 
 
-def test_a_server_that_takes_nothing() -> None:
+def test_a_server_without_a_sink() -> None:
     with service({"t": Fixed([])}) as (_, client):
         with rejected("INVALID_ARGUMENT", "nothing is published here"):
             client.publish(numbered(3))
@@ -278,7 +278,7 @@ def test_a_frame_that_is_an_element_is_never_divided() -> None:
     assert sink.streams == [[frame]]
 
 
-def test_an_element_that_no_message_holds_is_an_error() -> None:
+def test_an_element_larger_than_a_message_is_an_error() -> None:
     [frame] = grouped(5000)
     assert len(frame) > 4 << 20
     with service({"t": Fixed([frame])}, sink=Kept()) as (server, client):
@@ -290,14 +290,14 @@ def test_an_element_that_no_message_holds_is_an_error() -> None:
             assert code_of(lambda: publish(iter([frame]))) == "RESOURCE_EXHAUSTED"
 
 
-def test_a_row_that_no_message_holds_is_an_error() -> None:
+def test_a_row_larger_than_a_message_is_an_error() -> None:
     statement = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:" + "x" * (5 << 20)))
     frames = frames_of([statement])
     with service({"t": Fixed(frames)}) as (_, client), rejected("DATA_LOSS", "a row takes"):
         list(client.subscribe("t"))
 
 
-def test_graphs_and_quads_travel() -> None:
+def test_graphs_and_quads_are_streamed() -> None:
     statements = [Quad(*triple, Iri("urn:g")) for triple in numbered(5)]
     for physical_type in (PhysicalType.QUADS, PhysicalType.GRAPHS):
         topic = Fixed(frames_of(statements, physical_type=physical_type))
@@ -332,7 +332,7 @@ class Rowless:
 
 
 @pytest.mark.parametrize("size", [0, 1 << 18])
-def test_options_are_not_waited_for_without_end(size: int) -> None:
+def test_waiting_for_options_is_limited(size: int) -> None:
     frame = bytes_field(15, bytes_field(1, b"x" * size)) if size else b""
     endless = Rowless(frame)
     with serve(endless) as server, raw(server) as (_, publish):
@@ -349,7 +349,7 @@ def test_options_are_not_waited_for_without_end(size: int) -> None:
         take_all()
 
 
-def test_an_answer_that_begins_with_no_frame_is_rejected() -> None:
+def test_an_answer_that_does_not_begin_with_a_frame_is_rejected() -> None:
     answer = answer_from("here")
     with pytest.raises(WireError, match="here: t: frame 0"):
         answer._check(b"\xff" * 9)

@@ -98,7 +98,7 @@ def test_mutual_tls(certificates: Path) -> None:
         fails(server.address, "UNAVAILABLE", tls=ClientTls(ca=ca))
 
 
-def test_files_that_are_not_there() -> None:
+def test_missing_files() -> None:
     with pytest.raises(SourceError, match="No such file") as caught:
         Client("localhost:1", tls=ClientTls(ca="/no/such.pem"))
     assert caught.value.source == "/no/such.pem"
@@ -127,7 +127,7 @@ def test_a_token(certificates: Path) -> None:
         [("authorization", "")],
     ],
 )
-def test_a_token_that_is_not_shown_as_it_should_be(metadata: Any) -> None:
+def test_a_token_that_is_not_sent_correctly(metadata: Any) -> None:
     with served(token="secret") as server, grpc.insecure_channel(server.address) as channel:
         for path in (
             "/eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService/PublishRdf",
@@ -147,12 +147,12 @@ def test_the_health_check_needs_no_token() -> None:
 
 
 @pytest.mark.parametrize("token", ["", " x", "x\n", "é"])
-def test_what_is_no_token(token: str) -> None:
+def test_invalid_tokens(token: str) -> None:
     with pytest.raises(ValueError, match="a token must be"):
         check_token(token)
 
 
-def test_the_loopback_is_where_a_server_listens() -> None:
+def test_a_server_listens_on_the_loopback_interface() -> None:
     with served() as server:
         assert server.address == f"127.0.0.1:{server.port}"
     with served(host="::1") as server:
@@ -166,7 +166,7 @@ def test_a_client_has_both_certificate_and_key(one: str) -> None:
         ClientTls(**{one: b"-----BEGIN"})  # type: ignore[arg-type]
 
 
-def test_health_checks_that_ask_nothing_hold_up_nobody() -> None:
+def test_silent_health_checks_do_not_block_others() -> None:
     bounds = Bounds(streams=4)
     asked = threading.Event()
 

@@ -54,7 +54,7 @@ def test_a_file_is_streamed_as_it_is(tmp_path: Path) -> None:
             list(client.subscribe("t", options=StreamOptions.small()))
 
 
-def test_a_file_that_is_not_there_now(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     with (
         service({"t": tmp_path / "x.jelly"}) as (_, client),
         rejected("UNAVAILABLE", "does not exist now") as caught,
@@ -81,7 +81,7 @@ def test_a_store_is_streamed_and_loaded(tmp_path: Path, on_disk: bool) -> None:
     assert set(copy) == set(store)
 
 
-def test_a_store_is_written_as_it_is_asked_for() -> None:
+def test_a_store_is_written_with_the_requested_options() -> None:
     store = filled()
     asked = StreamOptions(
         physical_type=PhysicalType.GRAPHS,
@@ -99,7 +99,7 @@ def test_a_store_is_written_as_it_is_asked_for() -> None:
     assert (found.version, found.stream_name) == (1, "t")
 
 
-def test_tables_larger_than_ours_are_asked_for_in_vain() -> None:
+def test_requested_tables_larger_than_the_defaults() -> None:
     asked = StreamOptions(physical_type=PhysicalType.QUADS, max_name_table_size=100_000)
     with service({"t": filled()}) as (_, client), client.subscribe("t", options=asked) as stream:
         assert stream.options.max_name_table_size == 4000
@@ -114,12 +114,12 @@ def test_a_graph_of_a_store_is_triples() -> None:
         assert {statement[:3] for statement in found} == set(map(tuple, numbered(5)))
 
 
-def test_a_store_is_no_stream_of_triples() -> None:
+def test_a_store_is_not_a_stream_of_triples() -> None:
     with service({"t": filled()}) as (_, client), rejected("INVALID_ARGUMENT", "has quads"):
         list(client.subscribe("t", options=StreamOptions()))
 
 
-def test_triple_terms_are_not_sent_to_who_did_not_ask() -> None:
+def test_triple_terms_are_sent_only_on_request() -> None:
     store = filled()
     store.add(ox.Quad(S, P, ox.Triple(S, P, S)))
     asked = StreamOptions(physical_type=PhysicalType.QUADS)
@@ -130,7 +130,7 @@ def test_triple_terms_are_not_sent_to_who_did_not_ask() -> None:
             assert len(list(client.subscribe("t", options=options).statements())) == 6
 
 
-def test_a_logical_type_that_a_store_has_not() -> None:
+def test_a_logical_type_that_a_store_does_not_have() -> None:
     asked = StreamOptions(
         physical_type=PhysicalType.QUADS, logical_type=LogicalType.TIMESTAMPED_NAMED_GRAPHS
     )
@@ -181,7 +181,7 @@ def test_rdflib_graphs_and_datasets_are_streamed() -> None:
         assert found == [1, 1]
 
 
-def test_something_that_is_no_topic() -> None:
+def test_a_value_that_is_not_a_topic() -> None:
     with pytest.raises(TypeError, match="no graph, dataset or store"):
         Topics({"t": 7})
 
@@ -204,14 +204,14 @@ def broken(count: int = 20_000) -> list[bytes]:
     return [*frames_of(quads(count)), b"\x0a\x02\x4a"]
 
 
-def test_a_stream_that_is_broken_is_not_loaded_at_all() -> None:
+def test_nothing_is_loaded_of_a_broken_stream() -> None:
     store = filled()
     with service(sink=StoreSink(store)) as (_, client), rejected("INVALID_ARGUMENT", "row 0"):
         client.publish_frames(broken())
     assert len(store) == 5
 
 
-def test_a_stream_that_a_store_cannot_hold_is_not_loaded_at_all() -> None:
+def test_nothing_is_loaded_of_a_stream_that_a_store_cannot_hold() -> None:
     for sink in (StoreSink, FrameSink):
         store = filled()
         with service(sink=sink(store)) as (_, client), rejected("INVALID_ARGUMENT"):
@@ -257,7 +257,7 @@ class Noted(StoreSink):
         return True
 
 
-def test_a_graph_is_read_and_changed_in_turn() -> None:
+def test_reads_and_changes_of_a_graph_alternate() -> None:
     graph = Graph()
     topic, sink = GraphTopic(graph), Noted(graph)
     assert topic.lock is sink.lock
@@ -283,7 +283,7 @@ def test_settings_of_the_load_are_passed_on() -> None:
     assert {quad.graph_name for quad in store} == {ox.NamedNode("urn:g")}
 
 
-def test_frames_are_loaded_as_they_come() -> None:
+def test_frames_are_loaded_as_they_arrive() -> None:
     store = ox.Store()
     frames = frames_of(quads(3000), rows=256)
     with service(sink=FrameSink(store)) as (_, client), rejected("INVALID_ARGUMENT"):

@@ -19,7 +19,7 @@ def test_the_file_is_named(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_matter_of_writing_stays_as_it_is(tmp_path: Path) -> None:
+def test_errors_of_other_operations_stay_unchanged(tmp_path: Path) -> None:
     with pytest.raises(ConnectionError) as caught, open_output(tmp_path / "x.jelly"):
         raise ConnectionResetError(errno.ECONNRESET, "elsewhere")
     assert caught.value.filename is None

@@ -16,7 +16,7 @@ LINE = b"<urn:s> <urn:p> <urn:o> .\n"
 
 
 @pytest.mark.parametrize("format_", [Format.N_TRIPLES, Format.N_QUADS, Format.TURTLE, Format.TRIG])
-def test_a_byte_order_mark_is_no_part_of_text(format_: Format) -> None:
+def test_a_byte_order_mark_is_not_part_of_text(format_: Format) -> None:
     plain, marked = io.BytesIO(), io.BytesIO()
     for text, out in ((LINE, plain), (MARK + LINE, marked)):
         assert len(list(TextReader(text, format_))) == 1

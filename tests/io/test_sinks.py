@@ -83,7 +83,7 @@ def test_compression_of() -> None:
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".zst"])
 @pytest.mark.parametrize("error", [RuntimeError, OSError, KeyboardInterrupt, GeneratorExit])
-def test_an_error_leaves_what_was_there(
+def test_an_error_keeps_the_old_file(
     suffix: str, error: type[BaseException], tmp_path: Path
 ) -> None:
     old = tmp_path / f"old{suffix}"
@@ -148,14 +148,14 @@ def test_links_stay_links(tmp_path: Path) -> None:
     assert os.listdir(folder) == ["target"]
 
 
-def test_a_link_to_nothing_is_filled(tmp_path: Path) -> None:
+def test_the_target_of_a_dangling_link_is_created(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
     put(tmp_path / "link")
     assert (tmp_path / "target").read_bytes() == DATA
     assert (tmp_path / "link").is_symlink()
 
 
-def test_names_as_long_as_they_may_be(tmp_path: Path) -> None:
+def test_names_of_the_maximum_length(tmp_path: Path) -> None:
     put(tmp_path / ("x" * 255))
     assert (tmp_path / ("x" * 255)).read_bytes() == DATA
 
@@ -240,7 +240,7 @@ def test_zstandard_is_an_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("dst", [None, 5, b"name", ["x"]])
-def test_what_is_no_destination(dst: Any) -> None:
+def test_values_that_are_not_destinations(dst: Any) -> None:
     with pytest.raises(TypeError, match="needed"):
         put(dst)
 

@@ -85,7 +85,7 @@ def test_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["absent", "absent/absent", "a\0b", "x" * 300])
-def test_a_path_that_is_not_there(name: str, tmp_path: Path) -> None:
+def test_a_missing_path(name: str, tmp_path: Path) -> None:
     path = str(tmp_path / name)
     with pytest.raises(SourceError) as caught:
         Input(path)
@@ -124,7 +124,7 @@ def test_a_text_file_of_something_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("src", [None, 5, ["x"], object()])
-def test_what_is_no_source(src: Any) -> None:
+def test_values_that_are_not_sources(src: Any) -> None:
     with pytest.raises(TypeError, match="needed"):
         Input(src)
 
@@ -177,7 +177,7 @@ packed = pytest.mark.parametrize("compression", PACK)
 
 
 @packed
-def test_compression_is_told_by_content(compression: str) -> None:
+def test_compression_is_detected_by_content(compression: str) -> None:
     with Input(PACK[compression](DATA)) as source:
         assert source.compression == compression
     with Input(DATA) as source:
@@ -185,7 +185,7 @@ def test_compression_is_told_by_content(compression: str) -> None:
 
 
 @packed
-def test_streams_that_stand_one_after_the_other(compression: str) -> None:
+def test_concatenated_compressed_streams(compression: str) -> None:
     pack = PACK[compression]
     parts = [DATA[:1000], b"", DATA[1000:300_000], DATA[300_000:]]
     data = b"".join(map(pack, parts))
@@ -194,7 +194,7 @@ def test_streams_that_stand_one_after_the_other(compression: str) -> None:
 
 
 @packed
-def test_padding_is_passed_over(compression: str) -> None:
+def test_padding_is_skipped(compression: str) -> None:
     pack = PACK[compression]
     data = pack(DATA[:10]) + bytes(700) + pack(DATA[10:20]) + bytes(100_000)
     assert content(data) == DATA[:20]
@@ -270,7 +270,7 @@ print(total >> 20, largest, (peak() - before) >> 20)
 
 
 @packed
-def test_bombs_come_in_small_chunks(compression: str) -> None:
+def test_bombs_are_read_in_small_chunks(compression: str) -> None:
     code = BOMB.format(compression=compression)
     done = programs.run(code)
     total, largest, grown = map(int, done.stdout.split())

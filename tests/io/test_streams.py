@@ -75,7 +75,7 @@ def test_every_kind_of_input(kind: str, data: bytes, tmp_path: Path) -> None:
         assert frames.delimited is (data != BARE)
 
 
-def test_frames_have_all_that_they_say() -> None:
+def test_frames_have_all_their_contents() -> None:
     metadata = {"a": b"1"}
     source = [
         Frame(0, statements=TRIPLES[:2], namespaces=[("ex", S)], metadata=metadata),
@@ -121,7 +121,7 @@ def test_options_of_a_closed_reader() -> None:
     frames.close()
 
 
-def test_options_are_not_looked_for_forever() -> None:
+def test_the_search_for_options_is_limited() -> None:
     """A few bytes of gzip can contain millions of empty frames."""
     with read_frames(gzip.compress(bytes(100_000))) as frames, pytest.raises(OptionsError):
         _ = frames.options
@@ -172,14 +172,14 @@ def test_sources_are_closed(tmp_path: Path) -> None:
     statements.close()  # type: ignore[attr-defined]
 
 
-def test_the_frame_that_was_read_last() -> None:
+def test_the_last_frame_read() -> None:
     with read_frames(write_bytes(TRIPLES, frame_rows=100)) as frames:
         assert b"".join(w.stream(frames.data) for _ in frames) == write_bytes(
             TRIPLES, frame_rows=100
         )
 
 
-def test_errors_come_after_the_frames_before_them() -> None:
+def test_errors_are_raised_after_the_previous_frames() -> None:
     data = write_bytes(TRIPLES, frame_rows=100)
     frames = iter(read_frames(data[:-1]))
     found = []
@@ -244,7 +244,7 @@ def test_cat_of_two_files_with_the_same_options() -> None:
     assert list(read(packed + packed, concatenated=True)) == TRIPLES[:5] * 2
 
 
-def test_a_long_first_row_is_no_new_stream() -> None:
+def test_a_long_first_row_is_not_a_new_stream() -> None:
     """The length of a row may look like the tag of options."""
     for size in range(1200, 1500):
         head = w.frame(w.options(), *w.SPO, w.spo())

@@ -47,7 +47,7 @@ def test_every_format_and_back(jena: Format, other: Format) -> None:
 
 
 @pytest.mark.parametrize("jena", JENA)
-def test_prefixes_come_along(jena: Format) -> None:
+def test_prefixes_are_converted(jena: Format) -> None:
     turtle = b"@prefix e: <http://e/> . e:s e:p e:o ."
     rows = converted(turtle, Format.TURTLE, jena, namespaces=True)
     with JenaReader(rows) as batches:
@@ -63,7 +63,7 @@ def test_prefixes_come_along(jena: Format) -> None:
 
 
 @pytest.mark.parametrize("jena", JENA)
-def test_what_a_target_cannot_say(jena: Format) -> None:
+def test_statements_that_a_target_cannot_express(jena: Format) -> None:
     rows = converted(TEXT, Format.N_QUADS, jena)
     for target in (Format.N_TRIPLES, Format.TURTLE, Format.RDF_XML):
         with pytest.raises(TermError, match="graph") as caught:
@@ -87,7 +87,7 @@ def test_rows_are_read_as_statements() -> None:
     assert (caught.value.row, caught.value.source) == (1, "<bytes>")
 
 
-def test_formats_are_told(tmp_path: Path) -> None:
+def test_formats_are_detected(tmp_path: Path) -> None:
     statements = [Triple(Iri("urn:s"), Iri("urn:p"), Literal("x"))]
     for name in ("x.rt", "x.trdf.gz", "x.rpb", "x.pbrdf.bz2"):
         write(statements, tmp_path / name)

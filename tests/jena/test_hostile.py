@@ -100,7 +100,7 @@ THRIFT_ERRORS = [
 
 
 @pytest.mark.parametrize(("data", "message"), THRIFT_ERRORS)
-def test_thrift_that_is_none(kernel: Kernel, data: bytes, message: str) -> None:
+def test_invalid_thrift(kernel: Kernel, data: bytes, message: str) -> None:
     error = rejected(kernel, GOOD + data + b"\0" * 20, T)
     assert isinstance(error, WireError)
     assert error.row == 1
@@ -157,7 +157,7 @@ PROTO_ERRORS = [
 
 
 @pytest.mark.parametrize(("data", "message"), PROTO_ERRORS)
-def test_protobuf_that_is_none(kernel: Kernel, data: bytes, message: str) -> None:
+def test_invalid_protobuf(kernel: Kernel, data: bytes, message: str) -> None:
     error = rejected(kernel, rows(B, triple(S, P, O)) + data + b"\0" * 20, B)
     assert isinstance(error, WireError)
     assert error.row == 1
@@ -165,7 +165,7 @@ def test_protobuf_that_is_none(kernel: Kernel, data: bytes, message: str) -> Non
         raise error
 
 
-def test_what_is_wrong_is_said_before_the_row_is_complete(kernel: Kernel) -> None:
+def test_errors_are_raised_before_the_row_is_complete(kernel: Kernel) -> None:
     data = thrift("2c1c1c1805", b"\xffrn:s", "00")
     for size in (None, 1):
         with pytest.raises(WireError, match="UTF-8"):
@@ -231,7 +231,7 @@ def test_limits_of_rows(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A0
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_few_bytes_that_become_many(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+def test_expansion_is_limited(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
     long = "urn:" + "x" * 996
     abbreviated = [prefix("x", long), *[triple(S, P, name_of("x", ""))] * 6000]
     limits = Limits(frame_expansion=4_000_000)
@@ -271,7 +271,7 @@ def test_repeats_of_a_long_term_as_text(kernel: Kernel, format: JenaFormat) -> N
     assert caught.value.row == 100
 
 
-def test_a_row_of_many_parts_takes_no_time(kernel: Kernel) -> None:
+def test_a_row_in_many_chunks_takes_linear_time(kernel: Kernel) -> None:
     # Reading such a row again with each chunk would take hours.
     term = WIRES[T].encode(TERM, ("tripleTerm", {"S": S, "P": P, "O": O}))
     for _ in range(11):
@@ -281,7 +281,7 @@ def test_a_row_of_many_parts_takes_no_time(kernel: Kernel) -> None:
     assert len(kernel.read(data, T, size=1000)) == 1
 
 
-def test_little_memory_for_long_files(kernel: Kernel) -> None:
+def test_memory_does_not_grow_with_files(kernel: Kernel) -> None:
     row = rows(T, triple(S, P, O))
     decoder = kernel.RowTextDecoder(T)
     count = 300 if kernel.name == "native" else 3

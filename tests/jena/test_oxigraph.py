@@ -130,7 +130,7 @@ def test_quoted_triples_are_reified_on_request() -> None:
     assert BaseDirection.LTR in [getattr(quad.object, "direction", None) for quad in store]
 
 
-def test_bookkeeping_is_no_data() -> None:
+def test_bookkeeping_is_not_dumped() -> None:
     store = store_of()
     store.add(Quad(S, P, O, BOOKKEEPING))
     data = dumped(store, JenaFormat.THRIFT)
@@ -195,7 +195,7 @@ def test_results_of_a_store(format: JenaFormat) -> None:  # noqa: A002
         read_solutions(file.getvalue())
 
 
-def test_generic_statements_come_through() -> None:
+def test_generic_statements_round_trip() -> None:
     file = io.BytesIO()
     write([GenericTriple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], file, format=FORMATS[1])
     assert list(read_quads(file.getvalue())) == [Quad(S, P, O)]
@@ -210,7 +210,7 @@ def repeats(format: JenaFormat, length: int, rows: int) -> bytes:  # noqa: A002
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_what_repeats_copy_is_limited(format: JenaFormat) -> None:  # noqa: A002
+def test_copies_of_repeated_terms_are_limited(format: JenaFormat) -> None:  # noqa: A002
     data = repeats(format, 2000, BATCH_ROWS)
     limits = Limits(frame_expansion=2_000_000)
     assert sum(1 for _ in read_results(data, format=format, limits=limits)) == BATCH_ROWS + 1
@@ -221,7 +221,7 @@ def test_what_repeats_copy_is_limited(format: JenaFormat) -> None:  # noqa: A002
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_what_repeats_copy_is_limited_for_each_batch(format: JenaFormat) -> None:  # noqa: A002
+def test_copies_of_repeated_terms_are_limited_for_each_batch(format: JenaFormat) -> None:  # noqa: A002
     """Batches are not kept, so that their number is not limited."""
     data = repeats(format, 2000, 3 * BATCH_ROWS)
     limits = Limits(frame_expansion=(BATCH_ROWS + 1) * 2100)

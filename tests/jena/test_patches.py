@@ -124,7 +124,7 @@ def test_headers_open_patches() -> None:
         ("650066", WireError, 0),
     ],
 )
-def test_what_is_rejected(data: str, error: type[JellyError], row: int) -> None:
+def test_invalid_patches(data: str, error: type[JellyError], row: int) -> None:
     with pytest.raises(error) as caught:
         list(PatchReader(bytes.fromhex(data), format=TRP))
     assert caught.value.row == row
@@ -152,7 +152,7 @@ def test_the_iri_of_a_deleted_namespace_is_not_written() -> None:
     assert written([BEGIN, delete_namespace("x", Iri("urn:")), COMMIT, END]) == written(rows)
 
 
-def test_what_cannot_be_written(tmp_path: Path) -> None:
+def test_patches_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(StatementError, match="without an IRI"):
         written([BEGIN, add_namespace("x", None), COMMIT, END])
     with pytest.raises(OrderError):
@@ -167,7 +167,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         pass
 
 
-def test_rdf_thrift_is_no_patch(tmp_path: Path) -> None:
+def test_rdf_thrift_is_not_a_patch(tmp_path: Path) -> None:
     path = tmp_path / "x.rt"
     write([Triple(S, P, O)], path, format=JenaFormat.THRIFT)
     with pytest.raises(JellyError):

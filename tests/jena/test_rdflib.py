@@ -117,7 +117,7 @@ def test_real_files_are_the_same_graph() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_what_cannot_be_held_leaves_the_graph_as_it_was(format: JenaFormat) -> None:  # noqa: A002
+def test_rejected_data_leaves_the_graph_unchanged(format: JenaFormat) -> None:  # noqa: A002
     for last in (
         Triple(Iri("urn:s"), Iri("urn:p"), TRIPLE),
         Triple(Iri("urn:s"), Iri("urn:p"), GenericLiteral("x", "en--ltr")),

@@ -57,7 +57,7 @@ def test_there_and_back(format: JenaFormat, tmp_path: Any) -> None:  # noqa: A00
     ("format", "data"),
     [(JenaFormat.THRIFT, "190c000000"), (JenaFormat.PROTOBUF, "000000")],
 )
-def test_solutions_without_variables_have_no_list(format: JenaFormat, data: str) -> None:  # noqa: A002
+def test_solutions_without_variables_lack_a_list(format: JenaFormat, data: str) -> None:  # noqa: A002
     """Apache Jena 5.6 writes them without a list."""
     assert written([], [(), ()], format).hex() == data
     with read_results(bytes.fromhex(data), format=format) as results:
@@ -87,7 +87,7 @@ def test_repeats(format: JenaFormat) -> None:  # noqa: A002
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_what_is_rejected(format: JenaFormat) -> None:  # noqa: A002
+def test_invalid_results(format: JenaFormat) -> None:  # noqa: A002
     iri = ("iri", {"iri": "urn:s"})
     for data, error, row in (
         (rows(format, ["a"], [iri], [iri, iri]), StatementError, 2),
@@ -126,7 +126,7 @@ def test_mutated_results_end_in_one_error(format: JenaFormat) -> None:  # noqa: 
             pass
 
 
-def test_rows_of_statements_are_no_results() -> None:
+def test_rows_of_statements_are_not_results() -> None:
     data = bytes.fromhex("1c180178180475726e3a0000")
     with pytest.raises(WireError, match="RDF_VarTuple"):
         read_results(data)

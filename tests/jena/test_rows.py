@@ -148,7 +148,7 @@ def test_terms(kernel: Kernel, format: JenaFormat, term: Any, expected: Any) -> 
     assert kernel.text(written, format) == text
 
 
-def test_text_of_terms_that_come_again(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+def test_text_of_recurring_terms(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
     directed = literal("x", langdir="en--ltr")
     if format is JenaFormat.THRIFT:
         directed = literal("x", langtag="en", baseDirection="ltr")
@@ -173,7 +173,7 @@ def test_text_of_terms_that_come_again(kernel: Kernel, format: JenaFormat) -> No
     ]
 
 
-def test_the_kernel_asks_about_what_is_not_plain_alone(format: JenaFormat) -> None:  # noqa: A002
+def test_the_kernel_validates_only_terms_that_are_not_plain(format: JenaFormat) -> None:  # noqa: A002
     kernel = load_kernel("native")
     asked = []
 
@@ -213,7 +213,7 @@ def test_a_prefix_that_is_declared_again(kernel: Kernel, format: JenaFormat) -> 
         ((*GENERIC[:2], Literal("", None, 5)), "row 0: an IRI is not a string: 5"),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_no_statement_is_rejected(
+def test_values_that_are_not_statements_are_rejected(
     kernel: Kernel,
     format: JenaFormat,  # noqa: A002
     statement: tuple[Any, ...],
@@ -307,7 +307,7 @@ def test_repeats(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
         ),
     ],
 )
-def test_what_means_nothing_is_rejected(
+def test_rows_without_meaning_are_rejected(
     kernel: Kernel,
     format: JenaFormat,  # noqa: A002
     values: Any,
@@ -386,7 +386,7 @@ def test_prefix_names_are_written_in_thrift_only(kernel: Kernel) -> None:
     assert encoder.add(statements) == kernel.RowEncoder(JenaFormat.PROTOBUF).add(statements)
 
 
-def test_what_cannot_be_written(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+def test_statements_that_cannot_be_written(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
     encoder = kernel.RowEncoder(format)
     for term, error in (
         (Literal("\ud800"), TermError),
@@ -431,7 +431,7 @@ def test_a_second_entry_is_rejected(format: JenaFormat) -> None:  # noqa: A002
     assert encoder.add([GENERIC]) == rows(format, triple(S, P, O))
 
 
-def test_kernels_write_the_same_of_lines() -> None:
+def test_both_kernels_write_the_same_for_lines() -> None:
     text = (
         b"# comment\n\n<urn:s> <urn:p> <urn:o>.\n"
         b'_:a <urn:p> "\\u00e9\\n"@en-GB <urn:g> . # more\n'

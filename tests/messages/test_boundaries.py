@@ -41,7 +41,7 @@ def _lines(module: Any, text: bytes, announced: bool) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(300))
-def test_lines_are_counted_alike(seed: int) -> None:
+def test_both_modules_count_lines(seed: int) -> None:
     chosen = random.Random(seed)
     weights = [8, 8, 8, 1, 1, 1, 1, 1, 8, 8, 8, 20, 20, 3]
     text = b"".join(
@@ -57,7 +57,7 @@ def test_lines_are_counted_alike(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_rows_are_cut_and_joined_alike(seed: int) -> None:
+def test_both_modules_cut_and_join_rows(seed: int) -> None:
     chosen = random.Random(seed)
     messages = [list(chosen.choice(LOGS[4])) for _ in range(20)]
     encoder = Encoder(StreamOptions(logical_type=LogicalType.GRAPHS))
@@ -92,7 +92,7 @@ def _joined(module: Any, data: bytes, pos: int, *bounds: int) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_broken_frames_are_judged_alike(seed: int) -> None:
+def test_both_modules_reject_broken_frames(seed: int) -> None:
     chosen = random.Random(seed)
     data = bytearray(written(LOGS[4], "jelly"))
     for _ in range(chosen.randrange(1, 6)):
@@ -104,7 +104,7 @@ def test_broken_frames_are_judged_alike(seed: int) -> None:
         )
 
 
-def test_delimiters_are_woven_alike() -> None:
+def test_both_modules_insert_delimiters() -> None:
     text = b"a\nb\nc\nd\n"
     for counts in ([4], [1, 3], [0, 0, 2, 0, 2, 0], [1, 1, 1, 1]):
         woven = boundaries.weave(text, counts)
@@ -113,7 +113,7 @@ def test_delimiters_are_woven_alike() -> None:
     assert native.weave(b"", []) == boundaries.weave(b"", []) == b""
 
 
-def test_triples_are_put_into_the_default_graph_alike() -> None:
+def test_both_modules_put_triples_into_the_default_graph() -> None:
     triples = [triple for message in LOGS[4] for triple in message]
     quads = native.in_default_graph(triples)
     assert quads == boundaries.in_default_graph(triples)

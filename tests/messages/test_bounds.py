@@ -77,7 +77,7 @@ def test_the_text_of_a_message_is_bounded(format_: str) -> None:
         sizes(HEAD + line * 1000, format_, limits=limits)
 
 
-def test_a_literal_that_the_parser_does_not_take() -> None:
+def test_a_literal_that_the_parser_rejects() -> None:
     document = '{"@id": "urn:a", "urn:p": "' + "x" * (20 * MEGABYTE) + '"}\n'
     with pytest.raises(LimitError, match="too long"):
         sizes("{}\n" + document, "ndjsonld")
@@ -101,7 +101,7 @@ LONG = "x" * 30_000
         {f"c{n}": f"c{n - 1}:{LONG[:500]}" for n in range(60, 0, -1)},
     ],
 )
-def test_names_that_stand_for_long_iris_are_bounded(context: Any) -> None:
+def test_short_names_of_long_iris_are_bounded(context: Any) -> None:
     context = json.dumps(context)
     nodes = ",".join('{"@id": "a:b", "a:p": 1}' for _ in range(2000))
     with pytest.raises(LimitError, match="frame_expansion"):

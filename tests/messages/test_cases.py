@@ -24,7 +24,7 @@ def cases() -> list[Any]:
     ]
 
 
-def test_there_are_cases() -> None:
+def test_cases_exist() -> None:
     assert shared("data/messages/cases.json")
     assert len(cases()) > 80
 

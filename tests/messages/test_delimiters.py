@@ -92,7 +92,7 @@ class TestAll:
         assert first == second
         assert first.quads[0].subject == BlankNode("a")
 
-    def test_a_message_comes_as_soon_as_its_delimiter_has(self, format_: str) -> None:
+    def test_a_message_is_yielded_as_soon_as_its_delimiter_is_complete(self, format_: str) -> None:
         first = V + S + "MESSAGE\n"
         source = Dripping((first + S + "MESSAGE\n" + S).encode(), len(first))
         messages: Any = read_messages(source, format=format_)  # type: ignore[arg-type]

@@ -123,7 +123,7 @@ def test_comments_delimit(format_: str, log: str, expected: list[int]) -> None:
 
 
 @pytest.mark.parametrize("format_", DELIMITED)
-def test_todays_delimiters_are_none(format_: str) -> None:
+def test_current_delimiters_are_not_recognised(format_: str) -> None:
     with pytest.raises(TextError, match="comments"):
         sizes('VERSION "1.2-messages"\n' + S + "MESSAGE\n", format_, dialect=EARLY)
 
@@ -151,11 +151,11 @@ SPACES = "\t\v\f \xa0\u1680\u2000\u2003\u200a\u2028\u2029\u202f\u205f\u3000\ufef
 
 @pytest.mark.parametrize("format_", ["nt", "nq", "ttl", "trig"])
 @pytest.mark.parametrize("space", SPACES)
-def test_any_white_space_may_open_a_delimiter(format_: str, space: str) -> None:
+def test_any_white_space_may_precede_a_delimiter(format_: str, space: str) -> None:
     assert sizes(f"{S}#{space} {space}@message\n{S}{S}", format_, dialect=EARLY) == [1, 2]
 
 
 @pytest.mark.parametrize("format_", ["nt", "nq", "ttl", "trig"])
 @pytest.mark.parametrize("other", ["\u200b", "\x1c", "\x85", "\u180e", "\u2060"])
-def test_what_is_not_white_space_opens_no_delimiter(format_: str, other: str) -> None:
+def test_other_characters_may_not_precede_a_delimiter(format_: str, other: str) -> None:
     assert sizes(f"{S}#{other}@message\n{S}", format_, dialect=EARLY) == [2]

@@ -48,7 +48,7 @@ def test_names(name: str, expected: Syntax) -> None:
     "name",
     ["", "csv", "text/plain", "text/turtle; version=1.3", "text/turtle; version", "text/turtle;;"],
 )
-def test_names_that_are_none(name: str) -> None:
+def test_invalid_names(name: str) -> None:
     with pytest.raises(ValueError, match=r"one of|known|media type"):
         syntax_named(name)
 
@@ -124,6 +124,6 @@ def test_errors_of_sources(tmp_path: Path) -> None:
             sizes(broken, format_)
 
 
-def test_text_is_no_jelly() -> None:
+def test_text_is_not_jelly() -> None:
     with pytest.raises(SourceError, match="this is text, not Jelly"):
         sizes('VERSION "1.2-messages"\n' + S, "jelly")

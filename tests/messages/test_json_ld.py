@@ -129,7 +129,7 @@ class TestLines:
         with pytest.raises(LimitError, match="frame_bytes"):
             sizes('{"urn:p": "' + "x" * 300_000, "ndjsonld", limits=Limits(frame_bytes=100_000))
 
-    def test_a_message_comes_as_soon_as_its_line_has(self) -> None:
+    def test_a_message_is_yielded_as_soon_as_its_line_is_complete(self) -> None:
         from jelly_plugins.messages import read_messages
 
         source = Dripping((CONTEXT + A + A).encode(), len(CONTEXT + A))

@@ -35,7 +35,7 @@ IN_GRAPHS = Message(
 
 
 @pytest.mark.parametrize("format_", FORMATS)
-def test_graphs_are_written_and_come_back(format_: str) -> None:
+def test_graphs_round_trip(format_: str) -> None:
     graph = MESSAGE.graph()
     assert len(graph) == len(TRIPLES)
     empty, again = (
@@ -46,7 +46,7 @@ def test_graphs_are_written_and_come_back(format_: str) -> None:
 
 
 @pytest.mark.parametrize("format_", QUADS)
-def test_datasets_are_written_and_come_back(format_: str) -> None:
+def test_datasets_round_trip(format_: str) -> None:
     dataset = IN_GRAPHS.dataset()
     [message] = read(written([dataset], format_), format_)
     again = message.dataset()
@@ -56,7 +56,7 @@ def test_datasets_are_written_and_come_back(format_: str) -> None:
 
 
 @pytest.mark.parametrize("format_", QUADS)
-def test_pyoxigraphs_quads_are_written_and_come_back(format_: str) -> None:
+def test_pyoxigraphs_quads_round_trip(format_: str) -> None:
     quads = IN_GRAPHS.oxigraph()
     assert all(isinstance(quad, pyoxigraph.Quad) for quad in quads)
     [message] = read(written([quads], format_), format_)
@@ -119,7 +119,7 @@ def test_a_graph_has_no_graphs() -> None:
     ],
 )
 @pytest.mark.parametrize("format_", FORMATS)
-def test_what_is_no_statement_is_rejected(wrong: list[Any], format_: str) -> None:
+def test_values_that_are_not_statements_are_rejected(wrong: list[Any], format_: str) -> None:
     with pytest.raises(JellyError, match=r"message 1"):
         written([[], wrong], format_)
 
@@ -138,12 +138,12 @@ def test_what_is_no_statement_is_rejected(wrong: list[Any], format_: str) -> Non
         Literal("x", None, "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"),
     ],
 )
-def test_what_would_come_back_as_something_else_is_rejected(format_: str, term: Any) -> None:
+def test_statements_that_would_change_are_rejected(format_: str, term: Any) -> None:
     with pytest.raises(TermError, match=r"message 0"):
         written([[Triple(Iri("urn:s"), Iri("urn:p"), term)]], format_)
 
 
-def test_messages_are_equal_that_say_the_same() -> None:
+def test_messages_with_the_same_statements_are_equal() -> None:
     [one] = read(written([TRIPLES[:2]], "nq"), "nq")
     [other] = read(written([TRIPLES[:2]], "jelly"), "jelly")
     assert one == other

@@ -77,7 +77,7 @@ def test_graphs_there_and_back(one: str, other: str) -> None:
 
 @pytest.mark.parametrize("format_", sorted(set(FORMATS) - set(QUADS)))
 @pytest.mark.parametrize("source", QUADS)
-def test_graphs_are_rejected_where_there_are_none(source: str, format_: str) -> None:
+def test_graphs_are_rejected_in_syntaxes_without_graphs(source: str, format_: str) -> None:
     assert said(
         logs.read(converted(written(LOGS[4], source), source, format_), format_)
     ) == expected(LOGS[4])

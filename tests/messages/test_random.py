@@ -115,14 +115,14 @@ MESSAGE ex:a.message.b ex:p ex:c..message .
 
 
 @pytest.mark.parametrize("step", range(1, 40))
-def test_names_that_open_like_delimiters_in_chunks_of_any_size(step: int) -> None:
+def test_names_that_begin_like_delimiters_in_chunks_of_any_size(step: int) -> None:
     assert outcome(_LOOKALIKES, "ttl")[1] is None
     assert outcome(Dripping(_LOOKALIKES, step), "ttl") == outcome(_LOOKALIKES, "ttl")
 
 
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("step", [1, 100])
-def test_a_byte_order_mark_is_passed_over(format_: str, step: int) -> None:
+def test_a_byte_order_mark_is_skipped(format_: str, step: int) -> None:
     data = written(LOGS[4], format_)
     if format_ != "jelly":
         marked = Dripping(b"\xef\xbb\xbf" + data, step)

@@ -89,7 +89,7 @@ def test_a_document_is_bounded() -> None:
         sizes(OPEN + "<e:p/>" * 60_000, "rdf", limits=Limits(frame_bytes=100_000))
 
 
-def test_elements_are_nested_so_deep_at_most() -> None:
+def test_the_depth_of_elements_is_limited() -> None:
     with pytest.raises(TextError, match="nested") as caught:
         sizes(f"{ONE}\n{OPEN}{'<e:p>' * 60_000}{'</e:p>' * 60_000}{CLOSE}", "rdf")
     assert caught.value.line == 2
@@ -104,7 +104,7 @@ def test_elements_are_nested_so_deep_at_most() -> None:
         ('<!ENTITY {long} "{long}">', "&a;"),
     ],
 )
-def test_what_a_parser_takes_for_an_entity_is_one(declared: str, used: str) -> None:
+def test_entities_are_those_that_a_parser_accepts(declared: str, used: str) -> None:
     declared = declared.replace("{long}", "x" * 60_000)
     with pytest.raises(TextError, match="entit"):
         sizes(f"<!DOCTYPE x [{declared}]>" + ONE.replace(">x<", f">{used}<"), "rdf")
@@ -133,7 +133,7 @@ def test_a_message_is_bounded() -> None:
         (Triple(Iri("urn:s t"), Iri(EX + "p"), Iri("urn:o")), "IRI"),
     ],
 )
-def test_what_cannot_be_said_is_rejected(triple: Triple, words: str) -> None:
+def test_statements_that_cannot_be_written_are_rejected(triple: Triple, words: str) -> None:
     with pytest.raises(TermError, match=rf"^message 1: .*{words}"):
         written([[], [triple]], "rdf")
 
@@ -155,7 +155,7 @@ def test_names() -> None:
     assert len({quad.subject for quad in read(data, "rdf")[0]}) == len(triples)
 
 
-def test_labels_that_are_no_names_stay_what_they_are() -> None:
+def test_labels_that_are_not_names_round_trip() -> None:
     labels = ["0", "a b", "label-30", "label-", "a", "x:y", ""]
     messages = [
         [Triple(BlankNode(each), Iri(EX + "p"), BlankNode(each)) for each in labels],

@@ -236,7 +236,7 @@ def test_both_kernels_write_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("take_apart", [describe, by_theirs])
-def test_memory_does_not_grow_with_what_is_written(take_apart: Any) -> None:
+def test_memory_does_not_grow_with_the_output(take_apart: Any) -> None:
     small = ResultsOptions(max_name_table_size=128)
     tracemalloc.start()
     try:
@@ -467,7 +467,7 @@ def test_ask() -> None:
         assert other.boolean is value
 
 
-def test_what_cannot_be_written() -> None:
+def test_terms_that_cannot_be_written() -> None:
     for variables, row, error, match in (
         (["a"], (S, S), StatementError, "2 terms for 1"),
         (["a"], (Triple(S, S, S),), TermError, "quoted"),

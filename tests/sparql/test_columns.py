@@ -79,7 +79,7 @@ def test_random_results() -> None:
         BlankNode("b-1.x"),
     ],
 )
-def test_what_is_escaped(cell: Any) -> None:
+def test_escapes(cell: Any) -> None:
     for rows in (
         [(cell,)],
         [(cell,), (None,), (cell,), (cell,)],
@@ -88,7 +88,7 @@ def test_what_is_escaped(cell: Any) -> None:
         assert texts(written(["a"], rows)) == in_ntriples(rows)
 
 
-def test_what_ntriples_cannot_express() -> None:
+def test_terms_that_ntriples_cannot_express() -> None:
     for cell in (
         Literal("x", "not a tag"),
         Literal("x", None, "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"),
@@ -240,7 +240,7 @@ TIME = "2026-11-24T10:00:00"
         ("positiveInteger", ["0"], "string", None),
     ],
 )
-def test_a_column_is_text_where_no_type_holds_it(
+def test_a_column_without_a_matching_type_is_text(
     datatype: str, lexes: list[str], kind: str, last: str | None
 ) -> None:
     cells = [None, *(Literal(lex, None, XSD + datatype) for lex in lexes)]
@@ -251,7 +251,7 @@ def test_a_column_is_text_where_no_type_holds_it(
     assert str(found["a"][-1].as_py()) == (last or term_text(cells[-1]))
 
 
-def test_a_zone_that_comes_later() -> None:
+def test_a_late_time_zone() -> None:
     for first, later in (("", "Z"), ("Z", "")):
         cells = [Literal(TIME + zone, None, XSD + "dateTime") for zone in (first, later)]
         data = data_of(["t"], [(cell,) for cell in cells], frame_cells=1)
@@ -315,7 +315,7 @@ def test_batches_follow_frames() -> None:
     assert taken < 20_000
 
 
-def test_what_has_no_columns() -> None:
+def test_results_without_columns() -> None:
     file = io.BytesIO()
     write_boolean(True, file, format="jellys")
     with pytest.raises(StatementError, match="ASK"):

@@ -77,7 +77,7 @@ def test_there_and_back(form: ResultsFormat, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", [each for each in EXACT if each is not ResultsFormat.TSV])
-def test_content_tells(form: ResultsFormat) -> None:
+def test_detection_by_content(form: ResultsFormat) -> None:
     assert read_results(written(form)).format is form
 
 
@@ -90,7 +90,7 @@ def test_ask(form: ResultsFormat) -> None:
             assert (results.boolean, results.variables, list(results)) == (value, [], [])
 
 
-def test_what_follows_the_result_of_ask_is_read() -> None:
+def test_data_after_the_result_of_ask_is_read() -> None:
     file = io.BytesIO()
     write_boolean(True, file, format="jellys")
     metadata = bytes.fromhex("077a050a016b1200")
@@ -120,7 +120,7 @@ def test_csv_has_no_kinds() -> None:
     assert list(read_results(written(ResultsFormat.CSV, rows=many), format="csv")) == many
 
 
-def test_cells_of_csv_are_quoted_where_they_must() -> None:
+def test_cells_of_csv_are_quoted_if_needed() -> None:
     rows = [(Iri("http://e.org/Paris,_Texas"), Literal('x"\r\n, y')), (BlankNode("b"), None)]
     data = written(ResultsFormat.CSV, rows=rows)
     assert data == b'a,b\r\n"http://e.org/Paris,_Texas","x""\r\n, y"\r\n_:b,\r\n'
@@ -134,13 +134,13 @@ def test_cells_of_csv_are_quoted_where_they_must() -> None:
 
 @pytest.mark.parametrize("form", W3C)
 @pytest.mark.parametrize("name", ["a-b", "·", "a b", "a.b", "\u203f"])
-def test_names_that_no_query_has(form: ResultsFormat, name: str) -> None:
+def test_invalid_names(form: ResultsFormat, name: str) -> None:
     with pytest.raises(TermError, match="not a name that a variable of SPARQL can have"):
         written(form, [name], [])
 
 
 @pytest.mark.parametrize("form", W3C)
-def test_names_that_queries_have(form: ResultsFormat) -> None:
+def test_valid_names(form: ResultsFormat) -> None:
     names = ["1", "é", "a·", "_x", "\U00010000", "a\u203f", "x\u0300"]
     rows = [tuple(Literal(name) for name in names)]
     with read_results(written(form, names, rows), format=form) as results:
@@ -257,7 +257,7 @@ def test_quoted_triples(form: ResultsFormat) -> None:
 
 
 @pytest.mark.parametrize("form", EXACT)
-def test_what_is_not_a_table(form: ResultsFormat) -> None:
+def test_values_that_are_not_tables(form: ResultsFormat) -> None:
     for names, row, match in ((["a"], (S, S), "2 terms for 1"), (["a", "a"], (S, S), "name")):
         with pytest.raises(JellyError, match=match):
             written(form, names, [row])
@@ -266,7 +266,7 @@ def test_what_is_not_a_table(form: ResultsFormat) -> None:
             written(form, [""], [])
 
 
-def test_what_others_are_is_said() -> None:
+def test_errors_name_the_actual_format() -> None:
     jelly = io.BytesIO()
     write([(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], jelly)
     for data, form, error, match in (
@@ -422,7 +422,7 @@ def test_text_of_xml_is_exact(text: str, lex: str) -> None:
         assert list(read_results(source, format="srx")) == [(Literal(lex),)]
 
 
-def test_characters_that_xml_has_and_has_not() -> None:
+def test_characters_in_xml() -> None:
     rows = [(Literal("\t\r\n <&>\"' ]]> \x7f\x85\u2028\ud7ff\ue000\ufffd\U00010000"),)]
     data = written(ResultsFormat.XML, ["a"], rows)
     assert list(read_results(data, format="srx")) == rows

@@ -54,5 +54,5 @@ def test_negative(path: Path) -> None:
         read(path)
 
 
-def test_there_are_enough() -> None:
+def test_the_number_of_vectors() -> None:
     assert len(POSITIVE) + len(NEGATIVE) + len(UNSEEN) > 90

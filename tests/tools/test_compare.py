@@ -87,7 +87,7 @@ def test_streams_keep_order_and_number() -> None:
     assert compare_streams([], [])
 
 
-def test_streams_compare_terms_to_the_letter() -> None:
+def test_streams_compare_terms_exactly() -> None:
     for one, other in (
         (Literal("1"), Literal("01")),
         (Literal("x", langtag="en"), Literal("x", langtag="EN")),
@@ -109,7 +109,7 @@ def test_streams_are_not_gathered() -> None:
     assert not compare_streams(endless(), islice(endless(), 3))
 
 
-def test_what_n_quads_cannot_say_can_still_be_shown() -> None:
+def test_statements_that_n_quads_cannot_express_are_shown() -> None:
     odd = Triple(P, P, Literal("x", langtag="not a tag"))
     assert "not a tag" in compare_streams([odd], []).missing[0]
 
@@ -151,7 +151,7 @@ def test_datasets_with_differences_name_them() -> None:
         (arcs("ab", "ba", "cd", "dc"), arcs("ab", "bc", "cd", "da")),
     ],
 )
-def test_colours_alone_do_not_decide(one: list[Statement], other: list[Statement]) -> None:
+def test_colours_alone_are_not_sufficient(one: list[Statement], other: list[Statement]) -> None:
     result = compare_datasets(one, other)
     assert result.reason == "statements with blank nodes differ"
     assert result.missing
@@ -205,7 +205,7 @@ def test_search_is_bounded() -> None:
         ),
     ],
 )
-def test_large_symmetric_graphs_are_no_trouble(statements: list[Statement]) -> None:
+def test_large_symmetric_graphs(statements: list[Statement]) -> None:
     labels = labels_of(statements)
     renamed = rename(statements, {label: f"r{label}" for label in labels})
     assert compare_datasets(statements, renamed[::-1], steps=5_000_000)
@@ -254,7 +254,7 @@ def test_real_data(name: str) -> None:
     assert not compare_datasets(statements, renamed)
 
 
-def test_language_tags_that_differ_in_case_alone_are_named() -> None:
+def test_language_tags_that_differ_only_in_case_are_reported() -> None:
     blank = node("b")
     expected = [tagged(S, "en-us"), tagged(blank, "fr"), tagged(S, "de")]
     found = [tagged(S, "en-US"), tagged(blank, "FR"), tagged(S, "de")]
@@ -269,7 +269,7 @@ def test_language_tags_that_differ_in_case_alone_are_named() -> None:
     assert "case" not in compare_datasets(expected[2:], [tagged(S, "it")]).reason
 
 
-def test_nodes_that_differ_in_the_case_of_a_tag_alone() -> None:
+def test_nodes_that_differ_only_in_the_case_of_a_tag() -> None:
     one = [tagged(node("a"), "en"), tagged(node("b"), "EN")]
     other = [tagged(node("c"), "EN"), tagged(node("d"), "en")]
     assert compare_datasets(one, other)

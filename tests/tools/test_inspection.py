@@ -39,7 +39,7 @@ def test_every_valid_file_of_the_suite() -> None:
         assert whole.frames == len(frames)
 
 
-def test_unknown_fields_of_rows_are_passed_over() -> None:
+def test_unknown_fields_of_rows_are_skipped() -> None:
     known = bytes_field(Row.GRAPH_END, b"")
     unknown = varint_field(77, 1)
     frame = b"".join(bytes_field(1, row) for row in (known, unknown + known, known + unknown))

@@ -35,7 +35,7 @@ S, P = Iri("urn:s"), Iri("urn:p")
         (Triple(S, Iri("x"), S), "relative"),
     ],
 )
-def test_what_is_wrong(term: object, words: str) -> None:
+def test_invalid_terms(term: object, words: str) -> None:
     [problem] = TermChecks().problems((S, P, term))
     assert words in problem
 
@@ -52,7 +52,7 @@ def test_what_is_wrong(term: object, words: str) -> None:
         BlankNode("a b"),
     ],
 )
-def test_what_is_right(term: object) -> None:
+def test_valid_terms(term: object) -> None:
     assert list(TermChecks().problems((S, P, term))) == []
 
 
