@@ -63,10 +63,10 @@ def reject_patches(case: Case, adapter: Adapter) -> None:
         try:
             reader.read_patches(source)
         except JellyError as error:
-            place = (error.frame, error.row)
-            if case.rejected_at not in (None, place):
+            position = (error.frame, error.row)
+            if case.rejected_at not in (None, position):
                 raise FailedError(
-                    f"rejected at frame {place[0]}, row {place[1]}, not at frame and row "
+                    f"rejected at frame {position[0]}, row {position[1]}, not at frame and row "
                     f"{case.rejected_at}: {error}"
                 ) from error
         else:

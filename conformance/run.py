@@ -79,10 +79,10 @@ def _fail_to_read(case: Case, adapter: Adapter) -> None:
         try:
             reader.read(source)
         except JellyError as error:
-            place = (error.frame, error.row)
-            if reader.name == GenericAdapter.name and case.rejected_at not in (None, place):
+            position = (error.frame, error.row)
+            if reader.name == GenericAdapter.name and case.rejected_at not in (None, position):
                 raise FailedError(
-                    f"rejected at frame {place[0]}, row {place[1]}, not at frame and row "
+                    f"rejected at frame {position[0]}, row {position[1]}, not at frame and row "
                     f"{case.rejected_at}: {error}"
                 ) from error
         else:

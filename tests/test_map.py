@@ -21,7 +21,7 @@ DOCUMENTS = [
     *(f"docs/{name}.md" for name in ("ARCHITECTURE", "glossary", "kernels", "rules")),
 ]
 #: Folders that names of files are relative to.
-PLACES = (ROOT, ROOT / "jelly_plugins", ROOT / "tests")
+FOLDERS = (ROOT, ROOT / "jelly_plugins", ROOT / "tests")
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _FILE = re.compile(r"(\.?\w[\w./-]*\.(?:c|md|pxi|py|pyi|pyx|proto|sh|toml))(?::([\w.]+))?")
@@ -35,8 +35,8 @@ def text_of(document: str) -> str:
     return re.sub(r"```.*?```", "", (ROOT / document).read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-def places(name: str) -> list[Path]:
-    return [place / name for place in PLACES if (place / name).exists()]
+def existing_paths(name: str) -> list[Path]:
+    return [folder / name for folder in FOLDERS if (folder / name).exists()]
 
 
 @cache
@@ -82,7 +82,7 @@ def test_names_in_documents_exist(document: str) -> None:
     missing = [
         f"{name}:{definition}" if definition else name
         for name, definition in found
-        if not any(definition is None or defines(path, definition) for path in places(name))
+        if not any(definition is None or defines(path, definition) for path in existing_paths(name))
     ]
     assert not missing
 

@@ -15,14 +15,14 @@ from .shared_data import ROOT
 def test_a_users_program_has_no_unknown_types(tmp_path: Path) -> None:
     api = pytest.importorskip("mypy.api")
     # Fast, because it uses the cache of an earlier check.
-    said, complaints, code = api.run(
+    output, errors, code = api.run(
         [
             f"--config-file={ROOT / 'pyproject.toml'}",
             f"--cache-dir={ROOT / '.mypy_cache'}",
             str(Path(user_program.__file__)),
         ]
     )
-    assert code == 0, said + complaints
+    assert code == 0, output + errors
     assert user_program.main(tmp_path) > 0
 
 

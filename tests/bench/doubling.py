@@ -148,12 +148,12 @@ def _forget_peak() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", default=[])
-    steep = []
+    superlinear = []
     for each in growths(parser.parse_args().only):
         print(_line(each), flush=True)
-        steep += [each] if each.is_steep else []
-    print(f"\n{len(steep)} lines are worse than linear:")
-    for each in steep:
+        superlinear += [each] if each.is_steep else []
+    print(f"\n{len(superlinear)} lines are worse than linear:")
+    for each in superlinear:
         print(_line(each))
 
 

@@ -24,7 +24,7 @@ from .jena_jobs import rows_of
 
 _ROUNDS = 15
 _WARM = 5
-_OURS = """
+_OUR_READER = """
 import sys
 from jelly_plugins.jena import JenaReader
 for batch in JenaReader(sys.argv[1]):
@@ -39,8 +39,8 @@ def main(classpath: str) -> None:
             for form in JenaFormat:
                 path = Path(folder) / f"{data.name}.{form}"
                 path.write_bytes(rows_of(data, form))
-                said = _java(classpath, "time", path, _ROUNDS).split()
-                jena = statistics.median(map(float, said[_WARM:]))
+                output = _java(classpath, "time", path, _ROUNDS).split()
+                jena = statistics.median(map(float, output[_WARM:]))
                 terms = statistics.median(_seconds(_read_terms, path) for _ in range(_ROUNDS))
                 text = statistics.median(_seconds(_read_text, path) for _ in range(_ROUNDS))
                 _row(data.name, form, "warm", terms, text, jena)
@@ -69,7 +69,7 @@ def _read_text(path: Path) -> None:
 
 
 def _our_process(path: Path) -> None:
-    subprocess.run([sys.executable, "-c", _OURS, str(path)], check=True)
+    subprocess.run([sys.executable, "-c", _OUR_READER, str(path)], check=True)
 
 
 def _java(classpath: str, *arguments: object) -> str:

@@ -70,10 +70,10 @@ def outcome(data: bytes) -> list[Any] | JellyError:
     except JellyError as caught:
         error = caught
     assert error.source == "<bytes>"
-    places = "" if error.frame is None else f"frame {error.frame}"
+    where = "" if error.frame is None else f"frame {error.frame}"
     if error.row is not None:
-        places += f", row {error.row}"
-    assert str(error) == ": ".join(filter(None, ["<bytes>", places, error.message]))
+        where += f", row {error.row}"
+    assert str(error) == ": ".join(filter(None, ["<bytes>", where, error.message]))
     return error
 
 

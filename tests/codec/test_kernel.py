@@ -57,7 +57,7 @@ def stream(count: int = 200, salt: str = "") -> list[bytes]:
 
 
 #: Maximum number of measurements.
-SPANS = 4
+MEASUREMENTS = 4
 
 
 def memory_held_by(action: Callable[[], None], rounds: int = 60) -> int:
@@ -67,7 +67,7 @@ def memory_held_by(action: Callable[[], None], rounds: int = 60) -> int:
     grown = 0
     # A leak grows with each measurement. Other threads of this process, such as those of
     # pytest-xdist, also allocate and free memory.
-    for _ in range(SPANS):
+    for _ in range(MEASUREMENTS):
         gc.collect()
         before = sys.getallocatedblocks()
         for _ in range(rounds):

@@ -42,7 +42,7 @@ INPUTS = 80
 #: How often each input is rejected between two measurements, and the maximum number of
 #: measurements.
 ROUNDS = 2
-SPANS = 20
+MEASUREMENTS = 20
 #: Size of the smallest object in bytes.
 SMALL = 32
 
@@ -160,7 +160,7 @@ def test_what_is_rejected_is_not_held(sort: Callable[[Random], Case]) -> None:
         gc.collect()
         # The kernel caches some hundred freed descriptions of terms, some of which were made before
         # tracing started. A leak grows with each measurement.
-        assert not all(grows(cases) for _ in range(SPANS))
+        assert not all(grows(cases) for _ in range(MEASUREMENTS))
     finally:
         tracemalloc.stop()
 

@@ -80,9 +80,9 @@ def peer(path: Path, form: Format, base: str) -> tuple[str, bytes, Format]:
     """
     name = path.name.replace("-in.", "-out.")
     for ending, lines in ((".nq", Format.N_QUADS), (".nt", Format.N_TRIPLES)):
-        said = path.with_name(name).with_suffix(ending)
-        if said != path and said.exists():
-            return "suite", said.read_bytes(), lines
+        reference = path.with_name(name).with_suffix(ending)
+        if reference != path and reference.exists():
+            return "suite", reference.read_bytes(), lines
     data = path.read_bytes()
     dataset = rdflib.Dataset(default_union=False)
     try:
@@ -93,20 +93,22 @@ def peer(path: Path, form: Format, base: str) -> tuple[str, bytes, Format]:
     except Exception:  # rdflib may raise anything.
         lines = RdfFormat.N_QUADS
         media_type = RdfFormat.from_extension(form.value)
-        said = serialize(parse(data, media_type, base_iri=base), format=lines)
-        assert said is not None
-        return "pyoxigraph", said, Format.N_QUADS
+        reference = serialize(parse(data, media_type, base_iri=base), format=lines)
+        assert reference is not None
+        return "pyoxigraph", reference, Format.N_QUADS
 
 
-def results(path: Path, form: Format, base: str | None, said: bytes, lines: Format) -> list[Result]:
+def results(
+    path: Path, form: Format, base: str | None, reference: bytes, lines: Format
+) -> list[Result]:
     """Read a file in every way."""
     data = path.read_bytes()
-    number = len(set(parse(said, RdfFormat.from_extension(lines.value))))
+    number = len(set(parse(reference, RdfFormat.from_extension(lines.value))))
     stored = Store()
-    stored.load(said, RdfFormat.from_extension(lines.value))
+    stored.load(reference, RdfFormat.from_extension(lines.value))
     graph = rdflib.Dataset(default_union=False)
     with suppress(Exception):  # It reads no RDF 1.2.
-        graph.parse(data=said, format=RDFLIB[lines])
+        graph.parse(data=reference, format=RDFLIB[lines])
     logs = _logs(data) if form is Format.JSON_LD else {}
     return [
         Result("read", _number(lambda: TextReader(data, form, base=base)), number),
@@ -166,9 +168,9 @@ def yaml_ld_files(folder: Path) -> Iterator[tuple[Path, str, list[Result]]]:
     """Yield the files of a YAML-LD test suite, with the results that the suite expects."""
     for path in sorted(folder.rglob("*-in.yamlld")):
         expected = path.with_name(path.name.replace("-in.", "-out."))
-        said = expected.with_suffix(".nq")
-        if said.exists():
-            number: int | None = len(set(TextReader(said, Format.N_QUADS)))
+        reference = expected.with_suffix(".nq")
+        if reference.exists():
+            number: int | None = len(set(TextReader(reference, Format.N_QUADS)))
         elif expected.exists():
             number = _number(partial(_statements, expected.read_bytes(), LogFormat.YAML_LD, BASE))
         else:
@@ -213,13 +215,13 @@ def compared(folder: Path) -> Iterator[tuple[Path, str, list[Result]]]:
     for path, form in files(folder):
         base = f"{BASE}{path.relative_to(folder).as_posix()}"
         try:
-            whose, said, lines = peer(path, form, base)
-            list(parse(said, RdfFormat.from_extension(lines.value)))
+            whose, reference, lines = peer(path, form, base)
+            list(parse(reference, RdfFormat.from_extension(lines.value)))
         except (ValueError, SyntaxError):
             continue  # The file is malformed on purpose.
         for given in (base,) if form in (Format.N_TRIPLES, Format.N_QUADS) else (base, None):
             kind = f"{form} {'with' if given else 'without'} a base, by {whose}"
-            yield path, kind, results(path, form, given, said, lines)
+            yield path, kind, results(path, form, given, reference, lines)
 
 
 def main(folders: list[str]) -> None:

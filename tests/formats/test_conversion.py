@@ -83,9 +83,9 @@ def test_errors_of_text_have_a_line_but_no_frame(tmp_path: Path) -> None:
     assert wrong.value.source == str(path)
     path = tmp_path / "x.trig"
     path.write_bytes(TRIG)
-    with pytest.raises(TermError, match="ttl has no graphs") as unsaid:
+    with pytest.raises(TermError, match="ttl has no graphs") as caught_text:
         convert(path, tmp_path / "x.ttl")
-    assert (unsaid.value.source, unsaid.value.frame) == (str(path), None)
+    assert (caught_text.value.source, caught_text.value.frame) == (str(path), None)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["x.nt", "x.trig"]
 
 

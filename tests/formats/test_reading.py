@@ -220,9 +220,9 @@ RELATIVE = {
 }
 
 
-@pytest.mark.parametrize("place", RELATIVE)
-def test_relative_iris_in_json_ld_need_a_base(place: str) -> None:
-    document, iri = RELATIVE[place]
+@pytest.mark.parametrize("position", RELATIVE)
+def test_relative_iris_in_json_ld_need_a_base(position: str) -> None:
+    document, iri = RELATIVE[position]
     text = json.dumps([{"@id": "urn:s", "urn:p": "first"}, document]).encode()
     message = re.escape(f"<bytes>: the IRI <{iri}> is relative: relative IRIs need a base (--base)")
     with pytest.raises(TextError, match=message):

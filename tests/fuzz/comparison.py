@@ -39,8 +39,8 @@ def native_of(reference: Any) -> Any:
 
 def describe_error(error: JellyError) -> tuple[Any, ...]:
     """Return all parts of an error: type, position, and message."""
-    place = (getattr(error, "line", None), getattr(error, "column", None))
-    return type(error), error.source, error.frame, error.row, error.message, place
+    position = (getattr(error, "line", None), getattr(error, "column", None))
+    return type(error), error.source, error.frame, error.row, error.message, position
 
 
 def compare(outcome: Callable[..., Outcome], reference: Callable[..., Any], *given: Any) -> Outcome:

@@ -99,10 +99,10 @@ def run(cases: int, seed: int, wanted: str = "") -> Iterator[Outcome]:
     return (case(number, seed, wanted) for number in range(cases))
 
 
-def _run_here(cases: int, seed: int, wanted: str, place: str, first: int) -> None:
+def _run_here(cases: int, seed: int, wanted: str, progress: str, first: int) -> None:
     """Run cases, write the current one to a file, and report the progress."""
     logging.getLogger("rdflib.term").setLevel(logging.ERROR)
-    with open(place, "r+b", buffering=0) as noted:
+    with open(progress, "r+b", buffering=0) as noted:
         _, rejected, different = map(int, noted.read().split())
         for number in range(first, cases):
             os.pwrite(noted.fileno(), b"%20d %20d %20d" % (number, rejected, different), 0)
@@ -133,9 +133,9 @@ def supervise(cases: int, seed: int = 0, wanted: str = "") -> bool:
     clean = True
     first = 0
     # The file keeps the current case and the counts if the process crashes.
-    with tempfile.NamedTemporaryFile() as place:
-        place.write(b"0 0 0")
-        place.flush()
+    with tempfile.NamedTemporaryFile() as progress:
+        progress.write(b"0 0 0")
+        progress.flush()
         while first < cases:
             child = subprocess.run(
                 [
@@ -148,7 +148,7 @@ def supervise(cases: int, seed: int = 0, wanted: str = "") -> bool:
                         "-m",
                         "tests.fuzz.differential",
                     ),
-                    *map(str, (cases, seed, wanted, place.name, first)),
+                    *map(str, (cases, seed, wanted, progress.name, first)),
                 ],
                 env={"PYTHONMALLOC": "debug", **os.environ},
                 check=False,
@@ -156,8 +156,8 @@ def supervise(cases: int, seed: int = 0, wanted: str = "") -> bool:
             if child.returncode in (0, 1):
                 return clean and child.returncode == 0
             clean = False
-            place.seek(0)
-            at = int(place.read().split()[0])
+            progress.seek(0)
+            at = int(progress.read().split()[0])
             name = sort_of(at, wanted)
             print(f"case {at} of seed {seed} ({name}): died with {child.returncode}", flush=True)
             first = at + 1

@@ -59,14 +59,14 @@ class Lies:
             # Iteration would never end if the list kept changing.
             return
         if self.shared and rng.random() < 0.2:
-            victim = rng.choice(self.shared)
+            container = rng.choice(self.shared)
             change = rng.randrange(3)
             if change == 0:
-                victim.clear()
-            elif change == 1 and len(victim) < 50:
-                victim.extend(victim[:3])
-            elif victim:
-                victim.pop()
+                container.clear()
+            elif change == 1 and len(container) < 50:
+                container.extend(container[:3])
+            elif container:
+                container.pop()
         if self.calls and rng.random() < 0.1 and self.guarded:
             with suppress(*EXPECTED):
                 rng.choice(self.calls)()
@@ -88,9 +88,9 @@ def lying(base: type, lies: Lies, names: Iterable[str]) -> type:
         def lie(self: Any, *arguments: Any) -> Any:
             lies.act()
             rng = lies.rng
-            honest = getattr(base, name)
+            original = getattr(base, name)
             if rng.random() < 0.3:
-                return honest(self, *arguments)
+                return original(self, *arguments)
             if name == "__len__":
                 return lies.length()
             if name == "__hash__":
@@ -105,7 +105,7 @@ def lying(base: type, lies: Lies, names: Iterable[str]) -> type:
                 return rng.choice((b"", b"xyz", b"\xff" * 300))
             if name in ("__str__", "__radd__", "__add__", "__getitem__", "rfind", "isascii"):
                 return lies.value()
-            return honest(self, *arguments)
+            return original(self, *arguments)
 
         return lie
 

@@ -42,7 +42,7 @@ _STRINGS: Final = (
 def _read(
     chunks: list[bytes],
     decode: Callable[[bytes, int], Any],
-    say: Callable[[], Any],
+    report: Callable[[], Any],
     finish: Callable[[bytes], Any],
 ) -> Outcome:
     """Collect everything that is read from rows, up to an error."""
@@ -56,7 +56,7 @@ def _read(
             if isinstance(made, Rejection):
                 return events, made.error
             batch, stop = made
-            events += (batch, stop, say())
+            events += (batch, stop, report())
             if stop == at:
                 break
             at = stop

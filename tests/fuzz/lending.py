@@ -22,9 +22,9 @@ from .comparison import describe_error
 
 #: Size of the address range, used in turn: large enough that a stale pointer does not meet bytes
 #: lent later.
-_ROOM: Final = 1 << 28
+_ADDRESS_RANGE: Final = 1 << 28
 #: References that belong to the lender: the bytes are never freed.
-_OURS: Final = 1000
+_LENDER_REFERENCES: Final = 1000
 #: Size of a bytes object's header: reference count, type, size, hash.
 _HEAD: Final = bytes.__basicsize__ - 1
 _HASH: Final = _HEAD - 8
@@ -62,7 +62,7 @@ class Lender:
                 *(ctypes.c_int, ctypes.c_int, ctypes.c_long),
             )
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000  # MAP_NORESERVE
-            self._base = libc.mmap(None, _ROOM, 0, flags, -1, 0)
+            self._base = libc.mmap(None, _ADDRESS_RANGE, 0, flags, -1, 0)
 
     def lend(self, data: bytes) -> bytes:
         """Return the same bytes, valid until :meth:`take_back`."""
@@ -70,19 +70,21 @@ class Lender:
             return bytes(bytearray(data))
         size = _HEAD + len(data) + 1
         # An unreadable page always separates two objects.
-        room = -size // mmap.PAGESIZE * -mmap.PAGESIZE
-        if self._at + room + mmap.PAGESIZE > _ROOM:
+        pages = -size // mmap.PAGESIZE * -mmap.PAGESIZE
+        if self._at + pages + mmap.PAGESIZE > _ADDRESS_RANGE:
             self._at = 0
         start = self._base + self._at
-        self._at += room + mmap.PAGESIZE
-        if any(start < each.start + each.size and each.start < start + room for each in self._lent):
+        self._at += pages + mmap.PAGESIZE
+        if any(
+            start < each.start + each.size and each.start < start + pages for each in self._lent
+        ):
             raise AssertionError("bytes of long ago are still referred to")
-        self._set(start, room, mmap.PROT_READ | mmap.PROT_WRITE)
-        address = start + (room - size) // 8 * 8
+        self._set(start, pages, mmap.PROT_READ | mmap.PROT_WRITE)
+        address = start + (pages - size) // 8 * 8
         ctypes.memmove(address, id(data), size)
-        ctypes.c_ssize_t.from_address(address).value = _OURS
+        ctypes.c_ssize_t.from_address(address).value = _LENDER_REFERENCES
         ctypes.c_ssize_t.from_address(address + _HASH).value = -1
-        self._lent.append(_Lent(address, start, room))
+        self._lent.append(_Lent(address, start, pages))
         made: bytes = ctypes.cast(address, ctypes.py_object).value
         return made
 
@@ -90,7 +92,7 @@ class Lender:
         """Make lent bytes unreadable; those with references become so when the last one is gone."""
         held = []
         for lent in self._lent:
-            if ctypes.c_ssize_t.from_address(lent.address).value > _OURS:
+            if ctypes.c_ssize_t.from_address(lent.address).value > _LENDER_REFERENCES:
                 held.append(lent)
                 continue
             if lent.size >= _LARGE:

@@ -50,7 +50,7 @@ VALIDATORS: Final[tuple[Maker | None, ...]] = (
 def _read(
     frames: list[bytes],
     decode: Callable[[bytes], Any],
-    say: Callable[[], Any],
+    report: Callable[[], Any],
     finish: Callable[[], Any],
 ) -> Outcome:
     """Collect everything that is read from frames, up to an error."""
@@ -59,7 +59,7 @@ def _read(
         made = lent(decode, frame)
         if isinstance(made, Rejection):
             return events, made.error
-        events += (made, say())
+        events += (made, report())
     made = lent(finish)
     if isinstance(made, Rejection):
         return events, made.error
@@ -167,11 +167,11 @@ def patch_columns(
                 # Full batches may include rows of the rejected frame.
                 del rows[_operations_in(frames[: decoder.next_frame]) :]
             return [rows, again], error.error
-    said = (decoder.options, decoder.inside_patch, decoder.next_frame)
+    state = (decoder.options, decoder.inside_patch, decoder.next_frame)
     made = lent(decoder.finish)
     if isinstance(made, Rejection):
-        return [*batches, *decoder.flush(), said], made.error
-    return [*batches, *made, said], None
+        return [*batches, *decoder.flush(), state], made.error
+    return [*batches, *made, state], None
 
 
 def operations_of(columns: OperationColumns) -> Iterator[Any]:
@@ -180,17 +180,17 @@ def operations_of(columns: OperationColumns) -> Iterator[Any]:
     named = (statements.subject, statements.predicate, statements.object)
     graphs = statements.graph.values() if statements.graph else [None] * statements.rows
     others = iter(columns.others)
-    place, other = next(others, (None, None))
+    position, other = next(others, (None, None))
     rows = zip(*(column.values() for column in named), graphs, columns.adds, strict=True)
     for number, row in enumerate(rows):
-        while place == number:
+        while position == number:
             yield other
-            place, other = next(others, (None, None))
+            position, other = next(others, (None, None))
         yield row
-    while place is not None:
-        assert place == statements.rows
+    while position is not None:
+        assert position == statements.rows
         yield other
-        place, other = next(others, (None, None))
+        position, other = next(others, (None, None))
 
 
 def _operations_in(frames: list[bytes]) -> int:

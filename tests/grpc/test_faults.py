@@ -97,7 +97,9 @@ def kill_publishers(store: ox.Store, rounds: int) -> None:
             for which, publisher in enumerate(publishers):
                 publisher.kill()
                 out, _ = publisher.communicate()
-                received |= {f"{number}-{which}-{said}" for said in (0, *map(int, out.split()))}
+                received |= {
+                    f"{number}-{which}-{confirmed}" for confirmed in (0, *map(int, out.split()))
+                }
     assert_whole_or_absent(store, received)
 
 

@@ -64,7 +64,7 @@ def sizes(data: bytes | str, format_: str, **settings: Any) -> list[int]:
     return list(map(len, read(data, format_, **settings)))
 
 
-def said(messages: Iterable[Iterable[Any]]) -> list[set[Any]]:
+def quad_sets(messages: Iterable[Iterable[Any]]) -> list[set[Any]]:
     """Return the quads of each message as a set; language tags are in lower case."""
     return [{tuple(map(_plain, quad[:3])) + tuple(quad[3:]) for quad in each} for each in messages]
 
@@ -101,5 +101,5 @@ def outcome(data: Any, format_: str, **settings: Any) -> tuple[list[set[Any]], s
         for message in read_messages(data, format=format_, **settings):
             found.append(message)
     except JellyError as error:
-        return said(found), type(error).__name__
-    return said(found), None
+        return quad_sets(found), type(error).__name__
+    return quad_sets(found), None

@@ -6,7 +6,7 @@ import pytest
 
 from jelly_plugins import JellyError, TextError
 
-from .logs import DELIMITED, EARLY, LOGS, read, said, sizes, written
+from .logs import DELIMITED, EARLY, LOGS, quad_sets, read, sizes, written
 
 S = "<urn:s> <urn:p> <urn:o> .\n"
 
@@ -142,7 +142,9 @@ def test_a_delimiter_inside_a_statement(format_: str) -> None:
 def test_written_and_read(format_: str, log: list[list[tuple[object, ...]]]) -> None:
     data = written(log, format_, dialect=EARLY)
     assert b"MESSAGE\n" not in data.replace(b"\\nMESSAGE", b"")
-    assert said(read(data, format_, dialect=EARLY)) == said(read(written(log, "nq"), "nq"))
+    assert quad_sets(read(data, format_, dialect=EARLY)) == quad_sets(
+        read(written(log, "nq"), "nq")
+    )
 
 
 #: White space of ECMAScript, in which the draft's pattern is written.

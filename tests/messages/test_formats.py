@@ -11,7 +11,7 @@ from jelly_plugins import SourceError, TextError
 from jelly_plugins.messages import LogFormat, read_messages, write_messages
 from jelly_plugins.messages.formats import Dialect, Syntax, format_of, syntax_named
 
-from .logs import FORMATS, LOGS, said, sizes
+from .logs import FORMATS, LOGS, quad_sets, sizes
 
 S = "<urn:s> <urn:p> <urn:o> .\n"
 
@@ -100,7 +100,7 @@ def test_paths_and_open_files(format_: str, ending: str, tmp_path: Path) -> None
     with path.open("rb") as file:
         assert list(read_messages(file)) == found
     assert {message.source for message in found} == {str(path)}
-    assert said(found) == said(read_messages(path))
+    assert quad_sets(found) == quad_sets(read_messages(path))
 
 
 def test_a_path_is_replaced_as_a_whole(tmp_path: Path) -> None:

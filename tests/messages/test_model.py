@@ -22,7 +22,7 @@ from jelly_plugins import (
 )
 from jelly_plugins.messages import Message, read_messages
 
-from .logs import EX, FORMATS, QUADS, TRIPLES, XSD, read, said, written
+from .logs import EX, FORMATS, QUADS, TRIPLES, XSD, quad_sets, read, written
 
 MESSAGE = Message([Quad(*triple, DEFAULT_GRAPH) for triple in TRIPLES])
 IN_GRAPHS = Message(
@@ -148,5 +148,5 @@ def test_messages_with_the_same_statements_are_equal() -> None:
     [other] = read(written([TRIPLES[:2]], "jelly"), "jelly")
     assert one == other
     assert list(one) == one.quads
-    assert said([one]) == said([other])
+    assert quad_sets([one]) == quad_sets([other])
     assert (one.line, other.line) == (2, None)

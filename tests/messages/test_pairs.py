@@ -30,7 +30,7 @@ from jelly_plugins.messages.rows import log_options
 
 from ..shared_data import shared
 from . import logs
-from .logs import EARLY, EX, FORMATS, LOGS, QUADS, TRIPLES, said, written
+from .logs import EARLY, EX, FORMATS, LOGS, QUADS, TRIPLES, quad_sets, written
 
 PAIRS = [(one, other) for one in FORMATS for other in FORMATS]
 #: Messages with graphs.
@@ -53,7 +53,9 @@ def converted(data: bytes, source: str, target: str, **settings: Any) -> bytes:
 
 
 def expected(log: list[list[Any]]) -> list[set[Any]]:
-    return said([Quad(*each, DEFAULT_GRAPH) if len(each) == 3 else each for each in m] for m in log)
+    return quad_sets(
+        [Quad(*each, DEFAULT_GRAPH) if len(each) == 3 else each for each in m] for m in log
+    )
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
@@ -62,23 +64,23 @@ def test_there_and_back(one: str, other: str, log: list[list[Any]]) -> None:
     data = written(log, one)
     there = converted(data, one, other)
     back = converted(there, other, one)
-    assert said(logs.read(data, one)) == expected(log)
-    assert said(logs.read(there, other)) == expected(log)
-    assert said(logs.read(back, one)) == expected(log)
+    assert quad_sets(logs.read(data, one)) == expected(log)
+    assert quad_sets(logs.read(there, other)) == expected(log)
+    assert quad_sets(logs.read(back, one)) == expected(log)
 
 
 @pytest.mark.parametrize(("one", "other"), [pair for pair in PAIRS if set(pair) <= set(QUADS)])
 def test_graphs_there_and_back(one: str, other: str) -> None:
     data = written(GRAPHS, one)
     there = converted(data, one, other)
-    assert said(logs.read(there, other)) == expected(GRAPHS)
-    assert said(logs.read(converted(there, other, one), one)) == expected(GRAPHS)
+    assert quad_sets(logs.read(there, other)) == expected(GRAPHS)
+    assert quad_sets(logs.read(converted(there, other, one), one)) == expected(GRAPHS)
 
 
 @pytest.mark.parametrize("format_", sorted(set(FORMATS) - set(QUADS)))
 @pytest.mark.parametrize("source", QUADS)
 def test_graphs_are_rejected_in_syntaxes_without_graphs(source: str, format_: str) -> None:
-    assert said(
+    assert quad_sets(
         logs.read(converted(written(LOGS[4], source), source, format_), format_)
     ) == expected(LOGS[4])
     with pytest.raises(TermError, match="named graph"):
@@ -93,7 +95,7 @@ def test_graphs_are_rejected_in_syntaxes_without_graphs(source: str, format_: st
 def test_dialects(one: str, other: str, dialects: tuple[str | None, str | None]) -> None:
     data = written(LOGS[4], one, dialect=dialects[0])
     there = converted(data, one, other, source_dialect=dialects[0], target_dialect=dialects[1])
-    assert said(logs.read(there, other, dialect=dialects[1])) == expected(LOGS[4])
+    assert quad_sets(logs.read(there, other, dialect=dialects[1])) == expected(LOGS[4])
 
 
 @pytest.mark.parametrize("format_", ["nt", "nq", "ttl", "trig", "jelly"])
@@ -105,12 +107,14 @@ def test_quoted_triples(format_: str) -> None:
     for other in ("nt", "ttl", "trig", "nq", "jelly"):
         data = written(log, format_, options=options)
         data = converted(data, format_, other, options=options)
-        assert said(logs.read(data, other)) == expected(log)
+        assert quad_sets(logs.read(data, other)) == expected(log)
     for other in ("ndjsonld", "yamlld", "rdf"):
         with pytest.raises(TermError, match=r"message 0: .* quoted triple"):
             written(log, other)
     star = [[Triple(outer, Iri(EX + "p"), Iri(EX + "o"))]]
-    assert said(logs.read(written(star, "nq", notation=Notation.RDF_STAR), "nq")) == expected(star)
+    assert quad_sets(logs.read(written(star, "nq", notation=Notation.RDF_STAR), "nq")) == expected(
+        star
+    )
     with pytest.raises(TermError, match=r"message 0: .*subject"):
         written(star, "ttl")
 
@@ -123,12 +127,12 @@ def test_jelly_of_any_type(physical: PhysicalType, other: str) -> None:
     out = io.BytesIO()
     frames = [[(*triple, DEFAULT_GRAPH)[:width] for triple in message] for message in log]
     write_frames(frames, out, options=StreamOptions(physical_type=physical))
-    assert said(logs.read(out.getvalue(), "jelly")) == expected(log)
+    assert quad_sets(logs.read(out.getvalue(), "jelly")) == expected(log)
     there = converted(out.getvalue(), "jelly", other)
-    assert said(logs.read(there, other)) == expected(log)
+    assert quad_sets(logs.read(there, other)) == expected(log)
     options = StreamOptions(physical_type=physical)
     again = converted(there, other, "jelly", options=options)
-    assert said(logs.read(again, "jelly")) == expected(log)
+    assert quad_sets(logs.read(again, "jelly")) == expected(log)
     with read_frames(again) as stream:
         assert stream.options.physical_type is physical
 
@@ -159,9 +163,9 @@ def test_the_weather_by_result_time(format_: str) -> None:
     messages = weather()[:40]
     assert len(messages) > 20
     data = written(messages, format_)
-    assert said(logs.read(data, format_)) == expected(messages)
+    assert quad_sets(logs.read(data, format_)) == expected(messages)
     jelly = converted(data, format_, "jelly")
-    assert said(logs.read(jelly, "jelly")) == expected(messages)
+    assert quad_sets(logs.read(jelly, "jelly")) == expected(messages)
 
 
 @pytest.mark.slow
@@ -170,7 +174,7 @@ def test_the_weather_from_each_syntax_to_the_next() -> None:
     data = written(messages, "jelly")
     for one, other in zip(("jelly", *FORMATS), (*FORMATS, "jelly"), strict=True):
         data = converted(data, one, other)
-    assert said(logs.read(data, "jelly")) == expected(messages)
+    assert quad_sets(logs.read(data, "jelly")) == expected(messages)
 
 
 def test_metadata_of_frames() -> None:

@@ -22,8 +22,8 @@ from .logs import (
     XSD,
     Dripping,
     outcome,
+    quad_sets,
     read,
-    said,
     written,
 )
 
@@ -66,14 +66,14 @@ _XML = st.lists(st.lists(_TRIPLES, max_size=5), max_size=5)
 @given(_XML)
 @settings(max_examples=60)
 def test_random_logs_are_the_same_from_every_syntax(log: list[list[Triple]]) -> None:
-    expected = said(read(written(log, "nq"), "nq"))
+    expected = quad_sets(read(written(log, "nq"), "nq"))
     assert [len(each) for each in expected] == [len(set(each)) for each in log]
     for format_ in FORMATS:
         data = written(log, format_)
-        assert said(read(data, format_)) == expected
+        assert quad_sets(read(data, format_)) == expected
         if format_ in DELIMITED:
             data = written(log, format_, dialect=EARLY)
-            assert said(read(data, format_, dialect=EARLY)) == expected
+            assert quad_sets(read(data, format_, dialect=EARLY)) == expected
 
 
 @pytest.mark.parametrize("dialect", [None, EARLY])

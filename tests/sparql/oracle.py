@@ -200,7 +200,7 @@ class Writer:
                 # Their ids are reused.
                 known.clear()
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(self.variables)
-        if self.place(columns, first):
+        if self.assign_columns(columns, first):
             for at, name in enumerate(self.variables):
                 frame.variables.add(name=name, column_index=self.order.index(at))
         if rows or self.chance(0.5):
@@ -210,7 +210,7 @@ class Writer:
         data: bytes = frame.SerializeToString()
         return data
 
-    def place(self, columns: list[tuple[Any, ...]], first: bool) -> bool:
+    def assign_columns(self, columns: list[tuple[Any, ...]], first: bool) -> bool:
         """Give each variable a column that can hold its cells; return whether a header is due."""
         found = [{cell[0] for cell in cells if cell} for cells in columns]
         kept = not first and not self.chance(0.2)
@@ -221,9 +221,9 @@ class Writer:
         self.kinds = [
             self.draw.choice([*kinds, "poly"] if len(kinds) == 1 else ["poly"]) for kinds in found
         ]
-        places = list(range(len(columns)))
-        self.draw.shuffle(places)
-        self.order = sorted(places, key=lambda at: self.KINDS.index(self.kinds[at]))
+        indices = list(range(len(columns)))
+        self.draw.shuffle(indices)
+        self.order = sorted(indices, key=lambda at: self.KINDS.index(self.kinds[at]))
         return True
 
     def runs(self, cells: tuple[Any, ...]) -> tuple[list[Any], list[int]]:

@@ -87,7 +87,7 @@ def test_many_random_results(part: int) -> None:
         check_random(seed)
 
 
-HURT = Limits(frame_cells=100_000, frame_rows=100_000)
+DAMAGE_LIMITS = Limits(frame_cells=100_000, frame_rows=100_000)
 
 
 def check_damaged(seed: int, cases: int) -> None:
@@ -95,13 +95,15 @@ def check_damaged(seed: int, cases: int) -> None:
     variables, rows = results(draw)
     frames = written(variables, rows, frame_cells=50)
     for _ in range(cases):
-        hurt = [damaged(draw, frame) if draw.random() < 0.5 else frame for frame in frames]
+        damaged_frames = [
+            damaged(draw, frame) if draw.random() < 0.5 else frame for frame in frames
+        ]
         for reader in (
-            ResultsDecoder(GenericFactory(), limits=HURT),
-            ResultsColumnDecoder(limits=HURT),
+            ResultsDecoder(GenericFactory(), limits=DAMAGE_LIMITS),
+            ResultsColumnDecoder(limits=DAMAGE_LIMITS),
         ):
             with suppress(JellyError):
-                for frame in hurt:
+                for frame in damaged_frames:
                     reader.decode(frame)
 
 
@@ -174,7 +176,7 @@ def write_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoder, "ColumnWriter", column_writer.ColumnWriter)
 
 
-def by_theirs(term: Any) -> Any:
+def describe_foreign(term: Any) -> Any:
     """Describe a term like an adapter for another library."""
     return describe(term)
 
@@ -225,7 +227,8 @@ def test_both_kernels_write_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
             return type(error), str(error)
 
     theirs = [
-        (variables, rows, settings | {"describe": by_theirs}) for variables, rows, settings in cases
+        (variables, rows, settings | {"describe": describe_foreign})
+        for variables, rows, settings in cases
     ]
     compiled = [attempt(case) for case in (*cases, *theirs)]
     assert sum(isinstance(found, list) for found in compiled) > 200
@@ -235,7 +238,7 @@ def test_both_kernels_write_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         assert attempt(case) == found
 
 
-@pytest.mark.parametrize("take_apart", [describe, by_theirs])
+@pytest.mark.parametrize("take_apart", [describe, describe_foreign])
 def test_memory_does_not_grow_with_the_output(take_apart: Any) -> None:
     small = ResultsOptions(max_name_table_size=128)
     tracemalloc.start()
@@ -346,7 +349,7 @@ def test_hostile_cells(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def outcomes() -> list[Any]:
         found = []
-        for take_apart in (describe, by_theirs, junk):
+        for take_apart in (describe, describe_foreign, junk):
             for number, _ in enumerate(hostile_cells()):
                 for before, after in (([], []), ([S], [Literal("y")]), ([Literal("x")], [None])):
                     # A new cell each time, and the same one twice.

@@ -294,10 +294,10 @@ def test_errors_name_the_actual_format() -> None:
 def test_an_error_names_frame_and_column() -> None:
     data = written(ResultsFormat.JELLY, rows=[(Iri("urn:x"), Iri("urn:y"))])
     # The second name's id, 65 instead of 2.
-    hurt = data.replace(bytes.fromhex("0a0102"), bytes.fromhex("0a0141"))
-    assert hurt != data
+    changed = data.replace(bytes.fromhex("0a0102"), bytes.fromhex("0a0141"))
+    assert changed != data
     with pytest.raises(LookupTableError) as caught:
-        list(read_results(hurt))
+        list(read_results(changed))
     assert str(caught.value).startswith("<bytes>: frame 0: column 1 (?b): name entry 65")
     small = Limits(string_bytes=10, name_table=8192)
     with pytest.raises(LimitError, match=r"frame 0: column 1 \(\?b\)|frame 0: .*string_bytes"):

@@ -44,11 +44,11 @@ func must(err error) {
 	if err == nil {
 		return
 	}
-	if told, ok := status.FromError(err); ok {
+	if failure, ok := status.FromError(err); ok {
 		name := map[codes.Code]string{
 			codes.InvalidArgument: "INVALID_ARGUMENT", codes.NotFound: "NOT_FOUND",
-		}[told.Code()]
-		fmt.Fprintf(os.Stderr, "%s: %s (%s)\n", name, told.Message(), told.Code())
+		}[failure.Code()]
+		fmt.Fprintf(os.Stderr, "%s: %s (%s)\n", name, failure.Message(), failure.Code())
 	} else {
 		fmt.Fprintln(os.Stderr, err)
 	}
