@@ -2,7 +2,7 @@
 
 cdef extern from *:
     """
-    /* Whether a class is a tuple with nothing added. */
+    /* Whether a class is a tuple class without additional members. */
     static int is_bare_tuple(PyObject *type) {
         PyTypeObject *cls = (PyTypeObject *)type;
         return PyType_IsSubtype(cls, &PyTuple_Type)
@@ -10,8 +10,8 @@ cdef extern from *:
             && cls->tp_itemsize == PyTuple_Type.tp_itemsize;
     }
 
-    /* A tuple of a bare tuple class, not known to the garbage collector: what it holds must not
-       lead back to it. Its items must be set at once. */
+    /* Make a tuple of a bare tuple class that the garbage collector does not track: its items must
+       not refer back to it. The caller must set its items at once. */
     static inline PyObject *new_tuple(PyObject *type, Py_ssize_t size) {
         PyTupleObject *tuple = PyObject_GC_NewVar(PyTupleObject, (PyTypeObject *)type, size);
     #if PY_VERSION_HEX >= 0x030E0000

@@ -5,7 +5,7 @@ cdef extern from *:
     """
     #include "structmember.h"
 
-    /* The offset of a slot in objects of a class with __slots__; -1 if it is not a slot. */
+    /* Return the offset of a slot in objects of a class with __slots__; -1 if it is not a slot. */
     static Py_ssize_t slot_offset(PyObject *descriptor) {
         PyMemberDef *member;
         if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
@@ -15,12 +15,12 @@ cdef extern from *:
         return member->type == T_OBJECT_EX ? (Py_ssize_t)member->offset : -1;
     }
 
-    /* An object of a class with slots, all of them empty. */
+    /* Make an object of a class with slots, all of them empty. */
     static inline PyObject *new_object(PyObject *type) {
         return PyType_GenericAlloc((PyTypeObject *)type, 0);
     }
 
-    /* Fill a slot that is empty. */
+    /* Set an empty slot. */
     static inline void set_slot(PyObject *object, Py_ssize_t offset, PyObject *value) {
         Py_INCREF(value);
         *(PyObject **)((char *)object + offset) = value;

@@ -5,8 +5,8 @@ cdef extern from *:
     #include <stdint.h>
     #include <stddef.h>
 
-    /* 0 for a text that needs no escape in a string: of ASCII, with nothing to escape. Most texts
-       do; without an early end the loop is done many bytes at a time. */
+    /* Return 0 for ASCII text that needs no escape in a string, as most texts do. Without an early
+       exit, compilers make the loop process many bytes at a time. */
     static inline int string_needs_care(const uint8_t *bytes, size_t size) {
         uint8_t found = 0;
         for (size_t at = 0; at < size; at++) {
@@ -16,14 +16,14 @@ cdef extern from *:
         return found;
     }
 
-    /* The same for an IRI, which may have characters beyond ASCII. */
+    /* Whether a byte needs an escape in an IRI, which may contain characters beyond ASCII. */
     static inline uint8_t iri_byte_needs_care(uint8_t byte) {
         return (byte <= 0x20) | (byte == 0x22) | (byte == 0x3C) | (byte == 0x3E)
             | (byte == 0x5C) | (byte == 0x5E) | (byte == 0x60)
             | ((byte >= 0x7B) & (byte <= 0x7D));
     }
 
-    /* Of the parts that IRIs are put together from, many have just a few bytes. */
+    /* Return 0 for text that needs no escape in an IRI. Many parts of IRIs have only a few bytes. */
     static inline int iri_needs_care(const uint8_t *bytes, size_t size) {
         uint8_t found = 0;
         size_t at = 0;
