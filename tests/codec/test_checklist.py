@@ -89,7 +89,7 @@ def test_a_single_bare_frame_is_legal() -> None:
     assert reader.delimited is False
 
 
-def test_what_we_write_is_delimited() -> None:
+def test_writers_delimit_frames() -> None:
     data = write_bytes([SPO] * 3, frame_rows=1)
     splitter = FrameSplitter()
     frames = [*splitter.feed(data), *splitter.finish()]
@@ -155,7 +155,7 @@ def test_writers_repeat_over_frames(kernel: Kernel) -> None:
     assert kernel.statements(first, second) == [SPO, SPO, Triple(S, P, X)]
 
 
-def test_frames_of_ours_stay_under_a_megabyte(kernel: Kernel) -> None:
+def test_our_frames_stay_under_a_megabyte(kernel: Kernel) -> None:
     statements = [Triple(S, P, Literal(f"{number} " * 50_000)) for number in range(20)]
     frames = kernel.encode(statements)
     assert len(frames) > 1
@@ -183,7 +183,7 @@ def test_metadata_never_affects_rdf(kernel: Kernel) -> None:
     assert [frame.rows for frame in frames] == [4, 0, 1]
 
 
-def test_unknown_fields_of_a_frame_are_passed_over(kernel: Kernel) -> None:
+def test_unknown_fields_of_a_frame_are_skipped(kernel: Kernel) -> None:
     data = w.frame(w.options(), *w.SPO, bytes_field(7, b"new"), varint_field(400, 1), w.spo())
     assert kernel.statements(data) == [SPO]
 
@@ -216,7 +216,7 @@ def test_a_row_may_have_an_unknown_field_besides(kernel: Kernel) -> None:
     assert kernel.statements(data) == [Triple(S, S, S)]
 
 
-def test_rows_of_ours_set_one_field(kernel: Kernel) -> None:
+def test_writers_set_one_field_in_each_row(kernel: Kernel) -> None:
     frames = kernel.encode([SPO, Triple(S, P, Literal("1", datatype=XSD + "byte"))])
     assert kinds(*frames) == [
         "options",
@@ -248,12 +248,12 @@ def test_a_quad_inside_a_graph_is_rejected(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize("physical", [0, 4, 200])
-def test_a_physical_type_that_is_none_is_rejected(kernel: Kernel, physical: int) -> None:
+def test_an_invalid_physical_type_is_rejected(kernel: Kernel, physical: int) -> None:
     rejected(kernel, OptionsError, w.options(physical), match=f"physical type {physical}")
 
 
 @pytest.mark.parametrize("physical", [w.TRIPLES, w.QUADS, w.GRAPHS])
-def test_namespaces_stand_anywhere(kernel: Kernel, physical: PhysicalType) -> None:
+def test_namespaces_may_occur_anywhere(kernel: Kernel, physical: PhysicalType) -> None:
     space = w.namespace("ex", w.iri(name=1))
     parts = {
         w.TRIPLES: [w.spo()],
@@ -267,7 +267,7 @@ def test_namespaces_stand_anywhere(kernel: Kernel, physical: PhysicalType) -> No
     assert len(frame.namespaces) == (4 if physical is w.GRAPHS else 2)
 
 
-def test_namespaces_of_ours_stand_before_the_statements() -> None:
+def test_writers_put_namespaces_before_the_statements() -> None:
     spaces = {"": "urn:", "ex": "http://example.org/#"}
     (data,) = encode([SPO], namespaces=spaces)
     assert rows(data)[0].options.version == 2
@@ -298,7 +298,7 @@ ALL = [0, 1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14, 23, 24, 100, 113, 114]
 
 @pytest.mark.parametrize("logical", ALL)
 @pytest.mark.parametrize("physical", list(CONSISTENT))
-def test_logical_types_go_with_physical_types(
+def test_logical_types_are_consistent_with_physical_types(
     kernel: Kernel, physical: PhysicalType, logical: int
 ) -> None:
     data = w.frame(w.options(physical, logical=logical))
@@ -394,7 +394,9 @@ def test_different_options_are_rejected(kernel: Kernel, field: str) -> None:
 
 
 @pytest.mark.parametrize("physical", list(PhysicalType))
-def test_writers_open_with_options_once(kernel: Kernel, physical: PhysicalType) -> None:
+def test_writers_write_the_options_once_at_the_start(
+    kernel: Kernel, physical: PhysicalType
+) -> None:
     width = 3 if physical is PhysicalType.TRIPLES else 4
     statements = [(S, P, OB, G)[:width], (S, P, X, G)[:width]]
     options = StreamOptions(physical_type=physical)
@@ -494,9 +496,7 @@ GENERALIZED = [
 
 
 @pytest.mark.parametrize(("statement", "option"), GENERALIZED)
-def test_writers_reject_what_was_not_declared(
-    kernel: Kernel, statement: Triple, option: str
-) -> None:
+def test_writers_reject_undeclared_features(kernel: Kernel, statement: Triple, option: str) -> None:
     with pytest.raises(StatementError, match=option):
         kernel.encode([statement])
     frames = kernel.encode([statement], StreamOptions(generalized_statements=True, rdf_star=True))
@@ -512,7 +512,7 @@ def test_writers_reject_a_literal_as_graph(kernel: Kernel, physical: PhysicalTyp
     assert kernel.statements(*kernel.encode([statement], options)) == [statement]
 
 
-def test_writers_declare_features_only_as_told() -> None:
+def test_writers_declare_only_the_requested_features() -> None:
     (data,) = encode([SPO])
     assert not rows(data)[0].options.generalized_statements
     assert not rows(data)[0].options.rdf_star
@@ -572,7 +572,7 @@ def test_a_table_size_is_a_number_of_32_bits(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize("table", ["name", "prefix", "datatype"])
-def test_writers_keep_to_the_same_limits(kernel: Kernel, table: str) -> None:
+def test_writers_respect_the_same_limits(kernel: Kernel, table: str) -> None:
     with pytest.raises(JellyError, match=table):
         kernel.Encoder(StreamOptions(**{f"max_{table}_table_size": 10_000}))
     with pytest.raises(OptionsError, match=table):
@@ -616,7 +616,7 @@ def test_namespaces_are_of_version_2(kernel: Kernel, physical: int) -> None:
     )
 
 
-def test_writers_take_the_lowest_version_that_fits(kernel: Kernel) -> None:
+def test_writers_use_the_lowest_suitable_version(kernel: Kernel) -> None:
     assert kernel.Encoder(StreamOptions()).options.version == 1
     assert kernel.Encoder(StreamOptions(), namespaces=True).options.version == 2
     assert kernel.Encoder(StreamOptions(version=2)).options.version == 2
@@ -666,7 +666,7 @@ def test_entry_ids_run_on_over_frames(kernel: Kernel) -> None:
     assert kernel.statements(head, tail) == [Triple(S, S, S)]
 
 
-def test_an_entry_holds_for_later_rows_only(kernel: Kernel) -> None:
+def test_an_entry_applies_to_subsequent_rows_only(kernel: Kernel) -> None:
     one = w.iri(name=1)
     early = w.triple(one, one, one)
     rejected(kernel, LookupTableError, w.options(), early, match="never set")
@@ -733,7 +733,7 @@ def test_values_are_utf_8_and_may_be_empty(kernel: Kernel) -> None:
     ]
 
 
-def test_writers_leave_out_ids_that_follow(kernel: Kernel) -> None:
+def test_writers_omit_ids_that_follow(kernel: Kernel) -> None:
     names = [Iri(f"urn:{letter}") for letter in "abcdefghij"]
     statements = [Triple(name, names[0], X) for name in names]
     options = StreamOptions(max_name_table_size=8, max_prefix_table_size=0)
@@ -786,7 +786,7 @@ def test_a_position_that_is_not_set_repeats(kernel: Kernel) -> None:
     ]
 
 
-def test_repeats_hold_over_graphs(kernel: Kernel) -> None:
+def test_terms_repeat_across_graphs(kernel: Kernel) -> None:
     data = w.frame(
         w.options(w.GRAPHS),
         *w.SPO,
@@ -821,7 +821,7 @@ def test_a_triple_with_a_graph_is_rejected(kernel: Kernel) -> None:
     rejected(kernel, StatementError, w.options(), *w.SPO, row, match="graph")
 
 
-def test_writers_leave_out_what_repeats(kernel: Kernel) -> None:
+def test_writers_omit_repeated_terms(kernel: Kernel) -> None:
     options = StreamOptions(physical_type=PhysicalType.QUADS)
     statements = [Quad(S, P, OB, G), Quad(S, P, X, G), Quad(S, P, X, DEFAULT_GRAPH)]
     frames = kernel.encode([*statements, statements[-1]], options)
@@ -1051,7 +1051,7 @@ def test_ids_of_0_may_be_written_out(kernel: Kernel, payload: bytes) -> None:
     assert kernel.statements(data) == [Triple(S, P, X)]
 
 
-def test_writers_leave_out_what_zero_says(kernel: Kernel) -> None:
+def test_writers_omit_ids_implied_by_zero(kernel: Kernel) -> None:
     a, b, c = (Iri(f"http://x/{letter}") for letter in "abc")
     d = Iri("http://y/d")
     frames = kernel.encode([Triple(a, b, c), Triple(d, b, a)])
@@ -1101,7 +1101,7 @@ def test_an_empty_default_graph_is_set(kernel: Kernel) -> None:
     assert kernel.statements(data)[1].graph is DEFAULT_GRAPH
 
 
-def test_writers_set_what_is_empty(kernel: Kernel) -> None:
+def test_writers_set_empty_terms(kernel: Kernel) -> None:
     options = StreamOptions(physical_type=PhysicalType.QUADS)
     statements = [Quad(S, P, OB, G), Quad(BlankNode(""), P, Literal(""), DEFAULT_GRAPH)]
     frames = kernel.encode(statements, options)
@@ -1145,7 +1145,7 @@ def test_kinds_of_literals(kernel: Kernel) -> None:
         (w.literal("x", lang="en", datatype=1), WireError, "both"),
     ],
 )
-def test_literals_that_are_none(
+def test_invalid_literals(
     kernel: Kernel, term: w.WireTerm, error: type[JellyError], match: str
 ) -> None:
     row = w.triple(w.bnode(), w.iri(), term)
@@ -1225,7 +1225,7 @@ def nested_on_the_wire(depth: int) -> w.WireTerm:
 
 
 @pytest.mark.parametrize("limits", [Limits(), Limits(nesting=1), Limits(nesting=90)])
-def test_nesting_is_limited_and_the_same_on_both_sides(kernel: Kernel, limits: Limits) -> None:
+def test_readers_and_writers_have_the_same_limit_of_nesting(kernel: Kernel, limits: Limits) -> None:
     options = StreamOptions(rdf_star=True)
     one = w.iri(name=1)
     statement = Triple(nested(limits.nesting), P, OB)

@@ -89,7 +89,7 @@ def patch_decoders(limits: Limits = DEFAULT_LIMITS, validator: Any = RowFactory)
 
 
 @pytest.mark.parametrize("case", STATEMENTS)
-def test_the_first_wrong_term_or_statement_of_text(case: str) -> None:
+def test_the_first_invalid_term_or_statement_of_text(case: str) -> None:
     rows, number, message = STATEMENTS[case]
     before = [w.options(w.QUADS, generalized=True, star=True), *map(w.name, NAMES)]
     frame = w.frame(

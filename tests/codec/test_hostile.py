@@ -539,7 +539,7 @@ def test_other_files_are_rejected() -> None:
 # Positions of errors
 
 
-def test_errors_say_where(kernel: Kernel) -> None:
+def test_errors_have_positions(kernel: Kernel) -> None:
     frames = [
         w.frame(w.options(), *w.SPO),
         w.frame(metadata={"a": b""}),

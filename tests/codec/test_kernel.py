@@ -396,7 +396,7 @@ def rejected_meanwhile(meeting: Meeting, work: Callable[[], Any], other: Callabl
     assert len(results) == 1
 
 
-def test_a_decoder_at_work_in_another_thread_rejects() -> None:
+def test_a_decoder_active_in_another_thread_rejects_calls() -> None:
     frames = stream()
     meeting = Meeting()
 
@@ -419,7 +419,9 @@ def test_a_decoder_at_work_in_another_thread_rejects() -> None:
     ],
     ids=["statements", "namespaces"],
 )
-def test_an_encoder_at_work_in_another_thread_rejects(other: Callable[[Any, Any], Any]) -> None:
+def test_an_encoder_active_in_another_thread_rejects_calls(
+    other: Callable[[Any, Any], Any],
+) -> None:
     kernel = native()
     statement = Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))
     meeting = Meeting()

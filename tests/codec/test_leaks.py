@@ -149,7 +149,7 @@ def grows(cases: list[Case]) -> bool:
 
 
 @pytest.mark.parametrize("sort", SORTS, ids=lambda sort: sort.__name__)
-def test_what_is_rejected_is_not_held(sort: Callable[[Random], Case]) -> None:
+def test_rejected_input_is_not_kept(sort: Callable[[Random], Case]) -> None:
     native()
     cases = [case for case in cases_of(sort) if is_rejected(case())]
     assert len(cases) > INPUTS // 8

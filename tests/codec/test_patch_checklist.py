@@ -118,7 +118,7 @@ def test_a_row_sets_one_field() -> None:
     rejected(WireError, w.options(), both, match="two fields")
 
 
-def test_rows_without_content_have_none() -> None:
+def test_rows_without_content_are_empty() -> None:
     full = bytes_field(1, bytes_field(6, varint_field(1, 1)))
     # Unknown fields are skipped, as everywhere.
     assert read(w.frame(w.options(), full, w.commit())) == [BEGIN, COMMIT, END]
@@ -186,11 +186,11 @@ def test_tables_have_legal_sizes() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 2, 10000])
-def test_versions_that_are_not_known_are_rejected(version: int) -> None:
+def test_unknown_versions_are_rejected(version: int) -> None:
     rejected(OptionsError, w.options(version=version), match=f"version {version}")
 
 
-def test_a_writer_says_version_1() -> None:
+def test_a_writer_writes_version_1() -> None:
     assert rows(*write([]))[0].options.version == 1
     with pytest.raises(OptionsError, match="version 2"):
         PatchEncoder(PatchOptions(version=2))
@@ -310,7 +310,7 @@ def test_flat_the_stream_is_a_patch() -> None:
     assert read(*frames) == [BEGIN, COMMIT, END]
 
 
-def test_punctuated_marks_end_patches() -> None:
+def test_punctuation_ends_patches() -> None:
     frames = [
         w.frame(w.options(w.PUNCTUATED), w.mark(), w.start(), w.commit()),
         w.frame(w.mark(), w.mark(), w.start(), w.abort(), w.mark()),
@@ -321,11 +321,11 @@ def test_punctuated_marks_end_patches() -> None:
 
 
 @pytest.mark.parametrize("stream", [w.FRAME, w.FLAT])
-def test_marks_stand_nowhere_else(stream: int) -> None:
+def test_punctuation_is_rejected_elsewhere(stream: int) -> None:
     rejected(OrderError, w.options(stream), w.mark(), match="PUNCTUATION .* of type")
 
 
-def test_rows_after_the_last_mark_are_an_unfinished_patch() -> None:
+def test_rows_after_the_last_punctuation_are_an_unfinished_patch() -> None:
     for unfinished in (
         [w.header("id", w.literal())],
         [w.name("urn:s")],
@@ -354,7 +354,7 @@ def test_rows_after_the_last_mark_are_an_unfinished_patch() -> None:
         ([w.start(), w.commit(), w.namespace_delete("x")], True),
     ],
 )
-def test_the_end_of_the_stream_may_stand_for_the_last_mark(
+def test_the_end_of_the_stream_may_replace_the_last_punctuation(
     rows: list[bytes], loosely: bool
 ) -> None:
     # As Jelly-JVM writes it.
@@ -374,7 +374,7 @@ def test_the_end_of_the_stream_may_stand_for_the_last_mark(
     assert strict.deviations == []
 
 
-def test_a_writer_ends_patches_as_the_type_has_it() -> None:
+def test_a_writer_ends_patches_as_the_stream_type_requires() -> None:
     operations = [BEGIN, COMMIT, END, END, header("id", S), END]
     frames = write(operations, FRAME)
     assert [kinds(frame) for frame in frames] == [
@@ -490,7 +490,7 @@ def test_a_namespace_without_a_graph_to_repeat_is_the_default_graphs() -> None:
     assert str(caught.value) == str(deviation)
 
 
-def test_a_namespace_without_a_graph_gives_statements_none_to_repeat() -> None:
+def test_statements_cannot_repeat_a_missing_namespace_graph() -> None:
     rejected(
         StatementError,
         w.options(statement=w.QUADS),
@@ -502,7 +502,7 @@ def test_a_namespace_without_a_graph_gives_statements_none_to_repeat() -> None:
 
 
 @pytest.mark.parametrize("graph_first", [False, True])
-def test_a_namespaces_iri_comes_before_its_graph(graph_first: bool) -> None:
+def test_a_namespaces_iri_is_read_before_its_graph(graph_first: bool) -> None:
     frame = w.frame(
         w.options(statement=w.QUADS),
         w.name("urn:s"),
@@ -526,7 +526,7 @@ def test_a_namespace_has_one_graph() -> None:
     rejected(WireError, w.options(statement=w.QUADS), twice, match="set twice")
 
 
-def test_a_writer_repeats_what_it_can() -> None:
+def test_a_writer_omits_repeated_terms() -> None:
     operations = [
         add(SPOG),
         delete(SPOG),
@@ -634,7 +634,7 @@ def test_a_writer_keeps_the_order(options: PatchOptions) -> None:
 
 
 @pytest.mark.parametrize("continues", [False, True])
-def test_streams_of_the_same_options_are_one_stream(continues: bool) -> None:
+def test_concatenated_streams_with_the_same_options_are_one_stream(continues: bool) -> None:
     one = Quad(P, P, Literal("x", datatype="urn:d"), H)
     other = Quad(S, P, Literal("1", datatype="urn:e"), G)
     first = [header("id", S), add(SPOG), add(one), END]
@@ -649,7 +649,7 @@ def test_streams_of_the_same_options_are_one_stream(continues: bool) -> None:
     assert write([], FRAME, continues=True) == []
 
 
-def test_what_is_rejected_changes_nothing() -> None:
+def test_rejected_operations_change_nothing() -> None:
     encoder = PatchEncoder(PUNCTUATED)
     encoder.add([add(SPOG)])
     for operation in (

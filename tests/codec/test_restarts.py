@@ -228,7 +228,7 @@ def test_random_statements(kernel: Kernel) -> None:
             assert found == written[len(written) - len(found) :]
 
 
-def test_the_mark_is_not_for_others(kernel: Kernel) -> None:
+def test_the_key_of_restart_points_is_reserved(kernel: Kernel) -> None:
     encoder = kernel.Encoder(StreamOptions())
     with pytest.raises(TermError, match="reserved for restart points"):
         encoder.flush({KEY: b""})

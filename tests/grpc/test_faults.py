@@ -212,7 +212,7 @@ def test_streams_that_are_cancelled_at_any_moment() -> None:
     assert len(store) == 0
 
 
-def test_the_end_of_requests_alone_is_no_end_of_a_stream() -> None:
+def test_the_end_of_requests_alone_does_not_end_a_stream() -> None:
     """After a lost connection the requests sometimes end like those of a complete stream."""
     from jelly_plugins.codec import DEFAULT_LIMITS
     from jelly_plugins.grpc.calls import Bounds, Incoming
