@@ -1,5 +1,5 @@
-"""Check whether text has only one possible reading: lines of terms separated by single spaces. Only
-such text may go to a store without further checks.
+"""Check whether text has only one possible reading: lines of terms separated by single spaces. A
+store writes text without checking its terms, so that the output may have other readings.
 """
 
 from __future__ import annotations
