@@ -38,7 +38,7 @@ EXPECTED: Final = (
 )
 
 
-class Lies:
+class FalseValues:
     """What the methods of hostile classes return, and the changes that they make meanwhile."""
 
     def __init__(self, rng: random.Random) -> None:
@@ -81,35 +81,35 @@ class Lies:
         )
 
 
-def lying(base: type, lies: Lies, names: Iterable[str]) -> type:
+def hostile_subclass(base: type, false_values: FalseValues, names: Iterable[str]) -> type:
     """Make a subclass whose methods with these names return false values."""
 
     def method(name: str) -> Callable[..., Any]:
-        def lie(self: Any, *arguments: Any) -> Any:
-            lies.act()
-            rng = lies.rng
+        def false_method(self: Any, *arguments: Any) -> Any:
+            false_values.act()
+            rng = false_values.rng
             original = getattr(base, name)
             if rng.random() < 0.3:
                 return original(self, *arguments)
             if name == "__len__":
-                return lies.length()
+                return false_values.length()
             if name == "__hash__":
                 return rng.choice((0, 1, hash(Iri("urn:s"))))
             if name in ("__eq__", "__ne__", "__contains__"):
                 return rng.random() < 0.5
             if name == "__iter__":
-                return iter([lies.value() for _ in range(rng.randrange(7))])
+                return iter([false_values.value() for _ in range(rng.randrange(7))])
             if name in ("__index__", "__int__"):
                 return rng.randrange(4)
             if name in ("encode", "__bytes__"):
                 return rng.choice((b"", b"xyz", b"\xff" * 300))
             if name in ("__str__", "__radd__", "__add__", "__getitem__", "rfind", "isascii"):
-                return lies.value()
+                return false_values.value()
             return original(self, *arguments)
 
-        return lie
+        return false_method
 
-    return type(f"Lying{base.__name__}", (base,), {name: method(name) for name in names})
+    return type(f"Hostile{base.__name__}", (base,), {name: method(name) for name in names})
 
 
 TUPLE_METHODS: Final = ("__len__", "__iter__", "__getitem__", "__hash__", "__eq__", "__contains__")
@@ -126,7 +126,7 @@ class Maker:
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        self.lies = Lies(rng)
+        self.false_values = FalseValues(rng)
 
     def of(self, base: type, methods: tuple[str, ...]) -> type:
         names = {name for name in methods if self.rng.random() < 0.5} or {methods[0]}
@@ -134,7 +134,7 @@ class Maker:
             names.add("__hash__")
         if "__hash__" in names and base in (tuple, Triple, Quad, str, int):
             names.add("__eq__")
-        return lying(base, self.lies, sorted(names))
+        return hostile_subclass(base, self.false_values, sorted(names))
 
     def text(self, text: str) -> str:
         made: str = text
@@ -146,7 +146,7 @@ class Maker:
         rng = self.rng
         kind = rng.random()
         if kind < 0.03:
-            return self.lies.value()
+            return self.false_values.value()
         if kind < 0.15 and depth < 3:
             parts = [self.term(at, depth + 1) for at in range(rng.choice((2, 3, 3, 3, 3, 4, 5)))]
             return self.tuple_of(parts, Triple)
@@ -172,13 +172,13 @@ class Maker:
         parts = [self.term(min(at, 3)) for at in range(min(real, 5))]
         parts += [Iri("urn:x")] * (real - len(parts))
         if rng.random() < 0.1:
-            self.lies.shared.append(parts)
+            self.false_values.shared.append(parts)
             return parts
         return self.tuple_of(parts, Triple if width == 3 else Quad)
 
     def statements(self, width: int) -> list[Any]:
         made = [self.statement(width) for _ in range(self.rng.randrange(1, 6))]
-        self.lies.shared.append(made)
+        self.false_values.shared.append(made)
         return made
 
     def describe(self, term: Any) -> Any:
@@ -215,14 +215,14 @@ def _readable(decoder: Any, frames: list[bytes]) -> None:
 
 def encoder_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
     maker = Maker(rng)
-    maker.lies.guarded = pick is native_of
+    maker.false_values.guarded = pick is native_of
     physical = rng.choice(list(PhysicalType))
     options = StreamOptions(physical_type=physical, generalized_statements=True, rdf_star=True)
     describing = rng.choice((describe, maker.describe))
     encoder = pick(Encoder)(options, describing, frame_rows=rng.choice((1, 4, 200)))
     width = 3 if physical is PhysicalType.TRIPLES else 4
-    lies = maker.lies
-    lies.calls += (
+    false_values = maker.false_values
+    false_values.calls += (
         lambda: encoder.add(maker.statements(width)),
         lambda: encoder._writer.forget_repeats(),
         lambda: encoder._writer.statement((Iri("urn:x"),) * 9),
@@ -245,7 +245,7 @@ def encoder_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
 
 def patch_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
     maker = Maker(rng)
-    maker.lies.guarded = pick is native_of
+    maker.false_values.guarded = pick is native_of
     kind = rng.choice(list(PatchStatementType))
     options = PatchOptions(
         statement_type=kind,
@@ -257,15 +257,17 @@ def patch_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
     encoder = pick(PatchEncoder)(options, describing)
     width = 4 if kind is PatchStatementType.QUADS else 3
     kinds = (OperationKind.ADD, OperationKind.DELETE, 2, maker.of(int, INT_METHODS)(3))
-    lies = maker.lies
-    lies.calls.append(lambda: encoder.add([Operation(OperationKind.ADD, maker.statement(width))]))
+    false_values = maker.false_values
+    false_values.calls.append(
+        lambda: encoder.add([Operation(OperationKind.ADD, maker.statement(width))])
+    )
     parser = LineParser(Dialect.RDF_STAR, False, False, encoder._limits, quads=width == 4)
 
     def add() -> Any:
         sort = rng.random()
         if sort < 0.15:
             ids = [maker.text("urn:1"), maker.text("urn:0")]
-            lies.shared.append(ids)
+            false_values.shared.append(ids)
             line = b"<urn:s> <urn:p> <urn:o> .\n"
             encoder.add([END] if encoder.inside_patch else [])
             headers = list(zip(CHAIN_KEYS, ids, strict=True))
@@ -274,7 +276,7 @@ def patch_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
         if sort < 0.4:
             header = Header(maker.text("key"), maker.term(2))
             batch.insert(0, Operation(rng.choice((OperationKind.HEADER, 14)), header))
-        lies.shared.append(batch)
+        false_values.shared.append(batch)
         return encoder.add(batch)
 
     def finish() -> Any:
@@ -288,11 +290,11 @@ def patch_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
 
 def jena_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
     maker = Maker(rng)
-    maker.lies.guarded = pick is native_of
+    maker.false_values.guarded = pick is native_of
     format_ = rng.choice(list(JenaFormat))
     describing = rng.choice((describe, describe, maker.describe))
     encoder = pick(RowEncoder)(format_, describing, generalized=True)
-    maker.lies.calls.append(lambda: encoder.add(maker.statements(3)))
+    maker.false_values.calls.append(lambda: encoder.add(maker.statements(3)))
     for _ in range(3):
         rows = _tried(lambda: encoder.add(maker.statements(rng.choice((3, 4)))))
         if rows is not None:
@@ -311,7 +313,7 @@ def text_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
     )
 
 
-class LyingColumn:
+class HostileColumn:
     """A column whose parts change at each access, and whose buffers change."""
 
     def __init__(self, maker: Maker, offsets: bytearray, data: bytearray, rows: int) -> None:
@@ -360,7 +362,7 @@ def columns_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
 
     def column() -> Any:
         if rng.random() < 0.5:
-            return LyingColumn(maker, bytearray(offsets), bytearray(b"".join(cells)), rows)
+            return HostileColumn(maker, bytearray(offsets), bytearray(b"".join(cells)), rows)
         return Column(rows=rows, offsets=offsets, data=b"".join(cells))
 
     columns = Columns(rows=rows, subject=column(), predicate=column(), object=column())
@@ -384,7 +386,7 @@ def messages_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
     counts += [Number()]
     _tried(lambda: pick(boundaries.cut_rows)(b"", b"", 0, 0, counts, 1 << 20, 1 << 20))
     triples = [maker.statement(3) for _ in range(4)]
-    maker.lies.shared.append(triples)
+    maker.false_values.shared.append(triples)
     for quad in _tried(lambda: pick(boundaries.in_default_graph)(triples)) or ():
         assert tuple.__len__(quad) == 4
 
@@ -398,18 +400,18 @@ def rdflib_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
     if pick is _reference or (module := compiled.compiled()) is None:
         return
     maker = Maker(rng)
-    lies = maker.lies
-    lies.guarded = True
+    false_values = maker.false_values
+    false_values.guarded = True
 
     def term() -> Any:
         base = rng.choice((rdflib.URIRef, rdflib.BNode, rdflib.Literal))
         if rng.random() < 0.5:
             names = ("__len__", "__hash__", "__eq__", "__str__", "__getitem__")
-            base = lying(base, lies, rng.sample(names, 2))
+            base = hostile_subclass(base, false_values, rng.sample(names, 2))
         made = base("urn:x")
         if isinstance(made, rdflib.Literal) and rng.random() < 0.3:
             part = rng.choice(("_language", "_datatype", "_value"))
-            setattr(made, part, lies.value())
+            setattr(made, part, false_values.value())
         return made
 
     def statements(width: int) -> list[Any]:
@@ -417,11 +419,11 @@ def rdflib_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
         for _ in range(rng.randrange(1, 6)):
             parts = [term() for _ in range(rng.choice((width, width, 2, 5)))]
             made.append(tuple(parts) if rng.random() < 0.7 else maker.tuple_of(parts, tuple))
-        lies.shared.append(made)
+        false_values.shared.append(made)
         return made
 
     generic = module.Generic(describe_node, generic_term)
-    lies.calls += (lambda: generic.statements(statements(3)),)
+    false_values.calls += (lambda: generic.statements(statements(3)),)
     width = rng.choice((3, 4))
     _tried(lambda: generic.statements(statements(width), (Iri("urn:g"),) * rng.randrange(3)))
 
