@@ -1,4 +1,4 @@
-"""Apache Jena and Jelly-JVM, built once for all tests that hold ours against them."""
+"""Apache Jena and Jelly-JVM, built once for all tests that use them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import pytest
 
 HERE = Path(__file__).parent
 
-#: Converts a file ("rdf", "values", "patch" or "results") to another one, by their endings.
+#: Converts a file ("rdf", "values", "patch" or "results") to another one; the suffixes determine
+#: the formats.
 Jvm = Callable[[str, Path, Path], None]
 
-#: Runs the program with some arguments, and gives what it prints.
+#: Runs the program with some arguments and returns its output.
 Interop = Callable[..., str]
 
 

@@ -1,9 +1,9 @@
-"""Files to and from the JVM implementation (Jelly-JVM on Apache Jena).
+"""Exchange files with the JVM implementation (Jelly-JVM on Apache Jena).
 
 Opt-in, because it downloads from Maven Central: ``JELLY_PLUGINS_JVM=1 pytest tests/interop``. Java
-17 and Maven are needed. Of Jelly-JVM, Maven Central has what reads and writes Jelly-RDF; its
-Jelly-Patch is not published there, so that patches are exchanged as RDF Patch text, with Jena's own
-reader and writer, and go through our Jelly-Patch on their way.
+17 and Maven are needed. Maven Central has the Jelly-RDF part of Jelly-JVM, but not its Jelly-Patch
+part. So the tests exchange patches as RDF Patch text with Jena's own reader and writer, and convert
+them to Jelly-Patch and back here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 
 def jena_label(label: str) -> str:
-    """The label that Jena writes for a blank node's label."""
+    """Return the label that Jena writes for a blank node's label."""
     return "B" + re.sub(r"[^A-WYZa-z0-9]", lambda found: _in_hexadecimal(found[0]), label)
 
 
@@ -45,7 +45,7 @@ def _in_hexadecimal(character: str) -> str:
 
 
 def in_jena(term: Any) -> Any:
-    """A term or a statement as Jena writes it."""
+    """Convert a term or a statement to the form in which Jena writes it."""
     if isinstance(term, BlankNode):
         return BlankNode(jena_label(term.label))
     if isinstance(term, tuple):
@@ -54,7 +54,7 @@ def in_jena(term: Any) -> Any:
 
 
 def in_one_form(term: Any) -> Any:
-    """A term or a statement with one form for each literal: Jena writes ``en-us`` as ``en-US``."""
+    """Normalise the literals of a term or a statement: Jena writes ``en-us`` as ``en-US``."""
     if isinstance(term, tuple):
         return type(term)._make(map(in_one_form, term))  # type: ignore[attr-defined]
     if isinstance(term, Literal) and term.langtag is not None:
@@ -78,7 +78,7 @@ def test_triples(jvm: Jvm, name: str, tmp_path: Path) -> None:
     jvm("rdf", ours, tmp_path / "ours.nt")
     expected = Counter(map(in_jena, statements(src).elements()))
     assert statements(tmp_path / "ours.nt") == expected
-    # Jena's labels of blank nodes change again on the way.
+    # Jena changes labels of blank nodes once more in this step.
     jvm("rdf", src, theirs)
     assert jelly("validate", theirs).code == 0
     jvm("rdf", theirs, tmp_path / "again.nt")
@@ -125,7 +125,7 @@ def test_patches(jvm: Jvm, name: str, tmp_path: Path) -> None:
 
 
 def rows(path: Path) -> tuple[list[Any], list[Any]]:
-    """The headers of a log, which have no order in Jena, and its operations."""
+    """Return the headers of a log, which are unordered in Jena, and its operations."""
     with PatchReader(path) as found:
         all_rows = list(found)
     headers = [row for row in all_rows if row.kind is OperationKind.HEADER]
@@ -173,7 +173,7 @@ def test_a_log_with_quoted_triples_split_at_its_headers(jvm: Jvm, tmp_path: Path
         "H id <urn:2> .\nH prev <urn:1> .\nTX .\nD <urn:s> <urn:p> <urn:o> .\nTC .\n"
     )
     flat, ours = tmp_path / "flat.jellyp", tmp_path / "ours.rdfp"
-    # One stream of type FLAT, as Jelly-JVM's reader of such a log writes it.
+    # One stream of type FLAT, as written by Jelly-JVM's reader of such a log.
     rows_of_all = [row for row in PatchReader(log) if row.kind is not OperationKind.END]
     write_rows([*rows_of_all, END], flat, options=PatchOptions(stream_type=FLAT, rdf_star=True))
     assert jelly("patch", "convert", flat, "-o", ours).code == 0

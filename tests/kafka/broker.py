@@ -1,4 +1,4 @@
-"""A broker of Apache Kafka in a folder and a process of its own (KRaft mode)."""
+"""A broker of Apache Kafka in a folder and a separate process (KRaft mode)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from jelly_plugins.spark.java import use_java
 
-#: Seconds to wait for a start: more than it takes on a slow machine.
+#: Time limit in seconds for a start, sufficient on any machine.
 _PATIENCE = 120
 
 _PROPERTIES = """
@@ -39,11 +39,11 @@ group.initial.rebalance.delay.ms=0
 
 
 class Broker:
-    """A broker, once it is started.
+    """A broker, which must be started.
 
     :param folder: an empty folder.
-    :param jars: its class path.
-    :ivar address: where clients connect.
+    :param jars: the broker's class path.
+    :ivar address: the address for clients.
     """
 
     def __init__(self, folder: Path, jars: Sequence[Path]) -> None:
@@ -93,7 +93,7 @@ class Broker:
         created.result()
 
     def kill(self) -> None:
-        """End the process at once; what it has is in its folder."""
+        """Kill the process; its data remains in its folder."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:

@@ -1,5 +1,6 @@
-"""One broker for all tests here. They are marked ``kafka`` and ``slow``, so that they are not part
-of the default run."""
+"""One broker for all tests in this folder. They are marked ``kafka`` and ``slow``, so that the
+default run excludes them.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def broker(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ob
 
 @pytest.fixture
 def with_source(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gives Spark's source to programs that a test starts."""
+    """Give Spark's source to programs that a test starts."""
     jars = ",".join(map(str, spark_jars(cache)))
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--jars {jars} pyspark-shell")
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")

@@ -1,5 +1,6 @@
-"""A program that applies the patches of a topic to a sharded store, until it is killed or, with
-``once``, as far as there are any. Prints the version that each batch makes."""
+"""Apply the patches of a topic to a sharded store, until the program is killed or, with ``once``,
+until the end of the topic. It prints the version that each batch makes.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The jars of Kafka: a broker, and Spark's source.
+"""The jars of Kafka: the broker's, and those of Spark's source.
 
-``JELLY_PLUGINS_KAFKA`` names a folder with a folder of jars for each, ``broker`` and ``spark``.
-Without it, Maven fetches them, once, into pytest's cache.
+``JELLY_PLUGINS_KAFKA`` is a folder that contains the folders of jars ``broker`` and ``spark``.
+Without it, Maven downloads them once into pytest's cache.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import pytest
 VARIABLE: Final = "JELLY_PLUGINS_KAFKA"
 
 _KAFKA: Final = "4.1.1"
-#: Versions of Spark whose source is tried. The one of Spark 4.2.0 works with PySpark 4.3.0.
+#: Versions of Spark to try for the source. That of Spark 4.2.0 works with PySpark 4.3.0.
 _SPARK: Final = tuple(dict.fromkeys((pyspark.__version__, "4.2.0")))
-#: What Spark has already; ours is a later version of some.
+#: Dependencies that Spark provides, some of them in other versions.
 _PROVIDED: Final = ("org.apache.hadoop:*", "org.scala-lang*:*", "org.lz4:*", "at.yawk.lz4:*")
 _PROVIDED_TOO: Final = ("org.xerial.snappy:*", "org.slf4j:*", "com.google.code.findbugs:*")
 
@@ -38,12 +38,12 @@ _EXCLUSION: Final = "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId>
 
 
 def broker_jars(cache: Path) -> list[Path]:
-    """Those of a broker; skips the test if there are none."""
+    """Return the jars of a broker; skip the test if there are none."""
     return _jars("broker", cache, [("org.apache.kafka", "kafka_2.13", _KAFKA)])
 
 
 def spark_jars(cache: Path) -> list[Path]:
-    """Those of Spark's source; skips the test if there are none."""
+    """Return the jars of Spark's source; skip the test if there are none."""
     names = [("org.apache.spark", "spark-sql-kafka-0-10_2.13", version) for version in _SPARK]
     return _jars("spark", cache, names, (*_PROVIDED, *_PROVIDED_TOO))
 
@@ -70,9 +70,9 @@ def _jars(
 
 
 def _fetch(folder: Path, group: str, name: str, version: str, without: Iterable[str]) -> str:
-    """Fetch an artifact with its dependencies into a folder, unless that fails.
+    """Download an artifact with its dependencies into a folder.
 
-    :return: the error.
+    :return: the error message, or stderr if there is none.
     """
     work = folder.with_name(f".{folder.name}-{os.getpid()}")
     work.mkdir(parents=True)

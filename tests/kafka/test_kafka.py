@@ -32,7 +32,7 @@ confluent_kafka = pytest.importorskip("confluent_kafka")
 
 from .broker import Broker  # noqa: E402
 
-#: Seconds that nothing takes, however slow the machine.
+#: Time limit in seconds that is sufficient on any machine.
 PATIENCE = 600
 
 WEATHER = "data/assist-iot-weather_100kt.jelly.gz"
@@ -41,13 +41,13 @@ DOCUMENTED = "localhost:9092"
 
 
 def batches(count: int) -> list[list[Any]]:
-    """The weather, by the hundred."""
+    """Return the weather statements in batches of a hundred."""
     statements = read(shared(WEATHER))
     return [list(islice(statements, 100)) for _ in range(count)]
 
 
 def store_of(*values: bytes) -> set[Any]:
-    """What a store has after loading streams."""
+    """Return the contents of a store after loading streams."""
     store = pyoxigraph.Store()
     for value in values:
         load(store, value, blank_nodes="keep")
@@ -60,7 +60,7 @@ def stream_of(statements: Iterable[Triple]) -> bytes:
 
 
 class Topic:
-    """A new topic, and what produces to it."""
+    """A new topic with a producer."""
 
     def __init__(self, broker: Broker, name: str, partitions: int = 1) -> None:
         broker.create(name, partitions)
@@ -68,7 +68,7 @@ class Topic:
         settings = {
             "bootstrap.servers": broker.address,
             "enable.idempotence": True,
-            # The broker may be away for longer than a client waits by default.
+            # The broker may be stopped for longer than the default timeout of clients.
             "message.timeout.ms": PATIENCE * 1000,
             "log_level": 0,
         }
@@ -109,7 +109,7 @@ def received(broker: Broker, topic: str, count: int) -> list[bytes]:
 def test_the_page_runs_with_a_broker(
     broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of its blocks, in a process with a Spark of its own."""
+    """Run all blocks of the page, in a process with a separate Spark."""
     page = "how-to/kafka.md"
     found = [text for language, text in code_of(page) if language == "python"]
     assert any(reason(page, text) == BROKER for text in found)
@@ -127,7 +127,7 @@ def test_the_page_runs_with_a_broker(
 
 
 def test_weather_with_rdflib_and_oxigraph(broker: Broker) -> None:
-    """One stream for each message, and one for the partition."""
+    """Use one stream for each message, and one for the partition."""
     sent = batches(200)
     options = StreamOptions.small(
         physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.GRAPHS
@@ -158,7 +158,7 @@ def test_weather_with_rdflib_and_oxigraph(broker: Broker) -> None:
 
 @dataclass
 class Source:
-    """Makes patches of the weather, and knows what a store has after all of them."""
+    """Makes patches of the weather, and records the quads of a store after all of them."""
 
     pick: random.Random
     chained: bool
@@ -169,9 +169,9 @@ class Source:
     recent: list[Triple] = field(default_factory=list)
 
     def _statements(self) -> list[Operation]:
-        """Observations, and what is deleted of earlier ones; some come again later.
+        """Add observations and delete earlier ones, some of which are added again later.
 
-        The last patch that was applied twice, or an earlier one, would show in the counter.
+        The counter would reveal the last patch applied twice, or an earlier patch.
         """
         counter = [
             Triple(Iri("urn:counter"), Iri("urn:is"), Literal(str(self.number - back)))
@@ -219,7 +219,7 @@ class Follower:
         )
 
     def version(self) -> int | None:
-        """Wait for the next batch; None if the process has ended."""
+        """Wait for the next batch; return None if the process has ended."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             if line.startswith("version "):
@@ -232,14 +232,14 @@ class Follower:
         return self._process.wait()
 
     def kill(self) -> None:
-        """End Python, Java and the workers at once."""
+        """Kill Python, Java and the workers."""
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._errors.close()
 
 
 class Producing(Thread):
-    """Sends patches, as fast as they are wanted, until it is stopped."""
+    """Sends patches at the given rate until it is stopped."""
 
     def __init__(self, topic: Topic, source: Source, pause: float) -> None:
         super().__init__(daemon=True)
@@ -258,7 +258,7 @@ class Producing(Thread):
 
 @pytest.mark.usefixtures("with_source")
 def test_a_corrupt_message_fails_the_query_by_its_place(broker: Broker, tmp_path: Path) -> None:
-    """And nothing of its batch is applied."""
+    """Nothing of the message's batch is applied."""
     topic = Topic(broker, "corrupt")
     for value in (b"TX . A <urn:s> <urn:p> 1 . TC .", b"TX . A <urn:s"):
         topic.send(value)
@@ -297,7 +297,7 @@ def test_a_store_follows_a_topic(
     while killed < kills or broker_killed < broker_kills:
         follower = Follower(broker, topic.name, tmp_path)
         starts += 1
-        # Some are killed while they start, the others after some batches, in the next one.
+        # Kill some while they start, the others during a later batch.
         if pick.random() < 0.2:
             time.sleep(pick.uniform(0, 10))
         else:
@@ -324,7 +324,7 @@ def test_a_store_follows_a_topic(
     found = list(store)
     assert len(found) == len(set(found)) == len(store)
     assert set(found) == expected
-    # Whatever was done twice would be counted twice.
+    # A patch applied twice would be counted twice.
     assert sum(commit.operations for commit in store.history()) == source.operations
     if chained:
         [position] = store.commit.positions

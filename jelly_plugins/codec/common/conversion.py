@@ -16,7 +16,7 @@ def convert(
 ) -> Any:
     """Convert a term to one made by a factory.
 
-    :param describe: takes the term apart; a generic one by default.
+    :param describe: describes the term; the function for generic terms by default.
     :param depth: number of quoted triples around it.
     :raises TermError: it is not a term, or the factory's backend cannot hold it.
     :raises LimitError: quoted triples are nested too deeply.

@@ -76,7 +76,7 @@ class TermWriter:
     """The state of writing terms: three lookups, the last ids, the last terms.
 
     :param options: sizes of the lookups and features declared.
-    :param describe: takes the caller's terms apart.
+    :param describe: describes the caller's terms.
     :param limits: bounds for strings, lookups and nesting, those of a reader by default.
     :param entry: writes the row of an entry; its arguments are the lookup's name (``"name"``,
         ``"prefix"``, ``"datatype"``) and the entry's body.

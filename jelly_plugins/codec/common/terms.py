@@ -162,7 +162,7 @@ class Kind(IntEnum):
     DEFAULT_GRAPH = 4
 
 
-#: Takes a backend's term apart into a tuple that begins with its :class:`Kind`: ``(IRI, value)``,
+#: Describes a backend's term as a tuple that begins with its :class:`Kind`: ``(IRI, value)``,
 #: ``(BLANK_NODE, label)``, ``(LITERAL, lex, langtag, datatype)``, ``(TRIPLE, subject, predicate,
 #: object)`` or ``(DEFAULT_GRAPH,)``. Terms must be hashable, and equal only if they are the same
 #: term: the encoder describes each distinct one once.
@@ -234,7 +234,7 @@ def build(make: Callable[..., T], *parts: Any) -> T:
 
 
 def describe(term: object) -> tuple[Any, ...]:
-    """Take a term of this module apart, see :data:`Describe`.
+    """Describe a term of this module, see :data:`Describe`.
 
     :raises TermError: it is not a term of this module, or lacks a part.
     """

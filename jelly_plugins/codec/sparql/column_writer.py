@@ -54,7 +54,7 @@ class ColumnWriter(TermWriter):
     """Writes the columns of a stream's frames.
 
     :param options: sizes of the lookups.
-    :param describe: takes the caller's terms apart.
+    :param describe: describes the caller's terms.
     :param limits: limits on the output.
     """
 

@@ -100,7 +100,7 @@ cdef inline bint needs_tag(Slice datatype) noexcept nogil:
 cdef inline bint is_written(Slice langtag, Term *datatype) noexcept nogil:
     """Whether N-Triples can express a literal's language tag or datatype.
 
-    :param datatype: its text is empty or opens with its `^^`.
+    :param datatype: its text is empty or begins with `^^`.
     """
     if langtag.size:
         return is_langtag(langtag)
