@@ -22,11 +22,11 @@ import org.apache.jena.riot.system.StreamRDFWriter;
 import org.apache.jena.sys.JenaSystem;
 
 /**
- * Has Apache Jena, with Jelly-JVM, read a file and write it in another format: "rdf" for
+ * Reads a file with Apache Jena and Jelly-JVM, and writes it in another format: "rdf" for
  * statements, "values" for statements with value forms, "patch" for RDF Patch and "results" for
- * SPARQL results. Formats are told by the files' endings. "batch" does it for each line of a file,
- * which has what to do, the source and the target, and prints whether it was done. "time" reads a
- * file again and again, and prints how long each time took.
+ * SPARQL results. The suffixes of the files determine the formats. "batch" does this for each line
+ * of a file, which has the task, the source and the target, and prints the outcomes. "time" reads
+ * a file repeatedly, and prints the time of each repetition.
  */
 public final class Interop {
     private Interop() {}

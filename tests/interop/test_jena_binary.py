@@ -1,7 +1,7 @@
-"""RDF Thrift, RDF Protobuf, results and binary patches to and from Apache Jena itself.
+"""Exchange RDF Thrift, RDF Protobuf, results and binary patches with Apache Jena itself.
 
-Opt-in, see ``conftest``. ``JELLY_PLUGINS_W3C`` may name a folder with more of the W3C's tests, in
-Turtle and TriG too, than the shared material has.
+Opt-in, see ``conftest``. ``JELLY_PLUGINS_W3C`` may be a folder with further tests of the W3C,
+including Turtle and TriG.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_real_data(jvm: Jvm, name: str, format: JenaFormat, tmp_path: Path) -> N
     jvm("rdf", src, theirs)
     jvm("rdf", theirs, tmp_path / "theirs.nt")
     assert Counter(map(in_jena, read_rows(theirs))) == statements(tmp_path / "theirs.nt")
-    # The same terms in the same order are the same bytes.
+    # The same terms in the same order give the same bytes.
     again = tmp_path / f"again.{format}"
     write_rows(read_rows(theirs), again)
     assert again.read_bytes() == theirs.read_bytes()
@@ -112,7 +112,7 @@ def test_prefixes_as_jena_writes_them(jvm: Jvm, tmp_path: Path) -> None:
 
 
 def sources() -> list[Path]:
-    """All files of statements that there are, those that are no RDF too."""
+    """Return all available files of statements, including invalid ones."""
     folders = [shared("conformance/w3c")]
     if more := os.environ.get("JELLY_PLUGINS_W3C"):
         folders.append(Path(more))
@@ -125,9 +125,9 @@ def sources() -> list[Path]:
 
 
 def parsed(path: Path, *, relative_iris: bool = False) -> list[Any]:
-    """The statements of a file, as our own parsers read them.
+    """Read the statements of a file with this package's parsers.
 
-    :param relative_iris: as Jena writes some of what it has read.
+    :param relative_iris: whether to accept relative IRIs, which Jena's output may contain.
     """
     found = format_of(path.name)
     assert found is not None
@@ -146,14 +146,16 @@ def parsed(path: Path, *, relative_iris: bool = False) -> list[Any]:
 
 
 def in_graphs(found: list[Any], form: Callable[[Any], Any] = in_jena) -> Counter[Any]:
-    """Statements as Jena writes them as N-Quads, without the default graph."""
+    """Convert statements to the form in which Jena writes them as N-Quads, without the default
+    graph.
+    """
     return Counter(
         tuple(each[:3] if each[-1] is DEFAULT_GRAPH else each) for each in map(form, found)
     )
 
 
 def batch(interop: Interop, folder: Path, jobs: list[tuple[str, Path, Path]]) -> list[str]:
-    """Have Jena do many things in one process; what it said of each."""
+    """Run many tasks in one process of Jena; return its output for each."""
     lines = folder / "jobs"
     lines.write_text("".join(f"{what}\t{src}\t{dst}\n" for what, src, dst in jobs))
     said = interop("batch", lines).splitlines()
@@ -250,7 +252,9 @@ def test_binary_patches(jvm: Jvm, name: str, tmp_path: Path) -> None:
 
 
 def numbered(found: object) -> str:
-    """Rows with blank nodes numbered as they come: Jena's text has other labels than its nodes."""
+    """Number the blank nodes of rows in order, because the labels in Jena's text differ from its
+    nodes'.
+    """
     labels: dict[str, str] = {}
 
     def number(match: re.Match[str]) -> str:
