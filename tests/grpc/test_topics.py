@@ -257,7 +257,7 @@ class Noted(StoreSink):
         return True
 
 
-def test_reads_and_changes_of_a_graph_alternate() -> None:
+def test_reads_and_changes_of_a_graph_exclude_each_other() -> None:
     graph = Graph()
     topic, sink = GraphTopic(graph), Noted(graph)
     assert topic.lock is sink.lock

@@ -104,7 +104,7 @@ def test_the_depth_of_elements_is_limited() -> None:
         ('<!ENTITY {long} "{long}">', "&a;"),
     ],
 )
-def test_entities_are_those_that_a_parser_accepts(declared: str, used: str) -> None:
+def test_entity_declarations_are_detected(declared: str, used: str) -> None:
     declared = declared.replace("{long}", "x" * 60_000)
     with pytest.raises(TextError, match="entit"):
         sizes(f"<!DOCTYPE x [{declared}]>" + ONE.replace(">x<", f">{used}<"), "rdf")
