@@ -150,7 +150,7 @@ def canonical(text: bytes) -> bytes:
     return b"".join(write_lines(parse_ntriples(text)))
 
 
-def test_formats_are_detected_by_file() -> None:
+def test_formats_are_detected_by_content() -> None:
     for name in ("g.rt", "g.rpb"):
         path = shared(f"data/jena/{name}")
         assert list(read(path)) == list(read(path.read_bytes()))

@@ -138,7 +138,7 @@ class TestLines:
 
 
 class TestContexts:
-    def test_none_is_fetched(self) -> None:
+    def test_contexts_are_not_fetched(self) -> None:
         log = '{}\n{"@context": "https://schema.org/", "name": "x"}\n'
         with pytest.raises(TextError, match=r"line 2: the context https://schema.org/ is not av"):
             sizes(log, "ndjsonld")
@@ -146,7 +146,7 @@ class TestContexts:
             sizes(log, "ndjsonld", contexts={"urn:other": {}})
 
     @pytest.mark.parametrize("wrapped", [True, False])
-    def test_they_are_given(self, wrapped: bool) -> None:
+    def test_given_contexts(self, wrapped: bool) -> None:
         context: Any = {"name": "https://schema.org/name"}
         if wrapped:
             context = {"@context": context}
@@ -161,7 +161,7 @@ class TestContexts:
         assert sizes(log * 3, "ndjsonld", contexts=load) == [1, 1, 1]
         assert asked == ["https://schema.org/"]
 
-    def test_relative_nested_and_imported_ones(self) -> None:
+    def test_relative_nested_and_imported_contexts(self) -> None:
         contexts = {
             "http://e/a": {"@context": ["b", {"p": {"@id": "urn:p", "@context": "b"}}]},
             "http://e/b": {"q": "urn:q"},
@@ -171,7 +171,7 @@ class TestContexts:
         found = sizes(log, "ndjsonld", contexts=contexts, base="http://e/")
         assert found == [3, 2]
 
-    def test_those_within_values(self) -> None:
+    def test_contexts_within_values(self) -> None:
         log = '{"urn:p": {"@context": "urn:c", "q": 1}}'
         assert sizes(log, "ndjsonld", contexts={"urn:c": {"q": "urn:q"}}) == [2]
         # ``@context`` within a JSON literal is not a context.
