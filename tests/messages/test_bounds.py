@@ -118,7 +118,7 @@ def test_a_context_that_was_long_does_not_count_any_more() -> None:
     assert sizes('{"@graph": [' + ",".join([own] * 9999) + "]}\n", "ndjsonld") == [9999]
 
 
-def test_remote_contexts_are_not_put_in_without_end() -> None:
+def test_the_expansion_of_remote_contexts_is_limited() -> None:
     contexts: dict[str, Any] = {"urn:0": {"p": "urn:p"}}
     contexts |= {f"urn:{n}": [f"urn:{n - 1}", f"urn:{n - 1}"] for n in range(1, 60)}
     loader = ContextLoader(contexts, None)
