@@ -82,13 +82,13 @@ class Place(NamedTuple):
         """
         return Place(self.size + size, self.patches + 1, patch, self.head, self.root or patch)
 
-    def position(self, log: str | None) -> Position:
+    def position(self, log_name: str | None) -> Position:
         """The position of a store that has the log up to here. There must be a patch.
 
-        :param log: the log's name; by default the id of the first patch.
+        :param log_name: by default the id of the first patch.
         """
         return Position(
-            log=log or term_text(self.root),
+            log=log_name or term_text(self.root),
             patch=term_text(self.head),
             number=self.patches,
             transactions=1,

@@ -28,7 +28,7 @@ from ...errors import ChainError, OptionsError, TextError, TruncatedError
 from ..model import ID, PREV, Patch
 from ..reader import PatchReader
 from ..recording import LogWriter
-from ..replay.driver import as_term
+from ..replay.settings import as_term
 from ..replay.transactions import CHANGES
 from .editing import inverted_operation, subject_of
 
