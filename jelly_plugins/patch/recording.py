@@ -162,6 +162,8 @@ class LogWriter:
         self.place = Place()
         #: Whether there may be more in the file than that.
         self._begun = False
+        #: How much of the file has stayed when it was opened, and what was cut off after that.
+        self._found: tuple[int, bytes] = (0, b"")
         if compression_of(self.name) is not None:
             raise SourceError("a compressed log cannot be appended to", source=self.name)
         if self.format is PatchFormat.JELLY_PATCH:
@@ -337,6 +339,14 @@ class LogWriter:
             self._serializer = self._new_serializer()
             self._begun = False
 
+    def restore(self) -> None:
+        """Leave the file as it was before it was opened here, so that only closing remains."""
+        size, removed = self._found
+        with self._lock:
+            self._file.truncate(size)
+            self._write(removed)
+            self._written = 0
+
     def _claim(self) -> None:
         if fcntl is None:
             return
@@ -368,8 +378,9 @@ class LogWriter:
     def _take_up(self) -> None:
         """Read what the file has, and cut off what is not complete."""
         size = os.fstat(self._file.fileno()).st_size
+        self._found = (size, b"")
         if self._opening_is_cut(size):
-            self._file.truncate(0)
+            self._cut_off(0)
             return
         try:
             # In text, only the headers of a patch may remain.
@@ -387,7 +398,7 @@ class LogWriter:
             truncated = False
         if truncated:
             size = self._whole()
-            self._file.truncate(size)
+            self._cut_off(size)
             self.place = Place()
             if size:
                 self._read()
@@ -395,6 +406,12 @@ class LogWriter:
             self._write(b"\n")
             size += 1
         self.place = self.place._replace(size=size)
+
+    def _cut_off(self, size: int) -> None:
+        """Cut off what was found after so many bytes."""
+        self._file.seek(size)
+        self._found = (size, self._file.readall())
+        self._file.truncate(size)
 
     def _reader(self) -> BufferedReader:
         """The file from its beginning, for reading."""

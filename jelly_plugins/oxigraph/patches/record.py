@@ -40,7 +40,7 @@ from .deferred import (
     write_deferred,
 )
 from .replay import replay
-from .staging import Changes, Staged, Transaction
+from .staging import Changes, Staged, StagedChanges
 
 #: Statements of a transaction from which on its position costs little beside them.
 _LITTLE: Final = 50
@@ -213,7 +213,7 @@ class Recorder:
                     "this is inside a transaction of the recorder: change the store with the "
                     "object that 'with recorder.transaction() as changes' gives"
                 )
-            changes = Transaction(self.store, exact=self._exact)
+            changes = StagedChanges(self.store, exact=self._exact)
             self._in_block = True
             try:
                 yield changes
@@ -246,7 +246,7 @@ class Recorder:
         with self.transaction() as transaction:
             transaction.update(update, **settings)
 
-    def _commit(self, changes: Transaction) -> None:
+    def _commit(self, changes: StagedChanges) -> None:
         # Another process that moves the store waits here, and then finds that it has moved.
         with self._store_lock:
             if write_deferred(self.store, keep=self):

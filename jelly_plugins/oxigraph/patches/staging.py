@@ -99,7 +99,7 @@ class Changes(ABC):
     def _change(self, quads: list[Quad], there: bool) -> None: ...
 
 
-class Transaction(Changes):
+class StagedChanges(Changes):
     """Changes, and how they are made.
 
     :param exact: leave out what changes nothing.

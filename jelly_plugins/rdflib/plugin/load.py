@@ -38,7 +38,7 @@ from ..namespaces import DeclaredNamespaces
 from ..terms import RdflibFactory, default_graph, reject_no_graph
 
 
-class Target:
+class GraphSink:
     """Where statements go: the one graph that was meant, or all graphs of its store.
 
     :param graph: a Graph; a Dataset or ConjunctiveGraph; or the default graph of a Dataset, as
@@ -76,7 +76,7 @@ class Target:
             raise
 
     def add(self, frames: Sequence[AnyFrame]) -> None:
-        """Add the statements of frames that were made for this target, and their graphs, empty
+        """Add the statements of frames that were made for this sink, and their graphs, empty
         ones included. rdflib's stores in memory take all of them or none; any other store keeps
         what it took before it rejected a statement.
 
@@ -239,18 +239,18 @@ def load(
             f"(got {bnode_context!r})"
         )
     form = format_named(format) if format is not None else format_of(src) or Format.JELLY
-    target = Target(graph)
-    whole = target.named_graphs
+    sink = GraphSink(graph)
+    whole = sink.named_graphs
     if (
-        oxigraph_store.readable_into(target.default)
-        and (not whole or target.default.identifier == DATASET_DEFAULT_GRAPH_ID)
+        oxigraph_store.readable_into(sink.default)
+        and (not whole or sink.default.identifier == DATASET_DEFAULT_GRAPH_ID)
         # Other quads of the default graph become triples below.
         and (whole or form is Format.JELLY or form.is_jena or not form.has_graphs)
         and bnode_context is None
     ):
         # Not a ConjunctiveGraph: for Oxigraph its default graph is a named one.
         return oxigraph_store.load(
-            target.default,
+            sink.default,
             src,
             whole=whole,
             format=form,
@@ -292,9 +292,9 @@ def load(
         reader = _frames(src, make, limits=limits, concatenated=concatenated, strict=strict)
     with located, reader as frames:
         try:
-            return target.fill(frames, atomic=atomic, progress=progress)
+            return sink.fill(frames, atomic=atomic, progress=progress)
         except JellyError as error:
-            error.locate(source=frames.name, frame=target.rejected)
+            error.locate(source=frames.name, frame=sink.rejected)
             raise
 
 
