@@ -286,8 +286,15 @@ class LogWriter:
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
 
-        lines = ((OperationKind.DELETE, deleted), (OperationKind.ADD, added))
-        self._append(lambda rows: self._serializer.add_transaction(rows, lines))
+        def encode(rows: list[AnyOperation]) -> bytes:
+            serializer = self._serializer
+            parts = [serializer.add([*rows, BEGIN])]
+            for kind, lines in ((OperationKind.DELETE, deleted), (OperationKind.ADD, added)):
+                if lines:
+                    parts.append(serializer.add_lines(kind, lines))
+            return b"".join([*parts, serializer.add([COMMIT, END])])
+
+        self._append(encode)
 
     def _append(self, encode: Callable[[list[AnyOperation]], bytes]) -> None:
         """Write a patch.
