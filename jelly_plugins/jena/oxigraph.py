@@ -18,14 +18,13 @@ from ..errors import JellyError, OptionsError
 from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, open_output
 from ..io.sources import Source
-from ..oxigraph.dumping.text_dump import dump_text, nquads
+from ..oxigraph.dumping.text_dump import dump_text
 from ..oxigraph.loading.lexical_forms import LexicalForm
 from ..oxigraph.loading.loader import StatementReader, add_statements, statements_of
 from ..oxigraph.loading.nquads_reader import NQuadsReader
 from ..oxigraph.loading.quad_reader import QuadReader
 from ..oxigraph.loading.reify import ReifyingFactory
 from ..oxigraph.loading.settings import LoadedBlankNodes, LoadSettings, QuotedTriples
-from ..oxigraph.patches.bookkeeping import BOOKKEEPING
 from ..oxigraph.terms import (
     DEFAULT_GRAPH,
     DirectedFactory,
@@ -215,7 +214,6 @@ def dump(
     :raises JellyError: a term cannot be written.
     """
     format = format or format_for(dst)  # noqa: A001
-    hidden = graph is None and not bookkeeping and store.contains_named_graph(BOOKKEEPING)
     lines = LineEncoder(format, quads=graph is None, limits=limits)
     encoder = lines.rows
     steps = Steps(progress)
@@ -226,11 +224,7 @@ def dump(
             steps.reach(encoder.statements)
 
         out.write(declared(encoder, namespaces, None))
-        if hidden:
-            for text in nquads(store):
-                write(text)
-        else:
-            dump_text(store, graph, write)
+        dump_text(store, graph, write, bookkeeping=bookkeeping)
     steps.end(encoder.statements)
     return encoder.statements
 
