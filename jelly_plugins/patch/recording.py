@@ -97,20 +97,6 @@ class Place(NamedTuple):
         )
 
 
-#: How often the process was forked off another one that had this module: less to ask than
-#: ``os.getpid``, for which each patch would wait.
-_forks = 0
-
-
-def _note_fork() -> None:
-    global _forks
-    _forks += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_note_fork)
-
-
 class LogWriter:
     """Appends patches to a log in a file, made if there is none; a context manager.
 
@@ -157,7 +143,7 @@ class LogWriter:
         #: lost.
         self._written = 0
         self._lost = False
-        self._forks = _forks
+        self._process = os.getpid()
         #: Where the log ends, as one object, so that an interrupt finds all of it or none changed.
         self.place = Place()
         #: Whether there may be more in the file than that.
@@ -218,7 +204,7 @@ class LogWriter:
     @property
     def is_of_this_process(self) -> bool:
         """Whether this process has opened the log, and is not a child that was forked since."""
-        return self._forks == _forks
+        return self._process == os.getpid()
 
     @property
     def closed(self) -> bool:

@@ -189,7 +189,7 @@ class StagedChanges(Changes):
         )
 
     def _stage(self, quads: list[Quad]) -> Staged:
-        return Staged(*plain_text(quads, self._used)) if quads else _NOTHING
+        return Staged(*plain_text(quads)) if quads else _NOTHING
 
     def _left(self, staged: Staged, quads: list[Quad]) -> Staged:
         """The remaining quads."""

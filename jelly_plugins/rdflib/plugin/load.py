@@ -9,7 +9,7 @@ interface into any other; a graph over an Oxigraph store is left to the backend 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import chain, groupby
@@ -289,7 +289,15 @@ def load(
             )
             src = as_jelly(Given(src, form), settings)
             located = as_of(name_of(src))
-        reader = _frames(src, make, limits=limits, concatenated=concatenated, strict=strict)
+        reader = FrameReader(
+            src,
+            factory=make(),
+            # Each stream of a concatenated file has its own scope of labels.
+            next_factory=make,
+            limits=limits,
+            concatenated=concatenated,
+            strict=strict,
+        )
     with located, reader as frames:
         try:
             return sink.fill(frames, atomic=atomic, progress=progress)
@@ -303,7 +311,7 @@ def _factory(
     blank_nodes: BlankNodes,
     generalized: bool,
     named_graphs: bool,
-    bnode_context: MutableMapping[str, BNode] | None = None,
+    bnode_context: MutableMapping[str, BNode] | None,
 ) -> RdflibFactory:
     """The factory of a source's terms, see :func:`load`."""
     factory = RdflibFactory(
@@ -319,25 +327,6 @@ def _factory(
     return factory
 
 
-def _frames(
-    src: Source,
-    make: Callable[[], RdflibFactory],
-    *,
-    limits: Limits,
-    concatenated: bool,
-    strict: bool = False,
-) -> AnyFrameReader:
-    """Open Jelly; each stream of a concatenated file has its own scope of labels."""
-    return FrameReader(
-        src,
-        factory=make(),
-        next_factory=make,
-        limits=limits,
-        concatenated=concatenated,
-        strict=strict,
-    )
-
-
 def open_frames(
     src: Source,
     *,
@@ -349,6 +338,8 @@ def open_frames(
 ) -> AnyFrameReader:
     """Open Jelly for reading in rdflib's terms; see :func:`load` and :class:`RdflibFactory`."""
     make = partial(
-        _factory, blank_nodes=blank_nodes, generalized=generalized, named_graphs=named_graphs
+        RdflibFactory, blank_nodes=blank_nodes, generalized=generalized, named_graphs=named_graphs
     )
-    return _frames(src, make, limits=limits, concatenated=concatenated)
+    return FrameReader(
+        src, factory=make(), next_factory=make, limits=limits, concatenated=concatenated
+    )
