@@ -27,7 +27,6 @@ from ..codec import (
 from ..codec.common.positions import GRAPH, OBJECT
 from ..codec.common.terms import build, parts_of
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, header
-from ..codec.text.ntriples import Notation
 from ..errors import JellyError, StatementError, TruncatedError, WireError
 from ..jena.names import JenaFormat
 from ..jena.reader import BATCH_ROWS, WIRES, TermReader, is_default
@@ -193,17 +192,9 @@ class PatchRowWriter(PatchTextWriter):
     mark = bytes.fromhex("650600")
 
     def __init__(
-        self,
-        describe: Describe = describe,
-        *,
-        continues: bool = False,
-        notation: Notation = Notation.RDF_1_2,
-        strict: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
+        self, describe: Describe = describe, *, limits: Limits = DEFAULT_LIMITS, **settings: Any
     ) -> None:
-        super().__init__(
-            describe, continues=continues, notation=notation, strict=strict, limits=limits
-        )
+        super().__init__(describe, limits=limits, **settings)
         self._wire: Wire = WIRES[JenaFormat.THRIFT]
         self._terms = TermWriter(
             describe, format=JenaFormat.THRIFT, generalized=True, limits=limits
