@@ -13,20 +13,18 @@ from typing import Any
 
 from pyoxigraph import BlankNode, Quad, Store
 
-from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, Limits
 from ..errors import JellyError, OptionsError
 from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, open_output
 from ..io.sources import Source
-from ..oxigraph.dumping.text_dump import dump_text, nquads
+from ..oxigraph.dumping.text_dump import dump_text
 from ..oxigraph.loading.lexical_forms import LexicalForm
-from ..oxigraph.loading.loader import StatementReader, add_statements, check_load
+from ..oxigraph.loading.loader import StatementReader, add_statements, statements_of
 from ..oxigraph.loading.nquads_reader import NQuadsReader
-from ..oxigraph.loading.quad_reader import QuadReader, QuotedTriples, check_settings
+from ..oxigraph.loading.quad_reader import QuadReader
 from ..oxigraph.loading.reify import ReifyingFactory
-from ..oxigraph.loading.relabelling import LoadedBlankNodes
-from ..oxigraph.patches.bookkeeping import BOOKKEEPING
+from ..oxigraph.loading.settings import LoadedBlankNodes, LoadSettings, QuotedTriples
 from ..oxigraph.terms import (
     DEFAULT_GRAPH,
     DirectedFactory,
@@ -50,24 +48,15 @@ class _ReifyingLiterals(_Literals, ReifyingFactory):
 class _JenaQuadReader(QuadReader):
     """A source as quads made one by one; see :class:`.quad_reader.QuadReader`."""
 
-    def __init__(
-        self,
-        src: Source,
-        *,
-        format: JenaFormat | None,  # noqa: A002
-        graph: GraphName | None,
-        blank_nodes: BlankNodes,
-        quoted_triples: QuotedTriples,
-        on_namespace: Callable[[str, str], object] | None,
-        limits: Limits,
-    ) -> None:
+    def __init__(self, src: Source, format: JenaFormat | None, settings: LoadSettings) -> None:  # noqa: A002
         self.frame = None
         self.statements = 0
         self.empty_graphs = set()
-        self._on_namespace = on_namespace
-        kind = _ReifyingLiterals if quoted_triples == "reify" else _Literals
+        self._settings = settings
+        kind = _ReifyingLiterals if settings.quoted_triples == "reify" else _Literals
+        graph, limits = settings.graph, settings.limits
         into = DEFAULT_GRAPH if graph is None else graph
-        self._factory = kind(graph=into, blank_nodes=blank_nodes, limits=limits)
+        self._factory = kind(graph=into, blank_nodes=settings.labels, limits=limits)
         factory: Any = self._factory if graph is None else _OneGraph(self._factory)
         self._batches = JenaReader(src, format=format, factory=factory, limits=limits)
         self.name = self._batches.name
@@ -75,9 +64,8 @@ class _JenaQuadReader(QuadReader):
     def __iter__(self) -> Iterator[list[Quad]]:
         with self._batches as batches:
             for batch in batches:
-                if self._on_namespace is not None:
-                    for name, iri in batch.namespaces:
-                        self._on_namespace(name, iri.value)
+                for name, iri in batch.namespaces:
+                    self._settings.declare(name, iri.value)
                 self.statements += len(batch.statements)
                 quads = batch.statements + self._factory.added
                 self._factory.added.clear()
@@ -140,53 +128,42 @@ def load(
     >>> set(copy) == set(store)
     True
     """
-    reading = check_load(store, graph, blank_nodes, quoted_triples, bookkeeping=bookkeeping)
-    return add_statements(
-        store,
-        _reader(
-            src,
-            format=format,
-            graph=graph,
-            reading=reading,
-            atomic=atomic,
-            quoted_triples=quoted_triples,
-            on_namespace=on_namespace,
-            limits=limits,
-        ),
+    settings = LoadSettings(
         graph=graph,
         blank_nodes=blank_nodes,
         atomic=atomic,
+        quoted_triples=quoted_triples,
         progress=progress,
+        limits=limits,
+        on_namespace=on_namespace,
         bookkeeping=bookkeeping,
         lexical_form=lexical_form,
     )
+    return add_statements(store, settings, lambda: open_reader(src, format, settings))
 
 
-def _reader(
+def open_reader(
     src: Source,
-    *,
     format: JenaFormat | None,  # noqa: A002
-    graph: GraphName | None,
-    reading: BlankNodes,
-    atomic: bool,
-    quoted_triples: QuotedTriples,
-    on_namespace: Callable[[str, str], object] | None,
-    limits: Limits,
+    settings: LoadSettings,
 ) -> StatementReader:
     """Choose the reader of a source, as for Jelly."""
-    if quoted_triples == "reject" and (
-        not isinstance(graph, BlankNode) or (atomic and reading == "fresh")
+    graph = settings.graph
+    if settings.quoted_triples == "reify" or (
+        isinstance(graph, BlankNode) and not (settings.atomic and settings.blank_nodes == "fresh")
     ):
-        return _text(src, format, graph, limits, on_namespace)
-    return _JenaQuadReader(
+        return _JenaQuadReader(src, format, settings)
+    # The validator's nodes only serve to reject labels; the labels are the text's.
+    validator: Any = _Literals(graph=DEFAULT_GRAPH, blank_nodes="keep")
+    lines = JenaText(
         src,
         format=format,
-        graph=graph,
-        blank_nodes=reading,
-        quoted_triples=quoted_triples,
-        on_namespace=on_namespace,
-        limits=limits,
+        graphs=graph is None,
+        validator=validator,
+        on_namespace=settings.on_namespace,
+        limits=settings.limits,
     )
+    return NQuadsReader(lines, settings, has_graphs=graph is None)
 
 
 def read_quads(
@@ -201,28 +178,10 @@ def read_quads(
 
     :raises JellyError: while iterating, with source and row.
     """
-    check_settings(graph, "keep", "reject")
-    yield from _text(src, format, graph, limits, None).read(graph)
-
-
-def _text(
-    src: Source,
-    format: JenaFormat | None,  # noqa: A002
-    graph: GraphName | None,
-    limits: Limits,
-    on_namespace: Callable[[str, str], object] | None,
-) -> NQuadsReader:
-    # The validator's nodes only serve to reject labels; the labels are the text's.
-    validator: Any = _Literals(graph=DEFAULT_GRAPH, blank_nodes="keep")
-    lines = JenaText(
-        src,
-        format=format,
-        graphs=graph is None,
-        validator=validator,
-        on_namespace=on_namespace,
-        limits=limits,
+    settings = LoadSettings(
+        graph=graph, blank_nodes="keep", atomic=False, limits=limits, bookkeeping=True
     )
-    return NQuadsReader(lines, has_graphs=graph is None)
+    yield from statements_of(open_reader(src, format, settings))
 
 
 def dump(
@@ -255,7 +214,6 @@ def dump(
     :raises JellyError: a term cannot be written.
     """
     format = format or format_for(dst)  # noqa: A001
-    hidden = graph is None and not bookkeeping and store.contains_named_graph(BOOKKEEPING)
     lines = LineEncoder(format, quads=graph is None, limits=limits)
     encoder = lines.rows
     steps = Steps(progress)
@@ -266,11 +224,7 @@ def dump(
             steps.reach(encoder.statements)
 
         out.write(declared(encoder, namespaces, None))
-        if hidden:
-            for text in nquads(store):
-                write(text)
-        else:
-            dump_text(store, graph, write)
+        dump_text(store, graph, write, bookkeeping=bookkeeping)
     steps.end(encoder.statements)
     return encoder.statements
 

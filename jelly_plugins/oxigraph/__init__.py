@@ -42,7 +42,7 @@ from .dumping.dumper import dump
 from .dumping.statements import encode_quads, write_quads
 from .dumping.text_dump import nquads as nquads
 from .loading.formats import load
-from .loading.quad_reader import read_quads
+from .loading.loader import read_quads
 from .patches.bookkeeping import BOOKKEEPING, count_quads, namespaces
 from .patches.deferred import positions, set_position
 from .patches.record import Recorder, record

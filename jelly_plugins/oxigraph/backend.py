@@ -14,7 +14,7 @@ from .patches.bookkeeping import namespaces, positions_in
 from .patches.deferred import positions, set_position, set_recorded
 from .patches.record import record
 from .patches.replay import replay
-from .patches.staging import Transaction
+from .patches.staging import StagedChanges
 from .plain_text import canonical_quads
 from .terms import OxigraphFactory, describe
 
@@ -42,7 +42,7 @@ class OxigraphBackend:
     replay = staticmethod(replay)
     record = staticmethod(record)
     canonical_quads = staticmethod(canonical_quads)
-    transaction = staticmethod(Transaction)
+    staged_changes = staticmethod(StagedChanges)
     positions = staticmethod(positions)
     positions_in = staticmethod(positions_in)
     set_position = staticmethod(set_position)

@@ -1,7 +1,7 @@
 """The form that a store gives literals of XML Schema's datatypes: ``"01"^^xsd:integer`` is ``"1"``.
 
-The results for common forms are known; tests compare them with the store. For all others the store
-is queried, many at a time.
+Common forms that stay as they are are known; tests compare them with the store. For all others the
+store is queried, many at a time.
 
 ``codec.text.forms`` defines which stay unchanged. Tests compare all that recognise them.
 """
@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
-from ..codec.text.forms import LONGEST, OTHER_FORMS, TIME, XSD, is_canonical
+from ..codec.text.forms import LONGEST, OTHER_FORMS, XSD, is_canonical
 from ..reserved import private
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -65,26 +64,6 @@ SURE_TERMS: Final = tuple(
 #: A pattern of literals that are certainly valid, and in the store's form unless their datatype is
 #: a :data:`KNOWN_DATATYPE`.
 SURE_TYPED: Final = rf"^{_SURE_STRING}\^\^{_SURE_IRI}$"
-#: Other forms that are equivalent to one of those above.
-_INTEGER: Final = r"[+-]?[0-9]{1,40}"
-_DECIMAL: Final = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?|\.[0-9]{1,40})"
-_OTHERS: Final = {
-    f"{XSD}{name}": re.compile(pattern)
-    for name, pattern in {
-        "integer": _INTEGER,
-        "decimal": _DECIMAL,
-        "double": rf"{_DECIMAL}(?:[eE][+-]?[0-9]{{1,2}})?",
-        "float": rf"{_DECIMAL}(?:[eE][+-]?[0-9]{{1,2}})?",
-    }.items()
-}
-_DATE_TIME: Final = f"{XSD}dateTime"
-#: A point in time with needless zeros, on a day that there is, and what is to be left of it.
-_THERE: Final = (
-    r"[1-9][0-9]{3}-"
-    r"(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30))"
-)
-_LONG_TIME: Final = re.compile(rf"({_THERE}T{TIME}(?:\.[0-9]{{0,8}}[1-9])?)\.?0{{1,9}}(Z?)")
-
 _PROBE: Final = NamedNode(private("probe"))
 _INDEX: Final = private("literal:")
 
@@ -95,42 +74,21 @@ def canonical(literal: Literal) -> Literal:
     >>> print(canonical(Literal("01", datatype=NamedNode(f"{XSD}integer"))))
     "1"^^<http://www.w3.org/2001/XMLSchema#integer>
     """
-    return _rewritten(literal) or _asked(literal)
+    return literal if _stays(literal) else _asked(literal)
 
 
 def canonicals(literals: Iterable[Literal]) -> dict[Literal, Literal]:
     """What the store makes of literals."""
-    made = {literal: _rewritten(literal) for literal in dict.fromkeys(literals)}
-    unknown = [literal for literal, known in made.items() if known is None]
-    asked = dict(zip(unknown, _ask(unknown), strict=True)) if unknown else {}
-    return {literal: known or asked[literal] for literal, known in made.items()}
+    made = {literal: literal for literal in literals}
+    unknown = [literal for literal in made if not _stays(literal)]
+    if unknown:
+        made.update(zip(unknown, _ask(unknown), strict=True))
+    return made
 
 
-def _rewritten(literal: Literal) -> Literal | None:
-    """The literal in canonical form; None where the store has to be asked."""
-    if literal.language is not None:
-        return literal
-    lex = literal.value
-    datatype = literal.datatype.value
-    if is_canonical(lex, datatype):
-        return literal
-    other = _other_form(lex, datatype)
-    if other is None or not is_canonical(other, datatype):
-        return None
-    return Literal(other, datatype=literal.datatype)
-
-
-def _other_form(lex: str, datatype: str) -> str | None:
-    """A form of the same value, without what is needless in it."""
-    if (form := _OTHERS.get(datatype)) is not None:
-        if form.fullmatch(lex) is None:
-            return None
-        # Neither rounds.
-        number = format(Decimal(lex), "f")
-        return number.rstrip("0").rstrip(".") if "." in number else number
-    if datatype == _DATE_TIME and (found := _LONG_TIME.fullmatch(lex)):
-        return found[1] + found[2]
-    return None
+def _stays(literal: Literal) -> bool:
+    """Whether a literal is certainly in canonical form; otherwise the store has to be asked."""
+    return literal.language is not None or is_canonical(literal.value, literal.datatype.value)
 
 
 @lru_cache(maxsize=4096)

@@ -34,23 +34,23 @@ PlainText: TypeAlias = Mapping[GraphName, bytes]
 _GRAPH: Final = re.compile(b"%b|%b" % (IRI, NODE))
 
 
-def plain_text(
-    quads: list[Quad], graphs: set[GraphName]
-) -> tuple[list[Quad], PlainText | None, dict[Quad, Quad]]:
+def plain_text(quads: list[Quad]) -> tuple[list[Quad], PlainText | None, dict[Quad, Quad]]:
     """Quads in the form that the store gives them, with their text, and what had another form.
 
-    :param graphs: the graphs that they are in, or more.
     :return: the quads, graph by graph; their text, None if it is not plain; and, by original quad,
         the stored quad, where it differs.
 
     >>> quad = Quad(NamedNode("urn:s"), NamedNode("urn:p"), BlankNode("o"))
-    >>> plain_text([quad], {DEFAULT_GRAPH})[1:]
+    >>> plain_text([quad])[1:]
     ({<DefaultGraph>: b'<urn:s> <urn:p> _:o .\\n'}, {})
     """
     kept: list[Quad] = []
     text: dict[GraphName, bytes] = {}
     changed: dict[Quad, Quad] = {}
-    for graph, members in _by_graph(quads, graphs).items():
+    by_graph: dict[GraphName, list[Quad]] = {}
+    for quad in quads:
+        by_graph.setdefault(quad.graph_name, []).append(quad)
+    for graph, members in by_graph.items():
         lines, odd = _plain_lines(members, graph)
         if odd and lines is not None:
             known = canonical_quads([members[number] for number in odd])
@@ -95,15 +95,6 @@ def _exchanged(text: bytes, starts: list[int], others: bytes) -> bytes:
         parts += (text[end:start], line)
         end = text.index(b"\n", start) + 1
     return b"".join((*parts, text[end:]))
-
-
-def _by_graph(quads: list[Quad], graphs: set[GraphName]) -> Mapping[GraphName, list[Quad]]:
-    if graphs <= {DEFAULT_GRAPH}:
-        return {DEFAULT_GRAPH: quads}
-    by_graph: dict[GraphName, list[Quad]] = {}
-    for quad in quads:
-        by_graph.setdefault(quad.graph_name, []).append(quad)
-    return by_graph
 
 
 def lines_of(text: PlainText) -> bytes:

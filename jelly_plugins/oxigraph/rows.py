@@ -6,7 +6,7 @@ only if they are equal. Only rows become part of a SPARQL update; that, not esca
 the fact, is what keeps data from being read as SPARQL.
 
 SPARQL text cannot express a blank node that exists already: such terms are :class:`Parameterised`.
-Long ones are :class:`Long`: of many rows with the same one, the text would have a copy for each.
+So are long ones: of many rows with the same one, the text would have a copy for each.
 """
 
 from __future__ import annotations
@@ -45,12 +45,6 @@ class Parameterised(TermText):
     __slots__ = ()
 
 
-class Long(Parameterised):
-    """The text of a long term, which may occur in SPARQL if there are few of them."""
-
-    __slots__ = ()
-
-
 #: How the text of a term may begin in each position.
 _OPENINGS: Final = (("<", "_"), ("<",), ("<", "_", '"'), ("<", "_", ""))
 _QUOTED: Final = "<<("
@@ -59,9 +53,6 @@ _QUOTED: Final = "<<("
 #: literals and the default graph.
 _LEAST: Final = "<="
 _MOST: Final = "="
-
-#: What of ASCII is escaped in literals.
-_ESCAPED: Final = bytes((*range(0x20), *b'"\\\x7f'))
 
 #: Characters of rows that are parsed together.
 _TOGETHER: Final = 1 << 20
@@ -97,7 +88,7 @@ class RowFactory:
             # The constructor's error has the reason.
             return str(TERMS.iri(value))
         text = f"<{value}>"
-        return text if len(text) <= LONG_TERM else Long.of(text, NamedNode(value))
+        return text if len(text) <= LONG_TERM else Parameterised.of(text, NamedNode(value))
 
     def blank_node(self, label: str, /) -> str:
         node = TERMS.blank_node(label)
@@ -108,17 +99,17 @@ class RowFactory:
         if len(text) <= LONG_TERM:
             return text
         if langtag is None:
-            return Long.of(text, canonical(TERMS.literal(lex, None, datatype)))
-        return Long.of(text, TERMS.literal(lex, langtag, None))
+            return Parameterised.of(text, canonical(TERMS.literal(lex, None, datatype)))
+        return Parameterised.of(text, TERMS.literal(lex, langtag, None))
 
     def _literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
         if datatype is None:
-            return _quoted(lex) + _tag(langtag) if langtag is not None else _quoted(lex)
+            return str(Literal(lex)) + ("" if langtag is None else _tag(langtag))
         if (form := FORMS.get(datatype)) is not None:
             if form.fullmatch(lex):
                 return f'"{lex}"^^<{datatype}>'
         elif is_canonical(lex, datatype):
-            return _quoted(lex) + _type(datatype)
+            return str(Literal(lex)) + _type(datatype)
         return str(canonical(TERMS.literal(lex, None, datatype)))
 
     def quoted_triple(self, subject: str, predicate: str, object_: str, /) -> str:
@@ -164,17 +155,6 @@ def _term_of(text: str) -> Any:
     """The term of a text written by pyoxigraph."""
     [quad] = quads_of([(str(_PROBE), str(_PROBE), text, "")])
     return quad.object
-
-
-def _quoted(lex: str) -> str:
-    """The text of a lexical form."""
-    if len(lex) > 64 and lex.isascii():
-        # To look at each character would take longer.
-        plain = len(lex.encode().translate(None, _ESCAPED)) == len(lex)
-    else:
-        # What can be printed needs no escape, but for these two.
-        plain = lex.isprintable() and '"' not in lex and "\\" not in lex
-    return f'"{lex}"' if plain else str(Literal(lex))
 
 
 @lru_cache(maxsize=1024)
@@ -256,7 +236,7 @@ def text_of(term: Any) -> str:
 
 def _text(term: Any) -> str:
     text = str(term)
-    return text if len(text) <= LONG_TERM else Long.of(text, term)
+    return text if len(text) <= LONG_TERM else Parameterised.of(text, term)
 
 
 def _found(text: str) -> Any:

@@ -82,33 +82,19 @@ class Place(NamedTuple):
         """
         return Place(self.size + size, self.patches + 1, patch, self.head, self.root or patch)
 
-    def position(self, log: str | None) -> Position:
+    def position(self, log_name: str | None) -> Position:
         """The position of a store that has the log up to here. There must be a patch.
 
-        :param log: the log's name; by default the id of the first patch.
+        :param log_name: by default the id of the first patch.
         """
         return Position(
-            log=log or term_text(self.root),
+            log=log_name or term_text(self.root),
             patch=term_text(self.head),
             number=self.patches,
             transactions=1,
             complete=True,
             closed=True,
         )
-
-
-#: How often the process was forked off another one that had this module: less to ask than
-#: ``os.getpid``, for which each patch would wait.
-_forks = 0
-
-
-def _note_fork() -> None:
-    global _forks
-    _forks += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_note_fork)
 
 
 class LogWriter:
@@ -157,11 +143,13 @@ class LogWriter:
         #: lost.
         self._written = 0
         self._lost = False
-        self._forks = _forks
+        self._process = os.getpid()
         #: Where the log ends, as one object, so that an interrupt finds all of it or none changed.
         self.place = Place()
         #: Whether there may be more in the file than that.
         self._begun = False
+        #: How much of the file has stayed when it was opened, and what was cut off after that.
+        self._found: tuple[int, bytes] = (0, b"")
         if compression_of(self.name) is not None:
             raise SourceError("a compressed log cannot be appended to", source=self.name)
         if self.format is PatchFormat.JELLY_PATCH:
@@ -216,7 +204,7 @@ class LogWriter:
     @property
     def is_of_this_process(self) -> bool:
         """Whether this process has opened the log, and is not a child that was forked since."""
-        return self._forks == _forks
+        return self._process == os.getpid()
 
     @property
     def closed(self) -> bool:
@@ -284,8 +272,15 @@ class LogWriter:
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
 
-        lines = ((OperationKind.DELETE, deleted), (OperationKind.ADD, added))
-        self._append(lambda rows: self._serializer.add_transaction(rows, lines))
+        def encode(rows: list[AnyOperation]) -> bytes:
+            serializer = self._serializer
+            parts = [serializer.add([*rows, BEGIN])]
+            for kind, lines in ((OperationKind.DELETE, deleted), (OperationKind.ADD, added)):
+                if lines:
+                    parts.append(serializer.add_lines(kind, lines))
+            return b"".join([*parts, serializer.add([COMMIT, END])])
+
+        self._append(encode)
 
     def _append(self, encode: Callable[[list[AnyOperation]], bytes]) -> None:
         """Write a patch.
@@ -337,6 +332,14 @@ class LogWriter:
             self._serializer = self._new_serializer()
             self._begun = False
 
+    def restore(self) -> None:
+        """Leave the file as it was before it was opened here, so that only closing remains."""
+        size, removed = self._found
+        with self._lock:
+            self._file.truncate(size)
+            self._write(removed)
+            self._written = 0
+
     def _claim(self) -> None:
         if fcntl is None:
             return
@@ -368,8 +371,9 @@ class LogWriter:
     def _take_up(self) -> None:
         """Read what the file has, and cut off what is not complete."""
         size = os.fstat(self._file.fileno()).st_size
+        self._found = (size, b"")
         if self._opening_is_cut(size):
-            self._file.truncate(0)
+            self._cut_off(0)
             return
         try:
             # In text, only the headers of a patch may remain.
@@ -387,7 +391,7 @@ class LogWriter:
             truncated = False
         if truncated:
             size = self._whole()
-            self._file.truncate(size)
+            self._cut_off(size)
             self.place = Place()
             if size:
                 self._read()
@@ -395,6 +399,12 @@ class LogWriter:
             self._write(b"\n")
             size += 1
         self.place = self.place._replace(size=size)
+
+    def _cut_off(self, size: int) -> None:
+        """Cut off what was found after so many bytes."""
+        self._file.seek(size)
+        self._found = (size, self._file.readall())
+        self._file.truncate(size)
 
     def _reader(self) -> BufferedReader:
         """The file from its beginning, for reading."""

@@ -27,7 +27,6 @@ from ..codec import (
 from ..codec.common.positions import GRAPH, OBJECT
 from ..codec.common.terms import build, parts_of
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, header
-from ..codec.text.ntriples import Notation
 from ..errors import JellyError, StatementError, TruncatedError, WireError
 from ..jena.names import JenaFormat
 from ..jena.reader import BATCH_ROWS, WIRES, TermReader, is_default
@@ -193,19 +192,9 @@ class PatchRowWriter(PatchTextWriter):
     mark = bytes.fromhex("650600")
 
     def __init__(
-        self,
-        describe: Describe = describe,
-        *,
-        continues: bool = False,
-        notation: Notation = Notation.RDF_1_2,
-        strict: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
+        self, describe: Describe = describe, *, limits: Limits = DEFAULT_LIMITS, **settings: Any
     ) -> None:
-        super().__init__(
-            describe, continues=continues, notation=notation, strict=strict, limits=limits
-        )
-        self._row_limits = limits
-        self._of = describe
+        super().__init__(describe, limits=limits, **settings)
         self._wire: Wire = WIRES[JenaFormat.THRIFT]
         self._terms = TermWriter(
             describe, format=JenaFormat.THRIFT, generalized=True, limits=limits
@@ -217,7 +206,7 @@ class PatchRowWriter(PatchTextWriter):
         :raises JellyError: it cannot be written.
         """
         data = self._wire.write(PATCH_ROW, self._value(kind, value))
-        check_row_bytes(len(data), self._row_limits)
+        check_row_bytes(len(data), self._limits)
         return data
 
     def _value(self, kind: OperationKind, value: Any) -> tuple[str, Any]:
@@ -249,12 +238,12 @@ class PatchRowWriter(PatchTextWriter):
             return "prefixDel", row
         if iri is None:
             raise StatementError("a namespace is added without an IRI")
-        row["iriStr"] = self._of(iri)[1]
+        row["iriStr"] = self._describe(iri)[1]
         self._terms.check_string(row["iriStr"], "an IRI")
         return "prefixAdd", row
 
     def _graph_value(self, graph: Any) -> Any:
         """A graph's name; None, which is not written, for the default graph."""
-        if self._of(graph)[0] == Kind.DEFAULT_GRAPH:
+        if self._describe(graph)[0] == Kind.DEFAULT_GRAPH:
             return None
         return self._terms.term(graph, GRAPH)

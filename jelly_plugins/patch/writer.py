@@ -6,7 +6,7 @@ Memory use is constant: rows are written one by one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ from ..codec import describe as describe_generic
 from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.terms import parts_of, terms_of
-from ..codec.patch.operations import BEGIN, COMMIT, END
+from ..codec.patch.operations import END
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import CHUNK
 from ..errors import LimitError, StatementError
@@ -158,27 +158,6 @@ class PatchSerializer:
         if self._takes_quads:
             return b"".join(map(delimit, self._encoder.add_lines(kind, lines, self._parser)))
         return self.add(Operation(kind, statement) for statement in self._parser.statements(lines))
-
-    def add_transaction(
-        self, headers: Sequence[AnyOperation], statements: Iterable[tuple[OperationKind, bytes]]
-    ) -> bytes:
-        """Write a patch of one transaction, as :meth:`add` and :meth:`add_lines` do: small ones in
-        two thirds of the time, if they are Jelly-Patch and the values of their headers are IRIs.
-
-        :param headers: rows of headers.
-        :param statements: ADD or DELETE, and whole lines of N-Quads, which may be empty.
-        :raises TextError: with the line.
-        :raises JellyError: a row cannot be written.
-        """
-        statements = [each for each in statements if each[1]]
-        if self._takes_quads and all(type(row.value.value) is Iri for row in headers):
-            self._parser.begin()
-            texts = [(row.value.key, row.value.value.value) for row in headers]
-            frames = self._encoder.add_transaction(texts, statements, self._parser)
-            return b"".join(map(delimit, frames))
-        chunks = [self.add([*headers, BEGIN])]
-        chunks += (self.add_lines(kind, lines) for kind, lines in statements)
-        return b"".join([*chunks, self.add([COMMIT, END])])
 
     def finish(self) -> bytes:
         """End the stream.

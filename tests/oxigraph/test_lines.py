@@ -15,11 +15,12 @@ from jelly_plugins import JellyError, LimitError, Limits, SourceError, TermError
 from jelly_plugins.codec import Decoder, Encoder, native
 from jelly_plugins.codec.text import transcoding as reference
 from jelly_plugins.codec.text.ntriples import Notation
-from jelly_plugins.io.streams import encode
+from jelly_plugins.io.streams import FrameBytes, encode
 from jelly_plugins.oxigraph import load, read_quads
 from jelly_plugins.oxigraph.loading.loader import SMALL
 from jelly_plugins.oxigraph.loading.nquads_reader import LONGEST_LINE
 from jelly_plugins.oxigraph.loading.quad_reader import QuadReader
+from jelly_plugins.oxigraph.loading.settings import LoadSettings
 from jelly_plugins.oxigraph.terms import DEFAULT_GRAPH, QuadFactory
 
 from .. import programs
@@ -260,14 +261,7 @@ def test_long_terms_are_not_repeated_without_end(store: ox.Store) -> None:
     data = repeating(100_000, 100)
     assert len(data) < 300_000
     limits = Limits(frame_expansion=1_000_000)
-    feed = QuadReader(
-        data,
-        graph=None,
-        blank_nodes="fresh",
-        quoted_triples="reject",
-        limits=limits,
-        concatenated=False,
-    )
+    feed = QuadReader(FrameBytes(data, limits=limits), LoadSettings(limits=limits))
     for read in (
         lambda: list(feed),
         lambda: load(store, data, limits=limits),

@@ -48,7 +48,7 @@ def test_a_usual_line_is_one_quad_that_a_store_keeps() -> None:
         except SyntaxError:
             continue
         for quad in quads:
-            kept, text, _ = plain_text([quad], {quad.graph_name})
+            kept, text, _ = plain_text([quad])
             if text is None:
                 continue
             usual += 1
@@ -69,7 +69,7 @@ def test_no_text_is_given_of_a_term_that_looks_like_two(at: int) -> None:
             if at < width:
                 line = " ".join([*terms[:at], term, *terms[at + 1 : width]])
                 [quad] = ox.parse(f"{line} .\n", ox.RdfFormat.N_QUADS, lenient=True)
-                assert plain_text([quad], {quad.graph_name})[1] is None
+                assert plain_text([quad])[1] is None
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -92,7 +92,7 @@ def test_quads_get_the_form_that_the_store_gives_them(seed: int) -> None:
         for graph in graphs
     ]
     rng.shuffle(quads)
-    kept, text, changed = plain_text(quads, set(graphs))
+    kept, text, changed = plain_text(quads)
     assert text is not None
     assert {quad: changed.get(quad, quad) for quad in quads} == dict(
         zip(quads, canonical_quads(quads), strict=True)
@@ -111,7 +111,7 @@ def test_what_is_not_plain_gets_that_form_too() -> None:
     odd, known = (
         ox.Quad(integer, integer, ox.Literal(lex, datatype=integer)) for lex in ("01", "1")
     )
-    quads, text, changed = plain_text([odd, escaped], {ox.DefaultGraph()})
+    quads, text, changed = plain_text([odd, escaped])
     assert (quads, text, changed) == ([known, escaped], None, {odd: known})
 
 
@@ -125,7 +125,7 @@ def test_long_literals(graph: Any) -> None:
     terms = [*literals, ox.NamedNode("urn:o"), ox.BlankNode("o")]
     subjects = [ox.BlankNode("s"), *(ox.NamedNode(f"urn:s{number}") for number in range(20))]
     quads = [ox.Quad(s, ox.NamedNode("urn:p"), o, graph) for s in subjects for o in terms]
-    kept, text, changed = plain_text(quads, {graph})
+    kept, text, changed = plain_text(quads)
     assert text is not None
     assert (kept, changed) == (quads, {})
     assert lines_of(text) == ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
@@ -136,6 +136,6 @@ def test_long_literals_that_were_never_checked(tag: str) -> None:
     long = "x" * 1000
     text = "".join(f'<urn:s> <urn:p> "{long}{n}"@{tag} .\n' for n in range(150))
     quads = list(ox.parse(text.encode(), ox.RdfFormat.N_QUADS, lenient=True))
-    _, found, _ = plain_text(quads, {ox.DefaultGraph()})
+    _, found, _ = plain_text(quads)
     expected = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
     assert found is None or lines_of(found) == expected

@@ -23,7 +23,7 @@ from jelly_plugins.codec import OperationKind
 from jelly_plugins.oxigraph import BOOKKEEPING, Recorder, positions, record, replay, set_position
 from jelly_plugins.oxigraph.patches import bookkeeping, staging
 from jelly_plugins.oxigraph.patches import changes as changes_module
-from jelly_plugins.oxigraph.patches.staging import Transaction
+from jelly_plugins.oxigraph.patches.staging import StagedChanges
 from jelly_plugins.patch import invert, read_patches, recording, write_patches
 from jelly_plugins.patch.replay.target import lock_of
 
@@ -185,7 +185,7 @@ def test_a_store_that_cannot_be_written(
         def fail(*_: object, **__: object) -> None:
             raise OSError("the disk is full")
 
-        monkeypatch.setattr(Transaction, "make", fail)
+        monkeypatch.setattr(StagedChanges, "make", fail)
         for change in (
             lambda: recorder.extend([quad(2), *SHAPES[:2]]),
             lambda: recorder.remove(quad(1)),
@@ -203,16 +203,16 @@ def test_a_store_that_cannot_be_written(
 def test_an_interrupt_when_all_is_done(
     store: ox.Store, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make = Transaction.make
+    make = StagedChanges.make
 
-    def interrupted(self: Transaction, *args: Any) -> None:
+    def interrupted(self: StagedChanges, *args: Any) -> None:
         make(self, *args)
         raise KeyboardInterrupt
 
     copy = ox.Store()
     with record(store, path) as recorder:
         recorder.add(quad(0))
-        monkeypatch.setattr(Transaction, "make", interrupted)
+        monkeypatch.setattr(StagedChanges, "make", interrupted)
         with pytest.raises(KeyboardInterrupt):
             recorder.add(quad(1))
         with pytest.raises(KeyboardInterrupt):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
 from jelly_plugins.codec.patch.operations import AnyOperation
-from jelly_plugins.patch.replay.target import Changes
+from jelly_plugins.patch.replay.position import Position
+from jelly_plugins.patch.replay.target import TransactionChanges
 from jelly_plugins.patch.replay.transactions import CHANGES
 
 
-class Listed(Changes):
+class Listed(TransactionChanges):
     """The operations of one transaction, in order."""
 
     form = "listed"
@@ -35,3 +36,20 @@ class Listed(Changes):
 
     def fingerprint(self) -> bytes:
         return sha256(repr(self.rows).encode()).digest()
+
+
+class ListedTarget:
+    """A target of replays that is at given positions, and is never changed."""
+
+    graph = ""
+    changes = staticmethod(Listed)
+    text = staticmethod(str)
+
+    def __init__(self, positions: Sequence[Position] = ()) -> None:
+        self._positions = positions
+
+    def positions(self) -> Sequence[Position]:
+        return self._positions
+
+    def apply(self, changes: Listed, before: Position | None, after: Position, /) -> int:
+        raise NotImplementedError

@@ -14,9 +14,10 @@ from jelly_plugins import ChainError
 from jelly_plugins.codec.patch.operations import AnyOperation, add
 from jelly_plugins.patch.replay.position import Position, Replayed
 from jelly_plugins.patch.replay.selection import Content, Entry, Selection
+from jelly_plugins.patch.replay.settings import ReplaySettings
 from jelly_plugins.patch.replay.transactions import PatchEnd, Transaction
 
-from .listed import Listed
+from .listed import Listed, ListedTarget
 
 #: A patch: its id, its prev, and the values that its transactions add.
 Patch = tuple[str | None, str | None, Sequence[str]]
@@ -34,7 +35,9 @@ class Log:
 
     def __init__(self, *positions: Position, **settings: Any) -> None:
         self.done = Replayed()
-        self.selection = Selection(lambda: positions, Listed, done=self.done, **settings)
+        self.selection = Selection(
+            ListedTarget(positions), ReplaySettings(**settings), done=self.done
+        )
         self.entries: list[Entry[Listed]] = []
 
     def feed(self, *patches: Patch, marked: bool = True, loose: bool = False) -> Log:
@@ -175,11 +178,12 @@ def test_the_same_patch_again() -> None:
 
 
 def test_until() -> None:
-    log = Log(until="2").feed(ONE)
+    patches: list[Patch] = [("<1>", None, ["a"]), ("<2>", "<1>", ["b"]), ("<3>", "<2>", ["c"])]
+    log = Log(until="2").feed(patches[0])
     assert not log.selection.is_complete
-    assert log.feed(TWO).selection.is_complete
-    with pytest.raises(ChainError, match="at patch 3 already, after patch 2"):
-        Log(position(ONE, TWO, THREE), until="2").feed(ONE, TWO, THREE)
+    assert log.feed(patches[1]).selection.is_complete
+    with pytest.raises(ChainError, match="at patch <3> already, after patch <2>"):
+        Log(position(*patches), until="2").feed(*patches)
 
 
 def test_only_positions_in_transactions_that_may_have_grown_need_rows() -> None:

@@ -18,20 +18,20 @@ from jelly_plugins.codec.patch.operations import (
     header,
 )
 from jelly_plugins.patch.replay.position import Replayed
-from jelly_plugins.patch.replay.transactions import PatchEnd, Transaction, Transactions
+from jelly_plugins.patch.replay.transactions import PatchEnd, Transaction, TransactionReader
 
-from .listed import Listed
+from .listed import Listed, ListedTarget
 
 A, B = add("a"), add("b")
 ID, PREV = header("id", "<urn:2>"), header("prev", "<urn:1>")
 
 
-def transactions(*, keeps_rows: bool = False) -> Transactions[Listed]:
-    return Transactions(Listed, text=str, keeps_rows=lambda: keeps_rows, done=Replayed())
+def transactions(*, keeps_rows: bool = False) -> TransactionReader[Listed]:
+    return TransactionReader(ListedTarget(), keeps_rows=lambda: keeps_rows, done=Replayed())
 
 
 def read(
-    rows: Any, reader: Transactions[Listed] | None = None, *, has_ended: bool = False
+    rows: Any, reader: TransactionReader[Listed] | None = None, *, has_ended: bool = False
 ) -> Iterator[Transaction[Listed] | PatchEnd]:
     return (reader or transactions()).read(rows, has_ended=lambda: has_ended)
 
@@ -152,6 +152,6 @@ def test_rows_out_of_order(rows: list[AnyOperation], message: str) -> None:
 
 def test_aborted_transactions_are_counted() -> None:
     done = Replayed()
-    reader = Transactions(Listed, text=str, keeps_rows=lambda: False, done=done)
+    reader = TransactionReader(ListedTarget(), keeps_rows=lambda: False, done=done)
     list(read([BEGIN, A, ABORT, BEGIN, ABORT, END], reader))
     assert done.aborted == 2

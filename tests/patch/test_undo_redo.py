@@ -521,6 +521,28 @@ def test_an_error_leaves_a_truncated_log_unchanged(tmp_path: Path, text: str) ->
     assert log.read_text() == text
 
 
+@pytest.mark.parametrize("tail", ["H", "H id <ur", "H id <urn:2> .\n", "TX .\nA <urn:s>", "TX"])
+def test_a_line_that_is_truncated(tmp_path: Path, tail: str) -> None:
+    log = tmp_path / "log.rdfp"
+    log.write_text("H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\n" + tail)
+    before = log.read_text()
+    with pytest.raises(ChainError, match="only 1 patches to undo"):
+        undo(log, count=2)
+    assert log.read_text() == before
+    assert undo(log)[0].header("undoes") == Iri("urn:1")
+    assert check(log).patches == 2
+
+
+@pytest.mark.parametrize("tail", [b"\0", b"\x40", b"\x40\x0a"])
+def test_an_error_leaves_truncated_frames_unchanged(tmp_path: Path, tail: bytes) -> None:
+    log = tmp_path / "log.jellyp"
+    write(log, [BEGIN, add(ONE), COMMIT])
+    log.write_bytes(before := log.read_bytes() + tail)
+    with pytest.raises(ChainError):
+        undo(log, to="urn:missing")
+    assert log.read_bytes() == before
+
+
 def test_a_log_whose_patches_do_not_follow_each_other(tmp_path: Path) -> None:
     log = tmp_path / "log.rdfp"
     log.write_text(text := INCOMPLETE.replace("prev <urn:1>", "prev <urn:9>") + "TC .\n")

@@ -19,16 +19,17 @@ from ...codec import (
     PhysicalType,
     StreamOptions,
     TextEncoder,
+    native,
 )
 from ...codec.rdf.options import GROUPED, logical_name
 from ...errors import OptionsError, StatementError
-from ...io.progress import Progress
+from ...io.progress import Progress, Steps
 from ...io.sinks import Destination, Writable, is_replaceable, open_output
 from ...io.sources import rewinder
 from ...io.streams import BATCH
 from ..patches.bookkeeping import BOOKKEEPING
 from ..terms import DEFAULT_GRAPH, GraphName, check_graph, check_store, describe
-from .text_dump import TextWriting, Writing, text_says_it
+from .text_dump import deliver, encode_text
 
 #: The order of statements: as the store has them, or each subject's together.
 Order = Literal["store", "subject"]
@@ -93,46 +94,36 @@ def dump(
     again = None if options.rdf_star else _restarter(dst)
     if again is None and not options.rdf_star and _has_triple_terms(store, graph):
         options = replace(options, rdf_star=True)
-    # Looked for in each quad only where there is such a graph.
-    hidden = None
-    if graph is None and not bookkeeping and store.contains_named_graph(BOOKKEEPING):
-        hidden = BOOKKEEPING
     settings: dict[str, Any] = {
         "namespaces": bool(namespaces),
         "frame_rows": frame_rows,
         "frame_bytes": frame_bytes,
         "limits": limits,
     }
+    text = PhysicalType.QUADS if graph is None else PhysicalType.TRIPLES
+    by_text = native and options.physical_type is text and order == "store"
     while True:
-        encoder: TextEncoder | Encoder
-        writing: Writing
-        if text_says_it(options, graph, hidden) and order == "store":
-            encoder = TextEncoder(options, **settings)
-            writing = TextWriting(store, encoder, graph, progress)
-        else:
-            encoder = Encoder(options, describe, **settings)
-            writing = _TermWriting(
-                store,
-                encoder,
-                graph,
-                progress,
-                hidden=hidden,
-                order=order,
-                frame_rows=frame_rows,
-            )
+        encoder: Any = (
+            TextEncoder(options, **settings) if by_text else Encoder(options, describe, **settings)
+        )
         for name, iri in (namespaces or {}).items():
             encoder.add_namespace(name, iri)
+        steps = Steps(progress)
         try:
             with open_output(dst) as out:
-                writing.write(out)
+                if by_text:
+                    count = encode_text(store, encoder, graph, out, steps, bookkeeping=bookkeeping)
+                else:
+                    parts = _Parts(store, graph, order, bookkeeping=bookkeeping)
+                    count = _encode_terms(parts, encoder, out, steps, frame_rows)
         except StatementError:
             if again is None or options.rdf_star or not _has_triple_terms(store, graph):
                 raise
             again()
             options = replace(options, rdf_star=True)
             continue
-        writing.report()
-        return writing.statements
+        steps.end(count)
+        return count
 
 
 def _restarter(dst: Destination) -> Callable[[], object] | None:
@@ -144,56 +135,56 @@ def _restarter(dst: Destination) -> Callable[[], object] | None:
     return None if rewind is None else lambda: (rewind(), file.truncate())
 
 
-class _TermWriting(Writing):
-    """Writes by way of terms, in the order and by the graphs that text does not have."""
+def _encode_terms(
+    parts: _Parts, encoder: Encoder, out: Writable, steps: Steps, frame_rows: int
+) -> int:
+    """Write a store by way of terms, in the order and by the graphs that text does not have.
+
+    :return: number of statements.
+    """
+    physical_type = encoder.options.physical_type
+    by_graph = physical_type is PhysicalType.GRAPHS
+    written = 0
+    for graph in parts.graphs(by_graph):
+        if by_graph and graph is not None:
+            encoder.start_graph(graph)
+            if not encoder.options.grouped and encoder.pending >= frame_rows:
+                deliver([encoder.flush()], written, out, steps)
+        terms: Iterator[tuple[Any, ...]] = map(tuple, parts.quads(graph))
+        while batch := list(islice(terms, BATCH)):
+            if physical_type is PhysicalType.TRIPLES:
+                batch = [statement[:3] for statement in batch]
+            written += len(batch)
+            deliver(encoder.add(batch), written, out, steps)
+    deliver(encoder.finish(), written, out, steps)
+    return written
+
+
+class _Parts:
+    """The quads of a store, or of one graph of it, in an order."""
 
     def __init__(
-        self,
-        store: Store,
-        encoder: Encoder,
-        graph: GraphName | None,
-        progress: Progress | None,
-        *,
-        hidden: GraphName | None,
-        order: Order,
-        frame_rows: int,
+        self, store: Store, graph: GraphName | None, order: Order, *, bookkeeping: bool
     ) -> None:
-        super().__init__(store, encoder, graph, progress)
-        self._hidden = hidden
+        self._store = store
+        self._graph = graph
         self._order = order
-        self._frame_rows = frame_rows
+        self._hidden = None if bookkeeping else BOOKKEEPING
 
-    def write(self, out: Writable) -> None:
-        encoder: Encoder = self._encoder
-        physical_type = encoder.options.physical_type
-        by_graph = physical_type is PhysicalType.GRAPHS
-        written = 0
-        for graph in self._parts(by_graph):
-            if by_graph and graph is not None:
-                encoder.start_graph(graph)
-                if not encoder.options.grouped and encoder.pending >= self._frame_rows:
-                    self._deliver([encoder.flush()], out, written)
-            terms: Iterator[tuple[Any, ...]] = map(tuple, self._quads(graph))
-            while batch := list(islice(terms, BATCH)):
-                if physical_type is PhysicalType.TRIPLES:
-                    batch = [statement[:3] for statement in batch]
-                written += len(batch)
-                self._deliver(encoder.add(batch), out, written)
-        self._deliver(encoder.finish(), out, written)
-
-    def _parts(self, by_graph: bool) -> Iterator[GraphName | None]:
+    def graphs(self, by_graph: bool) -> Iterator[GraphName | None]:
         """The graphs to write one after the other; None for all of them at once."""
         if self._graph is not None:
             yield self._graph
         elif by_graph or self._order == "subject":
             # The default graph always exists; it is worth a row only if it has statements.
-            if next(self._quads(DEFAULT_GRAPH), None) is not None:
+            if next(self.quads(DEFAULT_GRAPH), None) is not None:
                 yield DEFAULT_GRAPH
             yield from (name for name in self._store.named_graphs() if name != self._hidden)
         else:
             yield None
 
-    def _quads(self, graph: GraphName | None) -> Iterator[Quad]:
+    def quads(self, graph: GraphName | None) -> Iterator[Quad]:
+        """The quads of a graph; None for all of them."""
         find = self._store.quads_for_pattern
         if self._order == "store":
             quads = find(None, None, None, graph)

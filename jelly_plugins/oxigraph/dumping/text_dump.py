@@ -7,15 +7,14 @@ as an order by subjects or empty graphs, is left to :mod:`.dumper`.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from pyoxigraph import Quad, RdfFormat, Store
 
-from ...codec import Encoder, PhysicalType, StreamOptions, TextEncoder, delimit, native
+from ...codec import TextEncoder, delimit
 from ...errors import TermError, TextError
-from ...io.progress import Progress, Steps
+from ...io.progress import Steps
 from ...io.sinks import Writable
 from ..patches.bookkeeping import BOOKKEEPING
 from ..terms import GraphName
@@ -25,18 +24,24 @@ from .statements import lines_of
 _CHUNK: Final = 1 << 17
 
 
-def text_says_it(options: StreamOptions, graph: GraphName | None, hidden: GraphName | None) -> bool:
-    """Whether what is to be written is one text of the store's, and there is the kernel."""
-    expected = PhysicalType.QUADS if graph is None else PhysicalType.TRIPLES
-    return native and options.physical_type is expected and hidden is None
-
-
-def dump_text(store: Store, graph: GraphName | None, take: Callable[[bytes], object]) -> None:
+def dump_text(
+    store: Store,
+    graph: GraphName | None,
+    take: Callable[[bytes], object],
+    *,
+    bookkeeping: bool = True,
+) -> None:
     """Give the statements of a store as N-Quads, or those of one graph as N-Triples.
 
     :param take: called with chunks of whole lines.
+    :param bookkeeping: give the graph :data:`.BOOKKEEPING` too.
     :raises Exception: what the store or ``take`` raises.
     """
+    # Looked for in each quad only where there is such a graph.
+    if graph is None and not bookkeeping and store.contains_named_graph(BOOKKEEPING):
+        for text in nquads(store):
+            take(text)
+        return
     # The store calls `_Lines.write`.
     lines: Any = _Lines(take)
     store.dump(lines, RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES, from_graph=graph)
@@ -63,65 +68,43 @@ class _Lines:
         """The store calls it; the owner of the output flushes that."""
 
 
-class Writing(ABC):
-    """One dump under way.
+def encode_text(
+    store: Store,
+    encoder: TextEncoder,
+    graph: GraphName | None,
+    out: Writable,
+    steps: Steps,
+    *,
+    bookkeeping: bool = True,
+) -> int:
+    """Write a store as Jelly by way of text: N-Quads or, with ``graph``, N-Triples.
 
-    :param encoder: what makes frames of the store's statements.
-    :param graph: the graph to write; None for all of them.
-
-    :ivar statements: number of statements so far.
+    :param steps: called with the number of statements as it grows.
+    :param bookkeeping: see :func:`dump_text`.
+    :return: number of statements that the encoder has written.
+    :raises JellyError: Jelly cannot express a term, at least not with the encoder's options.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        encoder: TextEncoder | Encoder,
-        graph: GraphName | None,
-        progress: Progress | None,
-    ) -> None:
-        self.statements = 0
-        self._store = store
-        self._encoder: Any = encoder
-        self._graph = graph
-        self._steps = Steps(progress)
+    def encode(text: bytes) -> None:
+        deliver(encoder.feed(text), encoder.statements, out, steps)
 
-    @abstractmethod
-    def write(self, out: Writable) -> None:
-        """Write all of it.
-
-        :raises JellyError: Jelly cannot express a term, at least not with these options.
-        """
-
-    def report(self) -> None:
-        """Call ``progress``, at the end."""
-        self._steps.end(self.statements)
-
-    def _deliver(self, frames: list[bytes], out: Writable, statements: int) -> None:
-        """Write frames.
-
-        :param statements: number of statements so far.
-        """
-        for frame in frames:
-            out.write(delimit(frame))
-        self.statements = statements
-        self._steps.reach(statements)
+    try:
+        dump_text(store, graph, encode, bookkeeping=bookkeeping)
+    except TextError as error:
+        # The store's text is sound; what it says may be more than Jelly can (a base direction).
+        raise TermError(error.message) from None
+    deliver(encoder.finish(), encoder.statements, out, steps)
+    return encoder.statements
 
 
-class TextWriting(Writing):
-    """Writes by way of text; the encoder reads N-Quads or, with ``graph``, N-Triples."""
+def deliver(frames: list[bytes], statements: int, out: Writable, steps: Steps) -> None:
+    """Write frames.
 
-    def write(self, out: Writable) -> None:
-        encoder: TextEncoder = self._encoder
-
-        def encode(text: bytes) -> None:
-            self._deliver(encoder.feed(text), out, encoder.statements)
-
-        try:
-            dump_text(self._store, self._graph, encode)
-        except TextError as error:
-            # The store's text is sound; what it says may be more than Jelly can (a base direction).
-            raise TermError(error.message) from None
-        self._deliver(encoder.finish(), out, encoder.statements)
+    :param statements: number of statements so far.
+    """
+    for frame in frames:
+        out.write(delimit(frame))
+    steps.reach(statements)
 
 
 def nquads(store: Store, graph: GraphName | None = None) -> Iterator[bytes]:

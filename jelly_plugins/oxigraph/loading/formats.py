@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
 
 from pyoxigraph import Store
 
@@ -17,9 +17,8 @@ from ...io.sources import Source
 from ...jena.names import JenaFormat
 from ..terms import GraphName
 from .lexical_forms import LexicalForm
-from .loader import load_jelly
-from .quad_reader import QuotedTriples
-from .relabelling import LoadedBlankNodes
+from .loader import StatementReader, add_statements, open_reader
+from .settings import LoadedBlankNodes, LoadSettings, QuotedTriples
 
 
 def load(
@@ -102,32 +101,38 @@ def load(
     :raises RuntimeError: the store is open for reading only.
     """
     form = format_named(format) if format is not None else format_of(src) or Format.JELLY
-    shared: dict[str, Any] = {
-        "graph": graph,
-        "blank_nodes": blank_nodes,
-        "atomic": atomic,
-        "quoted_triples": quoted_triples,
-        "progress": progress,
-        "limits": limits,
-        "on_namespace": on_namespace,
-        "bookkeeping": bookkeeping,
-        "lexical_form": lexical_form,
-    }
-    of_jelly: dict[str, Any] = {"concatenated": concatenated, "strict": strict}
-    if form is Format.JELLY:
-        return load_jelly(store, src, **of_jelly, **shared)
+    settings = LoadSettings(
+        graph=graph,
+        blank_nodes=blank_nodes,
+        atomic=atomic,
+        quoted_triples=quoted_triples,
+        progress=progress,
+        limits=limits,
+        concatenated=concatenated,
+        strict=strict,
+        on_namespace=on_namespace,
+        bookkeeping=bookkeeping,
+        lexical_form=lexical_form,
+    )
+    located: AbstractContextManager[None] = nullcontext()
+    if not (form is Format.JELLY or form.is_jena):
+        given = Given(src, form)
+        conversion = ConversionSettings(
+            base=base, namespaces=on_namespace is not None, limits=limits
+        )
+        if form is Format.JELLY_TEXT:
+            src, form = as_jelly(given, conversion), Format.JELLY
+        else:
+            # Rows can express base directions, which Jelly cannot.
+            src, form = as_rows(given, conversion), Format.RDF_PROTOBUF
+        located = as_of(name_of(src))
     # Imported here because it imports this package.
-    from ...jena.oxigraph import load as load_rows
+    from ...jena.oxigraph import open_reader as open_rows
 
-    if form.is_jena:
-        return load_rows(store, src, format=JenaFormat(form), **shared)
-    given = Given(src, form)
-    settings = ConversionSettings(base=base, namespaces=on_namespace is not None, limits=limits)
-    if form is Format.JELLY_TEXT:
-        made = as_jelly(given, settings)
-        with as_of(name_of(made)):
-            return load_jelly(store, made, **of_jelly, **shared)
-    # Rows can express base directions, which Jelly cannot.
-    rows = as_rows(given, settings)
-    with as_of(name_of(rows)):
-        return load_rows(store, rows, format=JenaFormat.PROTOBUF, **shared)
+    def opened() -> StatementReader:
+        if form is Format.JELLY:
+            return open_reader(src, settings)
+        return open_rows(src, JenaFormat(form), settings)
+
+    with located:
+        return add_statements(store, settings, opened)

@@ -19,23 +19,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
-from pyoxigraph import BlankNode, NamedNode, Quad, Store
+from pyoxigraph import BlankNode, Quad, Store
 
 from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError
-from ...io.progress import Progress, Steps
+from ...io.progress import Steps
 from ...io.sources import Source
 from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_IRI, is_reserved, reject_graph
 from ..patches.deferred import check_recorded
 from ..terms import GraphName, check_store
-from .lexical_forms import LexicalForm
 from .nquads_reader import NQuadsReader, rejected, text_of
-from .quad_reader import QuadReader, QuotedTriples, check_settings
-from .relabelling import LoadedBlankNodes, relabelled
+from .quad_reader import QuadReader
+from .relabelling import relabelled
+from .settings import LoadSettings, QuotedTriples
 
 #: Reads a source part by part.
 StatementReader: TypeAlias = NQuadsReader | QuadReader
@@ -47,142 +47,111 @@ SMALL: Final = 2048
 BATCH: Final = 50_000
 
 
-def check_load(
-    store: Store,
-    graph: GraphName | None,
-    blank_nodes: LoadedBlankNodes,
-    quoted_triples: QuotedTriples,
-    *,
-    bookkeeping: bool,
-) -> BlankNodes:
-    """Check the parameters of a load and its store, before the source is opened.
-
-    :return: how the reader treats labels.
-    :raises TermError: ``graph`` is reserved.
-    :raises ChainError: see :func:`jelly_plugins.oxigraph.load`.
-    """
-    check_store(store)
-    reading: BlankNodes = "keep" if blank_nodes == "canonicalize" else blank_nodes
-    check_settings(graph, reading, quoted_triples)
-    if isinstance(graph, NamedNode) and not bookkeeping:
-        reject_graph(graph.value, what="what is to be loaded")
-    check_recorded(store)
-    return reading
-
-
-def load_jelly(
-    store: Store,
-    src: Source,
-    *,
-    graph: GraphName | None = None,
-    blank_nodes: LoadedBlankNodes = "fresh",
-    atomic: bool = True,
-    quoted_triples: QuotedTriples = "reject",
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    concatenated: bool = False,
-    strict: bool = False,
-    on_namespace: Callable[[str, str], object] | None = None,
-    bookkeeping: bool = False,
-    lexical_form: LexicalForm | None = None,
-) -> int:
-    """Read a Jelly-RDF source into a store; see :func:`jelly_plugins.oxigraph.load`."""
-    reading = check_load(store, graph, blank_nodes, quoted_triples, bookkeeping=bookkeeping)
-    return add_statements(
-        store,
-        _reader(
-            FrameBytes(src, limits=limits, strict=strict),
-            graph=graph,
-            blank_nodes=blank_nodes,
-            reading=reading,
-            atomic=atomic,
-            quoted_triples=quoted_triples,
-            limits=limits,
-            concatenated=concatenated,
-            on_namespace=on_namespace,
-        ),
-        graph=graph,
-        blank_nodes=blank_nodes,
-        atomic=atomic,
-        progress=progress,
-        bookkeeping=bookkeeping,
-        lexical_form=lexical_form,
-    )
-
-
-def _reader(
-    frames: FrameBytes,
-    *,
-    graph: GraphName | None,
-    blank_nodes: LoadedBlankNodes,
-    reading: BlankNodes,
-    atomic: bool,
-    quoted_triples: QuotedTriples,
-    limits: Limits,
-    concatenated: bool,
-    on_namespace: Callable[[str, str], object] | None,
-) -> StatementReader:
-    """Choose the reader of a source: text where that can be."""
+def open_reader(src: Source, settings: LoadSettings) -> StatementReader:
+    """Choose the reader of Jelly: text where that can be."""
+    frames = FrameBytes(src, limits=settings.limits, strict=settings.strict)
     # Reifiers are made of terms; each stream of several has labels of its own; and batches are made
     # of what Oxigraph's parser gives, which renames a blank node as the graph.
     if (
-        quoted_triples == "reject"
-        and not concatenated
-        and (atomic or not isinstance(graph, BlankNode))
+        settings.quoted_triples == "reject"
+        and not settings.concatenated
+        and (settings.atomic or not isinstance(settings.graph, BlankNode))
     ):
-        text = text_of(
-            frames, graph=graph, blank_nodes=reading, limits=limits, on_namespace=on_namespace
-        )
+        text = text_of(frames, settings)
         if text is not None:
             return text
-    return QuadReader(
-        frames,
+    return QuadReader(frames, settings)
+
+
+def statements_of(reader: StatementReader) -> Iterator[Quad]:
+    """The statements of a source, one after the other.
+
+    :raises JellyError: while iterating, with source, frame and row.
+    """
+    parts: Any = reader
+    try:
+        yield from reader.quads(parts)
+    except SyntaxError as error:
+        raise rejected(error, reader.name) from None
+
+
+def read_quads(
+    src: Source,
+    *,
+    graph: GraphName | None = None,
+    blank_nodes: BlankNodes = "keep",
+    quoted_triples: QuotedTriples = "reject",
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+) -> Iterator[Quad]:
+    """Read a Jelly-RDF stream as pyoxigraph quads, one after the other.
+
+    :param src: path, URL, open binary file or bytes; compressed or not.
+    :param graph: the graph of the triples in a stream of triples, by default the default graph. A
+        stream of quads is rejected with one.
+    :param blank_nodes: ``"keep"`` keeps labels, as ``pyoxigraph.parse`` does, so that two readings
+        of a file give equal quads; a label that Oxigraph rejects is mapped, see
+        :func:`.terms.kept`. ``"fresh"`` makes new nodes for each reading: two sources that use
+        the same labels stay apart.
+    :param quoted_triples: ``"reject"`` raises an error for those that are not objects, ``"reify"``
+        reifies them, see :func:`.load`.
+    :param limits: the limits on untrusted input.
+    :param concatenated: whether options at the start of a frame start a new stream.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    >>> from jelly_plugins import Iri, Literal, Triple
+    >>> from jelly_plugins.io.streams import write_bytes
+    >>> for quad in read_quads(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])):
+    ...     print(quad)
+    <urn:s> <urn:p> "o"
+    """
+    if blank_nodes not in get_args(BlankNodes):
+        raise ValueError(f"blank_nodes must be 'fresh' or 'keep' (got {blank_nodes!r})")
+    settings = LoadSettings(
         graph=graph,
-        # Each of several streams has labels of its own.
-        blank_nodes="fresh" if blank_nodes == "canonicalize" else reading,
+        blank_nodes=blank_nodes,
+        # The quads come one by one.
+        atomic=False,
         quoted_triples=quoted_triples,
         limits=limits,
         concatenated=concatenated,
-        on_namespace=on_namespace,
+        # The caller may have asked for what is in the reserved graph.
+        bookkeeping=True,
     )
+    yield from statements_of(open_reader(src, settings))
 
 
 def add_statements(
-    store: Store,
-    reader: StatementReader,
-    *,
-    graph: GraphName | None,
-    blank_nodes: LoadedBlankNodes,
-    atomic: bool,
-    progress: Progress | None,
-    bookkeeping: bool,
-    lexical_form: LexicalForm | None = None,
+    store: Store, settings: LoadSettings, open_: Callable[[], StatementReader]
 ) -> int:
-    """Add the statements of a source to a store; see :func:`load_jelly` for the parameters.
+    """Add the statements of a source to a store.
 
-    :param reader: of the source, to which the caller keeps no reference.
+    :param open_: opens the source, once the store is known to be one that can be loaded into.
     :return: number of statements in the source, repeats included.
+    :raises JellyError: see :func:`jelly_plugins.oxigraph.load`.
     """
+    check_store(store)
+    check_recorded(store)
+    reader = open_()
     stored = _Stored()
     name = reader.name
     statements: int | None = None
     try:
-        steps = Steps(progress)
-        parts = _parts(reader, steps, bookkeeping)
-        if lexical_form is not None:
-            parts = reader.rewritten(parts, lexical_form)
-        fresh = blank_nodes == "fresh"
-        if fresh and isinstance(graph, BlankNode) and isinstance(reader, NQuadsReader):
+        steps = Steps(settings.progress)
+        parts = _parts(reader, steps, settings)
+        graph = settings.graph
+        if isinstance(graph, BlankNode) and isinstance(reader, NQuadsReader):
+            # Its labels are fresh: others are read one by one.
             try:
                 reader.load(parts, store, graph)
             finally:
                 stored.all = reader.is_loaded
         else:
-            quads = reader.quads(parts, graph, fresh=fresh)
-            if blank_nodes == "canonicalize":
+            quads = reader.quads(parts)
+            if settings.blank_nodes == "canonicalize":
                 quads = relabelled(quads, graph, reader.empty_graphs)
             in_memory = _in_memory(store)
-            if atomic:
+            if settings.atomic:
                 _add_at_once(store, quads, stored, in_memory=in_memory)
             else:
                 while batch := list(islice(quads, BATCH)):
@@ -215,20 +184,19 @@ def _let_signals_in() -> None:
     """Do nothing: Python handles pending signals when it calls a function."""
 
 
-def _parts(reader: StatementReader, steps: Steps, bookkeeping: bool) -> Iterator[Any]:
+def _parts(reader: StatementReader, steps: Steps, settings: LoadSettings) -> Iterator[Any]:
     """The parts of a reader, and steps of the progress between them.
 
-    :param bookkeeping: whether statements and empty graphs may be reserved.
-    :raises TermError: one is, and may not.
+    :raises TermError: a statement or an empty graph is reserved, and may not be.
     """
     parts: Iterator[Any] = iter(reader)
     for part in parts:
-        if not bookkeeping and reader.has_reserved(part):
+        if not settings.bookkeeping and reader.has_reserved(part):
             _reject(reader)
         yield part
         steps.reach(reader.statements)
     for graph in reader.empty_graphs:
-        if not bookkeeping and is_reserved(graph.value):
+        if not settings.bookkeeping and is_reserved(graph.value):
             _reject(reader)
 
 

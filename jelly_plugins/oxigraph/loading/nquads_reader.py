@@ -12,20 +12,20 @@ see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Store, parse
 
-from ...backends import BlankNodes
-from ...codec import AnyFrame, Limits, PhysicalType, StreamOptions, native
+from ...codec import AnyFrame, PhysicalType, StreamOptions, native
 from ...codec.text.ntriples import Notation
 from ...errors import LimitError, OptionsError, SourceError
 from ...io.streams import FrameBytes, TextChunks
 from ...jena.streams import JenaText
 from ...reserved import BOOKKEEPING_TEXT
 from ..terms import DEFAULT_GRAPH, GraphName, QuadFactory
-from .lexical_forms import LexicalForm, in_text
+from .lexical_forms import in_text
+from .settings import LoadSettings
 
 #: Bytes of a line that Oxigraph's parser takes, at most.
 LONGEST_LINE: Final = (1 << 24) - 1
@@ -45,6 +45,7 @@ class NQuadsReader:
     The other side of :class:`.quad_reader.QuadReader`, with the same attributes.
 
     :param lines: the source as text; the graph that triples go into is not in it.
+    :param settings: their ``graph`` is where triples go.
     :param has_graphs: whether the text is N-Quads.
     :param empty_graphs: names of graphs without a statement, complete once the text has ended.
     :raises JellyError: while iterating, with source, frame and row.
@@ -55,11 +56,13 @@ class NQuadsReader:
     def __init__(
         self,
         lines: TextChunks | JenaText,
+        settings: LoadSettings,
         *,
         has_graphs: bool,
         empty_graphs: set[NamedNode | BlankNode] | None = None,
     ) -> None:
         self._text: Final = lines
+        self._settings: Final = settings
         self.name: Final = lines.name
         self.has_graphs: Final = has_graphs
         self.empty_graphs: Final = set() if empty_graphs is None else empty_graphs
@@ -99,34 +102,23 @@ class NQuadsReader:
         # A line has one end, and no term contains another.
         return self.has_graphs and _RESERVED_LINE in chunk
 
-    def rewritten(self, chunks: Iterable[bytes], form: LexicalForm) -> Iterator[bytes]:
-        """Chunks with other lexical forms."""
-        return in_text(chunks, form)
+    def quads(self, chunks: Iterable[bytes]) -> Iterator[Quad]:
+        """The statements of chunks as quads. Fresh labels are made here, others stay.
 
-    def quads(
-        self, chunks: Iterable[bytes], graph: GraphName | None, *, fresh: bool = False
-    ) -> Iterator[Quad]:
-        """The statements of chunks as quads.
-
-        :param graph: the graph that was named for the source.
-        :param fresh: whether blank nodes are relabelled; otherwise they keep their labels.
         :raises SyntaxError: while iterating, see :func:`rejected`.
         """
-        end = _LINE_END if graph is None or graph == DEFAULT_GRAPH else f" {graph} .\n".encode()
-        if end is not _LINE_END:
+        graph = self._settings.graph
+        chunks = self._rewritten(chunks)
+        if graph is not None and graph != DEFAULT_GRAPH:
+            end = f" {graph} .\n".encode()
             chunks = (chunk.replace(_LINE_END, end) for chunk in chunks)
         text: Any = _Readable(chunks)
+        fresh = self._settings.blank_nodes == "fresh"
         return parse(text, RdfFormat.N_QUADS, lenient=True, rename_blank_nodes=fresh)
 
-    def read(self, graph: GraphName | None) -> Iterator[Quad]:
-        """The statements as quads, with their labels; see :meth:`quads`.
-
-        :raises JellyError: while iterating, with source, frame and row.
-        """
-        try:
-            yield from self.quads(self, graph)
-        except SyntaxError as error:
-            raise rejected(error, self.name) from None
+    def _rewritten(self, chunks: Iterable[bytes]) -> Iterable[bytes]:
+        form = self._settings.lexical_form
+        return chunks if form is None else in_text(chunks, form)
 
     def load(self, chunks: Iterable[bytes], store: Store, graph: BlankNode) -> None:
         """Have a store load chunks into a graph, all or nothing, with relabelled blank nodes.
@@ -135,7 +127,7 @@ class NQuadsReader:
 
         :raises SyntaxError: see :func:`rejected`.
         """
-        text: Any = _Readable(chunks)
+        text: Any = _Readable(self._rewritten(chunks))
         self._given = text
         try:
             store.bulk_load(text, RdfFormat.N_TRIPLES, to_graph=graph, lenient=True)
@@ -213,14 +205,7 @@ def _graph_of(text: str) -> NamedNode | BlankNode:
     return NamedNode(text[1:-1]) if text.startswith("<") else BlankNode(text[2:])
 
 
-def text_of(
-    src: FrameBytes,
-    *,
-    graph: GraphName | None,
-    blank_nodes: BlankNodes,
-    limits: Limits,
-    on_namespace: Callable[[str, str], object] | None = None,
-) -> NQuadsReader | None:
+def text_of(src: FrameBytes, settings: LoadSettings) -> NQuadsReader | None:
     """The source as text; None where that cannot be, and the source is as it was.
 
     It cannot be without the kernel; without options that can be read; and where a blank node that
@@ -228,23 +213,23 @@ def text_of(
     ones in physical type GRAPHS, where it may name an empty graph.
     """
     options = src.peek_options() if native else None
-    if options is None or (blank_nodes == "keep" and isinstance(graph, BlankNode)):
+    fresh = settings.blank_nodes == "fresh"
+    if options is None or (not fresh and isinstance(settings.graph, BlankNode)):
         return None
-    if blank_nodes == "fresh" and options.physical_type is PhysicalType.GRAPHS:
+    if fresh and options.physical_type is PhysicalType.GRAPHS:
         return None
-    check_target(src, options, graph)
+    check_target(src, options, settings.graph)
     empty_graphs: set[NamedNode | BlankNode] = set()
 
     def take(frame: AnyFrame) -> None:
-        if on_namespace is not None:
-            for name, iri in frame.namespaces:
-                on_namespace(name, iri[1:-1])
+        for name, iri in frame.namespaces:
+            settings.declare(name, iri[1:-1])
         empty_graphs.update(map(_graph_of, filter(None, frame.empty_graphs)))
 
     # Labels are kept in the text; the validator's nodes only serve to reject labels.
     validator = QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep")
     lines = TextChunks(
-        src, notation=Notation.RDF_1_2, validator=validator, limits=limits, on_frame=take
+        src, notation=Notation.RDF_1_2, validator=validator, limits=settings.limits, on_frame=take
     )
     has_graphs = options.physical_type is not PhysicalType.TRIPLES
-    return NQuadsReader(lines, has_graphs=has_graphs, empty_graphs=empty_graphs)
+    return NQuadsReader(lines, settings, has_graphs=has_graphs, empty_graphs=empty_graphs)

@@ -6,48 +6,25 @@ text cannot express, such as reifiers, is read here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Literal, get_args
 
 from pyoxigraph import BlankNode, NamedNode, Quad
 
-from ...backends import BlankNodes
-from ...codec import DEFAULT_LIMITS, Limits
-from ...io.sources import Source
 from ...io.streams import AnyFrameReader, FrameBytes, FrameReader
 from ...reserved import is_reserved
-from ..terms import DEFAULT_GRAPH, GraphName, QuadFactory, check_graph
-from .lexical_forms import LexicalForm, in_quads
-from .nquads_reader import check_target, text_of
+from ..terms import DEFAULT_GRAPH, QuadFactory
+from .lexical_forms import in_quads
+from .nquads_reader import check_target
 from .reify import ReifyingFactory
-
-#: How quoted triples outside the object position are handled: an error, or a reifier.
-QuotedTriples = Literal["reject", "reify"]
-
-
-def check_settings(graph: object, blank_nodes: object, quoted_triples: object) -> None:
-    """Check what a caller has chosen.
-
-    :raises ValueError: or TypeError: it is nothing that can be chosen.
-    """
-    if quoted_triples not in get_args(QuotedTriples):
-        raise ValueError(f"quoted_triples must be 'reject' or 'reify' (got {quoted_triples!r})")
-    if blank_nodes not in get_args(BlankNodes):
-        raise ValueError(
-            "blank_nodes must be 'fresh', 'keep' or, in a load, 'canonicalize' "
-            f"(got {blank_nodes!r})"
-        )
-    if graph is not None:
-        check_graph(graph)
+from .settings import LoadSettings
 
 
 class QuadReader:
     """Reads a source; an iterator of one list of quads per frame.
 
-    :param graph: where the triples of a stream of triples go; None for the default graph. A stream
-        of quads names its graphs itself and is rejected with one.
-    :param on_namespace: called with the name and the IRI of each namespace that is declared.
+    :param settings: their ``graph`` is where the triples of a stream of triples go. A stream of
+        quads names its graphs itself and is rejected with one.
     :raises JellyError: while iterating, with source, frame and row.
 
     :ivar name: the source's name.
@@ -57,39 +34,29 @@ class QuadReader:
         type GRAPHS.
     """
 
-    def __init__(
-        self,
-        src: Source | FrameBytes,
-        *,
-        graph: GraphName | None,
-        blank_nodes: BlankNodes,
-        quoted_triples: QuotedTriples,
-        limits: Limits,
-        concatenated: bool,
-        on_namespace: Callable[[str, str], object] | None = None,
-    ) -> None:
+    def __init__(self, frames: FrameBytes, settings: LoadSettings) -> None:
         self.frame: int | None = None
         self.statements = 0
         self.empty_graphs: set[NamedNode | BlankNode] = set()
-        self._target = graph
-        self._on_namespace = on_namespace
-        self._frames = src if isinstance(src, FrameBytes) else FrameBytes(src, limits=limits)
-        self.name = self._frames.name
-        self._checked = self._frames.peek_options() if graph is not None else None
-        check_target(self._frames, self._checked, graph)
+        self._settings = settings
+        self._frames = frames
+        self.name = frames.name
+        graph = settings.graph
+        self._checked = frames.peek_options() if graph is not None else None
+        check_target(frames, self._checked, graph)
         into = DEFAULT_GRAPH if graph is None else graph
-        kind = ReifyingFactory if quoted_triples == "reify" else QuadFactory
+        kind = ReifyingFactory if settings.quoted_triples == "reify" else QuadFactory
         self._factory: QuadFactory
 
         def factory() -> QuadFactory:
-            self._factory = kind(graph=into, blank_nodes=blank_nodes, limits=limits)
+            self._factory = kind(graph=into, blank_nodes=settings.labels, limits=settings.limits)
             return self._factory
 
         self._reader: AnyFrameReader = FrameReader(
             self._frames,
             factory=factory(),
-            limits=limits,
-            concatenated=concatenated,
+            limits=settings.limits,
+            concatenated=settings.concatenated,
             # Labels of a stream mean nothing in the next one.
             next_factory=factory,
         )
@@ -101,10 +68,9 @@ class QuadReader:
                 if frame.rows and self._reader.options is not self._checked:
                     # Another one of several streams.
                     self._checked = self._reader.options
-                    check_target(self._frames, self._checked, self._target)
-                if self._on_namespace is not None:
-                    for name, iri in frame.namespaces:
-                        self._on_namespace(name, iri.value)
+                    check_target(self._frames, self._checked, self._settings.graph)
+                for name, iri in frame.namespaces:
+                    self._settings.declare(name, iri.value)
                 quads: list[Quad] = frame.statements
                 self.statements += len(quads)
                 self.empty_graphs.update(
@@ -124,65 +90,7 @@ class QuadReader:
             if isinstance(quad.graph_name, NamedNode)
         )
 
-    def rewritten(self, parts: Iterable[list[Quad]], form: LexicalForm) -> Iterator[list[Quad]]:
-        """Quads with other lexical forms."""
-        return in_quads(parts, form)
-
-    def quads(
-        self,
-        parts: Iterable[list[Quad]],
-        graph: GraphName | None,  # noqa: ARG002
-        *,
-        fresh: bool = False,  # noqa: ARG002
-    ) -> Iterator[Quad]:
+    def quads(self, parts: Iterable[list[Quad]]) -> Iterator[Quad]:
         """The quads of parts, which have their graph and labels already."""
-        return chain.from_iterable(parts)
-
-
-def read_quads(
-    src: Source,
-    *,
-    graph: GraphName | None = None,
-    blank_nodes: BlankNodes = "keep",
-    quoted_triples: QuotedTriples = "reject",
-    limits: Limits = DEFAULT_LIMITS,
-    concatenated: bool = False,
-) -> Iterator[Quad]:
-    """Read a Jelly-RDF stream as pyoxigraph quads, one after the other.
-
-    :param src: path, URL, open binary file or bytes; compressed or not.
-    :param graph: the graph of the triples in a stream of triples, by default the default graph. A
-        stream of quads is rejected with one.
-    :param blank_nodes: ``"keep"`` keeps labels, as ``pyoxigraph.parse`` does, so that two readings
-        of a file give equal quads; a label that Oxigraph rejects is mapped, see
-        :func:`.terms.kept`. ``"fresh"`` makes new nodes for each reading: two sources that use
-        the same labels stay apart.
-    :param quoted_triples: ``"reject"`` raises an error for those that are not objects, ``"reify"``
-        reifies them, see
-        :func:`.load`.
-    :param limits: the limits on untrusted input.
-    :param concatenated: whether options at the start of a frame start a new stream.
-    :raises JellyError: while iterating, with source, frame and row.
-
-    >>> from jelly_plugins import Iri, Literal, Triple
-    >>> from jelly_plugins.io.streams import write_bytes
-    >>> for quad in read_quads(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])):
-    ...     print(quad)
-    <urn:s> <urn:p> "o"
-    """
-    check_settings(graph, blank_nodes, quoted_triples)
-    frames = FrameBytes(src, limits=limits)
-    if blank_nodes == "keep" and quoted_triples == "reject" and not concatenated:
-        text = text_of(frames, graph=graph, blank_nodes=blank_nodes, limits=limits)
-        if text is not None:
-            yield from text.read(graph)
-            return
-    for quads in QuadReader(
-        frames,
-        graph=graph,
-        blank_nodes=blank_nodes,
-        quoted_triples=quoted_triples,
-        limits=limits,
-        concatenated=concatenated,
-    ):
-        yield from quads
+        form = self._settings.lexical_form
+        return chain.from_iterable(parts if form is None else in_quads(parts, form))

@@ -7,16 +7,12 @@ the store changes any, so that other readers of the same source find the same la
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Triple
 
 from ...codec.common.canonical_labels import canonical_labels
 from ..terms import DEFAULT_GRAPH, GraphName, describe_directed, may_have_blank_nodes
-
-#: How blank node labels are handled in a load: new nodes, unchanged labels, or labels that depend
-#: on the statements alone.
-LoadedBlankNodes: TypeAlias = Literal["fresh", "keep", "canonicalize"]
 
 
 def relabelled(

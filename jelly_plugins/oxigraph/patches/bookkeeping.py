@@ -143,20 +143,20 @@ def position_quad(position: Position, *, recording: bool = False) -> Quad:
 
 
 @lru_cache
-def _place(log: str, graph: str) -> tuple[NamedNode, NamedNode]:
+def _place(log_name: str, graph: str) -> tuple[NamedNode, NamedNode]:
     """Subject and predicate of the positions in a log, for a graph."""
     return (
-        NamedNode(f"{_LOG}{quote(log, safe='')}"),
+        NamedNode(f"{_LOG}{quote(log_name, safe='')}"),
         NamedNode(f"{_POSITION}{quote(graph, safe='')}"),
     )
 
 
-def position_quads(store: Store, log: str, graph: str = "") -> list[Quad]:
+def position_quads(store: Store, log_name: str, graph: str = "") -> list[Quad]:
     """All quads of positions in a log, superseded ones included.
 
     :param graph: text of the name of the graph that the log is replayed into.
     """
-    return list(store.quads_for_pattern(*_place(log, graph), None, BOOKKEEPING))
+    return list(store.quads_for_pattern(*_place(log_name, graph), None, BOOKKEEPING))
 
 
 def position_of(quads: Iterable[Quad]) -> Position | None:

@@ -15,7 +15,7 @@ from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...codec.text.transcoding import LONG_TERM
 from ...errors import ConflictError
 from ...patch.replay.position import Position
-from ...patch.replay.target import Changes, idle, lock_of, moved, unmatched
+from ...patch.replay.target import TransactionChanges, idle, lock_of, moved, unmatched
 from ...reserved import reject_graph
 from ..rows import (
     Parameterised,
@@ -45,7 +45,7 @@ _DELETE: Final = OperationKind.DELETE
 _BATCH: Final = 4096
 
 
-class NetChanges(Changes):
+class NetChanges(TransactionChanges):
     """The net effect of operations on statements: the last one on a quad counts.
 
     :param graph: text of the name of the graph used instead of the default graph.
@@ -277,6 +277,8 @@ class StoreTarget:
     :param limits: ``frame_expansion`` bounds what the rows of a transaction repeat of long terms.
     :raises TypeError: the graph is not a graph name.
     """
+
+    text = staticmethod(str)
 
     def __init__(
         self,

@@ -122,15 +122,15 @@ def set_recorded(
         apply(store, before - after, after - before)
 
 
-def check_recorded(store: Store, log: str | None = None) -> None:
+def check_recorded(store: Store, log_name: str | None = None) -> None:
     """Reject changes to a store that may have more of a log than its position says.
 
-    :param log: the log that may be that one.
+    :param log_name: name of the log that may be that one.
     :raises ChainError: its recorder has ended without closing it.
     """
     write_deferred(store)
     for each in recordings(store):
-        if each != log:
+        if each != log_name:
             raise ChainError(
                 f"the process that recorded log {each} has ended without closing it, and the store "
                 "may have more of the log than it says: record or replay that log first"

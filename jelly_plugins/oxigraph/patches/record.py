@@ -40,7 +40,7 @@ from .deferred import (
     write_deferred,
 )
 from .replay import replay
-from .staging import Changes, Staged, Transaction
+from .staging import Changes, Staged, StagedChanges
 
 #: Statements of a transaction from which on its position costs little beside them.
 _LITTLE: Final = 50
@@ -155,7 +155,7 @@ class Recorder:
         #: for.
         self._place = writer.place
         self._known = (writer.place, position)
-        self._log = name if position is None else position.log
+        self._log_name = name if position is None else position.log
         #: What the store has of its position.
         self._stale = [] if position is None else position_quads(store, position.log)
         #: Patches since the store has got its position; None if it may not be deferred.
@@ -213,7 +213,7 @@ class Recorder:
                     "this is inside a transaction of the recorder: change the store with the "
                     "object that 'with recorder.transaction() as changes' gives"
                 )
-            changes = Transaction(self.store, exact=self._exact)
+            changes = StagedChanges(self.store, exact=self._exact)
             self._in_block = True
             try:
                 yield changes
@@ -246,7 +246,7 @@ class Recorder:
         with self.transaction() as transaction:
             transaction.update(update, **settings)
 
-    def _commit(self, changes: Transaction) -> None:
+    def _commit(self, changes: StagedChanges) -> None:
         # Another process that moves the store waits here, and then finds that it has moved.
         with self._store_lock:
             if write_deferred(self.store, keep=self):
@@ -300,7 +300,7 @@ class Recorder:
         )
         reached = None
         if not deferred or self._behind is None or self._behind == MOST_DEFERRED - 1:
-            reached = position_quad(self._writer.place.position(self._log), recording=deferred)
+            reached = position_quad(self._writer.place.position(self._log_name), recording=deferred)
             if deferred:
                 note_deferred(self.store, self)
         return _Begun(before, (deletes.quads, adds.quads), reached, deferred)
@@ -350,7 +350,7 @@ class Recorder:
         place, position = self._known
         if place is not self._place:
             place = self._place
-            position = place.position(self._log)
+            position = place.position(self._log_name)
             self._known = (place, position)
         return position
 

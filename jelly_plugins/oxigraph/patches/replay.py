@@ -10,8 +10,9 @@ from ...codec import DEFAULT_LIMITS, Limits
 from ...io.progress import Progress
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.driver import INTERVAL, OnTransaction, replay_log
 from ...patch.replay.position import Replayed
+from ...patch.replay.replay import replay_log
+from ...patch.replay.settings import INTERVAL, OnTransaction, ReplaySettings
 from ..rows import RowFactory
 from ..terms import DEFAULT_GRAPH, GraphName, check_store
 from .changes import StoreTarget
@@ -123,23 +124,9 @@ def replay(
     (1, 0)
     """
     check_store(store)
-    target = StoreTarget(
-        store,
-        graph=graph,
-        check_unmatched=check_unmatched,
-        check_blank_nodes=check_blank_nodes,
-        limits=limits,
-    )
-    if until is not None:
-        check_recorded(store)
-    replayed = replay_log(
-        target,
-        log,
-        RowFactory(graph=graph, named_graphs=named_graphs),
-        text=str,
-        graph=target.graph,
+    settings = ReplaySettings(
         check_prev=check_prev,
-        name=name,
+        log_name=name,
         until=until,
         follow=follow,
         interval=interval,
@@ -150,6 +137,17 @@ def replay(
         progress=progress,
         limits=limits,
     )
+    target = StoreTarget(
+        store,
+        graph=graph,
+        check_unmatched=check_unmatched,
+        check_blank_nodes=check_blank_nodes,
+        limits=limits,
+    )
+    if until is not None:
+        check_recorded(store)
+    factory = RowFactory(graph=graph, named_graphs=named_graphs)
+    replayed = replay_log(target, log, factory, settings)
     if not dry_run:
         target.end(replayed.position)
     return replayed

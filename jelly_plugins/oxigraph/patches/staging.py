@@ -1,8 +1,7 @@
 """Changes to a store that are gathered, and then made in one transaction.
 
-Additions alone go into the store as they are, by ``Store.extend``, and a single deletion by
-``Store.remove``: each is one transaction, and takes half the time of an update. All else becomes a
-SPARQL update, see ``transaction``.
+Additions alone go into the store as they are, by ``Store.extend``, in half the time of an update.
+All else becomes a SPARQL update, see ``transaction``.
 What is deleted is written as text there, and text that could be parsed as something else is
 rejected.
 """
@@ -99,7 +98,7 @@ class Changes(ABC):
     def _change(self, quads: list[Quad], there: bool) -> None: ...
 
 
-class Transaction(Changes):
+class StagedChanges(Changes):
     """Changes, and how they are made.
 
     :param exact: leave out what changes nothing.
@@ -190,7 +189,7 @@ class Transaction(Changes):
         )
 
     def _stage(self, quads: list[Quad]) -> Staged:
-        return Staged(*plain_text(quads, self._used)) if quads else _NOTHING
+        return Staged(*plain_text(quads)) if quads else _NOTHING
 
     def _left(self, staged: Staged, quads: list[Quad]) -> Staged:
         """The remaining quads."""
@@ -241,9 +240,7 @@ class Transaction(Changes):
         :raises OSError: the store cannot be written.
         """
         operations = self._graph_operations(adds)
-        if len(deletes.quads) == 1 and not (adds.quads or operations or reached):
-            self._store.remove(deletes.quads[0])
-        elif deletes.quads or operations:
+        if deletes.quads or operations:
             update = self._update(deletes, adds)
             update.change(map(row_of, stale), map(row_of, reached))
             update.run(self._store)

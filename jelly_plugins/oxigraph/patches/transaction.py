@@ -42,10 +42,6 @@ _NAMES: Final = ("s", "p", "o", "g")
 _BATCH: Final = 4096
 #: Characters of the terms that are handed over in one operation.
 _OPERATION_CHARACTERS: Final = 16 << 20
-#: Characters of rows with long terms that the text of the quads to delete or to add may have:
-#: such an update takes Oxigraph two thirds of the time of one that looks for what it changes, but
-#: has copies of them.
-_LONG_CHARACTERS: Final = 16 << 20
 
 
 def apply(store: Store, deletes: Iterable[Row], adds: Iterable[Row]) -> None:
@@ -75,8 +71,6 @@ class Update:
         #: The keys of terms by their text, and the terms by their keys.
         self._keys: dict[str, str] = {}
         self._terms: dict[Literal, Any] = {}
-        #: Characters that the text may still have of rows with long terms.
-        self._room = _LONG_CHARACTERS
 
     def change(self, deletes: Iterable[Row], adds: Iterable[Row]) -> None:
         """Delete quads and add others; no quad may be in both."""
@@ -132,53 +126,26 @@ class Update:
     def _ground(self, rows: Iterable[Row]) -> tuple[str, list[list[Row]]]:
         """Ground rows as the quads of a DATA operation, and the others by the positions in which
         terms are parameterised."""
-        texts: dict[str, list[str]] = {}
+        texts: defaultdict[str, list[str]] = defaultdict(list)
         parameterised: defaultdict[tuple[bool, ...], list[Row]] = defaultdict(list)
         iterator = iter(rows)
         # Texts of single rows take more memory than what they come to.
         while batch := list(islice(iterator, _BATCH)):
-            for graph, chunks in self._texts(batch, parameterised).items():
-                texts.setdefault(graph, []).append("".join(chunks))
-        data = []
-        for graph, chunks in texts.items():
-            quads = ".\n".join(chunks)
-            data.append(f"GRAPH {graph} {{{quads}}}\n" if graph else f"{quads}.\n")
+            lines: defaultdict[str, list[str]] = defaultdict(list)
+            for row in batch:
+                subject, predicate, object_, graph = row
+                if type(subject) is type(predicate) is type(object_) is type(graph) is str:
+                    lines[graph].append(f"{subject} {predicate} {object_}.\n")
+                else:
+                    shape = (*(type(term) is str for term in row), graph == "")
+                    parameterised[shape].append(row)
+            for graph, chunk in lines.items():
+                texts[graph].append("".join(chunk))
+        data = (
+            f"GRAPH {graph} {{{''.join(chunks)}}}\n" if graph else "".join(chunks)
+            for graph, chunks in texts.items()
+        )
         return "".join(data), list(parameterised.values())
-
-    def _texts(
-        self, rows: Iterable[Row], parameterised: defaultdict[tuple[bool, ...], list[Row]]
-    ) -> dict[str, list[str]]:
-        """The text of ground rows in chunks, by graph; other rows go to ``parameterised``."""
-        graphs: dict[str, list[str]] = {}
-        chunks: list[str] = []
-        graph_before: str | None = None
-        subject_before = ""
-        for row in rows:
-            subject, predicate, object_, graph = row
-            is_text = type(subject) is type(predicate) is type(object_) is type(graph) is str
-            if not is_text and not self._takes(row):
-                shape = (*(type(term) is str for term in row), graph == "")
-                parameterised[shape].append(row)
-                continue
-            if graph != graph_before:
-                graph_before = graph
-                chunks = graphs.setdefault(graph, [])
-                subject_before = ""
-            # Oxigraph's parser is faster where a subject is not repeated.
-            if subject == subject_before:
-                chunks.append(f";{predicate} {object_}")
-            else:
-                subject_before = subject
-                start = ".\n" if chunks else ""
-                chunks.append(f"{start}{subject} {predicate} {object_}")
-        return graphs
-
-    def _takes(self, row: Row) -> bool:
-        """Whether a row with terms that are more than text may occur in the text all the same."""
-        if any(type(term) is Parameterised for term in row):
-            return False
-        self._room -= sum(map(len, row))
-        return self._room >= 0
 
     def _where(self, operation: str, rows: Sequence[Row]) -> str:
         """One operation for rows whose terms are parameterised in the same positions."""

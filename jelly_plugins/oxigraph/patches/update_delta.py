@@ -33,7 +33,7 @@ from .sparql_parts import (
 from .transaction import Function
 
 if TYPE_CHECKING:
-    from .staging import Transaction
+    from .staging import StagedChanges
 
 _NOT_THERE: Final = f"<{private('not-there')}>"
 _UNBOUND: Final = NamedNode(private("unbound"))
@@ -46,14 +46,14 @@ _ANY_GRAPH: Final = "GRAPH ?g { ?s ?p ?o }"
 
 
 class UpdateDelta:
-    """Finds what an update changes in a store, and passes it to a transaction.
+    """Finds what an update changes in a store, and passes it to the changes of a transaction.
 
     :param settings: of ``Store.update``: ``base_iri``, ``prefixes`` and custom functions.
     """
 
-    def __init__(self, store: Store, transaction: Transaction, settings: dict[str, Any]) -> None:
+    def __init__(self, store: Store, changes: StagedChanges, settings: dict[str, Any]) -> None:
         self._store = store
-        self._transaction = transaction
+        self._changes = changes
         self._functions: dict[NamedNode, Function] = dict(
             settings.pop("custom_functions", None) or {}
         )
@@ -70,8 +70,8 @@ class UpdateDelta:
             if operation.words:
                 self._graph_operation(operation)
             elif operation.data:
-                self._transaction.remove_all(self._template(operation, operation.delete))
-                self._transaction.extend(self._template(operation, operation.insert))
+                self._changes.remove_all(self._template(operation, operation.delete))
+                self._changes.extend(self._template(operation, operation.insert))
             else:
                 self._modify(operation)
 
@@ -98,8 +98,8 @@ class UpdateDelta:
             templates.append(list(self._template(operation, template)))
         solutions = list(self._solutions(operation, list(names)))
         deletes, inserts = templates
-        self._transaction.remove_all(_fill(deletes, solutions, fresh=False))
-        self._transaction.extend(_fill(inserts, solutions, fresh=True))
+        self._changes.remove_all(_fill(deletes, solutions, fresh=False))
+        self._changes.extend(_fill(inserts, solutions, fresh=True))
 
     def _template(self, operation: SparqlOperation, template: str) -> Iterator[Quad]:
         """The quads of a template."""
@@ -147,7 +147,7 @@ class UpdateDelta:
 
         :raises RuntimeError: the operation fails.
         """
-        update = self._transaction.begin_update()
+        update = self._changes.begin_update()
         update.prologue = prologue
         update.operation(f"DROP SILENT GRAPH {BOOKKEEPING_TEXT}")
         update.operation(operation)
@@ -169,7 +169,7 @@ class UpdateDelta:
         # It may fail, for a graph that is not there.
         self._rehearse(operation.prologue, operation.text, self._functions)
         if verb == "CREATE":
-            self._transaction.create_graph(self._iri(operation, words[-1]))
+            self._changes.create_graph(self._iri(operation, words[-1]))
         elif verb in ("CLEAR", "DROP"):
             self._clear(operation, words[-1], drop=verb == "DROP")
         else:
@@ -186,19 +186,19 @@ class UpdateDelta:
     def _load(self, operation: SparqlOperation) -> None:
         store = Store()
         store.update(f"{operation.prologue}{operation.text}", **self._settings)
-        self._transaction.extend(store)
+        self._changes.extend(store)
 
     def _clear(self, operation: SparqlOperation, graph: str, *, drop: bool) -> None:
         patterns = {"DEFAULT": (_ALL,), "NAMED": (_ANY_GRAPH,), "ALL": (_ALL, _ANY_GRAPH)}
         for pattern in patterns.get(graph, (_in_graph(graph),)):
             self._run_modify(operation, delete=pattern, where=pattern)
         if drop and graph != "DEFAULT":
-            dropped = self._transaction.known_graphs()
+            dropped = self._changes.known_graphs()
             if graph not in patterns:
                 dropped = [self._iri(operation, graph)]
             for name in list(dropped):
                 if name != BOOKKEEPING:
-                    self._transaction.drop_graph(name)
+                    self._changes.drop_graph(name)
 
     def _run_modify(
         self, operation: SparqlOperation, *, where: str, delete: str = "", insert: str = ""

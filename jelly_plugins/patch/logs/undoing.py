@@ -9,8 +9,9 @@ redone. Stores are not known here: they replay the log.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from errno import ENOENT
+from itertools import islice
 from typing import Any, Final
 
 from ...codec import DEFAULT_LIMITS, Limits, Term, describe
@@ -24,11 +25,11 @@ from ...codec.patch.operations import (
     header,
 )
 from ...codec.text.ntriples import term_text
-from ...errors import ChainError, OptionsError, TextError, TruncatedError
+from ...errors import ChainError, OptionsError, SourceError
 from ..model import ID, PREV, Patch
 from ..reader import PatchReader
 from ..recording import LogWriter
-from ..replay.driver import as_term
+from ..replay.settings import as_term
 from ..replay.transactions import CHANGES
 from .editing import inverted_operation, subject_of
 
@@ -127,42 +128,31 @@ def _append(
     sought = None if to is None else as_term(to, "to")
     if not isinstance(log, str | os.PathLike):
         raise TypeError(f"the log must be the path of a file (got {type(log).__name__})")
-    # First without a writer, which cuts off a truncated patch: an error leaves the file unchanged.
-    _history(log, sought, limits, complete=False).steps(step, count or 1)
+    name = os.fspath(log)
+    if not os.path.exists(name):
+        raise SourceError(os.strerror(ENOENT), source=name)
     with LogWriter(log, describe=describe, sync=sync, limits=limits) as writer:
-        history = _history(log, sought, limits)
-        numbers = history.steps(step, count or 1)
-        effects = _effects(log, numbers, limits)
-        key = UNDOES if step < 0 else REDOES
-        made = []
-        before = writer.place
         try:
+            history = _History(sought)
+            for known, _ in _patches(log, limits):
+                history.add(known)
+            numbers = history.steps(step, count or 1)
+            effects = _effects(log, numbers, limits)
+            key = UNDOES if step < 0 else REDOES
+            made = []
             for number in numbers:
                 operations = effects[number]
                 if step < 0:
                     operations = [inverted_operation(each, {}) for each in reversed(operations)]
-                headers = [(PREV, writer.place.head), (key, history.ids[number])]
-                writer.append(operations, [header(*headers[1])])
-                headers.insert(0, (ID, writer.place.head))
+                before, about = writer.place.head, history.ids[number]
+                writer.append(operations, [header(key, about)])
+                headers = [(ID, writer.place.head), (PREV, before), (key, about)]
                 made.append(Patch([BEGIN, *operations, COMMIT], headers))
         except BaseException:
-            writer.cut(before)
+            # A truncated patch at the end, too, which the writer has cut off.
+            writer.restore()
             raise
     return made
-
-
-def _history(
-    log: str | os.PathLike[str], sought: str | None, limits: Limits, *, complete: bool = True
-) -> _History:
-    """Read the history of a log.
-
-    :param complete: whether a truncated patch at the end is an error.
-    """
-    history = _History(sought)
-    truncated = () if complete else (TruncatedError, TextError)
-    with suppress(*truncated), PatchReader(log, limits=limits) as rows:
-        history.read(rows)
-    return history
 
 
 class _History:
@@ -181,25 +171,12 @@ class _History:
         #: The depth after the patch sought, and the last patch that is in effect there.
         self._found: tuple[int, int | None] | None = None
 
-    def read(self, rows: Iterable[AnyOperation]) -> None:
-        """Read a log whose patches all have ids.
+    def add(self, headers: Mapping[str, Any]) -> None:
+        """Add the next patch.
 
-        :raises ChainError: a patch has no id, or does not follow the one before it; or a header
-            names another patch than the one that is next.
+        :raises ChainError: it does not follow the one before it; or a header names another patch
+            than the one that is next.
         """
-        headers: dict[str, Any] = {}
-        for kind, value in rows:
-            if isinstance(value, Header):
-                headers.setdefault(value.key, value.value)
-            elif kind is OperationKind.END:
-                if ID not in headers:
-                    raise ChainError("the log has patches without an id: no patch can follow")
-                # A patch may be repeated directly after itself.
-                if not self.ids or headers[ID] != self.ids[-1]:
-                    self._add(headers)
-                headers = {}
-
-    def _add(self, headers: dict[str, Any]) -> None:
         patches, patch = self._patches, headers[ID]
         if self.ids and PREV in headers and headers[PREV] != self.ids[-1]:
             raise ChainError(
@@ -294,11 +271,16 @@ def _effects(
     if not numbers:
         return {}
     wanted = frozenset(numbers)
-    last = max(wanted)
-    patches = {each: rows for each, rows in _changes(log, last, limits) if each in wanted}
+    end = max(wanted) + 1
+
+    def changes() -> Iterator[tuple[int, list[AnyOperation]]]:
+        for number, (_, operations) in enumerate(islice(_patches(log, limits), end)):
+            yield number, operations
+
+    patches = {number: operations for number, operations in changes() if number in wanted}
     subjects = {subject_of(row) for rows in patches.values() for row in rows}
     before: dict[Any, AnyOperation] = {}
-    for number, rows in _changes(log, last, limits):
+    for number, rows in changes():
         if number in wanted:
             patches[number] = list(_effective(patches[number], before))
             continue
@@ -309,37 +291,34 @@ def _effects(
     return patches
 
 
-def _changes(
-    log: str | os.PathLike[str], last: int, limits: Limits
-) -> Iterator[tuple[int, list[AnyOperation]]]:
-    """What the patches of a log up to one change, with their numbers. Aborted transactions change
-    nothing, and a patch that repeats the one before it has no number.
+def _patches(
+    log: str | os.PathLike[str], limits: Limits
+) -> Iterator[tuple[dict[str, Any], list[AnyOperation]]]:
+    """The headers and the changes of the patches of a log, each of which has an id. Aborted
+    transactions change nothing, and a patch that repeats the one before it is left out.
 
     It reads rows, in half the time that patches would take.
     """
-    number, patch, previous = -1, None, None
+    previous = None
+    headers: dict[str, Any] = {}
     done: list[AnyOperation] = []
     part: list[AnyOperation] = []
     with PatchReader(log, limits=limits) as rows:
         for row in rows:
-            kind = row.kind
+            kind, value = row
             if kind in CHANGES:
                 part.append(row)
-            elif isinstance(row.value, Header):
-                if row.value.key == ID and patch is None:
-                    patch = row.value.value
+            elif isinstance(value, Header):
+                headers.setdefault(value.key, value.value)
             elif kind is OperationKind.ABORT:
                 part.clear()
             else:
                 done += part
                 part.clear()
                 if kind is OperationKind.END:
-                    if patch != previous:
-                        number += 1
-                        yield number, done
-                        if number == last:
-                            return
-                    patch, previous, done = None, patch, []
+                    if headers[ID] != previous:
+                        yield headers, done
+                    previous, headers, done = headers[ID], {}, []
 
 
 def _effective(

@@ -10,7 +10,6 @@ Rules of this file:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Generic, NamedTuple
@@ -18,7 +17,8 @@ from typing import Final, Generic, NamedTuple
 from ...codec.patch.operations import AnyOperation
 from ...errors import ChainError
 from .position import DIGEST, Position, Replayed
-from .target import C, Changes
+from .settings import ReplaySettings
+from .target import C, Target, TransactionChanges
 from .transactions import PatchEnd, Transaction
 
 #: Positions that an error names, at most.
@@ -41,7 +41,7 @@ class Content(NamedTuple):
     digest: bytes | None = b""
     form: str = ""
 
-    def plus(self, changes: Changes) -> Content:
+    def plus(self, changes: TransactionChanges) -> Content:
         """The content with one more transaction."""
         if self.operations is None:
             return self
@@ -128,34 +128,23 @@ class _Patch:
 class Selection(Generic[C]):
     """Selects what to apply of one log.
 
-    :param positions: the store's positions.
-    :param changes: makes an object for the changes of a transaction.
-    :param graph: the graph of positions, see :class:`.Position`.
-    :param log: the log's name, if the caller gives one.
-    :param check_prev: whether a patch must follow the one that was applied last.
-    :param until: id of the last patch to apply.
+    :param target: has the store's positions.
     :param done: counts the skipped transactions, and gets the position that is found.
     :ivar is_complete: whether the patch ``until`` has ended.
     """
 
     def __init__(
         self,
-        positions: Callable[[], Iterable[Position]],
-        changes: Callable[[], C],
+        target: Target[C],
+        settings: ReplaySettings,
         *,
         done: Replayed,
-        graph: str = "",
-        log: str | None = None,
-        check_prev: bool = True,
-        until: str | None = None,
     ) -> None:
-        self._positions = positions
-        self._make = changes
+        self._target = target
         self._done = done
-        self._graph = graph
-        self._log = log
-        self._check_prev = check_prev
-        self._until = until
+        self._log_name = settings.log_name
+        self._check_prev = settings.check_prev
+        self._last = settings.last
         self.is_complete = False
         #: Where the store is, or will be once all that was selected is applied.
         self._reached: Position | None = None
@@ -188,7 +177,7 @@ class Selection(Generic[C]):
     def keeps_rows(self) -> bool:
         """Whether one of the positions looked for is in a transaction that may have grown, so that
         its operations are needed one by one."""
-        known = self._sought.values() if self._is_resolved else self._positions()
+        known = self._sought.values() if self._is_resolved else self._target.positions()
         return any(each.loose for each in known)
 
     def transaction(self, found: Transaction[C]) -> Entry[C] | None:
@@ -234,7 +223,7 @@ class Selection(Generic[C]):
                 self._number += 1
                 self._patch = _Patch()
                 return None
-            self._enter(found, self._make())
+            self._enter(found, self._target.changes())
         return self._end(found, None)
 
     def _end(self, end: PatchEnd, rest: C | None) -> Entry[C] | None:
@@ -246,7 +235,7 @@ class Selection(Generic[C]):
         if self._sought:
             self._check_not_shorter()
             if not patch.transactions:
-                self._seek(self._make(), [], self._digest, patch.content)
+                self._seek(self._target.changes(), [], self._digest, patch.content)
         if not patch.repeats:
             self._previous = patch
         elif self._previous is not None and (
@@ -256,7 +245,7 @@ class Selection(Generic[C]):
             raise ChainError(
                 "it has the id of the patch before it, but different content", found=patch.id
             )
-        if self._until is not None and patch.id == self._until:
+        if self._last is not None and patch.id == self._last:
             # If the store is further on, there is nothing to do, but that is an error.
             self._is_beyond = bool(self._sought)
             self.is_complete = not self._is_beyond
@@ -325,15 +314,15 @@ class Selection(Generic[C]):
         """Find the store's position in the log, by the source's first patch."""
         logs: dict[str, Position] = {}
         heads: dict[str, Position] = {}
-        for position in self._positions():
+        for position in self._target.positions():
             logs[position.log] = heads[position.patch] = position
         prev = first.prev
-        name = self._log or first.id or self._chained(changes)
+        name = self._log_name or first.id or self._chained(changes)
         found = logs.get(name)
-        if found is None and self._log is None:
+        if found is None and self._log_name is None:
             # The source may begin after the store's position, or with its patch.
             found = heads.get(prev or "") or heads.get(first.id or "")
-        self._log = name if found is None else found.log
+        self._log_name = name if found is None else found.log
         self._opening = prev
         if found is None:
             if prev is None or not self._check_prev:
@@ -402,12 +391,12 @@ class Selection(Generic[C]):
         """
         if self._is_beyond:
             raise ChainError(
-                f"the store is at patch {position.patch} already, after patch {self._until}",
-                expected=self._until,
+                f"the store is at patch {position.patch} already, after patch {self._last}",
+                expected=self._last,
                 found=position.patch,
             )
         self._sought = {}
-        self._log = position.log
+        self._log_name = position.log
         self._number = position.number
         self._reached = self._done.position = position
 
@@ -426,7 +415,7 @@ class Selection(Generic[C]):
     def _split(self, rows: list[AnyOperation], position: Position) -> tuple[C, C]:
         """What was applied of a transaction that has grown, and the rest."""
         size = _size(position)
-        first, rest = self._make(), self._make()
+        first, rest = self._target.changes(), self._target.changes()
         first.gather(iter(rows[:size]))
         rest.gather(iter(rows[size:]))
         return first, rest
@@ -503,13 +492,13 @@ class Selection(Generic[C]):
         else:
             closed = patch.met.closed or (end.marked and patch.met.content != "")
         reached = Position(
-            log=self._log or key,
+            log=self._log_name or key,
             patch=key,
             number=self._number,
             transactions=patch.transactions,
             complete=end is not None,
             closed=closed,
-            graph=self._graph,
+            graph=self._target.graph,
             loose=patch.loose,
             content="" if patch.id is None else patch.content.text(),
         )
@@ -521,11 +510,11 @@ class Selection(Generic[C]):
         else:
             begins = not patch.is_counted
         patch.is_counted = True
-        changes = self._make() if rest is None else rest
+        changes = self._target.changes() if rest is None else rest
         return Entry(changes, reached, rest is not None, int(begins))
 
 
-def _note(changes: Changes) -> str:
+def _note(changes: TransactionChanges) -> str:
     """What a position has of a transaction that may grow."""
     return f"{changes.operations}:{changes.fingerprint().hex()}"
 

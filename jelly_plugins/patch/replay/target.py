@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from threading import RLock
-from typing import Final, Protocol, Self, TypeVar
+from typing import Any, Final, Protocol, Self, TypeVar
 
 from ...codec.patch.operations import Operation, OperationKind
 from ...errors import ChainError, ConflictError
 from .position import Position
 
 
-class Changes(Protocol):
+class TransactionChanges(Protocol):
     """The changes of one transaction, gathered."""
 
     @property
@@ -57,11 +57,20 @@ class Changes(Protocol):
         return self.fingerprint()
 
 
-C = TypeVar("C", bound=Changes)
+C = TypeVar("C", bound=TransactionChanges)
 
 
 class Target(Protocol[C]):
     """A store that a log is replayed into."""
+
+    @property
+    def graph(self) -> str:
+        """The graph of its positions, see :class:`.Position`."""
+        ...
+
+    def text(self, term: Any, /) -> str:
+        """A term that its operations are made of, in the syntax of N-Triples."""
+        ...
 
     def positions(self) -> Iterable[Position]:
         """The store's positions in this target's graph, one for each log."""
@@ -107,7 +116,7 @@ def lock_of(store: object) -> RLock:
 
 
 def moved(
-    what: str, log: str, before: Position | None, found: Position | None, *, by: str
+    what: str, log_name: str, before: Position | None, found: Position | None, *, by: str
 ) -> ChainError:
     """The error for a store whose position in a log has changed.
 
@@ -116,7 +125,7 @@ def moved(
     """
     position = "nowhere" if found is None else f"at patch {found.patch}"
     return ChainError(
-        f"the {what} is {position} in log {log} now: {by} has changed it",
+        f"the {what} is {position} in log {log_name} now: {by} has changed it",
         expected=None if before is None else before.patch,
         found=None if found is None else found.patch,
     )

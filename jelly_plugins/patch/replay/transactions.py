@@ -6,7 +6,7 @@ Rules of this file:
 2. A transaction is given once the row after it was read: if the log breaks off there, nothing is
    applied of a patch of one transaction, and the reader knows whether it is the last of its patch.
    Only a source that may not give more for a while does not wait for that row
-   (:meth:`Transactions.release`).
+   (:meth:`TransactionReader.release`).
 3. The headers ``id`` and ``prev`` come before the end of a patch's first transaction.
 """
 
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any, Final, Generic, NamedTuple, TypeAlias
+from typing import Final, Generic, NamedTuple, TypeAlias
 
 from ...codec.patch.operations import AnyOperation, Header, OperationKind
 from ...errors import OrderError
 from ..model import ID, PREV
 from .position import Replayed
-from .target import C
+from .target import C, Target
 
 #: Kinds of operations that change something.
 CHANGES: Final = frozenset(
@@ -74,11 +74,10 @@ class Transaction(NamedTuple, Generic[C]):
 Event: TypeAlias = Transaction[C] | PatchEnd
 
 
-class Transactions(Generic[C]):
+class TransactionReader(Generic[C]):
     """Reads the transactions of one log.
 
-    :param changes: makes the object that gathers the changes of a transaction.
-    :param text: the text of a header's value, in the syntax of N-Triples.
+    :param target: makes the objects that gather the changes of a transaction.
     :param keeps_rows: whether operations outside of TX and TC are needed one by one.
     :param done: counts the aborted transactions.
     :ivar id: of the patch that is being read, as in :class:`PatchEnd`.
@@ -88,20 +87,18 @@ class Transactions(Generic[C]):
 
     def __init__(
         self,
-        changes: Callable[[], C],
+        target: Target[C],
         *,
-        text: Callable[[Any], str],
         keeps_rows: Callable[[], bool],
         done: Replayed,
     ) -> None:
-        self._make = changes
-        self._text = text
+        self._target = target
         self._keeps_rows = keeps_rows
         self._done = done
         #: The transaction that waits for the row after it: its changes, its operations, and whether
         #: it has neither TC nor a TX after it.
         self._waiting: tuple[C, list[AnyOperation], bool] | None = None
-        self.changes = changes()
+        self.changes = target.changes()
         self._rows: list[AnyOperation] = []
         self._start_patch()
 
@@ -178,7 +175,7 @@ class Transactions(Generic[C]):
     def _take(self) -> tuple[C, list[AnyOperation]]:
         """The changes and rows of the transaction that was read; begin the next."""
         taken = self.changes, self._rows
-        self.changes, self._rows = self._make(), []
+        self.changes, self._rows = self._target.changes(), []
         return taken
 
     def _gather_and_keep(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
@@ -200,7 +197,7 @@ class Transactions(Generic[C]):
             return
         if self._has_transactions:
             raise OrderError(f"the header {header.key!r} comes after a transaction of its patch")
-        value = self._text(header.value)
+        value = self._target.text(header.value)
         if header.key == PREV:
             self._prev = self._prev or value
         else:

@@ -97,9 +97,9 @@ class OxigraphJournal(Journal):
         if not native or initBindings or settings:
             super().update(update)
         prefixes = {name: str(iri) for name, iri in self.store.namespaces()} | dict(initNs)
-        transaction = _BACKEND.transaction(self._quads)
-        transaction.update(update, prefixes=prefixes)
-        deletes, adds = transaction.staged()
+        changes = _BACKEND.staged_changes(self._quads)
+        changes.update(update, prefixes=prefixes)
+        deletes, adds = changes.staged()
         before = self._graph_names(update)
         for quad in adds.quads:
             if isinstance(quad.object, QuotedTriple):
@@ -108,7 +108,7 @@ class OxigraphJournal(Journal):
             self.note_graph(Graph(self.store, _identifier(name)))
         self._note_all(ChangeKind.REMOVE, deletes.quads)
         self._note_all(ChangeKind.ADD, adds.quads)
-        transaction.make(deletes, adds)
+        changes.make(deletes, adds)
         after = self._graph_names(update)
         for what, names in (
             (ChangeKind.MAKE_GRAPH, after - before),

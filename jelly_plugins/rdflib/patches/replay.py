@@ -26,9 +26,10 @@ from ...errors import JellyError, OptionsError, TermError
 from ...io.progress import Progress
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.driver import INTERVAL, OnTransaction, replay_log
 from ...patch.replay.position import Position, Replayed
-from ...patch.replay.target import Changes, idle, lock_of, moved, unmatched
+from ...patch.replay.replay import replay_log
+from ...patch.replay.settings import INTERVAL, OnTransaction, ReplaySettings
+from ...patch.replay.target import TransactionChanges, idle, lock_of, moved, unmatched
 from ...patch.replay.transactions import CHANGES
 from ...reserved import reject_graph
 from ..namespaces import DeclaredNamespaces
@@ -168,7 +169,6 @@ def replay(
     checks = {"check_unmatched": check_unmatched, "check_blank_nodes": check_blank_nodes}
     settings: dict[str, Any] = {
         "check_prev": check_prev,
-        "name": name,
         "until": until,
         "follow": follow,
         "interval": interval,
@@ -187,7 +187,7 @@ def replay(
         place = graph_name(into)
         before = backend.namespaces(store, place)
         done: Replayed = backend.replay(
-            store, log, graph=place, named_graphs=whole, **checks, **settings
+            store, log, graph=place, named_graphs=whole, name=name, **checks, **settings
         )
         now = backend.namespaces(store, place)
         for prefix in before.keys() - now.keys():
@@ -196,11 +196,12 @@ def replay(
             bind_beside(into, prefix, URIRef(iri))
         return done
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
-    if commit_every is None:
-        settings["commit_every"] = 1
-    target = GraphTarget(into, **checks)
+    # It has no transactions of its own that would cost less together.
+    settings["commit_every"] = 1 if commit_every is None else commit_every
     factory = RdflibFactory(blank_nodes="keep", named_graphs=named)
-    return replay_log(target, log, factory, text=_text, graph=graph_text(into), **settings)
+    return replay_log(
+        GraphTarget(into, **checks), log, factory, ReplaySettings(log_name=name, **settings)
+    )
 
 
 def _text(term: Node) -> str:
@@ -210,7 +211,7 @@ def _text(term: Node) -> str:
     return f"_:{term}" if isinstance(term, BNode) else term.n3()
 
 
-class OrderedChanges(Changes):
+class OrderedChanges(TransactionChanges):
     """The operations of one transaction, in order."""
 
     #: Made of rdflib's terms.
@@ -275,9 +276,11 @@ class GraphTarget:
     """
 
     changes = staticmethod(OrderedChanges)
+    text = staticmethod(_text)
 
     def __init__(self, graph: Graph, *, check_unmatched: bool, check_blank_nodes: bool) -> None:
         reject_graph(str(graph.identifier), what="what is to be changed")
+        self.graph: Final = graph_text(graph)
         self._graph = graph
         self._check_unmatched = check_unmatched
         self._check_blank_nodes = check_blank_nodes

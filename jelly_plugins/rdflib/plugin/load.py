@@ -9,7 +9,7 @@ interface into any other; a graph over an Oxigraph store is left to the backend 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import chain, groupby
@@ -38,7 +38,7 @@ from ..namespaces import DeclaredNamespaces
 from ..terms import RdflibFactory, default_graph, reject_no_graph
 
 
-class Target:
+class GraphSink:
     """Where statements go: the one graph that was meant, or all graphs of its store.
 
     :param graph: a Graph; a Dataset or ConjunctiveGraph; or the default graph of a Dataset, as
@@ -76,7 +76,7 @@ class Target:
             raise
 
     def add(self, frames: Sequence[AnyFrame]) -> None:
-        """Add the statements of frames that were made for this target, and their graphs, empty
+        """Add the statements of frames that were made for this sink, and their graphs, empty
         ones included. rdflib's stores in memory take all of them or none; any other store keeps
         what it took before it rejected a statement.
 
@@ -239,18 +239,18 @@ def load(
             f"(got {bnode_context!r})"
         )
     form = format_named(format) if format is not None else format_of(src) or Format.JELLY
-    target = Target(graph)
-    whole = target.named_graphs
+    sink = GraphSink(graph)
+    whole = sink.named_graphs
     if (
-        oxigraph_store.readable_into(target.default)
-        and (not whole or target.default.identifier == DATASET_DEFAULT_GRAPH_ID)
+        oxigraph_store.readable_into(sink.default)
+        and (not whole or sink.default.identifier == DATASET_DEFAULT_GRAPH_ID)
         # Other quads of the default graph become triples below.
         and (whole or form is Format.JELLY or form.is_jena or not form.has_graphs)
         and bnode_context is None
     ):
         # Not a ConjunctiveGraph: for Oxigraph its default graph is a named one.
         return oxigraph_store.load(
-            target.default,
+            sink.default,
             src,
             whole=whole,
             format=form,
@@ -289,12 +289,20 @@ def load(
             )
             src = as_jelly(Given(src, form), settings)
             located = as_of(name_of(src))
-        reader = _frames(src, make, limits=limits, concatenated=concatenated, strict=strict)
+        reader = FrameReader(
+            src,
+            factory=make(),
+            # Each stream of a concatenated file has its own scope of labels.
+            next_factory=make,
+            limits=limits,
+            concatenated=concatenated,
+            strict=strict,
+        )
     with located, reader as frames:
         try:
-            return target.fill(frames, atomic=atomic, progress=progress)
+            return sink.fill(frames, atomic=atomic, progress=progress)
         except JellyError as error:
-            error.locate(source=frames.name, frame=target.rejected)
+            error.locate(source=frames.name, frame=sink.rejected)
             raise
 
 
@@ -303,7 +311,7 @@ def _factory(
     blank_nodes: BlankNodes,
     generalized: bool,
     named_graphs: bool,
-    bnode_context: MutableMapping[str, BNode] | None = None,
+    bnode_context: MutableMapping[str, BNode] | None,
 ) -> RdflibFactory:
     """The factory of a source's terms, see :func:`load`."""
     factory = RdflibFactory(
@@ -319,25 +327,6 @@ def _factory(
     return factory
 
 
-def _frames(
-    src: Source,
-    make: Callable[[], RdflibFactory],
-    *,
-    limits: Limits,
-    concatenated: bool,
-    strict: bool = False,
-) -> AnyFrameReader:
-    """Open Jelly; each stream of a concatenated file has its own scope of labels."""
-    return FrameReader(
-        src,
-        factory=make(),
-        next_factory=make,
-        limits=limits,
-        concatenated=concatenated,
-        strict=strict,
-    )
-
-
 def open_frames(
     src: Source,
     *,
@@ -349,6 +338,8 @@ def open_frames(
 ) -> AnyFrameReader:
     """Open Jelly for reading in rdflib's terms; see :func:`load` and :class:`RdflibFactory`."""
     make = partial(
-        _factory, blank_nodes=blank_nodes, generalized=generalized, named_graphs=named_graphs
+        RdflibFactory, blank_nodes=blank_nodes, generalized=generalized, named_graphs=named_graphs
     )
-    return _frames(src, make, limits=limits, concatenated=concatenated)
+    return FrameReader(
+        src, factory=make(), next_factory=make, limits=limits, concatenated=concatenated
+    )

@@ -32,7 +32,7 @@ from ...io.streams import AnyFrameReader, encode, encode_frames, with_options, w
 from ..namespaces import DeclaredNamespaces
 from ..terms import EncoderTerms, Statement, reject_no_graph
 from .dump import Namespaces, Part, fit, frame_of, namespaces_of, parts_of
-from .load import Target, open_frames
+from .load import GraphSink, open_frames
 
 
 def read_statements(
@@ -240,11 +240,11 @@ def read_graphs(
         for frame in frames:
             triples = frames.options.physical_type is PhysicalType.TRIPLES
             graph = Graph() if triples else Dataset()
-            target = Target(graph, namespaces)
+            sink = GraphSink(graph, namespaces)
             try:
-                target.fill([frame], atomic=True)
+                sink.fill([frame], atomic=True)
             except JellyError as error:
-                error.locate(source=frames.name, frame=target.rejected)
+                error.locate(source=frames.name, frame=sink.rejected)
                 raise
             yield graph
 

@@ -19,8 +19,9 @@ from typing import IO, Any, Final
 from pyoxigraph import Store
 
 from ...codec import Limits, StreamOptions, TextEncoder
+from ...io.progress import Steps
 from ...io.sinks import Destination, Writable, open_output
-from ...oxigraph.dumping.text_dump import TextWriting
+from ...oxigraph.dumping.text_dump import encode_text
 
 #: Default maximum of threads. Each starts another one, in which a store writes its text.
 MOST_THREADS: Final = 8
@@ -72,7 +73,7 @@ def dump_stores(
         watched = _Watched(out)
         try:
             with reading(number):
-                TextWriting(opened, encoder, None, None).write(watched)
+                encode_text(opened, encoder, None, watched, Steps(None))
         except Exception:
             if watched.failure is not None:
                 # The output failed, not the store.

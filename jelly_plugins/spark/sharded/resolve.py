@@ -1,6 +1,6 @@
 """Resolve a log of patches to staged operations: which of them apply, and the resulting positions.
 
-:class:`~jelly_plugins.patch.replay.driver.Replay` decides which transactions apply, as for a single
+:class:`~jelly_plugins.patch.replay.replay.Replay` decides which transactions apply, as for a single
 store. It receives the log without its statements, which are staged as they are read and replaced by
 :class:`Run` rows. A log can therefore be staged in one or many places, and resolved in another, and
 no transaction is held in memory.
@@ -22,8 +22,9 @@ from ...arrow import record_batch
 from ...codec import OperationColumns
 from ...codec.patch.operations import AnyOperation, Namespace, Operation, OperationKind
 from ...patch.model import ID
-from ...patch.replay.driver import Replay
 from ...patch.replay.position import DIGEST, Position, Replayed
+from ...patch.replay.replay import Replay
+from ...patch.replay.settings import ReplaySettings
 from ...reserved import reject_graph
 from .commits import Commit
 from .layout import Root
@@ -174,7 +175,7 @@ class _Digested:
 
 
 class _Changes:
-    """The changes of one transaction, see ``patch.replay.target.Changes``."""
+    """The changes of one transaction, see ``patch.replay.target.TransactionChanges``."""
 
     #: Digests are of staged lines.
     form: Final = "lines1"
@@ -238,7 +239,9 @@ def is_anonymous(position: Position) -> bool:
 class _Target:
     """The version that a log leads to, see ``patch.replay.target.Target``."""
 
+    graph: Final = ""
     changes = staticmethod(_Changes)
+    text = staticmethod(str)
 
     def __init__(self, head: Commit, continued: bool, numbered: bool) -> None:
         self.head = head
@@ -322,7 +325,7 @@ def resolve(
     :raises JellyError: the log cannot be read, or does not follow what was applied.
     """
     target = _Target(head, continued, numbered)
-    replay = Replay(target, text=str, log=log, check_prev=check_prev)
+    replay = Replay(target, ReplaySettings(log_name=log, check_prev=check_prev))
     replay.run((rows,))
     return Resolved(
         replayed=replay.done,

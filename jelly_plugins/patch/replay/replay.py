@@ -9,40 +9,26 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
-from typing import Any, Final, Generic, TypeAlias, TypeGuard, cast
+from typing import Any, Final, Generic, TypeGuard, cast
 
-from ...codec import (
-    DEFAULT_LIMITS,
-    BlankNode,
-    DefaultGraph,
-    Iri,
-    Limits,
-    Literal,
-    Term,
-    TermFactory,
-)
+from ...codec import DefaultGraph, TermFactory
 from ...codec.common.conversion import check_text, convert
 from ...codec.patch.operations import END, AnyOperation, Header, Namespace, Operation, OperationKind
-from ...codec.text.ntriples import term_text
-from ...errors import ChainError, JellyError, OptionsError, StatementError
-from ...io.progress import Progress
+from ...errors import ChainError, JellyError, StatementError
 from ...io.sources import Source, rewinder
 from ..model import ID, Patch
 from ..reader import PatchReader
-from .position import DIGEST, Position, Replayed, check_name
+from .position import DIGEST, Position, Replayed
 from .selection import Entry, Selection
+from .settings import ReplaySettings
 from .target import C, Target
-from .transactions import Event, Transaction, Transactions
+from .transactions import Event, Transaction, TransactionReader
 
-#: Seconds between two looks at a file that is followed.
-INTERVAL: Final = 0.05
 #: How many transactions are applied together by default.
 _GROUP: Final = 100
 
-
-#: Called with what was done so far, after each transaction.
-OnTransaction: TypeAlias = Callable[[Replayed], object]
 
 #: Operations that are applied together, unless a single transaction has more.
 _TOGETHER: Final = 10_000
@@ -61,31 +47,16 @@ class Commits(Generic[C]):
     that the store has all transactions before the one at fault.
 
     :param done: counts what was applied, and has the store's position.
-    :param commit_every: how many entries are applied together at most.
-    :param dry_run: apply nothing.
-    :param on_transaction: called after each transaction, once it was applied.
-    :param progress: called with its number of operations then.
     :ivar failed: whether applying or a callback has raised an error, which names the patch.
         Nothing more may be applied.
     """
 
-    def __init__(
-        self,
-        target: Target[C],
-        *,
-        done: Replayed,
-        commit_every: int,
-        dry_run: bool,
-        on_transaction: OnTransaction | None,
-        progress: Progress | None,
-    ) -> None:
+    def __init__(self, target: Target[C], settings: ReplaySettings, *, done: Replayed) -> None:
         self.failed = False
         self._target = target
+        self._settings = settings
         self._done = done
-        self._group = 1 if dry_run else commit_every
-        self._dry_run = dry_run
-        self._on_transaction = on_transaction
-        self._progress = progress
+        self._group = 1 if settings.dry_run else settings.commit_every or 1
         self._waiting: list[Entry[C]] = []
         self._operations = 0
         self._characters = 0
@@ -147,7 +118,7 @@ class Commits(Generic[C]):
 
     def _apply(self, changes: C, entries: list[Entry[C]]) -> None:
         after = entries[-1].reached
-        if not self._dry_run:
+        if not self._settings.dry_run:
             try:
                 unmatched = self._target.apply(changes, self._done.position, after)
             except JellyError as error:
@@ -164,17 +135,17 @@ class Commits(Generic[C]):
 
     def _report(self, entries: list[Entry[C]], after: Position) -> None:
         """Count entries that were applied, and call back for each transaction."""
-        done, on_transaction, progress = self._done, self._on_transaction, self._progress
+        done, settings = self._done, self._settings
         for entry in entries:
             done.patches += entry.patches
             if entry.transaction:
                 done.transactions += 1
                 done.operations += entry.changes.operations
                 done.position = entry.reached
-                if on_transaction is not None:
-                    on_transaction(done)
-                if progress is not None:
-                    progress(entry.changes.operations)
+                if settings.on_transaction is not None:
+                    settings.on_transaction(done)
+                if settings.progress is not None:
+                    settings.progress(entry.changes.operations)
         done.position = after
 
     def _is_at(self, position: Position) -> bool:
@@ -187,54 +158,16 @@ class Replay(Generic[C]):
     """One replay of one log.
 
     :param target: where to.
-    :param text: the text of a header's value, in the syntax of N-Triples.
-    :param graph: the graph of positions, see :class:`.Position`.
-    :param log: the log's name.
-    :param check_prev: whether a patch must follow the one that was applied last.
-    :param until: id of the patch after which to stop.
-    :param commit_every: how many transactions are applied together at most.
-    :param dry_run: apply nothing.
-    :param on_transaction: see :class:`Commits`; ``progress`` too.
     :ivar done: what was done so far.
-    :raises OptionsError: ``log`` cannot be a name.
     """
 
-    def __init__(
-        self,
-        target: Target[C],
-        *,
-        text: Callable[[Any], str],
-        graph: str = "",
-        log: str | None = None,
-        check_prev: bool = True,
-        until: str | None = None,
-        commit_every: int = 1,
-        dry_run: bool = False,
-        on_transaction: OnTransaction | None = None,
-        progress: Progress | None = None,
-    ) -> None:
-        check_name(log)
+    def __init__(self, target: Target[C], settings: ReplaySettings) -> None:
         self.done = done = Replayed()
-        self._selection = Selection(
-            target.positions,
-            target.changes,
-            done=done,
-            graph=graph,
-            log=log,
-            check_prev=check_prev,
-            until=until,
+        self._selection = Selection(target, settings, done=done)
+        self._transactions = TransactionReader(
+            target, keeps_rows=self._selection.keeps_rows, done=done
         )
-        self._transactions = Transactions(
-            target.changes, text=text, keeps_rows=self._selection.keeps_rows, done=done
-        )
-        self._commits = Commits(
-            target,
-            done=done,
-            commit_every=commit_every,
-            dry_run=dry_run,
-            on_transaction=on_transaction,
-            progress=progress,
-        )
+        self._commits = Commits(target, settings, done=done)
 
     def run(
         self,
@@ -245,7 +178,7 @@ class Replay(Generic[C]):
         """Replay rows. What comes before an error is applied.
 
         :param batches: the rows, in batches as they are read.
-        :param has_ended: see :meth:`.Transactions.read`. If it is not known what ends a patch,
+        :param has_ended: see :meth:`.TransactionReader.read`. If it is not known what ends a patch,
             patches may grow.
         :return: whether ``until`` was reached, so that rows may be left.
         :raises JellyError: a patch cannot be read or applied; the message names it.
@@ -307,57 +240,27 @@ def replay_log(
     target: Target[Any],
     log: Source | Iterable[Patch],
     factory: TermFactory[Any],
-    *,
-    text: Callable[[Any], str],
-    graph: str = "",
-    check_prev: bool = True,
-    name: str | None = None,
-    until: str | None = None,
-    follow: bool = False,
-    interval: float = INTERVAL,
-    stop: Callable[[], bool] | None = None,
-    commit_every: int | None = None,
-    dry_run: bool = False,
-    on_transaction: OnTransaction | None = None,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    settings: ReplaySettings,
 ) -> Replayed:
     """Replay a log into ``target``.
 
     :param factory: makes the terms that ``target`` takes.
-    :param text: the text of such a term, in the syntax of N-Triples.
-    :param graph: the graph of positions, see :class:`.Position`.
-
-    See :func:`jelly_plugins.oxigraph.replay` for the other parameters.
     """
-    if commit_every is not None and commit_every < 1:
-        raise OptionsError(f"commit_every must be at least 1 (got {commit_every})")
-    if commit_every is None:
+    follow, last = settings.follow, settings.last
+    if settings.commit_every is None and (_is_source(log) or isinstance(log, list | tuple)):
         # What else gives patches may wait for one before it gives the next.
-        commit_every = _GROUP if _is_source(log) or isinstance(log, list | tuple) else 1
-    last = None if until is None else as_term(until)
-    if last is not None and not follow and not _may_have(log, last, factory, text, limits):
+        settings = replace(settings, commit_every=_GROUP)
+    if last is not None and not follow and not _may_have(target, log, factory, settings):
         raise _missing(last, "nothing was applied")
     if follow and not _is_source(log):
         raise ValueError("only a source of bytes can be followed")
-    replay = Replay(
-        target,
-        text=text,
-        graph=graph,
-        log=name,
-        check_prev=check_prev,
-        until=last,
-        commit_every=commit_every,
-        dry_run=dry_run,
-        on_transaction=on_transaction,
-        progress=progress,
-    )
+    replay = Replay(target, settings)
 
     def wait() -> bool:
         replay.wait()
-        if stop is not None and stop():
+        if settings.stop is not None and settings.stop():
             return False
-        time.sleep(interval)
+        time.sleep(settings.interval)
         return True
 
     if _is_source(log):
@@ -371,7 +274,7 @@ def replay_log(
             factory=factory,
             wait=wait if follow else None,
             starve=None if at_hand else replay.commit,
-            limits=limits,
+            limits=settings.limits,
         ) as rows:
             try:
                 reached = replay.run(rows.batches, has_ended=lambda: rows.ended)
@@ -389,37 +292,21 @@ def _missing(patch: str, what: str) -> ChainError:
     return ChainError(f"the log has no patch {patch}; {what}", expected=patch)
 
 
-def as_term(text: str | Term, name: str = "until") -> str:
-    """An id as it is given by a user, in the syntax of N-Triples.
-
-    :param name: of the parameter that has it, for errors.
-
-    >>> as_term("urn:uuid:1"), as_term('"seven"')
-    ('<urn:uuid:1>', '"seven"')
-    """
-    if isinstance(text, Iri | BlankNode | Literal):
-        return term_text(text)
-    if not isinstance(text, str):
-        raise TypeError(f"{name} must be the id of a patch as a string (got {text!r})")
-    return text if text.startswith(("<", '"', "_:")) else f"<{text}>"
-
-
 def _is_source(log: Source | Iterable[Patch]) -> TypeGuard[Source]:
     data = isinstance(log, str | os.PathLike | bytes | bytearray | memoryview)
     return data or hasattr(log, "read")
 
 
 def _may_have(
+    target: Target[Any],
     log: Source | Iterable[Patch],
-    patch: str,
     factory: TermFactory[Any],
-    text: Callable[[Any], str],
-    limits: Limits,
+    settings: ReplaySettings,
 ) -> bool:
-    """Whether a log may have a patch of this id: False if it has not, and can be read twice."""
+    """Whether a log may have the patch ``until``: False if it has not, and can be read twice."""
 
     def is_it(value: Any) -> bool:
-        return text(value) == patch
+        return target.text(value) == settings.last
 
     if isinstance(log, list | tuple):
         ids = [each.id for each in log]
@@ -430,7 +317,7 @@ def _may_have(
     if rewind is None:
         return True
     try:
-        with PatchReader(log, factory=factory, limits=limits) as rows:
+        with PatchReader(log, factory=factory, limits=settings.limits) as rows:
             return any(
                 isinstance(value, Header) and value.key == ID and is_it(value.value)
                 for _, value in rows
