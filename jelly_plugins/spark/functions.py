@@ -27,11 +27,18 @@ from ..io.sources import Input, compression_in
 from ..patch.columns import PatchColumnReader
 from .datasource.batches import complete
 from .datasource.encoding import StreamWriter
-from .datasource.operations import NUMBERS, OperationRows
+from .datasource.operations import OperationRows
 from .datasource.options import check_names
 from .datasource.patch_encoding import KIND, encode_log
-from .datasource.patch_row import PatchRow
-from .datasource.schema import GRAPH, POSITIONS, arrow_schema, operation_fields, statement_schema
+from .datasource.schema import (
+    GRAPH,
+    NUMBERS,
+    POSITIONS,
+    PatchRow,
+    arrow_schema,
+    operation_fields,
+    statement_schema,
+)
 from .datasource.settings import Mode, ReadSettings, WriteSettings, choice
 from .datasource.shipping import Shipped
 from .datasource.sinks import check_columns
@@ -268,8 +275,6 @@ class _Reading(_Function):
 
     def _take(self, options: Mapping[str, str]) -> None:
         column = options.get("columnNameOfCorruptRecord")
-        if column is not None and not self._permissive:
-            raise OptionsError("option columnNameOfCorruptRecord requires mode PERMISSIVE")
         self._settings = ReadSettings.of(options)
         self._column = column
         fields = self._fields(self._settings)

@@ -21,11 +21,11 @@ from pyoxigraph import Quad, Store
 
 from ...errors import JellyError
 from ...oxigraph.rows import graph_text
+from .checks import metadata_of, whole_number
 from .commits import Commit, CommitLog, Shard, open_log
 from .errors import CommitConflictError, RootError, unreadable
 from .layout import Root, check_layout, new_store_name, shard_of
 from .processes import run_in_processes
-from .settings import metadata_of, whole_number
 from .storage import AnyRoot, Attempt, MakingStore, Storage, storage_at
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from ...patch.replay.position import DIGEST, Position, Replayed
 from ...reserved import reject_graph
 from .commits import Commit
 from .layout import Root
-from .staging import PartWriter, Ranges, nquads_of
+from .staged_files import PartWriter, Ranges, nquads_of
 from .storage import Attempt
 
 _ADD: Final = OperationKind.ADD
@@ -173,7 +173,7 @@ class _Digested:
         return np.frombuffer(self._adds, np.uint8)
 
 
-class _Changes:
+class _StagedChanges:
     """The changes of one transaction, see ``patch.replay.target.Changes``."""
 
     #: Digests are of staged lines.
@@ -202,7 +202,7 @@ class _Changes:
                 return row
         return None
 
-    def join(self, following: _Changes) -> None:
+    def join(self, following: _StagedChanges) -> None:
         """Add the changes of the next transaction."""
         self.runs += following.runs
         self.namespaces += following.namespaces
@@ -238,7 +238,7 @@ def is_anonymous(position: Position) -> bool:
 class _Target:
     """The version that a log leads to, see ``patch.replay.target.Target``."""
 
-    changes = staticmethod(_Changes)
+    changes = staticmethod(_StagedChanges)
 
     def __init__(self, head: Commit, continued: bool, numbered: bool) -> None:
         self.head = head
@@ -259,7 +259,7 @@ class _Target:
             known = [replace(each, loose="", content="") for each in known]
         return known
 
-    def apply(self, changes: _Changes, before: Position | None, after: Position) -> int:
+    def apply(self, changes: _StagedChanges, before: Position | None, after: Position) -> int:
         """Apply the changes of a transaction; deletions without a match are not counted."""
         for run in changes.runs:
             self.taken.setdefault(run.part, Ranges()).add(run.transaction)

@@ -32,10 +32,10 @@ from jelly_plugins.errors import JellyError, OptionsError, TermError, TextError
 from jelly_plugins.oxigraph.rows import row_of
 from jelly_plugins.reserved import BOOKKEEPING_TEXT
 from jelly_plugins.spark import ShardedStore, apply_patches
-from jelly_plugins.spark.datasource.store import JellyStoreDataSource
+from jelly_plugins.spark.datasource.sources import JellyStoreDataSource
 from jelly_plugins.spark.datasource.store_writing import StoreWriter, _operations
 from jelly_plugins.spark.sharded import CheckpointError, CommitConflictError, RootError, reshard
-from jelly_plugins.spark.sharded.apply import Settings
+from jelly_plugins.spark.sharded.batch import BatchSettings
 from jelly_plugins.spark.sharded.statements import Part, StoreWrite, on_driver
 from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.terms import canonical_terms
@@ -323,7 +323,7 @@ def staged(
 
 
 def begin(root: Path, *, replaces: bool = False, **settings: Any) -> StoreWrite:
-    return StoreWrite.begin(storage_at(root), Settings(**settings), replaces=replaces)
+    return StoreWrite.begin(storage_at(root), BatchSettings(**settings), replaces=replaces)
 
 
 def rows_of(number: int, count: int = 30) -> list[Row]:
@@ -380,8 +380,8 @@ def test_columns_and_options_are_checked(tmp_path: Path) -> None:
         with pytest.raises(OptionsError, match=message):
             writer(root, columns)
     for options, message in (
-        ({"shards": "0"}, "shards must be a whole number of at least 1"),
-        ({"shards": "70000"}, "shards must be from 1 to 65536"),
+        ({"shards": "0"}, "shards must be a whole number from 1 to 65536"),
+        ({"shards": "70000"}, "shards must be a whole number from 1 to 65536"),
         ({"shardBy": "object"}, "shardBy must be one of 'subject', 'graph'"),
         ({"metadata": "[1]"}, "metadata must be a JSON object"),
         ({"metadata": '{"a": 1}'}, "metadata must be a JSON object of strings"),
@@ -573,7 +573,7 @@ def test_terms_that_oxigraph_rejects(text: str | None, position: int) -> None:
 
 KILLED = """
 import os, signal, sys
-from jelly_plugins.spark.sharded import apply, shard, statements
+from jelly_plugins.spark.sharded import batch, shard, statements
 from tests.spark.sharded.test_sharded_writing import begin, rows_of, run_here, some, staged
 
 root, place = sys.argv[1:]
@@ -596,7 +596,7 @@ if place == "staged":
 elif place == "applying":
     shard._write = die
 elif place == "applied":
-    apply._check = die
+    batch._check = die
 elif place == "committing":
     os.link = die
 elif place == "committed":
