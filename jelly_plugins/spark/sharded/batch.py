@@ -172,6 +172,20 @@ def writing(storage: Storage) -> Iterator[None]:
         raise RootError(message, source=place) from error
 
 
+@contextmanager
+def overtaken(log: CommitLog, head: Commit) -> Iterator[None]:
+    """Report a conflict instead of an error, if a version is no longer the head.
+
+    A vacuum may have removed its stores.
+    """
+    try:
+        yield
+    except (JellyError, OSError) as error:
+        if log.head().version != head.version:
+            raise log.conflict(head.version + 1) from error
+        raise
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedBatch:
     """Staged operations, which are applied to the current head.
@@ -204,7 +218,7 @@ class StagedBatch:
             if self.log.layout_of(head) != self.layout:
                 raise self.log.conflict(head.version)
             try:
-                return self._apply(head, run)
+                return self.apply(head, run)
             except CommitConflictError:
                 if conflicts == self.settings.retries:
                     raise
@@ -212,10 +226,11 @@ class StagedBatch:
             time.sleep(random.uniform(0, longest))
             conflicts += 1
 
-    def _apply(self, head: Commit, run: Runner) -> Applied:
+    def apply(self, head: Commit, run: Runner) -> Applied:
         """Apply the operations to the head.
 
         :raises CommitConflictError: another writer committed first.
+        :raises CheckpointError: see :meth:`commit`.
         """
         log, settings = self.log, self.settings
         _check_undone(log, head, settings)
@@ -230,13 +245,8 @@ class StagedBatch:
                 "the rest of a batch is not sent again, so each batch must end with a transaction"
             )
         works = self._works(head, resolved)
-        try:
+        with overtaken(log, head):
             results = _check(log, works, run(works) if works else (), resolved)
-        except (JellyError, OSError) as error:
-            # If this is no longer the head, a vacuum may have removed the stores of its version.
-            if log.head().version != head.version:
-                raise log.conflict(head.version + 1) from error
-            raise
         commit = self._commit(head, resolved, results)
         if commit is not None:
             try:
@@ -291,16 +301,21 @@ class StagedBatch:
                 quads=shard.quads,
                 staged=tuple(staged[number]),
             )
-            for number, shard in enumerate(_bases(head, resolved))
+            for number, shard in enumerate(self._bases(head, resolved))
             if number in staged
         ]
+
+    def _bases(self, head: Commit, resolved: Resolved) -> Sequence[Shard]:
+        """Return the shards that operations are applied to."""
+        assert head.shards is not None
+        return [Shard()] * self.layout.shards if resolved.replaces else head.shards
 
     def _commit(
         self, head: Commit, resolved: Resolved, results: Sequence[ShardResult]
     ) -> Commit | None:
         """Return the commit of the batch; None if nothing has changed."""
         settings = self.settings
-        shards = list(_bases(head, resolved))
+        shards = list(self._bases(head, resolved))
         for result in results:
             shards[result.shard] = Shard(result.store, result.quads, result.checksum)
         positions, applications = resolved.positions, dict(head.applications)
@@ -322,7 +337,7 @@ class StagedBatch:
             positions=positions,
             applications=applications,
             namespaces=resolved.namespaces,
-            operations=resolved.statements,
+            operations=0 if resolved.moves else resolved.statements,
             undone=undone,
             metadata=settings.metadata,
         )
@@ -406,12 +421,6 @@ class _StagedLog:
             return self._rows
         reached = next((each for each in head.positions if each.log == before.log), None)
         return self._rows if reached is None else _after(reached, iter(self._rows))
-
-
-def _bases(head: Commit, resolved: Resolved) -> Sequence[Shard]:
-    """Return the shards that operations are applied to."""
-    assert head.shards is not None
-    return [Shard()] * len(head.shards) if resolved.replaces else head.shards
 
 
 def _check_undone(log: CommitLog, head: Commit, settings: BatchSettings) -> None:

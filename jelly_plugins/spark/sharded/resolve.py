@@ -288,6 +288,7 @@ class Resolved:
     :ivar positions: the new positions of the store.
     :ivar namespaces: the new namespaces.
     :ivar replaces: whether the store is emptied first.
+    :ivar moves: whether the statements are the store's own, for other shards.
     """
 
     replayed: Replayed
@@ -297,6 +298,7 @@ class Resolved:
     positions: tuple[Position, ...]
     namespaces: Mapping[str, Mapping[str, str]]
     replaces: bool = False
+    moves: bool = False
 
 
 def resolve(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,9 @@ from ...oxigraph.dumping.statements import lines_of
 from ...oxigraph.rows import TERMS, describe_text
 from .errors import on_executor, unreadable
 from .storage import Storage
+
+#: The pattern of all quads.
+EVERYTHING: Final = (None, None, None, None)
 
 
 @contextmanager

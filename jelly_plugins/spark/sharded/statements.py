@@ -7,7 +7,7 @@ or finish late. No Spark here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from ...patch.replay.position import Replayed
 from .batch import Applied, BatchSettings, Runner, StagedBatch, is_applied, writing
-from .commits import Commit, make_log, open_log
+from .commits import Commit, CommitLog, make_log, open_log
 from .layout import Root
 from .processes import run_in_processes
 from .resolve import Resolved
@@ -123,35 +123,41 @@ class StoreWrite:
         if self.attempt is None:
             is_applied(log, log.head(), settings)
             return None
-        # The names are in the order of the tasks.
-        counts = {name: count for name, count in sorted(parts) if count}
-        batch = StagedBatch(
-            log=log,
-            attempt=self.attempt,
-            settings=settings,
-            layout=self.layout,
-            resolve=lambda head: self._resolved(head, counts),
-        )
         try:
             with writing(self.storage):
-                return batch.commit(run)
+                return replace(self, settings=settings).batch(log, parts).commit(run)
         finally:
             self.end()
 
-    def _resolved(self, head: Commit, counts: Mapping[str, int]) -> Resolved:
-        """Select all staged statements: one transaction, without a position in a log.
+    def batch(self, log: CommitLog, parts: Iterable[Part], *, moves: bool = False) -> StagedBatch:
+        """Return the staged operations: one transaction, without a position in a log.
 
-        :param counts: number of operations by part, in order.
+        :param parts: what the tasks have returned, one for each.
+        :param moves: whether they are the statements of the head, for other shards.
         """
+        assert self.attempt is not None
+        # The names are in the order of the tasks.
+        counts = {name: count for name, count in sorted(parts) if count}
         operations = sum(counts.values())
-        return Resolved(
-            replayed=Replayed(transactions=1, operations=operations),
-            held_back=0,
-            taken={name: Ranges([(_TRANSACTION, _TRANSACTION)]) for name in counts},
-            statements=operations,
-            positions=head.positions,
-            namespaces=head.namespaces,
-            replaces=self.replaces,
+
+        def resolve(head: Commit) -> Resolved:
+            return Resolved(
+                replayed=Replayed(transactions=1, operations=operations),
+                held_back=0,
+                taken={name: Ranges([(_TRANSACTION, _TRANSACTION)]) for name in counts},
+                statements=operations,
+                positions=head.positions,
+                namespaces=head.namespaces,
+                replaces=self.replaces,
+                moves=moves,
+            )
+
+        return StagedBatch(
+            log=log,
+            attempt=self.attempt,
+            settings=self.settings,
+            layout=self.layout,
+            resolve=resolve,
         )
 
     def end(self) -> None:
