@@ -241,7 +241,7 @@ def alone(_: Any, folder: Path, operations: int) -> None:
             version=version,
             base=base,
             quads=there,
-            staged=((attempt.chunks("0")[0], ((0, 0),)),),
+            staged=((attempt.extents("0")[0], ((0, 0),)),),
         )
         with ProcessPoolExecutor(1, get_context("spawn")) as process:
             result, cpu, memory = process.submit(_measured, work).result()

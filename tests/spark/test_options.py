@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import StringType, StructField, StructType
 
+from jelly_plugins.codec.common.positions import POSITIONS
 from jelly_plugins.errors import JellyError, OptionsError
 from jelly_plugins.spark.datasource.options import OPTIONS, check_options, table
-from jelly_plugins.spark.datasource.schema import POSITIONS
 from jelly_plugins.spark.datasource.settings import (
     ReadSettings,
     StoreSettings,

@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from ... import arrow
 from ...codec import ColumnEncoder, LogicalType, PhysicalType, StreamOptions, delimit
+from ...codec.common.positions import POSITIONS
 from ...io.sinks import compressed
-from .schema import GRAPH, POSITIONS
+from .schema import GRAPH
 from .settings import WriteSettings
 from .terms import join_terms
 

@@ -11,11 +11,10 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
+from ...codec.common.positions import POSITIONS
 from ...errors import OptionsError
 from .settings import ReadSettings, Terms
 
-#: The positions of terms, in the order of the columns.
-POSITIONS: Final = ("subject", "predicate", "object", "graph")
 GRAPH: Final = "graph"
 
 #: The fields of a split term.

@@ -21,15 +21,16 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from ...arrow import QUADS
+from ...codec.common.positions import POSITIONS
 from ...codec.patch.operations import OperationKind
 from ...errors import JellyError, OptionsError, StatementError
 from ..sharded.batch import DEFAULT_RETRIES, BatchSettings
 from ..sharded.layout import MAX_SHARDS
-from ..sharded.statements import Part, StoreWrite, on_driver
+from ..sharded.processes import on_driver
+from ..sharded.statements import Part, StoreWrite
 from ..sharded.terms import canonical_terms
 from .encoding import joined
 from .patch_encoding import KIND
-from .schema import POSITIONS
 from .settings import ShardKey, choice, metadata, number, storage_of, switch, text
 from .shipping import Shipped
 from .sinks import check_columns

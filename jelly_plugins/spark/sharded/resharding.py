@@ -19,9 +19,9 @@ from .checks import metadata_of, whole_number
 from .commits import Commit, open_log
 from .errors import RootError, of_shard
 from .layout import MAX_SHARDS
-from .processes import run_in_processes
+from .processes import on_driver, run_in_processes
 from .scanning import EVERYTHING, reading, scan
-from .statements import Part, StoreWrite, on_driver
+from .statements import Part, StoreWrite
 from .storage import AnyRoot, storage_at
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ or finish late. No Spark here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
@@ -19,9 +19,7 @@ from ...patch.replay.position import Replayed
 from .batch import Applied, BatchSettings, Runner, StagedBatch, is_applied, writing
 from .commits import Commit, CommitLog, make_log, open_log
 from .layout import Root
-from .processes import run_in_processes
 from .resolve import Resolved
-from .shard import CHUNK, ShardResult, ShardWork, apply_shard
 from .staged_files import PartWriter, Ranges, nquads_of
 from .storage import Attempt, Storage
 
@@ -109,7 +107,7 @@ class StoreWrite:
         """Write the staged operations as one version, and end the write.
 
         :param parts: what the tasks have returned, one for each.
-        :param run: does the work of shards, see :func:`on_driver`.
+        :param run: does the work of shards, such as :func:`.on_driver`.
         :param query: id of the streaming query that numbers the batches; None without one.
         :return: the result; None if the batch was written before.
         :raises CheckpointError: earlier batches are of another streaming query, or the batch would
@@ -164,17 +162,3 @@ class StoreWrite:
         """Remove all staged operations, as far as possible."""
         if self.attempt is not None:
             self.attempt.end()
-
-
-def on_driver(processes: int) -> Runner:
-    """Return a runner that does the work of shards in processes of this machine.
-
-    :param processes: maximum number of processes. A process needs about a second to start, so that
-        each has at least some ten thousand statements.
-    """
-
-    def run(works: Sequence[ShardWork]) -> Iterable[ShardResult]:
-        staged = sum(extent.size for work in works for extent, _ in work.staged)
-        return run_in_processes(apply_shard, works, min(processes, 1 + staged // CHUNK))
-
-    return run

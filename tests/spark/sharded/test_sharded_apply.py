@@ -6,11 +6,13 @@ import io
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyoxigraph import Store
 
 from jelly_plugins import ChainError, JellyError, SourceError, TermError, TruncatedError, WireError
 from jelly_plugins.patch import (
@@ -31,7 +33,7 @@ from jelly_plugins.spark.sharded.commits import open_log
 from jelly_plugins.spark.sharded.copying import copy_store
 from jelly_plugins.spark.sharded.errors import CheckpointError, RootError
 from jelly_plugins.spark.sharded.layout import Root
-from jelly_plugins.spark.sharded.storage import Attempt, MakingStore, storage_at
+from jelly_plugins.spark.sharded.storage import Attempt, storage_at
 from jelly_plugins.spark.sharded.store import ShardedStore
 
 from .here import run_here
@@ -624,14 +626,23 @@ def test_a_copy_that_cannot_be_opened_is_an_error_of_the_root(
 ) -> None:
     root = tmp_path / "root"
     apply(root, b"A <urn:s> <urn:p> <urn:o> . Z .", shards=1)
-    copy = shard._copy
 
-    def losing(work: shard.ShardWork, making: MakingStore) -> None:
-        copy(work, making)
-        for path in making.folder.glob("MANIFEST*"):
+    class Losing:
+        """A store whose copies are damaged."""
+
+        def __new__(cls, path: str) -> Any:
+            return Store(path)
+
+        @staticmethod
+        def read_only(path: str) -> Any:
+            return SimpleNamespace(backup=lambda target: copy(Store.read_only(path), target))
+
+    def copy(store: Store, target: str) -> None:
+        store.backup(target)
+        for path in Path(target).glob("MANIFEST*"):
             path.write_bytes(b"x" * 100)
 
-    monkeypatch.setattr(shard, "_copy", losing)
+    monkeypatch.setattr(shard, "Store", Losing)
     with pytest.raises(RootError, match="cannot be read, or its copy cannot be written"):
         apply(root, b"A <urn:s> <urn:p> <urn:o2> . Z .", shards=1)
     assert ShardedStore(root).version == 1

@@ -344,7 +344,7 @@ def test_a_commit_that_comes_late_is_rejected(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from jelly_plugins.spark.sharded import batch, layout, shard
+from jelly_plugins.spark.sharded import batch, shard
 from jelly_plugins.spark.sharded.storage import storage_at
 
 root, log, place = sys.argv[1:]
@@ -352,32 +352,42 @@ root, log, place = sys.argv[1:]
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
+class Dying:
+    __init__ = read_only = die
+
 def after(function):
     def run(*arguments):
         function(*arguments)
         die()
     return run
 
+def run(works):
+    if place == "resolved":
+        die()
+    results = []
+    for work in works:
+        results.append(shard.apply_shard(work))
+        if place == "applying":
+            die()
+    if place == "applied":
+        die()
+    return results
+
 if place == "staging":
     batch.Stager.stage = die
-elif place == "resolved":
-    batch.StagedBatch._works = die
-elif place == "applying":
-    shard._net = die
-elif place == "applied":
-    batch._check = die
+elif place == "writing":
+    shard.Store = Dying
 elif place == "committing":
     os.link = die
 elif place == "committed":
     os.link = after(os.link)
 settings = batch.BatchSettings(shards=2)
-run = lambda works: map(shard.apply_shard, works)
 batch.apply_batch(batch.stage_sources([log]), run, storage_at(root), settings)
 """
 
 
 @pytest.mark.parametrize(
-    "place", ["staging", "resolved", "applying", "applied", "committing", "committed"]
+    "place", ["staging", "resolved", "writing", "applying", "applied", "committing", "committed"]
 )
 @pytest.mark.usefixtures("at_once")
 def test_a_driver_that_is_killed_leaves_all_or_nothing(tmp_path: Path, place: str) -> None:

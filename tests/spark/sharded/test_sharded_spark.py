@@ -18,7 +18,7 @@ from jelly_plugins.spark import ShardedStore, apply_patches, batch_sink
 from jelly_plugins.spark.sharded import Applied, CheckpointError, IncompleteLogError
 from jelly_plugins.spark.sharded.commits import make_log
 from jelly_plugins.spark.sharded.errors import RootError
-from jelly_plugins.spark.sharded.storage import local, storage_at
+from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.tasks import failures_as_errors
 
 from .logs import Writer, apply, assert_same, log_file, patch, quad, replayed
@@ -290,7 +290,7 @@ def test_an_executor_that_does_not_see_the_root_is_reported(
     """Here the probe is taken away; with another file system see ``test_sharded_cluster``."""
     log = log_file(tmp_path / "0.jellyp", [Writer().patch()])
     root = tmp_path / "root"
-    monkeypatch.setattr(local._LocalAttempt, "begin", lambda self: self._folder.mkdir(parents=True))
+    monkeypatch.setattr(Path, "write_text", lambda *_: 0)
     for source in (log, spark.read.format("jelly-patch").load(log)):
         with pytest.raises(JellyError, match="does not see the driver's files"):
             apply_patches(spark, source, root, shards=2)
