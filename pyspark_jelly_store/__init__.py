@@ -7,6 +7,6 @@ from contextlib import suppress
 from jelly_plugins.errors import MissingExtraError
 
 with suppress(MissingExtraError):
-    from jelly_plugins.spark.datasource.store import JellyStoreDataSource as DefaultSource
+    from jelly_plugins.spark.datasource.sources import JellyStoreDataSource as DefaultSource
 
 __all__ = ["DefaultSource"]

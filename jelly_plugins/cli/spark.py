@@ -93,7 +93,7 @@ def _named(options: list[str] | None, option: str = "--storage-option") -> dict[
 
 def _time(version: int | None, timestamp: str | None) -> str | None:
     """Check a time that is given instead of a version."""
-    from ..spark.sharded.settings import parse_time
+    from ..spark.sharded.checks import parse_time
 
     if timestamp is None:
         return None
@@ -402,6 +402,7 @@ def changes(
     the log makes it equal to the last one.
     """
     from ..spark import ShardedStore
+    from ..spark.sharded.commits import open_log
     from ..spark.sharded.feed import steps, write_changes
 
     if to_version is not None and to_version < from_version:
@@ -409,8 +410,9 @@ def changes(
     storage = _storage(root, storage_option)
     target = log_target(output, to)
     dst = log_destination(output, target, force)
-    wanted = steps(storage, from_version, to_version)
-    write_changes(storage, wanted, ShardedStore(storage).at, dst, target)
+    log = open_log(storage)
+    wanted = steps(log, log.find(from_version), log.find(to_version))
+    write_changes(log, wanted, ShardedStore(storage).at, dst, target)
 
 
 @app.command()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,16 +22,23 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, StringType, Struc
 
 from ..arrow import QUADS, record_batch
 from ..codec import ColumnDecoder, Encoder, FrameSplitter, StreamOptions
+from ..codec.common.positions import POSITIONS
 from ..errors import JellyError, LimitError, OptionsError, SourceError, StatementError
 from ..io.sources import Input, compression_in
 from ..patch.columns import PatchColumnReader
 from .datasource.batches import complete
 from .datasource.encoding import StreamWriter
-from .datasource.operations import NUMBERS, OperationRows
+from .datasource.operations import OperationRows
 from .datasource.options import check_names
 from .datasource.patch_encoding import KIND, encode_log
-from .datasource.patch_row import PatchRow
-from .datasource.schema import GRAPH, POSITIONS, arrow_schema, operation_fields, statement_schema
+from .datasource.schema import (
+    GRAPH,
+    NUMBERS,
+    PatchRow,
+    arrow_schema,
+    operation_fields,
+    statement_schema,
+)
 from .datasource.settings import Mode, ReadSettings, WriteSettings, choice
 from .datasource.shipping import Shipped
 from .datasource.sinks import check_columns
@@ -53,11 +60,11 @@ _WRITE: Final = (
 _OPTIONAL: Final = tuple(set(PatchRow._fields) - {KIND, *POSITIONS})
 
 #: Maximum rows, and bytes, of a batch of results.
-_ROWS: Final = 1 << 16
-_BYTES: Final = 16 << 20
+ROWS: Final = 1 << 16
+BYTES: Final = 16 << 20
 #: Maximum bytes of a decompressed, and of a decoded value: a few bytes can repeat a long term many
 #: times.
-_VALUE_BYTES: Final = 256 << 20
+VALUE_BYTES: Final = 256 << 20
 
 
 def from_jelly(
@@ -86,7 +93,7 @@ def from_jelly(
     if stream_options is not None:
         # The frame of an empty stream contains its options, and nothing else.
         opening = b"".join(Encoder(stream_options).finish())
-    return _call(_FromJelly("from_jelly", options or {}, opening), data, source)
+    return _call(FromJelly(options or {}, opening), data, source)
 
 
 def to_jelly(
@@ -108,7 +115,7 @@ def to_jelly(
     :param source: a column that names the value in errors.
     :raises OptionsError: an option or its value is invalid.
     """
-    return _call(_ToJelly("to_jelly", options or {}), data, source)
+    return _call(ToJelly(options or {}), data, source)
 
 
 def from_jelly_patch(
@@ -128,7 +135,7 @@ def from_jelly_patch(
     :param source: a column that names the value in errors.
     :raises OptionsError: an option or its value is invalid.
     """
-    return _call(_FromJellyPatch("from_jelly_patch", options or {}), data, source)
+    return _call(FromJellyPatch(options or {}), data, source)
 
 
 def to_jelly_patch(
@@ -147,18 +154,13 @@ def to_jelly_patch(
     :param source: a column that names the value in errors.
     :raises OptionsError: an option or its value is invalid.
     """
-    return _call(_ToJellyPatch("to_jelly_patch", options or {}), data, source)
+    return _call(ToJellyPatch(options or {}), data, source)
 
 
 def register_functions(spark: SparkSession) -> None:
     """Register the functions in SQL, where they take a value, options and its name in errors."""
-    for function in (
-        _FromJelly("from_jelly", None),
-        _ToJelly("to_jelly", None),
-        _FromJellyPatch("from_jelly_patch", None),
-        _ToJellyPatch("to_jelly_patch", None),
-    ):
-        spark.udf.register(function.name, _udf(function))
+    for kind in (FromJelly, ToJelly, FromJellyPatch, ToJellyPatch):
+        spark.udf.register(kind.name, _udf(kind(None)))
 
 
 def _call(function: _Function, data: ColumnOrName, source: ColumnOrName | None) -> Column:
@@ -179,16 +181,16 @@ class _Function(Shipped):
     """The function that tasks call: converts batches of arguments to batches of results, which may
     have other sizes.
 
-    :ivar name: name of the function.
+    :cvar name: name of the function.
     :param options: as the caller gives them; None if they are the second argument, as in SQL.
     :ivar type: type of the result.
     """
 
+    name: ClassVar[str]
     type: DataType
     _names: tuple[str, ...]
 
-    def __init__(self, name: str, options: Mapping[str, str] | None) -> None:
-        self.name = name
+    def __init__(self, options: Mapping[str, str] | None) -> None:
         self._sql = options is None
         self._set(options or {})
 
@@ -268,8 +270,6 @@ class _Reading(_Function):
 
     def _take(self, options: Mapping[str, str]) -> None:
         column = options.get("columnNameOfCorruptRecord")
-        if column is not None and not self._permissive:
-            raise OptionsError("option columnNameOfCorruptRecord requires mode PERMISSIVE")
         self._settings = ReadSettings.of(options)
         self._column = column
         fields = self._fields(self._settings)
@@ -294,7 +294,7 @@ class _Reading(_Function):
     def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
         if str(values.type) not in ("binary", "large_binary", "binary_view", "null"):
             raise OptionsError(f"{self.name} takes binary values (got {values.type})")
-        part = self._part()
+        part = _Part(self._decoded, self._schema, self.type, self._column)
         for row, value in enumerate(values):
             data = value.as_py()
             if data is None:
@@ -312,11 +312,8 @@ class _Reading(_Function):
                         part.add_error(str(error))
             if part.full:
                 yield part.array()
-                part = self._part()
+                part = _Part(self._decoded, self._schema, self.type, self._column)
         yield part.array()
-
-    def _part(self) -> _Part:
-        return _Part(self._decoded, self._schema, self.type, self._column)
 
 
 def _unpacked(value: bytes) -> bytes:
@@ -333,8 +330,8 @@ def _unpacked(value: bytes) -> bytes:
         for chunk in source.chunks():
             chunks.append(chunk)
             size += len(chunk)
-            if size > _VALUE_BYTES:
-                raise LimitError(f"a decompressed value must not exceed {_VALUE_BYTES} bytes")
+            if size > VALUE_BYTES:
+                raise LimitError(f"a decompressed value must not exceed {VALUE_BYTES} bytes")
     unpacked = b"".join(chunks)
     if compression_in(unpacked) is not None:
         raise SourceError("the value is compressed twice")
@@ -351,8 +348,8 @@ def _bounded(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
     for batch in batches:
         found.append(batch)
         size += batch.get_total_buffer_size()
-        if size > _VALUE_BYTES:
-            raise LimitError(f"the statements of a value must not exceed {_VALUE_BYTES} bytes")
+        if size > VALUE_BYTES:
+            raise LimitError(f"the statements of a value must not exceed {VALUE_BYTES} bytes")
     return found
 
 
@@ -390,7 +387,7 @@ class _Part:
             rows += batch.num_rows
         self._offsets.append(rows)
         self._nulls.append(batches is None)
-        self.full = rows >= _ROWS or self._bytes >= _BYTES or len(self._nulls) >= _ROWS
+        self.full = rows >= ROWS or self._bytes >= BYTES or len(self._nulls) >= ROWS
 
     def add_error(self, text: str) -> None:
         """Add a value that could not be decoded."""
@@ -414,14 +411,15 @@ class _Part:
         )
 
 
-class _FromJelly(_Reading):
+class FromJelly(_Reading):
+    name = "from_jelly"
     _names = _READ
     _decoded = QUADS
 
-    def __init__(self, name: str, options: Mapping[str, str] | None, opening: bytes = b"") -> None:
+    def __init__(self, options: Mapping[str, str] | None, opening: bytes = b"") -> None:
         #: A frame with the options of the streams.
         self._opening = opening
-        super().__init__(name, options)
+        super().__init__(options)
 
     def _fields(self, settings: ReadSettings) -> list[StructField]:
         return statement_schema(ReadSettings(terms=settings.terms)).fields
@@ -440,7 +438,8 @@ class _FromJelly(_Reading):
         yield from map(record_batch, decoder.finish())
 
 
-class _FromJellyPatch(_Reading):
+class FromJellyPatch(_Reading):
+    name = "from_jelly_patch"
     _names = (*_READ, "headers")
     _decoded = pa.schema(
         (name, pa.int64() if name in NUMBERS else pa.string()) for name in PatchRow._fields
@@ -501,14 +500,16 @@ class _Writing(_Function):
                         raise
             found.append(data)
             size += len(data or b"")
-            if size >= _BYTES:
+            if size >= BYTES:
                 yield pa.array(found, pa.binary())
                 found = []
                 size = 0
         yield pa.array(found, pa.binary())
 
 
-class _ToJelly(_Writing):
+class ToJelly(_Writing):
+    name = "to_jelly"
+
     def _check(self, schema: StructType) -> None:
         check_columns(schema)
 
@@ -522,7 +523,9 @@ class _ToJelly(_Writing):
         return out.getvalue()
 
 
-class _ToJellyPatch(_Writing):
+class ToJellyPatch(_Writing):
+    name = "to_jelly_patch"
+
     def _check(self, schema: StructType) -> None:
         check_columns(schema, (KIND,), _OPTIONAL)
 

@@ -13,8 +13,7 @@ from weakref import WeakSet
 
 from pyspark.sql import SparkSession
 
-from .datasource.sources import JellyDataSource, JellyPatchDataSource
-from .datasource.store import JellyStoreDataSource
+from .datasource.sources import JellyDataSource, JellyPatchDataSource, JellyStoreDataSource
 from .functions import register_functions
 
 #: Sessions that have the formats. Spark logs a warning if a format is registered again.

@@ -28,7 +28,7 @@ from pyoxigraph import NamedNode
 
 from jelly_plugins.patch import add
 from jelly_plugins.spark import ShardedStore
-from jelly_plugins.spark.sharded.apply import Settings, apply_batch, stage_sources
+from jelly_plugins.spark.sharded.batch import BatchSettings, apply_batch, stage_sources
 from jelly_plugins.spark.sharded.storage import Storage, storage_at
 from jelly_plugins.spark.sharded.storage.objects import ObjectStorage
 from tests.spark.sharded.here import run_here
@@ -58,7 +58,9 @@ def counted(
 
 
 def apply(root: Storage, source: Path, shards: int) -> None:
-    apply_batch(stage_sources([str(source)]), run_here, root, Settings(shards=shards))
+    apply_batch(
+        stage_sources([str(source)]), run_here, storage_at(root), BatchSettings(shards=shards)
+    )
 
 
 def read_one(root: Storage) -> None:

@@ -38,10 +38,10 @@ from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad
 from jelly_plugins.oxigraph import BOOKKEEPING, replay
 from jelly_plugins.patch import BEGIN, COMMIT, Operation, Patch, add, delete, write_patches
 from jelly_plugins.spark import ShardedStore, apply_patches, session
-from jelly_plugins.spark.sharded.apply import Applied, Settings, apply_batch, stage_sources
+from jelly_plugins.spark.sharded.batch import Applied, BatchSettings, apply_batch, stage_sources
 from jelly_plugins.spark.sharded.scanning import scan
 from jelly_plugins.spark.sharded.shard import ShardResult, ShardWork, apply_shard
-from jelly_plugins.spark.sharded.staging import StageWriter
+from jelly_plugins.spark.sharded.staged_files import StageWriter
 from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.tasks import on_spark
 
@@ -122,7 +122,9 @@ def first(spark: Any, folder: Path, operations: int) -> None:
         return results
 
     start = time.process_time()
-    apply_batch(stage_sources([str(source)]), runner, folder / "parts", Settings(shards=4))
+    apply_batch(
+        stage_sources([str(source)]), runner, storage_at(folder / "parts"), BatchSettings(shards=4)
+    )
     staging, shard = staged_at - start, sum(applied) / len(applied)
     print(
         f"  alone, without Spark, of the processor: reading and staging {staging:.2f} s "
@@ -155,7 +157,7 @@ def later(spark: Any, folder: Path, operations: int) -> None:
         stage_sources([str(changes)]),
         on_spark(spark, failing),
         root,
-        Settings(),
+        BatchSettings(),
     )
     again = change(folder / "2.jellyp", 2, operations // 2, batch)
     timed("the same size, nothing fails", batch, apply_patches, spark, again, root)
@@ -243,7 +245,7 @@ def alone(_: Any, folder: Path, operations: int) -> None:
             version=version,
             base=base,
             quads=there,
-            staged=((attempt.chunks("0")[0], ((0, 0),)),),
+            staged=((attempt.extents("0")[0], ((0, 0),)),),
         )
         with ProcessPoolExecutor(1, get_context("spawn")) as process:
             result, cpu, memory = process.submit(_measured, work).result()

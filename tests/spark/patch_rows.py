@@ -11,9 +11,8 @@ from jelly_plugins.codec import AnyOperation, OperationKind
 from jelly_plugins.codec.text.transcoding import TextFactory
 from jelly_plugins.io.sources import Source
 from jelly_plugins.patch import PatchReader
-from jelly_plugins.spark.datasource.boundary import not_waiting
-from jelly_plugins.spark.datasource.operations import ABOUT
-from jelly_plugins.spark.datasource.patch_row import PatchRow
+from jelly_plugins.spark.datasource.operations import ABOUT, not_waiting
+from jelly_plugins.spark.datasource.schema import PatchRow
 
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE

@@ -22,10 +22,9 @@ from jelly_plugins.errors import (
 )
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.patch import read_patches, write_patches
-from jelly_plugins.spark.datasource.batches import read_partition
+from jelly_plugins.spark.datasource.batches import Format, read_partition
 from jelly_plugins.spark.datasource.encoding import StreamWriter
 from jelly_plugins.spark.datasource.files import Files
-from jelly_plugins.spark.datasource.formats import Format
 from jelly_plugins.spark.datasource.operations import OPERATIONS
 from jelly_plugins.spark.datasource.patch_encoding import OperationWriter
 from jelly_plugins.spark.datasource.schema import (

@@ -27,7 +27,7 @@ from jelly_plugins.spark import (
     to_jelly,
     to_jelly_patch,
 )
-from jelly_plugins.spark.functions import _FromJelly, _FromJellyPatch, _ToJelly, _ToJellyPatch
+from jelly_plugins.spark.functions import FromJelly, FromJellyPatch, ToJelly, ToJellyPatch
 
 from ..shared_data import shared
 
@@ -207,24 +207,24 @@ def test_a_frame_without_options() -> None:
     [whole] = encoder.add(arrow.columns(batch)) + encoder.finish()
     assert whole.startswith(opening)
     bare = whole[len(opening) :]
-    found = run(_FromJelly("from_jelly", {}, opening), binary(bare, whole, delimit(bare)))
+    found = run(FromJelly({}, opening), binary(bare, whole, delimit(bare)))
     assert [listed(rows) for rows in found] == [[TRIPLES[0]]] * 3
     # A frame's number does not count the options that were given.
     with pytest.raises(WireError, match="a value: frame 0"):
-        run(_FromJelly("from_jelly", {}, opening), binary(bare[:-1]))
+        run(FromJelly({}, opening), binary(bare[:-1]))
     with pytest.raises(JellyError, match="a value: frame 0"):
-        run(_FromJelly("from_jelly", {}), binary(bare))
+        run(FromJelly({}), binary(bare))
 
 
 def test_corrupt_values() -> None:
     good = value(TRIPLES)
     values = binary(good, good[:-1], b"no Jelly", None)
     with pytest.raises(TruncatedError, match="a value: frame 0"):
-        run(_FromJelly("from_jelly", {}), values)
-    found = run(_FromJelly("from_jelly", {"Mode": "permissive"}), values)
+        run(FromJelly({}), values)
+    found = run(FromJelly({"Mode": "permissive"}), values)
     assert [listed(rows) for rows in found] == [TRIPLES, None, None, None]
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
-    found = run(_FromJelly("from_jelly", options), values, pa.array(range(4)))
+    found = run(FromJelly(options), values, pa.array(range(4)))
     first, *others, last = found
     assert listed(first) == [(*row, None) for row in TRIPLES]
     for number, [row] in enumerate(others, 1):
@@ -232,10 +232,10 @@ def test_corrupt_values() -> None:
         assert error.startswith(f"{number}: ")
         assert set(row.values()) == {None}
     assert last is None
-    patches = _FromJellyPatch("from_jelly_patch", {"mode": "PERMISSIVE"})
+    patches = FromJellyPatch({"mode": "PERMISSIVE"})
     assert run(patches, binary(b"TX . A <urn:s>", b"\xff", b"")) == [None, None, []]
     with pytest.raises(JellyError, match="a value: "):
-        run(_FromJellyPatch("from_jelly_patch", {}), binary(b"TX . A <urn:s>"))
+        run(FromJellyPatch({}), binary(b"TX . A <urn:s>"))
 
 
 PACKERS = [gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress]
@@ -246,16 +246,16 @@ def test_compressed_values(pack: Callable[[bytes], bytes], monkeypatch: pytest.M
     good, log = value(TRIPLES), LOG.encode()
     packed = binary(pack(good), good, pack(b""), pack(good)[:-5])
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
-    first, second, empty, [broken] = run(_FromJelly("from_jelly", options), packed)
+    first, second, empty, [broken] = run(FromJelly(options), packed)
     assert first == second
     assert empty == []
     assert "a value: the compressed data" in broken["_error"]
-    patches = _FromJellyPatch("from_jelly_patch", {})
+    patches = FromJellyPatch({})
     [operations] = run(patches, binary(pack(log)))
     assert [operations] == run(patches, binary(log))
     # A few bytes that would become many.
-    monkeypatch.setattr(functions, "_VALUE_BYTES", 1 << 20)
-    for function in (_FromJelly("from_jelly", {}), patches):
+    monkeypatch.setattr(functions, "VALUE_BYTES", 1 << 20)
+    for function in (FromJelly({}), patches):
         with pytest.raises(LimitError, match=r"a value: a decompressed value must not exceed"):
             run(function, binary(pack(bytes(20 << 20))))
 
@@ -263,9 +263,9 @@ def test_compressed_values(pack: Callable[[bytes], bytes], monkeypatch: pytest.M
 def test_statements_that_cannot_be_written() -> None:
     good, bad = TRIPLES[0], (S, P, "o", None)
     values = statements([good], [good, bad], [QUADS[1]], [None], [(S, P, None, None)])
-    found = run(_ToJelly("to_jelly", {"mode": "PERMISSIVE"}), values)
+    found = run(ToJelly({"mode": "PERMISSIVE"}), values)
     assert [each is None for each in found] == [False, True, True, True, True]
-    write = _ToJelly("to_jelly", {})
+    write = ToJelly({})
     for number, message in ((1, r"a value: row 1.*object"), (3, "an element of the array is null")):
         with pytest.raises(JellyError, match=message):
             run(write, values.slice(number, 1))
@@ -280,7 +280,7 @@ def test_statements_that_cannot_be_written() -> None:
         with pytest.raises(OptionsError, match=message):
             run(write, wrong)
     with pytest.raises(OptionsError, match=r"takes binary values \(got string\)"):
-        run(_FromJelly("from_jelly", {}), pa.array(["x"]))
+        run(FromJelly({}), pa.array(["x"]))
 
 
 def test_operations_become_a_transaction() -> None:
@@ -288,10 +288,10 @@ def test_operations_become_a_transaction() -> None:
         names = ("kind", "subject", "predicate", "object", "id", "name")
         return [dict(zip(names, row, strict=False)) for row in each]
 
-    write = _ToJellyPatch("to_jelly_patch", {})
+    write = ToJellyPatch({})
     good = rows(("D", S, P, '"a"', "<urn:i>"), ("A", S, P, '"b"', None))
     [written] = run(write, pa.array([good]))
-    [found] = run(_FromJellyPatch("from_jelly_patch", {}), binary(written))
+    [found] = run(FromJellyPatch({}), binary(written))
     assert [row["kind"] for row in found] == ["TX", "D", "A", "TC"]
     assert {row["id"] for row in found} == {"<urn:i>"}
     # Rows without numbers of patches are of one for each id.
@@ -308,11 +308,11 @@ def test_operations_become_a_transaction() -> None:
         values = pa.array([[*rows(("A", S, P, S)), *rows(wrong)]])
         with pytest.raises(JellyError, match=message):
             run(write, values)
-        assert run(_ToJellyPatch("to_jelly_patch", {"mode": "PERMISSIVE"}), values) == [None]
+        assert run(ToJellyPatch({"mode": "PERMISSIVE"}), values) == [None]
 
 
 def test_options_as_an_argument() -> None:
-    read = _FromJelly("from_jelly", None)
+    read = FromJelly(None)
     values = binary(value(TRIPLES), b"x")
 
     def maps(*each: dict[str, str] | None) -> Any:
@@ -359,22 +359,22 @@ def test_options_are_checked_before_there_is_a_task(
 
 
 def test_batches_of_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(functions, "_ROWS", 3)
-    read = _FromJelly("from_jelly", {})
+    monkeypatch.setattr(functions, "ROWS", 3)
+    read = FromJelly({})
     values = binary(value(TRIPLES), None, value(QUADS), value([]))
     found = list(read([values, values.slice(2)]))
     assert [len(each) for each in found] == [3, 1, 2]
     rows = [listed(each) for array in found for each in array.to_pylist()]
     assert rows == [TRIPLES, None, QUADS, [], QUADS, []]
-    monkeypatch.setattr(functions, "_VALUE_BYTES", 100)
+    monkeypatch.setattr(functions, "VALUE_BYTES", 100)
     with pytest.raises(LimitError, match=r"a value: .* must not exceed 100 bytes"):
         list(read([values]))
 
 
 def test_slices_and_nulls_are_written_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(functions, "_BYTES", 1)
-    read = _FromJelly("from_jelly", {})
-    write = _ToJelly("to_jelly", {"quotedTriples": "true"})
+    monkeypatch.setattr(functions, "BYTES", 1)
+    read = FromJelly({})
+    write = ToJelly({"quotedTriples": "true"})
     lists = pa.concat_arrays(list(read([binary(value(TRIPLES), None, value(QUADS), value([]))])))
     found = pa.concat_arrays(list(write([lists.slice(1), pa.nulls(2)])))
     assert found.is_valid().to_pylist() == [False, True, True, False, False]

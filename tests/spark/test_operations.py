@@ -15,9 +15,8 @@ from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.errors import JellyError
 from jelly_plugins.patch import write_patches
 from jelly_plugins.patch.columns import PatchColumnReader
-from jelly_plugins.spark.datasource.boundary import not_waiting
-from jelly_plugins.spark.datasource.operations import OperationRows
-from jelly_plugins.spark.datasource.patch_row import PatchRow
+from jelly_plugins.spark.datasource.operations import OperationRows, not_waiting
+from jelly_plugins.spark.datasource.schema import PatchRow
 from jelly_plugins.spark.marks import Begin, mark
 from jelly_plugins.spark.sharded.completeness import Segments
 from jelly_plugins.spark.sharded.frames import _Reading

@@ -13,11 +13,10 @@ from jelly_plugins import Iri, Triple
 from jelly_plugins.errors import JellyError
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.patch import BEGIN, COMMIT, Operation, Patch, add, write_patches
-from jelly_plugins.spark.datasource.boundary import boundary
+from jelly_plugins.spark.datasource.batches import Format
 from jelly_plugins.spark.datasource.decoding import complete_frames
 from jelly_plugins.spark.datasource.files import DataFile, Files
-from jelly_plugins.spark.datasource.formats import Format
-from jelly_plugins.spark.datasource.operations import OPERATIONS
+from jelly_plugins.spark.datasource.operations import OPERATIONS, boundary
 from jelly_plugins.spark.datasource.progress import INITIAL, Offset, Progress
 from jelly_plugins.spark.datasource.statements import STATEMENTS
 

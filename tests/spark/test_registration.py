@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from jelly_plugins.spark import registration
-from jelly_plugins.spark.datasource.sources import JellyDataSource, JellyPatchDataSource
-from jelly_plugins.spark.datasource.store import JellyStoreDataSource
+from jelly_plugins.spark.datasource.sources import (
+    JellyDataSource,
+    JellyPatchDataSource,
+    JellyStoreDataSource,
+)
 
 SOURCES = [JellyDataSource, JellyPatchDataSource, JellyStoreDataSource]
 

@@ -9,12 +9,13 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
 
 from ...errors import JellyError
-from .files import Files, folder_columns
+from .files import DataFile, Files, folder_columns
 from .settings import ReadSettings
 from .splits import FileSplit
 from .terms import split_terms
@@ -25,6 +26,22 @@ ReadSplit: TypeAlias = Callable[
 ]
 #: Opens a file by its path.
 OpenFile: TypeAlias = Callable[[str], AbstractContextManager[BinaryIO]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of files, for readers.
+
+    :ivar cut: divides a file into splits of about the given number of bytes, with their sizes.
+    :ivar read: reads the batches of a split.
+    :ivar boundary: returns how much of a growing file is complete, given how much was before.
+    :ivar read_none: returns the batches of a stream's batch without files, given their schema.
+    """
+
+    cut: Callable[[DataFile, Files, int], Iterable[tuple[FileSplit, int]]]
+    read: ReadSplit
+    boundary: Callable[[BinaryIO, DataFile, int], int]
+    read_none: Callable[[pa.Schema], Iterator[pa.RecordBatch]]
 
 
 def read_partition(

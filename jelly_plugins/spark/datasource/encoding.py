@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from ... import arrow
 from ...codec import ColumnEncoder, LogicalType, PhysicalType, StreamOptions, delimit
+from ...codec.common.positions import POSITIONS
 from ...io.sinks import compressed
-from .schema import GRAPH, POSITIONS
+from .schema import GRAPH
 from .settings import WriteSettings
 from .terms import join_terms
 
@@ -25,9 +26,7 @@ def stream_options(settings: WriteSettings, graphs: bool) -> StreamOptions:
         logical_type=LogicalType.FLAT_QUADS if graphs else LogicalType.FLAT_TRIPLES,
         stream_name=settings.stream_name,
         rdf_star=settings.quoted_triples,
-        max_name_table_size=settings.name_table,
-        max_prefix_table_size=settings.prefix_table,
-        max_datatype_table_size=settings.datatype_table,
+        **settings.tables,
     )
 
 

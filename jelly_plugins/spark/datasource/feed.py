@@ -22,14 +22,14 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from ..sharded.commits import Commit, CommitLog
-from ..sharded.errors import CheckpointError, on_executor
+from ..sharded.commits import Commit, CommitLog, open_log
+from ..sharded.errors import CheckpointError, RootError, on_executor
 from ..sharded.feed import Step, newest_after, steps, write_changes
-from ..sharded.layout import open_root
-from ..sharded.storage import Storage, storage_at
+from ..sharded.storage import Storage
 from ..sharded.store import ShardedStore
 from .batches import read_partition
 from .operations import OPERATIONS
+from .options import of_option
 from .progress import Offset
 from .reading import FilePartition
 from .schema import arrow_schema
@@ -41,12 +41,30 @@ from .splits import FileSplit
 class _FeedReader(Shipped):
     """Common part of both readers."""
 
-    def __init__(self, store: StoreSettings, settings: ReadSettings, schema: StructType) -> None:
-        self._storage: Storage = storage_at(store.root, store.storage).everywhere()
-        self._from = store.first
-        self._to = store.last
+    def __init__(
+        self, storage: Storage, store: StoreSettings, settings: ReadSettings, schema: StructType
+    ) -> None:
+        self._storage = storage
+        self._store = store
         self._settings = settings
         self._schema = schema
+
+    @cached_property
+    def _log(self) -> CommitLog:
+        return open_log(self._storage)
+
+    def _first(self) -> Commit:
+        """Return the version after which the changes start."""
+        first = self._store.first
+        try:
+            return self._log.find(first)
+        except RootError as error:
+            if first:
+                error.message = (
+                    f"option startingVersion is {first + 1}, which requires version {first}: "
+                    f"{error.message}"
+                )
+            raise
 
     def _parts(self, wanted: Sequence[Step]) -> Sequence[InputPartition]:
         """Return a partition for each step; without steps, one empty partition."""
@@ -62,7 +80,7 @@ class _FeedReader(Shipped):
         schema = arrow_schema(self._schema)
         if not partition.splits:
             return OPERATIONS.read_none(schema)
-        opened = partial(_log, self._storage)
+        opened = partial(_patch_file, self._storage)
         return read_partition(partition.splits, self._settings, schema, OPERATIONS.read, opened)
 
 
@@ -70,7 +88,10 @@ class FeedReader(_FeedReader, DataSourceReader):
     """Reads the changes between two versions."""
 
     def partitions(self) -> Sequence[InputPartition]:
-        return self._parts(steps(self._storage, self._from, self._to))
+        first = self._first()
+        with of_option("endingVersion" if self._store.last is not None else None):
+            last = self._log.find(self._store.last)
+        return self._parts(steps(self._log, first, last))
 
 
 class FeedStreamReader(_FeedReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -82,12 +103,8 @@ class FeedStreamReader(_FeedReader, DataSourceStreamReader, SupportsTriggerAvail
 
     _last: Commit | None = None
 
-    @cached_property
-    def _log(self) -> CommitLog:
-        return CommitLog(self._storage, open_root(self._storage))
-
     def initialOffset(self) -> Offset:  # noqa: N802
-        return _offset(newest_after(self._log, self._from, 0))
+        return _offset(self._first())
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         most = self._settings.most_files
@@ -97,28 +114,27 @@ class FeedStreamReader(_FeedReader, DataSourceStreamReader, SupportsTriggerAvail
         self._last = self._log.head()
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
-        self._check(start)
         most = limit.max_files if isinstance(limit, ReadMaxFiles) else None
         last = self._last or self._log.head()
-        return _offset(newest_after(self._log, start["version"], most, last))
+        return _offset(newest_after(self._log, self._commit(start), most, last))
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        for offset in (start, end):
-            self._check(offset)
-        return self._parts(steps(self._storage, start["version"], end["version"]))
+        return self._parts(steps(self._log, self._commit(start), self._commit(end)))
 
-    def _check(self, offset: Offset) -> None:
-        """Check that an offset is of this store.
+    def _commit(self, offset: Offset) -> Commit:
+        """Return the version of an offset.
 
         :raises CheckpointError: it is of another store.
         """
         version = offset["version"]
-        if self._log.read(version).id != offset["commit"]:
+        commit = self._log.find(version)
+        if commit.id != offset["commit"]:
             raise CheckpointError(
                 f"version {version} is not the version that this query has read: the root now has "
                 "another store; start the query with a new checkpoint",
                 source=self._storage.name,
             )
+        return commit
 
 
 def _offset(commit: Commit) -> Offset:
@@ -135,11 +151,11 @@ def _path(storage: Storage, step: Step) -> str:
 
 
 @contextmanager
-def _log(storage: Storage, path: str) -> Iterator[BinaryIO]:
+def _patch_file(storage: Storage, path: str) -> Iterator[BinaryIO]:
     """Open the patch of a step as a file."""
     before, _, after = path[-len(_FILE.format(0, 0)) :].partition("/")[2].partition("-")
     step = Step(int(before), int(after.partition(".")[0]))
     with TemporaryFile() as file, on_executor():
-        write_changes(storage, [step], ShardedStore(storage).at, file)
+        write_changes(open_log(storage), [step], ShardedStore(storage).at, file)
         file.seek(0)
         yield file

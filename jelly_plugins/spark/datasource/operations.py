@@ -9,25 +9,24 @@ import numpy as np
 import pyarrow as pa
 
 from ...arrow import record_batch
-from ...codec import AnyOperation, OperationColumns, OperationKind
+from ...codec import AnyOperation, OperationColumns, OperationKind, PatchStreamType
 from ...codec.patch.operations import Namespace
+from ...codec.text.transcoding import TextFactory
 from ...errors import JellyError
+from ...io.sources import Source
+from ...patch import PatchReader
 from ...patch.columns import PatchColumnReader
 from ..marks import Begin, mark
-from .batches import complete
-from .boundary import boundary, not_waiting
+from .batches import Format, complete
 from .decoding import section
 from .files import DataFile, Files
-from .formats import Format
-from .patch_row import PatchRow
+from .schema import NUMBERS, PatchRow
 from .settings import Mode, ReadSettings
 from .splits import FileSplit
 
 _KINDS: Final = pa.array([OperationKind.DELETE.code, OperationKind.ADD.code])
 #: Rows about their patch, which change nothing.
 ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
-#: Columns of numbers; all others are text.
-NUMBERS: Final = ("patch", "transaction", "order")
 
 
 def read_operations(
@@ -185,6 +184,40 @@ def _merged(found: dict[str, Any], others: list[PatchRow]) -> dict[str, Any]:
     }
     order = pa.array(np.argsort(merged["order"].to_numpy(), kind="stable"))
     return {name: column.take(order) for name, column in merged.items()}
+
+
+def boundary(src: Source) -> int:
+    """Count the complete rows of a growing file, including headers and ends of patches.
+
+    Only complete patches count. If nothing marks the ends of patches (a stream of type FLAT, and
+    text), complete transactions count, and rows outside of transactions.
+
+    :raises JellyError: the file is corrupt, or compressed.
+
+    >>> boundary(b"TX . TC .\\nTX .\\nA <urn:s>")
+    2
+    """
+    complete = count = 0
+    inside = False
+    with PatchReader(src, factory=TextFactory(), wait=not_waiting) as operations:
+        for count, (kind, _) in enumerate(operations, 1):
+            if kind is OperationKind.BEGIN:
+                inside = True
+            elif kind in (OperationKind.COMMIT, OperationKind.ABORT):
+                inside = False
+            if kind is OperationKind.END or (not inside and not _marks_ends(operations)):
+                complete = count
+    return complete
+
+
+def _marks_ends(reader: PatchReader) -> bool:
+    options = reader.options
+    return options is not None and options.stream_type is not PatchStreamType.FLAT
+
+
+def not_waiting() -> bool:
+    """Do not wait for more data of a file."""
+    return False
 
 
 def _uncut(file: DataFile, files: Files, target: int) -> list[tuple[FileSplit, int]]:  # noqa: ARG001

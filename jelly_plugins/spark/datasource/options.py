@@ -5,12 +5,13 @@ The tables in docs/spark-options.md are generated from this one, see :func:`tabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from ...codec.common.positions import POSITIONS
-from ...errors import OptionsError
+from ...errors import JellyError, OptionsError
 
 _BOTH: Final = ("jelly", "jelly-patch")
 _JELLY: Final = ("jelly",)
@@ -329,6 +330,23 @@ def _meant(name: str, known: Mapping[str, str]) -> str:
     if close:
         return f"did you mean {known[close[0]]}?"
     return f"choose from {', '.join(known.values())}"
+
+
+@contextmanager
+def of_option(name: str | None) -> Iterator[None]:
+    """Name an option in errors about its value.
+
+    :param name: the option; None if it is not given.
+    :raises OptionsError: instead of a ``ValueError`` of Python.
+    """
+    try:
+        yield
+    except JellyError as error:
+        if name is not None:
+            error.message = f"option {name}: {error.message}"
+        raise
+    except ValueError as error:
+        raise OptionsError(f"option {name}: {error}") from error
 
 
 def table(*, writes: bool) -> str:

@@ -50,9 +50,7 @@ def patch_options(settings: WriteSettings) -> PatchOptions:
     """Return the options of a stream of quads."""
     return PatchOptions(
         rdf_star=settings.quoted_triples,
-        max_name_table_size=settings.name_table,
-        max_prefix_table_size=settings.prefix_table,
-        max_datatype_table_size=settings.datatype_table,
+        **settings.tables,
     )
 
 

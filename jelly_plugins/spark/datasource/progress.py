@@ -66,9 +66,9 @@ class Progress:
             return start
         return {"files": {**done, **dict(list(new.items())[:most])}}
 
-    def stop_here(self, start: Offset | None = None) -> None:
+    def stop_here(self) -> None:
         """Ignore data that arrives from now on."""
-        self._target = self._positions((start or INITIAL)["files"])
+        self._target = self._positions({})
 
     def splits(self, start: Offset, end: Offset) -> list[tuple[FileSplit, int]]:
         """Return the splits between two offsets, in order, with their approximate sizes."""

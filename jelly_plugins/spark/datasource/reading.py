@@ -9,9 +9,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from .batches import read_partition
+from .batches import Format, read_partition
 from .files import Files
-from .formats import Format
 from .schema import arrow_schema
 from .settings import ReadSettings
 from .shipping import Shipped

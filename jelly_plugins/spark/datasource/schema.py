@@ -5,18 +5,16 @@ Every column is nullable: a row for an error has only the error.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
+from ...codec.common.positions import POSITIONS
 from ...errors import OptionsError
-from .patch_row import PatchRow
 from .settings import ReadSettings, Terms
 
-#: The positions of terms, in the order of the columns.
-POSITIONS: Final = ("subject", "predicate", "object", "graph")
 GRAPH: Final = "graph"
 
 #: The fields of a split term.
@@ -24,7 +22,36 @@ TERM: Final = StructType(
     [StructField(name, StringType()) for name in ("value", "kind", "datatype", "language")]
 )
 
-_NUMBERS: Final = ("patch", "transaction", "order")
+#: Columns of numbers of patch files; all others are text.
+NUMBERS: Final = ("patch", "transaction", "order")
+
+
+class PatchRow(NamedTuple):
+    """An operation and its position in the file. Terms are text of N-Triples.
+
+    :ivar patch: number of its patch in the file, from 0.
+    :ivar id: the patch's header ``id``, if it has been read.
+    :ivar prev: the patch's header ``prev``, if it has been read.
+    :ivar transaction: number of its transaction in the file, from 0; None outside of a transaction.
+        TX, TC and TA belong to the transaction that they start or end.
+    :ivar order: number of the row in the file, from 0; headers and ends of patches count.
+    :ivar kind: as in RDF Patch text: A, D, PA, PD, TX, TC, TA; H and Z on request.
+    :ivar name: of a namespace or header.
+    :ivar value: the IRI of a namespace, the term of a header.
+    """
+
+    patch: int
+    id: str | None
+    prev: str | None
+    transaction: int | None
+    order: int
+    kind: str
+    subject: str | None = None
+    predicate: str | None = None
+    object: str | None = None
+    graph: str | None = None
+    name: str | None = None
+    value: str | None = None
 
 
 def statement_schema(settings: ReadSettings) -> StructType:
@@ -49,7 +76,7 @@ def operation_fields(settings: ReadSettings) -> list[StructField]:
     """Return the columns of an operation."""
     fields = []
     for name in PatchRow._fields:
-        kind: DataType = LongType() if name in _NUMBERS else StringType()
+        kind: DataType = LongType() if name in NUMBERS else StringType()
         fields.append(StructField(name, _term(settings) if name in POSITIONS else kind))
     return fields
 

@@ -10,21 +10,31 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar
 
-from ...codec import StreamOptions
+from ...codec import DEFAULT_LIMITS
+from ...codec.common.options import MIN_NAME_TABLE
 from ...codec.common.positions import POSITIONS
-from ...errors import OptionsError, SourceError
+from ...codec.text.ntriples import Dialect, LineParser, term_text
+from ...errors import OptionsError, SourceError, TextError
 from ...io.sinks import SUFFIXES
-from .conditions import Conditions, conditions_of
-from .options import IN_CATALOG
+from .options import IN_CATALOG, of_option
+
+if TYPE_CHECKING:
+    from ..sharded.storage import Storage
 
 #: Options for the quads of a version of a sharded store, and for the changes of its versions.
 _OF_VERSIONS: Final = ("versionAsOf", "timestampAsOf", *POSITIONS)
 _OF_CHANGES: Final = ("startingVersion", "endingVersion", "headers")
 
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+#: Maximum of a signed 64-bit number, which Spark and commits use.
+MOST_NUMBER: Final = (1 << 63) - 1
 Choice = TypeVar("Choice", bound=Enum)
+
+#: Conditions on the terms of rows, by name of the position: sets of texts, formatted as in the
+#: columns. A term must equal one of them; empty text means the default graph.
+Conditions: TypeAlias = Mapping[str, frozenset[str]]
 
 #: Target size of a partition; a task takes about a second.
 PARTITION_BYTES: Final = 32 << 20
@@ -73,16 +83,18 @@ def switch(options: Mapping[str, str], name: str, default: bool = False) -> bool
     return value.lower() == "true"
 
 
-def number(options: Mapping[str, str], name: str, default: int, least: int = 1) -> int:
+def number(
+    options: Mapping[str, str], name: str, least: int = 1, most: int = MOST_NUMBER
+) -> int | None:
     """Parse an option that is a whole number."""
     value = options.get(name)
     if value is None:
-        return default
-    if not value.strip().isascii() or not value.strip().isdigit() or int(value) < least:
-        raise OptionsError(
-            f"option {name} must be a whole number of at least {least} (got {value!r})"
-        )
-    return int(value)
+        return None
+    text = value.strip()
+    if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+        bounds = f"of at least {least}" if most == MOST_NUMBER else f"from {least} to {most}"
+        raise OptionsError(f"option {name} must be a whole number {bounds} (got {value!r})")
+    return int(text)
 
 
 def size(options: Mapping[str, str], name: str, default: int, least: int = 1) -> int:
@@ -143,6 +155,23 @@ def given_path(options: Mapping[str, str]) -> str:
     return paths[0]
 
 
+def text(options: Mapping[str, str], name: str) -> str | None:
+    """Parse an option that is text."""
+    value = options.get(name)
+    if value is not None:
+        _check_text(name, value)
+    return value
+
+
+def _check_text(name: str, value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise OptionsError(
+            f"option {name} must not have half of a surrogate pair (got {value!r})"
+        ) from None
+
+
 def _json_object(options: Mapping[str, str], name: str) -> dict[str, Any]:
     """Parse an option that is a JSON object."""
     value = options.get(name)
@@ -157,12 +186,7 @@ def _json_object(options: Mapping[str, str], name: str) -> dict[str, Any]:
     return found
 
 
-def storage(options: Mapping[str, str]) -> dict[str, Any]:
-    """Parse the option ``storageOptions``: settings of the file system, as a JSON object."""
-    return _json_object(options, "storageOptions")
-
-
-def _metadata(options: Mapping[str, str]) -> dict[str, str]:
+def metadata(options: Mapping[str, str]) -> dict[str, str]:
     """Parse the option ``metadata``: texts by name, as a JSON object."""
     found = _json_object(options, "metadata")
     for name, value in found.items():
@@ -170,7 +194,49 @@ def _metadata(options: Mapping[str, str]) -> dict[str, str]:
             raise OptionsError(
                 f"option metadata must be a JSON object of strings (got {value!r} for {name!r})"
             )
+        _check_text("metadata", name + value)
     return found
+
+
+def storage_of(options: Mapping[str, str]) -> Storage:
+    """Return the storage of a sharded store, with a root that other processes can use.
+
+    :raises SourceError: no root is given.
+    :raises RootError: the root is not valid.
+    :raises OptionsError: the storage has no such settings; names the option.
+    """
+    # Importing it takes long.
+    from ..sharded.storage import storage_at
+
+    path, given = given_path(options), _json_object(options, "storageOptions")
+    with of_option("storageOptions" if given else None):
+        return storage_at(path, given or None).everywhere()
+
+
+def conditions_of(options: Mapping[str, str]) -> Conditions:
+    """Return the conditions of the options that are named after positions.
+
+    Each value is a term of N-Triples, in any valid spelling.
+
+    :raises OptionsError: a value is not a term; names the option.
+    """
+    given = ((name, options.get(name)) for name in POSITIONS)
+    return {
+        name: frozenset([_term(name, value.strip())]) for name, value in given if value is not None
+    }
+
+
+def _term(name: str, value: str) -> str:
+    if not value and name == "graph":
+        return value
+    parser = LineParser(Dialect.RDF_STAR, True, True, DEFAULT_LIMITS, quads=True)
+    try:
+        return term_text(parser.term(value.encode(), POSITIONS.index(name)))
+    except (TextError, UnicodeError) as error:
+        raise OptionsError(
+            f"option {name}: {value!r} is not a valid term of N-Triples, such as <http://example.org/>"
+            f": {getattr(error, 'message', error)}"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,19 +280,26 @@ class ReadSettings:
         :raises OptionsError: an option is invalid; names it.
         """
         mode = choice(options, "mode", Mode.FAILFAST)
-        bad_records = options.get("badRecordsPath")
-        if bad_records is not None and mode is not Mode.PERMISSIVE:
-            raise OptionsError("option badRecordsPath requires mode PERMISSIVE")
-        corrupt = None
-        if mode is Mode.PERMISSIVE and bad_records is None:
-            corrupt = options.get("columnNameOfCorruptRecord", "_corrupt_record")
+        corrupt_column, bad_records = (
+            options.get(name) for name in ("columnNameOfCorruptRecord", "badRecordsPath")
+        )
+        if mode is not Mode.PERMISSIVE:
+            for name in ("columnNameOfCorruptRecord", "badRecordsPath"):
+                if name in options:
+                    raise OptionsError(f"option {name} requires mode PERMISSIVE")
+        elif bad_records is None:
+            corrupt_column = corrupt_column or "_corrupt_record"
+        elif corrupt_column is not None:
+            raise OptionsError(
+                "give either option columnNameOfCorruptRecord or badRecordsPath, not both"
+            )
         return cls(
             terms=choice(options, "terms", Terms.NTRIPLES),
             columns=_names(options, "columns"),
             conditions=conditions_of(options),
             source_columns=switch(options, "sourceColumns"),
             mode=mode,
-            corrupt_column=corrupt,
+            corrupt_column=corrupt_column,
             bad_records=bad_records,
             pattern=options.get("pathGlobFilter"),
             partition_bytes=size(options, "maxPartitionBytes", PARTITION_BYTES),
@@ -234,8 +307,8 @@ class ReadSettings:
             partition_columns=_names(options, "partitionColumns"),
             about=switch(options, "headers"),
             growing=switch(options, "growing"),
-            most_files=number(options, "maxFilesPerTrigger", 0) or None,
-            storage=storage(options),
+            most_files=number(options, "maxFilesPerTrigger"),
+            storage=_json_object(options, "storageOptions"),
         )
 
 
@@ -243,29 +316,24 @@ class ReadSettings:
 class StoreSettings:
     """What is read of a sharded store.
 
-    :ivar root: root of the store.
     :ivar version: number of the version to read; None for the newest.
     :ivar timestamp: instead of a version, the time at which it was the newest.
     :ivar changes: whether to read the changes of versions instead.
     :ivar first: version after which the changes start.
     :ivar last: last version of the changes; None for the newest.
-    :ivar storage: settings of the root's bucket; None if none are given.
     """
 
-    root: str
     version: int | None = None
     timestamp: str | None = None
     changes: bool = False
     first: int = 0
     last: int | None = None
-    storage: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Self:
         """Parse options.
 
         :raises OptionsError: an option is invalid, or does not apply; names it.
-        :raises SourceError: no root is given.
         """
         changes = switch(options, "readChangeFeed")
         for name in _OF_VERSIONS if changes else _OF_CHANGES:
@@ -275,22 +343,17 @@ class StoreSettings:
                 )
         if "versionAsOf" in options and "timestampAsOf" in options:
             raise OptionsError("give either option versionAsOf or timestampAsOf, not both")
-        first, last, version = (
-            number(options, name, -1, 0)
-            for name in ("startingVersion", "endingVersion", "versionAsOf")
-        )
-        if 0 <= last < first:
+        first, last = (number(options, name, 0) for name in ("startingVersion", "endingVersion"))
+        if first is not None and last is not None and last < first:
             raise OptionsError(
                 f"option endingVersion ({last}) must not be less than startingVersion ({first})"
             )
         return cls(
-            root=given_path(options),
-            version=None if version < 0 else version,
+            version=number(options, "versionAsOf", 0),
             timestamp=options.get("timestampAsOf"),
             changes=changes,
-            first=max(first - 1, 0),
-            last=None if last < 0 else last,
-            storage=storage(options) or None,
+            first=max((first or 0) - 1, 0),
+            last=last,
         )
 
 
@@ -299,60 +362,6 @@ class ShardKey(Enum):
 
     SUBJECT = "subject"
     GRAPH = "graph"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreWriteSettings:
-    """How statements are written to a sharded store.
-
-    :ivar root: root of the store.
-    :ivar shards: number of shards of a new store; None for the default.
-    :ivar shard_by: the term that determines the shard of a quad in a new store; None for the
-        default.
-    :ivar application: name of the program that numbers its writes.
-    :ivar batch: number of the write.
-    :ivar metadata: description of the version.
-    :ivar create: whether to create the store if it does not exist.
-    :ivar retries: how often to retry if another writer commits a version meanwhile.
-    :ivar processes: maximum number of processes that write shards; None for one per processor.
-    :ivar storage: settings of the root's bucket; None if none are given.
-    """
-
-    root: str
-    shards: int | None = None
-    shard_by: ShardKey | None = None
-    application: str | None = None
-    batch: int | None = None
-    metadata: Mapping[str, str] = field(default_factory=dict)
-    create: bool = True
-    retries: int | None = None
-    processes: int | None = None
-    storage: Mapping[str, Any] | None = None
-
-    @classmethod
-    def of(cls, options: Mapping[str, str]) -> Self:
-        """Parse options.
-
-        :raises OptionsError: an option is invalid, or requires another one; names it.
-        :raises SourceError: no root is given.
-        """
-        root = given_path(options)
-        application = options.get("txnAppId")
-        batch = number(options, "txnVersion", -1, 0)
-        retries = number(options, "retries", -1, 0)
-        by = choice(options, "shardBy", ShardKey.SUBJECT) if "shardBy" in options else None
-        return cls(
-            root=root,
-            shards=number(options, "shards", 0) or None,
-            shard_by=by,
-            application=application,
-            batch=None if batch < 0 else batch,
-            metadata=_metadata(options),
-            create=switch(options, "create", True),
-            retries=None if retries < 0 else retries,
-            processes=number(options, "processes", 0) or None,
-            storage=storage(options) or None,
-        )
 
 
 class Compression(Enum):
@@ -364,6 +373,12 @@ class Compression(Enum):
     ZSTD = "zstd"
 
 
+#: The sizes of lookups: by option, the name in the stream's options, and the bounds.
+_TABLES: Final = {
+    "maxNameTableSize": ("max_name_table_size", MIN_NAME_TABLE, DEFAULT_LIMITS.name_table),
+    "maxPrefixTableSize": ("max_prefix_table_size", 0, DEFAULT_LIMITS.prefix_table),
+    "maxDatatypeTableSize": ("max_datatype_table_size", 0, DEFAULT_LIMITS.datatype_table),
+}
 _SUFFIXES: Final = {each: ending for ending, each in SUFFIXES.items()}
 
 
@@ -374,15 +389,14 @@ class WriteSettings:
     :ivar compression: name of the compression, see ``sinks.compressed``; None for none.
     :ivar restart_every: bytes between restart points, at which several tasks can read a file; None
         for no restart points. Compressed files have none.
+    :ivar tables: sizes of lookups that differ from the default, by name of the stream's option.
     """
 
     compression: str | None = None
     restart_every: int | None = RESTART_EVERY
     stream_name: str = ""
     quoted_triples: bool = False
-    name_table: int = 4000
-    prefix_table: int = 150
-    datatype_table: int = 32
+    tables: Mapping[str, Any] = field(default_factory=dict)
     storage: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -393,20 +407,19 @@ class WriteSettings:
         """
         compression = choice(options, "compression", Compression.NONE)
         packed = compression is not Compression.NONE
-        defaults = StreamOptions()
         return cls(
             compression=compression.value if packed else None,
             restart_every=None
             if packed
             else size(options, "restartEvery", RESTART_EVERY, 0) or None,
-            stream_name=options.get("streamName", ""),
+            stream_name=text(options, "streamName") or "",
             quoted_triples=switch(options, "quotedTriples"),
-            name_table=number(options, "maxNameTableSize", defaults.max_name_table_size, 0),
-            prefix_table=number(options, "maxPrefixTableSize", defaults.max_prefix_table_size, 0),
-            datatype_table=number(
-                options, "maxDatatypeTableSize", defaults.max_datatype_table_size, 0
-            ),
-            storage=storage(options),
+            tables={
+                table: entries
+                for name, (table, least, most) in _TABLES.items()
+                if (entries := number(options, name, least, most)) is not None
+            },
+            storage=_json_object(options, "storageOptions"),
         )
 
     @property

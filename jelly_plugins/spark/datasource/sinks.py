@@ -16,10 +16,11 @@ import pyarrow.compute as pc
 from pyspark.sql.types import StringType, StructType
 
 from ...codec import ColumnEncoder, PatchEncoder
+from ...codec.common.positions import POSITIONS
 from ...errors import OptionsError
 from .encoding import StreamWriter, stream_options
 from .patch_encoding import KIND, OperationWriter, patch_options
-from .schema import GRAPH, POSITIONS
+from .schema import GRAPH
 from .settings import WriteSettings
 from .writing import Sink
 

@@ -1,6 +1,6 @@
-"""The formats ``jelly`` and ``jelly-patch`` as data sources of Spark's Python Data Source API.
+"""The formats as data sources of Spark's Python Data Source API.
 
-These classes only implement the interface; ``reading``, ``streaming`` and ``writing`` do the work.
+These classes only implement the interface; other modules of this package do the work.
 Instances are sent between processes and hold only options. For each query Spark starts processes
 that call a single method; slow imports are therefore inside the methods that need them.
 """
@@ -19,18 +19,26 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from ...errors import OptionsError
 from .. import _requirement  # noqa: F401  (first: its error names the extra to install)
 from .options import check_options
 from .schema import check_schema, patch_schema, requested_schema, statement_schema
-from .settings import ReadSettings, WriteSettings, given_path, given_paths
+from .settings import (
+    ReadSettings,
+    StoreSettings,
+    WriteSettings,
+    given_path,
+    given_paths,
+    storage_of,
+)
 from .shipping import Shipped
 
 if TYPE_CHECKING:
-    from .formats import Format
+    from .batches import Format
     from .writing import Sink
 
 
-class ReadableSource(Shipped, DataSource):
+class _ReadableSource(Shipped, DataSource):
     """A source whose options determine its columns."""
 
     @abstractmethod
@@ -43,6 +51,7 @@ class ReadableSource(Shipped, DataSource):
 
     def schema(self) -> StructType:
         check_options(self.options, self.name())
+        given_paths(self.options)
         settings = self._settings
         return requested_schema(self._columns(settings), settings)
 
@@ -53,7 +62,7 @@ class ReadableSource(Shipped, DataSource):
         return self._settings, schema
 
 
-class _FolderSource(ReadableSource):
+class _FolderSource(_ReadableSource):
     """Files of a format."""
 
     @abstractmethod
@@ -135,3 +144,56 @@ class JellyPatchDataSource(_FolderSource):
         from .sinks import OPERATIONS
 
         return OPERATIONS
+
+
+class JellyStoreDataSource(_ReadableSource):
+    """A sharded store: ``spark.read.format("jelly-store").load(root)``.
+
+    By default the quads of a version; with the option ``readChangeFeed`` the changes of versions.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return "jelly-store"
+
+    def _columns(self, settings: ReadSettings) -> StructType:
+        changes = StoreSettings.of(self.options).changes
+        return patch_schema(settings) if changes else statement_schema(settings)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        settings, schema = self._read(schema)
+        store, storage = StoreSettings.of(self.options), storage_of(self.options)
+        if store.changes:
+            from .feed import FeedReader
+
+            return FeedReader(storage, store, settings, schema)
+        from .store_reading import VersionReader
+
+        return VersionReader(storage, store, settings, schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        from .feed import FeedStreamReader
+
+        settings, schema = self._read(schema)
+        store = StoreSettings.of(self.options)
+        if not store.changes:
+            raise OptionsError(
+                "a stream of a sharded store has the changes of its versions: set option "
+                "readChangeFeed to true"
+            )
+        if store.last is not None:
+            raise OptionsError("option endingVersion is not for streams: remove it")
+        return FeedStreamReader(storage_of(self.options), store, settings, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from .store_writing import StoreWriter
+
+        check_options(self.options, self.name(), writes=True)
+        return StoreWriter(self.options, schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002, N802
+        raise OptionsError(
+            "a stream is written to a sharded store by foreachBatch: patches with batch_sink, and "
+            "statements with batch.write.format('jelly-store') and the options txnAppId, and "
+            "txnVersion for the number of the batch"
+        )

@@ -9,14 +9,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from ...errors import JellyError, OptionsError
 from ..sharded.commits import open_log
 from ..sharded.errors import RootError, of_shard
 from ..sharded.layout import shard_of
 from ..sharded.scanning import pattern_of, reading, scan
-from ..sharded.storage import storage_at
-from ..sharded.store import ShardedStore
+from ..sharded.storage import Storage
 from .batches import complete
+from .options import of_option
 from .schema import arrow_schema
 from .settings import ReadSettings, StoreSettings
 from .shipping import Shipped
@@ -45,23 +44,21 @@ class VersionReader(Shipped, DataSourceReader):
     Does not implement ``pushFilters``, see :class:`.FolderReader`.
     """
 
-    def __init__(self, store: StoreSettings, settings: ReadSettings, schema: StructType) -> None:
+    def __init__(
+        self, storage: Storage, store: StoreSettings, settings: ReadSettings, schema: StructType
+    ) -> None:
+        self._storage = storage
         self._store = store
-        self._storage = storage_at(store.root, store.storage).everywhere()
         self._conditions = {name: text for name, (text,) in settings.conditions.items()}
         self._schema = schema
 
     def partitions(self) -> list[InputPartition]:
         pattern_of(self._conditions)
-        try:
-            opened = ShardedStore(
-                self._storage, version=self._store.version, timestamp=self._store.timestamp
-            )
-        except JellyError:
-            raise
-        except ValueError as error:
-            raise OptionsError(f"option timestampAsOf: {error}") from error
-        commit, layout = opened.commit, opened.layout
+        log, store = open_log(self._storage), self._store
+        option = "timestampAsOf" if store.version is None else "versionAsOf"
+        with of_option(option if (store.timestamp or store.version) is not None else None):
+            commit = log.find(store.version, store.timestamp)
+        layout = log.layout_of(commit)
         key = self._conditions.get(layout.shard_by)
         only = None if key is None else shard_of(key, layout.shards)
         return [

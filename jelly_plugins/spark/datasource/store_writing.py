@@ -7,7 +7,7 @@ writes the shards.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,16 +21,17 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from ...arrow import QUADS
+from ...codec.common.positions import POSITIONS
 from ...codec.patch.operations import OperationKind
 from ...errors import JellyError, OptionsError, StatementError
-from ..sharded.apply import DEFAULT_RETRIES, Settings
-from ..sharded.statements import Part, StoreWrite, on_driver
-from ..sharded.storage import storage_at
+from ..sharded.batch import DEFAULT_RETRIES, BatchSettings
+from ..sharded.layout import MAX_SHARDS
+from ..sharded.processes import on_driver
+from ..sharded.statements import Part, StoreWrite
 from ..sharded.terms import canonical_terms
 from .encoding import joined
 from .patch_encoding import KIND
-from .schema import POSITIONS
-from .settings import StoreWriteSettings
+from .settings import ShardKey, choice, metadata, number, storage_of, switch, text
 from .shipping import Shipped
 from .sinks import check_columns
 
@@ -59,11 +60,11 @@ class Staged(WriterCommitMessage):
 class StoreWriter(Shipped, DataSourceArrowWriter):
     """Writes a DataFrame; Spark creates one, and sends it to every task and to the commit."""
 
-    def __init__(self, settings: StoreWriteSettings, schema: StructType, overwrite: bool) -> None:
-        _check_columns(schema)
-        self._processes = settings.processes or min(os.cpu_count() or 1, _PROCESSES)
-        storage = storage_at(settings.root, settings.storage)
-        self._write = StoreWrite.begin(storage, _settings(settings), replaces=overwrite)
+    def __init__(self, options: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
+        check_columns(schema, (KIND,) if KIND in schema.names else ())
+        settings = batch_settings(options)
+        self._processes = number(options, "processes") or min(os.cpu_count() or 1, _PROCESSES)
+        self._write = StoreWrite.begin(storage_of(options), settings, replaces=overwrite)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
         """Stage the rows of a task.
@@ -91,30 +92,25 @@ class StoreWriter(Shipped, DataSourceArrowWriter):
         self._write.end()
 
 
-def _settings(settings: StoreWriteSettings) -> Settings:
-    """Return the settings of a batch.
+def batch_settings(options: Mapping[str, str]) -> BatchSettings:
+    """Parse the options of a batch.
 
-    :raises OptionsError: an option is out of range, or requires another one.
+    :raises OptionsError: an option is invalid, or requires another one; names it.
     """
-    if (settings.application is None) is not (settings.batch is None):
+    application, batch = text(options, "txnAppId"), number(options, "txnVersion", 0)
+    if (application is None) is not (batch is None):
         raise OptionsError("options txnAppId and txnVersion must be given together")
-    by = settings.shard_by
-    try:
-        return Settings(
-            shards=settings.shards,
-            shard_by=None if by is None else by.value,
-            application=settings.application,
-            batch=settings.batch,
-            retries=DEFAULT_RETRIES if settings.retries is None else settings.retries,
-            create=settings.create,
-            metadata=settings.metadata,
-        )
-    except ValueError as error:
-        raise OptionsError(f"an option is invalid: {error}") from error
-
-
-def _check_columns(schema: StructType) -> None:
-    check_columns(schema, (KIND,) if KIND in schema.names else ())
+    by = choice(options, "shardBy", ShardKey.SUBJECT) if "shardBy" in options else None
+    retries = number(options, "retries", 0)
+    return BatchSettings(
+        shards=number(options, "shards", 1, MAX_SHARDS),
+        shard_by=None if by is None else by.value,
+        application=application,
+        batch=batch,
+        retries=DEFAULT_RETRIES if retries is None else retries,
+        create=switch(options, "create", True),
+        metadata=metadata(options),
+    )
 
 
 def _operations(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, Any]]:

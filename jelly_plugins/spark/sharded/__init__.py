@@ -22,7 +22,7 @@ except ImportError as error:
         "checkout pip install '.[spark]'"
     ) from error
 
-from .apply import Applied
+from .batch import Applied
 from .cleaning import Vacuumed, vacuum
 from .commits import Commit, Shard
 from .copying import Copied, copy_store
@@ -37,12 +37,11 @@ from .layout import Root, ShardBy, shard_of
 from .queries import QueryError
 from .resharding import reshard
 from .restoring import restore
-from .statistics import ShardStatistics
 from .storage.interface import Storage
-from .store import ShardedStore
+from .store import ShardedStore, ShardStatistics
 
 if TYPE_CHECKING:
-    from .driver import apply_patches, batch_sink
+    from .applying import apply_patches, batch_sink
 
 __all__ = [
     "Applied",
@@ -76,6 +75,6 @@ def __getattr__(name: str) -> Any:
     if name not in ("apply_patches", "batch_sink"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .. import _requirement  # noqa: F401  (first: its error names the extra to install)
-    from . import driver
+    from . import applying
 
-    return getattr(driver, name)
+    return getattr(applying, name)

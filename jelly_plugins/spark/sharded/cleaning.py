@@ -24,12 +24,12 @@ from datetime import timedelta
 from typing import Any, Final
 
 from ...notebook import Shown
+from .checks import metadata_of
 from .commits import Commit, CommitLog, open_log
 from .errors import CommitConflictError
 from .layout import made_for
 from .positions import FOLDER
-from .settings import metadata_of
-from .storage import LIST, STAGING, AnyRoot, Found, Storage
+from .storage import LIST, STAGING, AnyRoot, Found, Storage, storage_at
 
 DEFAULT_KEEP: Final = 10
 DEFAULT_GRACE: Final = timedelta(days=1)
@@ -75,7 +75,7 @@ def vacuum(
     if grace < timedelta():
         raise ValueError(f"grace must not be negative (got {grace})")
     metadata = metadata_of(metadata)
-    log = open_log(root, storage_options)
+    log = open_log(storage_at(root, storage_options))
     forgotten: list[int] = []
     head = log.head()
     while True:

@@ -23,12 +23,12 @@ from uuid import uuid4
 from ...errors import LimitError
 from ...patch.replay.position import Position
 from . import documents
+from .checks import Time, parse_time, whole_number
 from .documents import parse_json, seal
 from .errors import CommitConflictError, RootError
 from .layout import COMMITS, FORMAT, MAX_SHARDS, Root, ShardBy, made_for, make_root, open_root
 from .positions import FOLDER, Archive, packed, position_of, to_fields, unpacked
-from .settings import Time, parse_time, whole_number
-from .storage import LIST, AnyRoot, storage_at
+from .storage import LIST, Storage
 
 #: Tolerated difference between a writer's clock and the storage's, and of the head's time to now.
 TOLERANCE: Final = timedelta(minutes=1)
@@ -158,32 +158,18 @@ class Commit:
 class CommitLog:
     """The commits of a root.
 
-    :param root: the root.
-    :param layout: its layout.
-
     :ivar storage: the storage of the root.
+    :param layout: its layout.
     """
 
-    def __init__(self, root: AnyRoot, layout: Root) -> None:
-        self.storage = storage_at(root)
+    def __init__(self, storage: Storage, layout: Root) -> None:
+        self.storage = storage
         self._layout = layout
 
     def layout_of(self, commit: Commit) -> Root:
         """Return the layout of a version that can be opened: with its number of shards."""
         assert commit.shards is not None
         return replace(self._layout, shards=len(commit.shards))
-
-    def check_shards(self, commit: Commit, shards: int | None) -> None:
-        """Check that a version has a number of shards.
-
-        :raises RootError: it has another number.
-        """
-        there = self.layout_of(commit).shards
-        if shards not in (None, there):
-            raise RootError(
-                f"the store has {there} shards (got shards={shards}): omit shards, or reshard",
-                source=self.storage.name,
-            )
 
     def versions(self) -> list[int]:
         """Return the numbers of all versions except 0, in order.
@@ -405,31 +391,35 @@ class CommitLog:
             self.storage.replace(_name(version), data)
 
 
-def open_log(root: AnyRoot, options: Mapping[str, Any] | None = None) -> CommitLog:
+def open_log(storage: Storage) -> CommitLog:
     """Open the commits of an existing root.
 
-    :param options: settings and credentials of a bucket.
     :raises RootError: it does not exist.
     """
-    storage = storage_at(root, options)
     return CommitLog(storage, open_root(storage))
 
 
 def make_log(
-    root: AnyRoot,
+    storage: Storage,
     shards: int | None = None,
     shard_by: ShardBy | None = None,
     *,
     create: bool = True,
-) -> CommitLog:
+) -> tuple[CommitLog, Commit]:
     """Open the commits of a root, and create the root if it does not exist; see :func:`.make_root`.
 
+    :return: the commits, and the newest one.
     :raises RootError: the newest version has another number of shards.
     """
-    log = CommitLog(root, make_root(root, shards, shard_by, create=create))
-    if shards is not None:
-        log.check_shards(log.head(), shards)
-    return log
+    log = CommitLog(storage, make_root(storage, shards, shard_by, create=create))
+    head = log.head()
+    there = log.layout_of(head).shards
+    if shards not in (None, there):
+        raise RootError(
+            f"the store has {there} shards (got shards={shards}): omit shards, or reshard",
+            source=storage.name,
+        )
+    return log, head
 
 
 def _name(version: int) -> str:

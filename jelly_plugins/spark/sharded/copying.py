@@ -99,8 +99,9 @@ class _Copying:
         :param versions: their numbers.
         :param read: returns a version of the source, with the number that its copy has.
         """
-        log = CommitLog(self._target, make_root(self._target, layout.shards, layout.shard_by))
-        if open_root(self._target).shards != layout.shards:
+        made = make_root(self._target, layout.shards, layout.shard_by)
+        log = CommitLog(self._target, made)
+        if made.shards != layout.shards:
             message = f"the target exists, but not with {layout.shards} shards: choose another one"
             raise RootError(message, source=self._target.name)
         there = log.versions()

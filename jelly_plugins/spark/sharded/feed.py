@@ -43,8 +43,7 @@ from ...patch.model import (
     delete_namespace,
 )
 from ...patch.writer import write_patches
-from .commits import Commit, CommitLog, open_log
-from .storage import Storage
+from .commits import Commit, CommitLog
 
 if TYPE_CHECKING:
     from .store import ShardedStore
@@ -82,16 +81,12 @@ def patch_id(commit: Commit) -> str:
         return uuid5(NAMESPACE_OID, commit.id).urn
 
 
-def steps(storage: Storage, from_version: int, to_version: int | None = None) -> list[Step]:
+def steps(log: CommitLog, old: Commit, new: Commit) -> list[Step]:
     """Return the steps between two versions; versions that can no longer be opened are skipped.
 
-    :param to_version: by default the newest.
-    :raises RootError: one of the two cannot be opened.
     :raises ValueError: they are in the wrong order.
     """
-    log = open_log(storage)
-    first = log.find(from_version).version
-    last = log.find(to_version).version
+    first, last = old.version, new.version
     if last < first:
         raise ValueError(f"from_version {first} must not be after to_version {last}")
     inner = [version for version in log.versions() if first < version < last]
@@ -101,7 +96,7 @@ def steps(storage: Storage, from_version: int, to_version: int | None = None) ->
 
 
 def changes(
-    storage: Storage, wanted: Iterable[Step], at: Callable[[int], ShardedStore]
+    log: CommitLog, wanted: Iterable[Step], at: Callable[[int], ShardedStore]
 ) -> Iterator[Patch]:
     """Return the patches of steps. They stream: read each one before requesting the next.
 
@@ -113,14 +108,14 @@ def changes(
         new = old.at(step.after)
         before = patch_id(old.commit)
         if not step.before:
-            before = _beginning(storage)
+            before = _beginning(log)
             yield Patch([BEGIN, COMMIT], _headers(before, 0))
         yield Patch(_operations(old, new), _headers(patch_id(new.commit), step.after, before))
 
 
-def _beginning(storage: Storage) -> str:
+def _beginning(log: CommitLog) -> str:
     """Return the id for the empty version of a store, derived from the id of version 1."""
-    first = open_log(storage).read(1)
+    first = log.read(1)
     return uuid5(NAMESPACE_OID, f"before {first.id}").urn
 
 
@@ -175,7 +170,7 @@ def _term(text: str) -> Any:
 
 
 def write_changes(
-    storage: Storage,
+    log: CommitLog,
     wanted: Iterable[Step],
     at: Callable[[int], ShardedStore],
     dst: Destination,
@@ -188,21 +183,17 @@ def write_changes(
     """
     # Any statement may have quoted triples.
     options = PatchOptions(rdf_star=True) if format is PatchFormat.JELLY_PATCH else None
-    write_patches(changes(storage, wanted, at), dst, format=format, options=options)
+    write_patches(changes(log, wanted, at), dst, format=format, options=options)
 
 
-def newest_after(
-    log: CommitLog, version: int, most: int | None = None, last: Commit | None = None
-) -> Commit:
+def newest_after(log: CommitLog, found: Commit, most: int | None, last: Commit) -> Commit:
     """Return the version to which a follower advances from a version.
 
+    :param found: the follower's version.
     :param most: maximum number of versions to advance; None for no maximum.
-    :param last: do not advance past this version; by default the newest.
-    :raises RootError: the follower's version does not exist, or can no longer be opened.
+    :param last: do not advance past this version.
     """
-    found = log.find(version)
-    end = log.head().version if last is None else last.version
-    wanted = [each for each in log.versions() if version < each <= end]
+    wanted = [each for each in log.versions() if found.version < each <= last.version]
     if most is None:
         # The newest version can always be opened.
         wanted = wanted[-1:]

@@ -26,7 +26,7 @@ from ...codec import OperationColumns
 from ...codec.patch.operations import AnyOperation, Header, Namespace, Operation, OperationKind
 from ...errors import JellyError, OptionsError, SourceError
 from ...patch.model import ID, PREV
-from .apply import Staged, Staging
+from .batch import Stage, Staged
 from .commits import RowPosition
 from .completeness import Segment, Segments, Values, check_complete, check_ordered
 from .errors import IncompleteLogError
@@ -81,7 +81,7 @@ _REJECTED_JSON: Final = f"[{_REJECTED},"
 _ROWS: Final = 1000
 
 
-def stage_frame(frame: DataFrame, *, continues: bool = False) -> Staging:
+def stage_frame(frame: DataFrame, *, continues: bool = False) -> Stage:
     """Stage the operations of a DataFrame.
 
     :param frame: a DataFrame of ``spark.read.format("jelly-patch")``: its partitions, and their
@@ -101,7 +101,7 @@ def stage_frame(frame: DataFrame, *, continues: bool = False) -> Staging:
     return _stage(rows, continues=continues)
 
 
-def stage_values(frame: DataFrame, column: str, order_by: Sequence[str] = ORDER_BY) -> Staging:
+def stage_values(frame: DataFrame, column: str, order_by: Sequence[str] = ORDER_BY) -> Stage:
     """Stage the operations of a DataFrame with a log in each row.
 
     :param column: the column of logs, as :func:`~jelly_plugins.spark.from_jelly_patch` returns
@@ -143,7 +143,7 @@ def stage_values(frame: DataFrame, column: str, order_by: Sequence[str] = ORDER_
     )
 
 
-def _stage(rows: DataFrame, *, continues: bool | None) -> Staging:
+def _stage(rows: DataFrame, *, continues: bool | None) -> Stage:
     """Stage rows with the columns :data:`COLUMNS`.
 
     :param continues: whether they may start in the middle of a file; None for values.

@@ -12,10 +12,10 @@ from uuid import uuid4
 
 import xxhash
 
+from .checks import whole_number
 from .documents import parse_json, seal
 from .errors import RootError
-from .settings import whole_number
-from .storage import AnyRoot, storage_at
+from .storage import Storage
 
 #: The version of the layout in folders; other storages have their own.
 FORMAT: Final = 1
@@ -72,12 +72,11 @@ class Root:
     format: int = FORMAT
 
 
-def open_root(root: AnyRoot) -> Root:
+def open_root(storage: Storage) -> Root:
     """Read the layout of an existing root.
 
     :raises RootError: it is not a root, or has an unknown layout.
     """
-    storage = storage_at(root)
     place = storage.place(ROOT_FILE)
     try:
         found = parse_json(storage.read(ROOT_FILE), place)
@@ -125,7 +124,7 @@ def check_layout(shards: int | None, shard_by: ShardBy | None) -> int | None:
 
 
 def make_root(
-    root: AnyRoot,
+    storage: Storage,
     shards: int | None = None,
     shard_by: ShardBy | None = None,
     *,
@@ -142,7 +141,6 @@ def make_root(
     :raises TypeError, ValueError: a setting has an invalid type, or is out of range.
     """
     shards = check_layout(shards, shard_by)
-    storage = storage_at(root)
     if create and not storage.exists(ROOT_FILE):
         storage.prepare()
         # Another process may be creating the root: its file appears before anything else.

@@ -9,6 +9,8 @@ from multiprocessing import get_context
 from typing import TypeVar
 
 from ...errors import JellyError
+from .batch import Runner
+from .shard import CHUNK, ShardResult, ShardWork, apply_shard
 
 _Work = TypeVar("_Work")
 _Result = TypeVar("_Result")
@@ -33,3 +35,17 @@ def run_in_processes(
             return list(pool.map(function, works))
         except BrokenProcessPool as error:
             raise JellyError(f"a process that works on a shard has exited: {error}") from error
+
+
+def on_driver(processes: int) -> Runner:
+    """Return a runner that does the work of shards in processes of this machine.
+
+    :param processes: maximum number of processes. A process needs about a second to start, so that
+        each has at least some ten thousand statements.
+    """
+
+    def run(works: Sequence[ShardWork]) -> Iterable[ShardResult]:
+        staged = sum(extent.size for work in works for extent, _ in work.staged)
+        return run_in_processes(apply_shard, works, min(processes, 1 + staged // CHUNK))
+
+    return run

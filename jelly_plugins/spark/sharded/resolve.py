@@ -28,7 +28,7 @@ from ...patch.replay.settings import ReplaySettings
 from ...reserved import reject_graph
 from .commits import Commit
 from .layout import Root
-from .staging import PartWriter, Ranges, nquads_of
+from .staged_files import PartWriter, Ranges, nquads_of
 from .storage import Attempt
 
 _ADD: Final = OperationKind.ADD
@@ -174,7 +174,7 @@ class _Digested:
         return np.frombuffer(self._adds, np.uint8)
 
 
-class _Changes:
+class _StagedChanges:
     """The changes of one transaction, see ``patch.replay.target.TransactionChanges``."""
 
     #: Digests are of staged lines.
@@ -203,7 +203,7 @@ class _Changes:
                 return row
         return None
 
-    def join(self, following: _Changes) -> None:
+    def join(self, following: _StagedChanges) -> None:
         """Add the changes of the next transaction."""
         self.runs += following.runs
         self.namespaces += following.namespaces
@@ -240,7 +240,7 @@ class _Target:
     """The version that a log leads to, see ``patch.replay.target.Target``."""
 
     graph: Final = ""
-    changes = staticmethod(_Changes)
+    changes = staticmethod(_StagedChanges)
     text = staticmethod(str)
 
     def __init__(self, head: Commit, continued: bool, numbered: bool) -> None:
@@ -262,7 +262,7 @@ class _Target:
             known = [replace(each, loose="", content="") for each in known]
         return known
 
-    def apply(self, changes: _Changes, before: Position | None, after: Position) -> int:
+    def apply(self, changes: _StagedChanges, before: Position | None, after: Position) -> int:
         """Apply the changes of a transaction; deletions without a match are not counted."""
         for run in changes.runs:
             self.taken.setdefault(run.part, Ranges()).add(run.transaction)
@@ -291,6 +291,7 @@ class Resolved:
     :ivar positions: the new positions of the store.
     :ivar namespaces: the new namespaces.
     :ivar replaces: whether the store is emptied first.
+    :ivar moves: whether the statements are the store's own, for other shards.
     """
 
     replayed: Replayed
@@ -300,6 +301,7 @@ class Resolved:
     positions: tuple[Position, ...]
     namespaces: Mapping[str, Mapping[str, str]]
     replaces: bool = False
+    moves: bool = False
 
 
 def resolve(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .checks import Time, metadata_of
 from .commits import Commit, CommitLog, open_log
-from .settings import Time, metadata_of
-from .storage import AnyRoot
+from .storage import AnyRoot, storage_at
 
 
 def restore(
@@ -47,7 +47,7 @@ def restore(
     if version is None and timestamp is None:
         raise ValueError("give a version or a timestamp")
     metadata = metadata_of(metadata)
-    log = open_log(root, storage_options)
+    log = open_log(storage_at(root, storage_options))
     # The order matters, see ``cleaning``.
     head = log.head()
     old = log.find(version, timestamp)

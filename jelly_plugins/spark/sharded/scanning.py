@@ -6,10 +6,8 @@ spaces, which occur in literals and triple terms but in no other term.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from threading import Thread
 from typing import Any, Final
 
 import numpy as np
@@ -22,11 +20,11 @@ from ...codec.common.positions import POSITIONS
 from ...errors import TermError
 from ...oxigraph.dumping.statements import lines_of
 from ...oxigraph.rows import TERMS, describe_text
-from .errors import RootError, on_executor
+from .errors import on_executor, unreadable
 from .storage import Storage
 
-#: Bytes of text that become a batch.
-_CHUNK: Final = 1 << 20
+#: The pattern of all quads.
+EVERYTHING: Final = (None, None, None, None)
 
 
 @contextmanager
@@ -37,13 +35,9 @@ def reading(storage: Storage, store: str, checksum: str) -> Iterator[Store]:
     :param checksum: checksum of the list of its files.
     :raises RootError: it is missing or damaged, also while it is read.
     """
-    with on_executor(), storage.open(store, checksum) as opened:
-        try:
-            yield Store.read_only(str(opened.folder))
-        except (OSError, RuntimeError) as error:
-            opened.doubt()
-            message = f"{store} cannot be read: {error}"
-            raise RootError(message, source=storage.name) from error
+    what = f"{store} cannot be read"
+    with on_executor(), storage.open(store, checksum) as opened, unreadable(what, storage.name):
+        yield Store.read_only(str(opened.folder))
 
 
 def pattern_of(conditions: Mapping[str, str]) -> tuple[Any, ...]:
@@ -69,42 +63,7 @@ def scan(store: Store, pattern: tuple[Any, ...]) -> Iterator[pa.RecordBatch]:
 
     :raises OSError, RuntimeError: the store cannot be read.
     """
-    if any(each is not None for each in pattern):
-        chunks = lines_of(store.quads_for_pattern(*pattern), RdfFormat.N_QUADS)
-    else:
-        # Without objects for quads in Python, this takes four fifths of the time.
-        chunks = _dumped(store)
-    return map(_batch, chunks)
-
-
-def _dumped(store: Store) -> Iterator[bytes]:
-    """Return the quads of a store as chunks of whole lines, which another thread writes."""
-    source, target = os.pipe()
-    failures: list[Exception] = []
-
-    def write() -> None:
-        try:
-            with open(target, "wb") as out:
-                store.dump(out, RdfFormat.N_QUADS)
-        except Exception as error:
-            failures.append(error)
-
-    thread = Thread(target=write, name="jelly-scan", daemon=True)
-    thread.start()
-    try:
-        with open(source, "rb") as text:
-            line: list[bytes] = []
-            while data := text.read(_CHUNK):
-                end = data.rfind(b"\n") + 1
-                line.append(data[:end] if end else data)
-                if end:
-                    yield b"".join(line)
-                    line = [data[end:]]
-    finally:
-        # If the caller stops, writing fails, because the pipe is closed.
-        thread.join()
-    if failures:
-        raise failures[0]
+    return map(_batch, lines_of(store.quads_for_pattern(*pattern), RdfFormat.N_QUADS))
 
 
 def _batch(text: bytes) -> pa.RecordBatch:

@@ -20,15 +20,11 @@ from ...errors import JellyError, TermError
 from ...oxigraph.loading.loader import SMALL
 from .errors import RootError, of_shard
 from .layout import new_store_name
-from .staging import Block, Ranges, read_staged
+from .staged_files import Block, Ranges, read_staged
 from .storage import Attempt, MakingStore, StagedExtent, Storage
 
 #: Bytes of text that are applied at once, which limits an attempt's memory.
 CHUNK: Final = 32 << 20
-
-#: Staged bytes per quad of a store above which a batch is large: counting all quads afterwards is
-#: then faster than looking up each quad before.
-_LARGE: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +69,17 @@ class ShardResult:
 
 
 def apply_shard(work: ShardWork) -> ShardResult:
-    """Create the new store of a shard.
+    """Create the new store of a shard; runs in a task.
 
     :raises JellyError: the staged files cannot be read, or contain data that Oxigraph rejects.
     :raises RootError: the store cannot be copied, or is damaged.
     :raises OSError: the store cannot be written.
     """
+    with of_shard(work.version, work.shard):
+        return _applied(work)
+
+
+def _applied(work: ShardWork) -> ShardResult:
     blocks = _blocks(work)
     first = next(blocks, None)
     base = None if work.base is None else work.base[0]
@@ -86,33 +87,24 @@ def apply_shard(work: ShardWork) -> ShardResult:
         return ShardResult(shard=work.shard, store=base, quads=work.quads, operations=0)
     name = new_store_name(work.shard, work.version)
     operations = 0
-    with of_shard(work.version, work.shard):
-        made = work.storage.make(name, work.base)
-    with made as making:
+    with work.storage.make(name, work.base) as making:
         if making.base is not None:
-            with of_shard(work.version, work.shard):
-                _copy(work, making)
-        large = sum(extent.size for extent, _ in work.staged) >= work.quads * _LARGE
-        write = _write if large else _look_and_write
+            _copy(work, making)
         try:
             store = Store(str(making.folder))
             quads = work.quads
             for chunk in _chunks(chain((first,), blocks)):
-                quads += write(store, chunk)
+                quads += _write(store, chunk)
                 operations += sum(block.statements for block in chunk)
             store.flush()
-            if large:
-                quads = len(store)
         except (SyntaxError, ValueError) as error:
             if isinstance(error, JellyError):
                 raise
-            message = f"Oxigraph rejects a statement of shard {work.shard}: {error}"
-            raise TermError(message) from error
+            raise TermError(f"Oxigraph rejects a statement: {error}") from error
         except RuntimeError as error:
             copy = f"its copy cannot be written to {making.folder}"
             message = f"{base or name} cannot be read, or {copy}: {error}"
-            with of_shard(work.version, work.shard):
-                raise RootError(message, source=_place(work, making, error)) from error
+            raise RootError(message, source=_place(work, making, error)) from error
         # Close the store: until then, Oxigraph may write.
         del store
         checksum = making.finish()
@@ -159,10 +151,10 @@ def _chunks(blocks: Iterator[Block]) -> Iterator[list[Block]]:
         yield chunk
 
 
-def _look_and_write(store: Store, chunk: list[Block]) -> int:
-    """Apply blocks that are small compared to the store, and count by lookups before writing.
+def _write(store: Store, chunk: list[Block]) -> int:
+    """Apply blocks.
 
-    :return: change of the number of quads.
+    :return: change of the number of quads, which lookups before writing show.
     """
     deletes, adds = _net(chunk)
     removed = [quad for quad in _parse(deletes) if quad in store]
@@ -172,21 +164,9 @@ def _look_and_write(store: Store, chunk: list[Block]) -> int:
     if len(added) < SMALL:
         store.extend(added)
     else:
+        # Unlike Store.bulk_load, this keeps labels of blank nodes.
         store.bulk_extend(added)
     return len(added) - len(removed)
-
-
-def _write(store: Store, chunk: list[Block]) -> int:
-    """Apply blocks that are large compared to the store, whose quads are counted at the end."""
-    if all(block.adds for block in chunk):
-        adds = [block.text for block in chunk]
-    else:
-        deletes, adds = _net(chunk)
-        for quad in _parse(deletes):
-            store.remove(quad)
-    # Unlike Store.bulk_load, this keeps labels of blank nodes.
-    store.bulk_extend(_parse(adds))
-    return 0
 
 
 def _parse(lines: Iterable[bytes]) -> Iterator[Quad]:

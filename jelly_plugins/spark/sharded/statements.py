@@ -7,7 +7,7 @@ or finish late. No Spark here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
@@ -16,13 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from ...patch.replay.position import Replayed
-from .apply import Applied, Runner, Settings, StagedBatch, is_applied, open_for, writing
-from .commits import Commit, CommitLog
-from .layout import Root, open_root
-from .processes import run_in_processes
+from .batch import Applied, BatchSettings, Runner, StagedBatch, is_applied, writing
+from .commits import Commit, CommitLog, make_log, open_log
+from .layout import Root
 from .resolve import Resolved
-from .shard import CHUNK, ShardResult, ShardWork, apply_shard
-from .staging import PartWriter, Ranges, nquads_of
+from .staged_files import PartWriter, Ranges, nquads_of
 from .storage import Attempt, Storage
 
 #: Number of the transaction that statements are staged under.
@@ -52,22 +50,23 @@ class StoreWrite:
     """
 
     storage: Storage
-    settings: Settings
+    settings: BatchSettings
     replaces: bool
     layout: Root
     attempt: Attempt | None
 
     @classmethod
-    def begin(cls, storage: Storage, settings: Settings, *, replaces: bool) -> StoreWrite:
+    def begin(cls, storage: Storage, settings: BatchSettings, *, replaces: bool) -> StoreWrite:
         """Begin a write; creates the store if it does not exist.
 
-        :raises CheckpointError: the batch would skip batches that a restore has undone.
+        :raises CheckpointError: earlier batches are of another streaming query, or the batch would
+            skip batches that a restore has undone.
         :raises RootError: the store has another layout, or cannot be written.
         """
         storage = storage.everywhere()
-        log, head = open_for(storage, settings)
+        log, head = make_log(storage, settings.shards, settings.shard_by, create=settings.create)
         attempt = None
-        if not is_applied(head, settings):
+        if not is_applied(log, head, settings):
             attempt = storage.attempt(uuid4().hex)
             with writing(storage):
                 attempt.begin()
@@ -108,83 +107,58 @@ class StoreWrite:
         """Write the staged operations as one version, and end the write.
 
         :param parts: what the tasks have returned, one for each.
-        :param run: does the work of shards, see :func:`on_driver`.
+        :param run: does the work of shards, such as :func:`.on_driver`.
         :param query: id of the streaming query that numbers the batches; None without one.
         :return: the result; None if the batch was written before.
-        :raises CheckpointError: earlier batches are of another streaming query.
+        :raises CheckpointError: earlier batches are of another streaming query, or the batch would
+            skip batches that a restore has undone.
         :raises CommitConflictError: other writers committed first, in all attempts, or another
             number of shards was committed; nothing was changed.
         :raises JellyError: a store cannot be written; nothing was changed.
         """
-        log = CommitLog(self.storage, open_root(self.storage))
+        log = open_log(self.storage)
         settings = replace(self.settings, query=query)
         if self.attempt is None:
-            is_applied(log.head(), settings)
+            is_applied(log, log.head(), settings)
             return None
-        batch = _Batch(
-            log,
-            self.attempt,
-            settings,
-            self.layout,
-            # The names are in the order of the tasks.
-            parts=dict(sorted(parts)),
-            replaces=self.replaces,
-        )
         try:
             with writing(self.storage):
-                return batch.commit(run)
+                return replace(self, settings=settings).batch(log, parts).commit(run)
         finally:
             self.end()
+
+    def batch(self, log: CommitLog, parts: Iterable[Part], *, moves: bool = False) -> StagedBatch:
+        """Return the staged operations: one transaction, without a position in a log.
+
+        :param parts: what the tasks have returned, one for each.
+        :param moves: whether they are the statements of the head, for other shards.
+        """
+        assert self.attempt is not None
+        # The names are in the order of the tasks.
+        counts = {name: count for name, count in sorted(parts) if count}
+        operations = sum(counts.values())
+
+        def resolve(head: Commit) -> Resolved:
+            return Resolved(
+                replayed=Replayed(transactions=1, operations=operations),
+                held_back=0,
+                taken={name: Ranges([(_TRANSACTION, _TRANSACTION)]) for name in counts},
+                statements=operations,
+                positions=head.positions,
+                namespaces=head.namespaces,
+                replaces=self.replaces,
+                moves=moves,
+            )
+
+        return StagedBatch(
+            log=log,
+            attempt=self.attempt,
+            settings=self.settings,
+            layout=self.layout,
+            resolve=resolve,
+        )
 
     def end(self) -> None:
         """Remove all staged operations, as far as possible."""
         if self.attempt is not None:
             self.attempt.end()
-
-
-class _Batch(StagedBatch):
-    """Staged statements: one transaction, without a position in a log.
-
-    :param parts: number of operations by part, in order.
-    :param replaces: whether they replace the statements of the store.
-    """
-
-    def __init__(
-        self,
-        log: CommitLog,
-        attempt: Attempt,
-        settings: Settings,
-        layout: Root,
-        *,
-        parts: Mapping[str, int],
-        replaces: bool,
-    ) -> None:
-        super().__init__(log, attempt, settings, layout)
-        self._parts: Final = {name: count for name, count in parts.items() if count}
-        self._replaces: Final = replaces
-
-    def _resolve(self, head: Commit) -> Resolved:
-        operations = sum(self._parts.values())
-        return Resolved(
-            replayed=Replayed(transactions=1, operations=operations),
-            held_back=0,
-            taken={name: Ranges([(_TRANSACTION, _TRANSACTION)]) for name in self._parts},
-            statements=operations,
-            positions=head.positions,
-            namespaces=head.namespaces,
-            replaces=self._replaces,
-        )
-
-
-def on_driver(processes: int) -> Runner:
-    """Return a runner that does the work of shards in processes of this machine.
-
-    :param processes: maximum number of processes. A process needs about a second to start, so that
-        each has at least some ten thousand statements.
-    """
-
-    def run(works: Sequence[ShardWork]) -> Iterable[ShardResult]:
-        staged = sum(extent.size for work in works for extent, _ in work.staged)
-        return run_in_processes(apply_shard, works, min(processes, 1 + staged // CHUNK))
-
-    return run

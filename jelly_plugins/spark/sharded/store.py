@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store, Triple
@@ -27,6 +28,7 @@ from ...notebook import table
 from ...oxigraph.rows import graph_text
 from ...oxigraph.terms import GraphName, describe, describe_directed
 from ...sparql import ResultsFormat, write_results
+from .checks import Time, whole_number
 from .cleaning import DEFAULT_GRACE, DEFAULT_KEEP, Vacuumed, unclaimed, vacuum
 from .commits import Commit, Shard, open_log
 from .dumping import default_threads, dump_stores
@@ -36,9 +38,7 @@ from .layout import Root, open_root, shard_of
 from .positions import check_archives
 from .queries import Scope, as_text, scope_of
 from .restoring import restore
-from .settings import Time, whole_number
-from .statistics import ShardStatistics, predicates_of
-from .storage import AnyRoot, OpenStore
+from .storage import AnyRoot, OpenStore, storage_at
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -51,6 +51,32 @@ if TYPE_CHECKING:
 _QUADS: Final = StreamOptions(
     physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS, rdf_star=True
 )
+
+
+#: Counts quads; a triple pattern outside of GRAPH is in the default graph only.
+_COUNTS: Final = """
+    SELECT ?p (COUNT(*) AS ?n) { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }
+    GROUP BY ?p ORDER BY DESC(?n) ?p
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardStatistics:
+    """What a shard contains.
+
+    :ivar shard: number of the shard.
+    :ivar quads: number of quads.
+    :ivar files: number of files of its store.
+    :ivar bytes: size of these files; those that other versions share are included.
+    :ivar predicates: number of quads by predicate, in the syntax of N-Triples, the most frequent
+        first.
+    """
+
+    shard: int
+    quads: int = 0
+    files: int = 0
+    bytes: int = 0
+    predicates: Mapping[str, int] = field(default_factory=dict)
 
 
 class ShardedStore:
@@ -80,8 +106,8 @@ class ShardedStore:
         timestamp: Time | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
-        self._log: Final = open_log(root, storage_options)
-        self._storage: Final = self._log.storage
+        self._storage: Final = storage_at(root, storage_options)
+        self._log: Final = open_log(self._storage)
         self.commit: Final[Commit] = self._log.find(version, timestamp)
         assert self.commit.shards is not None
         self._shards: Final = self.commit.shards
@@ -251,12 +277,13 @@ class ShardedStore:
             with of_shard(self.version, number):
                 files = self._storage.files(*shard.named)
             with self._reading(number):
+                found: Any = store.query(_COUNTS)
                 yield ShardStatistics(
                     shard=number,
                     quads=shard.quads,
                     files=len(files),
                     bytes=sum(file.size for file in files.values()),
-                    predicates=predicates_of(store),
+                    predicates={str(predicate): int(count.value) for predicate, count in found},
                 )
 
     # Changes
@@ -282,8 +309,9 @@ class ShardedStore:
         :raises TypeError, ValueError: a version is not a whole number, or they are in the wrong
             order.
         """
-        to_version = self.version if to_version is None else to_version
-        return changes(self._storage, steps(self._storage, from_version, to_version), self.at)
+        old = self._log.find(from_version)
+        new = self._log.find(self.version if to_version is None else to_version)
+        return changes(self._log, steps(self._log, old, new), self.at)
 
     # Queries
 
@@ -305,7 +333,7 @@ class ShardedStore:
             None for an unbound variable. Equal solutions may repeat.
         :raises QueryError: shards cannot answer the query independently, or it is not well-formed.
         """
-        scope = Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
+        scope = self._scope(query, unchecked)
         for solution in self._solutions(scope, query):
             yield as_text(scope.variables, solution)
 
@@ -328,7 +356,7 @@ class ShardedStore:
         :return: the number of solutions.
         :raises QueryError: shards cannot answer the query independently, or it is not well-formed.
         """
-        scope = Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
+        scope = self._scope(query, unchecked)
         return write_results(
             scope.variables,
             self._solutions(scope, query),
@@ -356,11 +384,14 @@ class ShardedStore:
         """
         from .tasks import select_on_spark
 
-        scope = Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
+        scope = self._scope(query, unchecked)
         shards = (self._shards[number] for number in self._numbers(scope))
         stores = [shard.named for shard in shards if shard.named is not None]
         storage = self._storage.everywhere()
         return select_on_spark(spark, storage, stores, query, scope.variables)
+
+    def _scope(self, query: str, unchecked: bool) -> Scope:
+        return Scope.all(query) if unchecked else scope_of(query, self.layout.shard_by)
 
     def _numbers(self, scope: Scope) -> Iterable[int]:
         if scope.keys is None:

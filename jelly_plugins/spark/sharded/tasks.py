@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from ...errors import JellyError
-from .apply import Runner
+from .batch import Runner
 from .queries import as_text
 from .scanning import reading
 from .shard import ShardResult, ShardWork, apply_shard

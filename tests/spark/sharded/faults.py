@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Thread
 
 from jelly_plugins.spark.sharded import shard as shard_module
-from jelly_plugins.spark.sharded.apply import Runner
+from jelly_plugins.spark.sharded.batch import Runner
 from jelly_plugins.spark.sharded.shard import ShardResult, ShardWork, apply_shard
 
 from .here import run_here

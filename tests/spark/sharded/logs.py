@@ -23,9 +23,10 @@ from jelly_plugins.patch import (
     delete,
     write_patches,
 )
-from jelly_plugins.spark.sharded.apply import Applied, Runner, Settings, apply_batch
-from jelly_plugins.spark.sharded.apply import stage_sources as staged
+from jelly_plugins.spark.sharded.batch import Applied, BatchSettings, Runner, apply_batch
+from jelly_plugins.spark.sharded.batch import stage_sources as staged
 from jelly_plugins.spark.sharded.queries import as_text
+from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.store import ShardedStore
 
 from .here import run_here
@@ -104,8 +105,8 @@ def apply(
     return apply_batch(
         staged(sources),  # type: ignore[arg-type]
         run,
-        root,
-        Settings(shards=shards, **settings),  # type: ignore[arg-type]
+        storage_at(root),
+        BatchSettings(shards=shards, **settings),  # type: ignore[arg-type]
     )
 
 

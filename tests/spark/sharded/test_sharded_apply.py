@@ -6,11 +6,13 @@ import io
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyoxigraph import Store
 
 from jelly_plugins import ChainError, JellyError, SourceError, TermError, TruncatedError, WireError
 from jelly_plugins.patch import (
@@ -25,13 +27,13 @@ from jelly_plugins.patch import (
     write_patches,
 )
 from jelly_plugins.spark import batch_sink
-from jelly_plugins.spark.sharded import shard, staging
-from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch, stage_sources
-from jelly_plugins.spark.sharded.commits import CommitLog
+from jelly_plugins.spark.sharded import shard, staged_files
+from jelly_plugins.spark.sharded.batch import BatchSettings, Staged, apply_batch, stage_sources
+from jelly_plugins.spark.sharded.commits import open_log
 from jelly_plugins.spark.sharded.copying import copy_store
 from jelly_plugins.spark.sharded.errors import CheckpointError, RootError
-from jelly_plugins.spark.sharded.layout import Root, open_root
-from jelly_plugins.spark.sharded.storage import Attempt, MakingStore
+from jelly_plugins.spark.sharded.layout import Root
+from jelly_plugins.spark.sharded.storage import Attempt, storage_at
 from jelly_plugins.spark.sharded.store import ShardedStore
 
 from .here import run_here
@@ -56,32 +58,19 @@ def test_the_shards_have_what_a_single_store_has(
         assert (done.version, done.committed) == (number + 1, True)
         assert (done.replayed.patches, done.replayed.aborted) == (2, 2)
         assert_same(root, replayed(*logs))
-    assert CommitLog(root, open_root(root)).head().namespaces == {"": {"ex": "urn:7"}}
+    assert open_log(storage_at(root)).head().namespaces == {"": {"ex": "urn:7"}}
 
 
 def test_small_chunks_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the sizes at which buffers are written and chunks are applied."""
     monkeypatch.setattr(shard, "CHUNK", 200)
-    monkeypatch.setattr(staging, "BUFFER", 300)
-    monkeypatch.setattr(staging, "_BLOCK_TEXT", 100)
+    monkeypatch.setattr(shard, "SMALL", 3)
+    monkeypatch.setattr(staged_files, "BUFFER", 300)
+    monkeypatch.setattr(staged_files, "_BLOCK_TEXT", 100)
     writer = Writer(seed=2, subjects=5)
     log = log_file(tmp_path / "log.jellyp", [writer.patch(90), writer.patch(90)])
     apply(tmp_path / "root", log)
     assert_same(tmp_path / "root", replayed(log))
-
-
-@pytest.mark.parametrize("small", [0, 1 << 60])
-def test_large_and_small_batches_give_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
-) -> None:
-    monkeypatch.setattr(shard, "_LARGE", small)
-    monkeypatch.setattr(shard, "SMALL", 10)
-    writer = Writer(seed=3)
-    root = tmp_path / "root"
-    logs = [log_file(tmp_path / f"{n}.jellyp", [writer.patch(90)]) for n in range(3)]
-    for log in logs:
-        apply(root, log)
-    assert_same(root, replayed(*logs))
 
 
 def test_the_last_operation_on_a_quad_counts_whatever_form_it_has(tmp_path: Path) -> None:
@@ -133,7 +122,7 @@ def test_the_last_patch_in_a_later_batch_that_says_something_else(tmp_path: Path
 def test_a_patch_again_is_known_wherever_batches_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jelly_plugins.spark.sharded.apply.STAGED_TOGETHER", 150)
+    monkeypatch.setattr("jelly_plugins.spark.sharded.batch.STAGED_TOGETHER", 150)
     rows = [b"A <urn:s> <urn:p> <urn:%d> . " % number for number in range(7)]
     patches = [b"H id <urn:%d> . TX . %s TC . Z . " % (n, b"".join(rows[:n])) for n in range(1, 8)]
     done = apply(tmp_path / "root", b"".join(each + each for each in patches))
@@ -475,7 +464,7 @@ def test_staged_files_that_are_gone_are_not_nothing(tmp_path: Path) -> None:
         return found._replace(rows=rows())
 
     with pytest.raises(RootError, match=r"have applied 0 of 60 operations|do not exist"):
-        apply_batch(stage, run_here, tmp_path / "root", Settings())
+        apply_batch(stage, run_here, storage_at(tmp_path / "root"), BatchSettings())
     assert ShardedStore(tmp_path / "root").version == 0
 
 
@@ -511,19 +500,19 @@ def test_two_programs_with_the_name_of_one_application_are_reported(tmp_path: Pa
 
 def test_a_staged_file_that_is_not_whole_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "0" / "00000"
-    writer = staging.StageWriter(tmp_path / "0", 1)
+    writer = staged_files.StageWriter(tmp_path / "0", 1)
     lines = pa.array(["<urn:s> <urn:p> <urn:o> .\n"])
     writer.write(lines, np.array([0]), np.array([5]), np.array([1]))
     writer.flush()
-    taken = staging.Ranges([(5, 5)])
+    taken = staged_files.Ranges([(5, 5)])
     data = path.read_bytes()
 
-    def read(data: bytes, taken: staging.Ranges) -> list[int]:
-        found = staging.read_staged(io.BytesIO(data), taken, "x")
+    def read(data: bytes, taken: staged_files.Ranges) -> list[int]:
+        found = staged_files.read_staged(io.BytesIO(data), taken, "x")
         return [block.statements for block in found]
 
     assert read(data, taken) == [1]
-    assert read(data, staging.Ranges([(6, 9)])) == []
+    assert read(data, staged_files.Ranges([(6, 9)])) == []
     for end in (5, len(data) - 1):
         with pytest.raises(TruncatedError, match=r"^x: "):
             read(data[:end], taken)
@@ -600,7 +589,7 @@ def test_settings_can_be_numbers_of_numpy(tmp_path: Path) -> None:
     root = tmp_path / "root"
     log = b"TX . A <urn:s> <urn:p> <urn:o> . TC . Z ."
     apply(root, log, shards=np.int64(2), application="a", batch=np.int32(7))  # type: ignore[arg-type]
-    head = CommitLog(root, open_root(root)).head()
+    head = open_log(storage_at(root)).head()
     assert (len(head.shards or ()), head.applications["a"].number) == (2, 7)
     assert_same(root, replayed(log))
 
@@ -637,14 +626,23 @@ def test_a_copy_that_cannot_be_opened_is_an_error_of_the_root(
 ) -> None:
     root = tmp_path / "root"
     apply(root, b"A <urn:s> <urn:p> <urn:o> . Z .", shards=1)
-    copy = shard._copy
 
-    def losing(work: shard.ShardWork, making: MakingStore) -> None:
-        copy(work, making)
-        for path in making.folder.glob("MANIFEST*"):
+    class Losing:
+        """A store whose copies are damaged."""
+
+        def __new__(cls, path: str) -> Any:
+            return Store(path)
+
+        @staticmethod
+        def read_only(path: str) -> Any:
+            return SimpleNamespace(backup=lambda target: copy(Store.read_only(path), target))
+
+    def copy(store: Store, target: str) -> None:
+        store.backup(target)
+        for path in Path(target).glob("MANIFEST*"):
             path.write_bytes(b"x" * 100)
 
-    monkeypatch.setattr(shard, "_copy", losing)
+    monkeypatch.setattr(shard, "Store", Losing)
     with pytest.raises(RootError, match="cannot be read, or its copy cannot be written"):
         apply(root, b"A <urn:s> <urn:p> <urn:o2> . Z .", shards=1)
     assert ShardedStore(root).version == 1
@@ -732,7 +730,7 @@ def test_an_error_names_a_bounded_number_of_logs(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk to try")
 def test_a_disk_that_is_full_while_operations_are_staged_is_named(tmp_path: Path) -> None:
     """It is not the root's: in a bucket's case, it is the cache's."""
-    writer = staging.StageWriter(tmp_path, 1)
+    writer = staged_files.StageWriter(tmp_path, 1)
     writer.path(0).symlink_to("/dev/full")
     writer.write(pa.array(["<urn:s> <urn:p> <urn:o> .\n"]), *map(np.array, ([0], [5], [1])))
     with pytest.raises(RootError, match="cannot be staged: No space left") as caught:

@@ -17,12 +17,12 @@ from pyspark.sql import SparkSession
 
 from jelly_plugins import JellyError
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add
-from jelly_plugins.spark.sharded import apply as apply_module
-from jelly_plugins.spark.sharded.apply import Applied, Runner
-from jelly_plugins.spark.sharded.commits import Commit, CommitLog
+from jelly_plugins.spark.sharded import batch as batch_module
+from jelly_plugins.spark.sharded.batch import Applied, Runner
+from jelly_plugins.spark.sharded.commits import Commit, CommitLog, open_log
 from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError
-from jelly_plugins.spark.sharded.layout import open_root
 from jelly_plugins.spark.sharded.shard import ShardWork, apply_shard
+from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.store import ShardedStore
 from jelly_plugins.spark.sharded.tasks import on_spark
 
@@ -108,7 +108,7 @@ class Course:
             for work in works:
                 apply_shard(work)
 
-        def run(found: list[ShardWork]) -> list[apply_module.ShardResult]:
+        def run(found: list[ShardWork]) -> list[batch_module.ShardResult]:
             works.extend(found)
             results = list(self.run(apply_shard)(found))
             late()
@@ -175,7 +175,7 @@ def test_a_task_that_always_fails_is_reported(spark: SparkSession, tmp_path: Pat
     root = tmp_path / "root"
     log = log_file(tmp_path / "log.jellyp", [Writer().patch()])
 
-    def task(work: ShardWork) -> apply_module.ShardResult:
+    def task(work: ShardWork) -> batch_module.ShardResult:
         raise OSError(f"disk full in shard {work.shard}")
 
     with pytest.raises(JellyError, match="a shard's task failed: OSError: disk full in shard"):
@@ -299,7 +299,7 @@ def test_an_error_after_another_writers_commit_is_a_conflict(tmp_path: Path) -> 
     root = tmp_path / "root"
     log = log_file(tmp_path / "log.jellyp", [Writer().patch()])
 
-    def run(works: list[ShardWork]) -> list[apply_module.ShardResult]:
+    def run(works: list[ShardWork]) -> list[batch_module.ShardResult]:
         if ShardedStore(root).version == 0:
             apply(root, b"TX . A <urn:other> <urn:p> <urn:o> . TC . Z .")
             raise OSError("a file of the store is gone")
@@ -310,7 +310,7 @@ def test_an_error_after_another_writers_commit_is_a_conflict(tmp_path: Path) -> 
         apply(root, b"A <urn:s> <urn:p> <urn:o> . Z .", run=_full)
 
 
-def _full(_: list[ShardWork]) -> list[apply_module.ShardResult]:
+def _full(_: list[ShardWork]) -> list[batch_module.ShardResult]:
     raise OSError("disk full")
 
 
@@ -334,22 +334,26 @@ def test_a_commit_that_comes_late_is_rejected(tmp_path: Path) -> None:
     writer = Writer()
     for number in range(4):
         if number == 1:
-            late.append(CommitLog(root, open_root(root)).head().next())
+            late.append(open_log(storage_at(root)).head().next())
         apply(root, log_file(tmp_path / f"{number}.jellyp", [writer.patch()]))
     ShardedStore(root).vacuum(keep=1, grace=timedelta())
     with pytest.raises(CommitConflictError, match="version 2 first"):
-        CommitLog(root, open_root(root)).publish(late[0])
+        open_log(storage_at(root)).publish(late[0])
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from jelly_plugins.spark.sharded import apply, layout, shard
+from jelly_plugins.spark.sharded import batch, shard
+from jelly_plugins.spark.sharded.storage import storage_at
 
 root, log, place = sys.argv[1:]
 
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
+
+class Dying:
+    __init__ = read_only = die
 
 def after(function):
     def run(*arguments):
@@ -357,26 +361,33 @@ def after(function):
         die()
     return run
 
+def run(works):
+    if place == "resolved":
+        die()
+    results = []
+    for work in works:
+        results.append(shard.apply_shard(work))
+        if place == "applying":
+            die()
+    if place == "applied":
+        die()
+    return results
+
 if place == "staging":
-    apply.Stager.stage = die
-elif place == "resolved":
-    apply.StagedBatch._works = die
-elif place == "applying":
-    shard._net = die
-elif place == "applied":
-    apply._check = die
+    batch.Stager.stage = die
+elif place == "writing":
+    shard.Store = Dying
 elif place == "committing":
     os.link = die
 elif place == "committed":
     os.link = after(os.link)
-settings = apply.Settings(shards=2)
-run = lambda works: map(shard.apply_shard, works)
-apply.apply_batch(apply.stage_sources([log]), run, root, settings)
+settings = batch.BatchSettings(shards=2)
+batch.apply_batch(batch.stage_sources([log]), run, storage_at(root), settings)
 """
 
 
 @pytest.mark.parametrize(
-    "place", ["staging", "resolved", "applying", "applied", "committing", "committed"]
+    "place", ["staging", "resolved", "writing", "applying", "applied", "committing", "committed"]
 )
 @pytest.mark.usefixtures("at_once")
 def test_a_driver_that_is_killed_leaves_all_or_nothing(tmp_path: Path, place: str) -> None:

@@ -22,6 +22,7 @@ from jelly_plugins.spark.datasource.settings import ReadSettings, StoreSettings
 from jelly_plugins.spark.sharded.cleaning import vacuum
 from jelly_plugins.spark.sharded.errors import RootError
 from jelly_plugins.spark.sharded.restoring import restore
+from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.store import ShardedStore
 from tests.cli.command import jelly
 
@@ -205,13 +206,12 @@ def test_the_command_writes_a_log(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_with_a_root(tmp_path: Path) -> None:
-    reader = FeedReader(
-        StoreSettings(root=str(tmp_path / "root"), last=9), ReadSettings(), StructType()
-    )
+    storage = storage_at(tmp_path / "root")
+    reader = FeedReader(storage, StoreSettings(last=9), ReadSettings(), StructType())
     with pytest.raises(RootError, match="root: there is no sharded store here"):
         reader.partitions()
     _fill(tmp_path / "root", tmp_path, 1)
-    with pytest.raises(RootError, match="root: there is no version 9"):
+    with pytest.raises(RootError, match="root: option endingVersion: there is no version 9"):
         reader.partitions()
 
 
@@ -238,7 +238,7 @@ def test_spark_reads_changes_and_applies_them(spark: SparkSession, tmp_path: Pat
     assert apply_patches(spark, read(startingVersion=3), second).replayed.patches == 1
     assert_same(second, set(quads(root, 3)))
     assert not apply_patches(spark, read(startingVersion=4), second).committed
-    with pytest.raises(Exception, match="there is no version 4"):
+    with pytest.raises(Exception, match=r"option startingVersion is 5, .*there is no version 4"):
         read(startingVersion=5).collect()
 
 

@@ -19,11 +19,11 @@ from jelly_plugins.spark.datasource.operations import OPERATIONS
 from jelly_plugins.spark.datasource.schema import arrow_schema, patch_schema
 from jelly_plugins.spark.datasource.settings import ReadSettings
 from jelly_plugins.spark.datasource.splits import FileSplit, numbered
-from jelly_plugins.spark.sharded.apply import Settings, Staged, apply_batch
+from jelly_plugins.spark.sharded.batch import BatchSettings, Staged, apply_batch
 from jelly_plugins.spark.sharded.completeness import Segments
 from jelly_plugins.spark.sharded.frames import COLUMNS, stage_partition, staged_partitions
 from jelly_plugins.spark.sharded.layout import Root
-from jelly_plugins.spark.sharded.storage import AnyRoot, Attempt
+from jelly_plugins.spark.sharded.storage import AnyRoot, Attempt, storage_at
 
 from .here import run_here
 from .model import Log, mangled, random_log
@@ -103,7 +103,8 @@ def logs_as_rows(
         root = place(folder)
         reason = ""
         try:
-            apply_batch(stage, run_here, root, Settings(shards=pick.choice(SHARDS)))
+            settings = BatchSettings(shards=pick.choice(SHARDS))
+            apply_batch(stage, run_here, storage_at(root), settings)
         except JellyError as error:
             reason = str(error)
         applied = not reason

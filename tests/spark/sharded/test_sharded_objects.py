@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 from jelly_plugins import JellyError, OptionsError
 from jelly_plugins.spark import ShardedStore, apply_patches
 from jelly_plugins.spark.sharded import StorageError, copy_store, documents
-from jelly_plugins.spark.sharded.apply import Applied
+from jelly_plugins.spark.sharded.batch import Applied
 from jelly_plugins.spark.sharded.commits import CommitLog, make_log
 from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError
 from jelly_plugins.spark.sharded.layout import make_root, open_root
@@ -188,13 +188,13 @@ def test_a_root_may_be_named_by_a_url(server: S3Server, monkeypatch: pytest.Monk
     assert ShardedStore(url).layout.shards == 2
     assert ShardedStore(Path(url)).root == url
     with pytest.raises(RootError, match=r"the store has 2 shards .got shards=3."):
-        make_log(url, 3)
+        make_log(storage_at(url), 3)
     with pytest.raises(RootError, match="there is no sharded store here"):
         ShardedStore(server.root("nothing"))
     # What settings lack the environment has, though some are given.
     assert not ShardedStore(url, storage_options={"user_agent": "x"}).version
     with pytest.raises(StorageError, match=r"s3://no-such/x/: cannot be listed: .*404"):
-        make_root("s3://no-such/x")
+        make_root(storage_at("s3://no-such/x"))
     with pytest.raises(RootError, match=r"no sharded store here: .*404 Not Found \(NoSuchBucket\)"):
         ShardedStore("s3://no-such/x")
 

@@ -16,9 +16,9 @@ from jelly_plugins.codec import PatchOptions, PatchStatementType
 from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.patch.replay.position import Position
 from jelly_plugins.spark.sharded import documents, positions
-from jelly_plugins.spark.sharded.commits import CommitLog
+from jelly_plugins.spark.sharded.commits import make_log
 from jelly_plugins.spark.sharded.errors import CommitConflictError, RootError
-from jelly_plugins.spark.sharded.layout import make_root
+from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.store import ShardedStore
 
 from .logs import apply, quads
@@ -59,7 +59,7 @@ def _commit_path(root: Path) -> Path:
 
 
 def test_a_commit_stays_short_however_many_logs_there_are(tmp_path: Path) -> None:
-    log = CommitLog(tmp_path, make_root(tmp_path, 1))
+    log = make_log(storage_at(tmp_path), 1)[0]
     wanted: dict[str, Position] = {}
     pick = random.Random(1)
     longest = 0
@@ -125,7 +125,7 @@ def test_a_position_with_other_types_is_none() -> None:
 
 @pytest.mark.usefixtures("few")
 def test_what_is_to_be_no_more_is_not_said_by_an_archive(tmp_path: Path) -> None:
-    log = CommitLog(tmp_path, make_root(tmp_path, 1))
+    log = make_log(storage_at(tmp_path), 1)[0]
     for count in (30, 60):
         log.publish(log.head().next(positions=tuple(map(_position, range(count)))))
     log.publish(log.head().next(positions=tuple(map(_position, range(1, 60)))))
@@ -167,7 +167,7 @@ def test_a_damaged_archive_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("few")
 def test_the_second_of_two_writers_leaves_no_archive(tmp_path: Path) -> None:
-    log = CommitLog(tmp_path, make_root(tmp_path, 1))
+    log = make_log(storage_at(tmp_path), 1)[0]
     one, other = (log.head().next(positions=tuple(map(_position, range(9)))) for _ in range(2))
     log.publish(one)
     with pytest.raises(CommitConflictError):
@@ -209,7 +209,7 @@ def test_a_commit_that_could_not_be_read_is_rejected_before_anything_is_applied(
     assert set((root / "shard=0").iterdir()) == stores
     assert ShardedStore(root).version == 1
     assert len(quads(root)) == 1
-    log = CommitLog(root, make_root(root))
+    log = make_log(storage_at(root))[0]
     with pytest.raises(LimitError):
         log.publish(log.head().next(positions=(_position(10**4200),)))
     monkeypatch.setattr(documents, "MAX_JSON", 50_000)

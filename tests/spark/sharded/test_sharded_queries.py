@@ -7,12 +7,12 @@ import socket
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
 
-from jelly_plugins.spark.sharded import queries
 from jelly_plugins.spark.sharded.layout import ShardBy
 from jelly_plugins.spark.sharded.queries import QueryError, scope_of
 from jelly_plugins.spark.sharded.store import ShardedStore
@@ -429,9 +429,9 @@ def test_a_service_is_rejected_before_it_is_asked() -> None:
 def test_whatever_a_query_cannot_be_checked_for_is_an_error_of_the_library(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def key(*_: object) -> None:
-        raise AttributeError("no such part")
-
-    monkeypatch.setattr(queries._Analysis, "key", key)
+    other = SimpleNamespace(name="SelectQuery", datasetClause=None, p=object())
+    monkeypatch.setattr(
+        "rdflib.plugins.sparql.algebra.translateQuery", lambda *_: SimpleNamespace(algebra=other)
+    )
     with pytest.raises(QueryError, match="cannot be checked: AttributeError"):
         scope_of("SELECT * { ?s ?p ?o }", "subject")

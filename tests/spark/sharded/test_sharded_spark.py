@@ -18,7 +18,7 @@ from jelly_plugins.spark import ShardedStore, apply_patches, batch_sink
 from jelly_plugins.spark.sharded import Applied, CheckpointError, IncompleteLogError
 from jelly_plugins.spark.sharded.commits import make_log
 from jelly_plugins.spark.sharded.errors import RootError
-from jelly_plugins.spark.sharded.storage import local
+from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.tasks import failures_as_errors
 
 from .logs import Writer, apply, assert_same, log_file, patch, quad, replayed
@@ -290,7 +290,7 @@ def test_an_executor_that_does_not_see_the_root_is_reported(
     """Here the probe is taken away; with another file system see ``test_sharded_cluster``."""
     log = log_file(tmp_path / "0.jellyp", [Writer().patch()])
     root = tmp_path / "root"
-    monkeypatch.setattr(local._LocalAttempt, "begin", lambda self: self._folder.mkdir(parents=True))
+    monkeypatch.setattr(Path, "write_text", lambda *_: 0)
     for source in (log, spark.read.format("jelly-patch").load(log)):
         with pytest.raises(JellyError, match="does not see the driver's files"):
             apply_patches(spark, source, root, shards=2)
@@ -319,8 +319,8 @@ def test_the_feed_of_an_executor_that_does_not_see_the_root(tmp_path: Path) -> N
 
     root = tmp_path / "root"
     apply(root, log_file(tmp_path / "0.jellyp", [Writer().patch()]), shards=2)
-    store, settings = StoreSettings(root=str(root), changes=True), ReadSettings()
-    reader = FeedReader(store, settings, patch_schema(settings))
+    store, settings = StoreSettings(changes=True), ReadSettings()
+    reader = FeedReader(storage_at(root), store, settings, patch_schema(settings))
     [part, *_] = reader.partitions()
     root.rename(tmp_path / "elsewhere")
     with pytest.raises(RootError, match="every executor must be able to access the root"):
@@ -335,7 +335,7 @@ def test_what_a_stream_left_before_its_first_batch_is_cleared(
     folder.mkdir()
     root = tmp_path / "root"
     log = log_file(folder / "0.jellyp", [Writer().patch()])
-    make_log(root, 2)
+    make_log(storage_at(root), 2)
     left = root / "_checkpoints" / "a%2Fb"
     (left / "offsets").mkdir(parents=True)
     (left / "metadata").write_bytes(b"")

@@ -18,15 +18,15 @@ import pytest
 from jelly_plugins import ChainError
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
 from jelly_plugins.spark.sharded import cleaning, commits, positions
+from jelly_plugins.spark.sharded.checks import Time, parse_time
 from jelly_plugins.spark.sharded.cleaning import vacuum
-from jelly_plugins.spark.sharded.commits import CommitLog
+from jelly_plugins.spark.sharded.commits import CommitLog, open_log
 from jelly_plugins.spark.sharded.copying import copy_store
 from jelly_plugins.spark.sharded.documents import seal
 from jelly_plugins.spark.sharded.errors import CheckpointError, CommitConflictError, RootError
-from jelly_plugins.spark.sharded.layout import make_root, open_root
+from jelly_plugins.spark.sharded.layout import make_root
 from jelly_plugins.spark.sharded.resharding import reshard
 from jelly_plugins.spark.sharded.restoring import restore
-from jelly_plugins.spark.sharded.settings import Time, parse_time
 from jelly_plugins.spark.sharded.storage import local, storage_at
 from jelly_plugins.spark.sharded.storage.objects import transfer
 from jelly_plugins.spark.sharded.store import ShardedStore
@@ -114,7 +114,7 @@ def test_invalid_times_are_rejected(place: Any) -> None:
 
 
 def test_nothing_was_there_before_the_first_version(tmp_path: Path) -> None:
-    make_root(tmp_path / "root", 2)
+    make_root(storage_at(tmp_path / "root"), 2)
     with pytest.raises(RootError, match=r"no version at .*: there are no versions"):
         ShardedStore(tmp_path / "root", timestamp="2030-01-01T00:00:00Z")
 
@@ -437,7 +437,7 @@ def test_a_vacuum_keeps_what_the_newest_versions_name_whatever_is_listed(
         _add(place, number)
     restore(place, 1)
     for version in (1, 2, 3):
-        CommitLog(place, open_root(place)).forget(version)
+        open_log(storage_at(place)).forget(version)
     storage = storage_at(place)
     names = storage.names
     kept = {"newest": 4, "all but the first": 1, "staged": 9}[hidden]
@@ -500,7 +500,7 @@ def test_a_head_in_the_future_is_reported_and_its_age_is_when_it_was_put(place: 
     """As another program has made it; what follows keeps the order."""
     for number in range(2):
         _add(place, number)
-    log = CommitLog(place, open_root(place))
+    log = open_log(storage_at(place))
     future = datetime.now(UTC) + timedelta(days=366, minutes=1)
     log.put(replace(log.head().next(operations=0), timestamp=future.isoformat()))
     said = r"version 3: its time, .*, is 527,04[01] minutes in the future"

@@ -32,11 +32,17 @@ from jelly_plugins.errors import JellyError, OptionsError, TermError, TextError
 from jelly_plugins.oxigraph.rows import row_of
 from jelly_plugins.reserved import BOOKKEEPING_TEXT
 from jelly_plugins.spark import ShardedStore, apply_patches
-from jelly_plugins.spark.datasource.store import JellyStoreDataSource
+from jelly_plugins.spark.datasource.sources import JellyStoreDataSource
 from jelly_plugins.spark.datasource.store_writing import StoreWriter, _operations
-from jelly_plugins.spark.sharded import CheckpointError, CommitConflictError, RootError, reshard
-from jelly_plugins.spark.sharded.apply import Settings
-from jelly_plugins.spark.sharded.statements import Part, StoreWrite, on_driver
+from jelly_plugins.spark.sharded import (
+    CheckpointError,
+    CommitConflictError,
+    RootError,
+    processes,
+    reshard,
+)
+from jelly_plugins.spark.sharded.batch import BatchSettings
+from jelly_plugins.spark.sharded.statements import Part, StoreWrite
 from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.terms import canonical_terms
 
@@ -323,7 +329,7 @@ def staged(
 
 
 def begin(root: Path, *, replaces: bool = False, **settings: Any) -> StoreWrite:
-    return StoreWrite.begin(storage_at(root), Settings(**settings), replaces=replaces)
+    return StoreWrite.begin(storage_at(root), BatchSettings(**settings), replaces=replaces)
 
 
 def rows_of(number: int, count: int = 30) -> list[Row]:
@@ -380,8 +386,8 @@ def test_columns_and_options_are_checked(tmp_path: Path) -> None:
         with pytest.raises(OptionsError, match=message):
             writer(root, columns)
     for options, message in (
-        ({"shards": "0"}, "shards must be a whole number of at least 1"),
-        ({"shards": "70000"}, "shards must be from 1 to 65536"),
+        ({"shards": "0"}, "shards must be a whole number from 1 to 65536"),
+        ({"shards": "70000"}, "shards must be a whole number from 1 to 65536"),
         ({"shardBy": "object"}, "shardBy must be one of 'subject', 'graph'"),
         ({"metadata": "[1]"}, "metadata must be a JSON object"),
         ({"metadata": '{"a": 1}'}, "metadata must be a JSON object of strings"),
@@ -485,17 +491,13 @@ def test_a_write_that_another_driver_has_finished_first(tmp_path: Path) -> None:
     assert left(root) == []
 
 
-def test_several_processes(tmp_path: Path) -> None:
+def test_several_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More statements than one process gets."""
     root = tmp_path / "root"
     write = begin(root, shards=3)
     part = staged(write, rows_of(1, 300))
-    found = sys.modules[StoreWrite.__module__]
-    chunk, found.CHUNK = found.CHUNK, 1000  # type: ignore[attr-defined]
-    try:
-        write.commit(some([part]), on_driver(2))
-    finally:
-        found.CHUNK = chunk  # type: ignore[attr-defined]
+    monkeypatch.setattr(processes, "CHUNK", 1000)
+    write.commit(some([part]), processes.on_driver(2))
     assert_same(root, model(rows_of(1, 300)))
 
 
@@ -573,13 +575,16 @@ def test_terms_that_oxigraph_rejects(text: str | None, position: int) -> None:
 
 KILLED = """
 import os, signal, sys
-from jelly_plugins.spark.sharded import apply, shard, statements
-from tests.spark.sharded.test_sharded_writing import begin, rows_of, run_here, some, staged
+from jelly_plugins.spark.sharded import shard, statements
+from tests.spark.sharded.test_sharded_writing import begin, rows_of, some, staged
 
 root, place = sys.argv[1:]
 
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
+
+class Dying:
+    __init__ = read_only = die
 
 def after(function):
     def run(*arguments):
@@ -587,28 +592,37 @@ def after(function):
         die()
     return run
 
+def run(works):
+    results = []
+    for work in works:
+        results.append(shard.apply_shard(work))
+        if place == "applying":
+            die()
+    if place == "applied":
+        die()
+    return results
+
 write = begin(root, replaces=True, application="a", batch=1)
 if place == "staging":
     statements.PartWriter.finish = die
 part = staged(write, rows_of(1))
 if place == "staged":
     die()
-elif place == "applying":
-    shard._write = die
-elif place == "applied":
-    apply._check = die
+elif place == "writing":
+    shard.Store = Dying
 elif place == "committing":
     os.link = die
 elif place == "committed":
     os.link = after(os.link)
 elif place == "ending":
     statements.StoreWrite.end = die
-write.commit(some([part]), run_here)
+write.commit(some([part]), run)
 """
 
 
 @pytest.mark.parametrize(
-    "place", ["staging", "staged", "applying", "applied", "committing", "committed", "ending"]
+    "place",
+    ["staging", "staged", "writing", "applying", "applied", "committing", "committed", "ending"],
 )
 @pytest.mark.usefixtures("at_once")
 def test_a_driver_that_is_killed_leaves_all_or_nothing(tmp_path: Path, place: str) -> None:

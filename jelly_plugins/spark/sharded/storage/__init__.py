@@ -71,6 +71,6 @@ def storage_at(root: AnyRoot, options: Mapping[str, Any] | None = None) -> Stora
 
         return ObjectStorage(f"{url[1].lower()}://{text[url.end() :]}", options)
     if options:
-        message = "storage_options are only for roots in object stores: remove them"
+        message = "settings are only for roots in object stores: remove them"
         raise OptionsError(message, source=without_secrets(text))
     return LocalStorage(local_path(root))

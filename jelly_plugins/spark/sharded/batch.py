@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,15 +24,15 @@ from ...patch.columns import PatchColumnReader
 from ...patch.model import ID
 from ...patch.reader import AFTER_HEADERS
 from ...patch.replay.position import DIGEST, Position, Replayed
-from .commits import Batch, Commit, CommitLog, RowPosition, Shard
+from .checks import metadata_of, text, whole_number
+from .commits import Batch, Commit, CommitLog, RowPosition, Shard, make_log
 from .errors import CheckpointError, CommitConflictError, RootError
-from .layout import Root, ShardBy, check_layout, make_root
+from .layout import Root, ShardBy, check_layout
 from .resolve import Resolved, Stager, is_anonymous, resolve
 from .restoring import first_undone
-from .settings import metadata_of, text, whole_number
 from .shard import ShardResult, ShardWork
-from .staging import STAGED_TOGETHER, Repeatable
-from .storage import AnyRoot, Attempt, StagedExtent, Storage, storage_at
+from .staged_files import STAGED_TOGETHER, Repeatable
+from .storage import Attempt, StagedExtent, Storage
 
 
 class Staged(NamedTuple):
@@ -57,7 +56,7 @@ _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 
 #: Stages a log.
-Staging: TypeAlias = Callable[[Attempt, Root], Staged]
+Stage: TypeAlias = Callable[[Attempt, Root], Staged]
 
 #: Does the work of shards, and returns one result for each.
 Runner: TypeAlias = Callable[[Sequence[ShardWork]], Iterable[ShardResult]]
@@ -84,7 +83,7 @@ class Applied(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class BatchSettings:
     """How a batch is applied, see :func:`~jelly_plugins.spark.apply_patches`."""
 
     shards: int | None = None
@@ -117,12 +116,12 @@ class Settings:
             object.__setattr__(self, name, value)
 
 
-def apply_batch(stage: Staging, run: Runner, root: AnyRoot, settings: Settings) -> Applied:
+def apply_batch(stage: Stage, run: Runner, storage: Storage, settings: BatchSettings) -> Applied:
     """Apply a log, starting at the store's position in it, as one version.
 
     :param stage: stages the log.
     :param run: does the work of shards.
-    :param root: root of the store.
+    :param storage: storage of the root.
     :param settings: how to apply the log.
     :raises CommitConflictError: other writers committed first, in all attempts; nothing was
         applied.
@@ -130,40 +129,34 @@ def apply_batch(stage: Staging, run: Runner, root: AnyRoot, settings: Settings) 
         batch with its number was applied from another log.
     :raises JellyError: the log cannot be read or applied; nothing was applied.
     """
-    storage = storage_at(root)
-    log, head = open_for(storage, settings)
-    if is_applied(head, settings):
+    log, head = make_log(storage, settings.shards, settings.shard_by, create=settings.create)
+    if is_applied(log, head, settings):
         return Applied(version=head.version, committed=False, replayed=Replayed())
     attempt = storage.attempt(uuid4().hex)
     with writing(storage):
         try:
             attempt.begin()
             layout = log.layout_of(head)
-            return LogBatch(log, attempt, settings, layout, stage(attempt, layout)).commit(run)
+            staged = stage(attempt, layout)
+            return StagedBatch(
+                log=log,
+                attempt=attempt,
+                settings=settings,
+                layout=layout,
+                resolve=_StagedLog(log, settings, staged).resolve,
+                last=staged.last,
+            ).commit(run)
         finally:
             attempt.end()
 
 
-def open_for(storage: Storage, settings: Settings) -> tuple[CommitLog, Commit]:
-    """Open a store to apply a batch; creates it if it does not exist.
-
-    :return: its commits, and the newest one.
-    :raises CheckpointError: the batch would skip batches that a restore has undone.
-    :raises RootError: the store has another layout.
-    """
-    at_first = make_root(storage, settings.shards, settings.shard_by, create=settings.create)
-    log = CommitLog(storage, at_first)
-    head = log.head()
-    log.check_shards(head, settings.shards)
-    _check_undone(log, head, settings)
-    return log, head
-
-
-def is_applied(head: Commit, settings: Settings) -> bool:
+def is_applied(log: CommitLog, head: Commit, settings: BatchSettings) -> bool:
     """Return whether a batch was certainly applied, so that it need not be staged.
 
-    :raises CheckpointError: the batch is of another streaming query than earlier batches.
+    :raises CheckpointError: the batch is of another streaming query than earlier batches, or would
+        skip batches that a restore has undone.
     """
+    _check_undone(log, head, settings)
     return _is_repeated(head, settings) and not _is_doubtful(head, settings)
 
 
@@ -179,80 +172,81 @@ def writing(storage: Storage) -> Iterator[None]:
         raise RootError(message, source=place) from error
 
 
-class StagedBatch(ABC):
+@contextmanager
+def overtaken(log: CommitLog, head: Commit) -> Iterator[None]:
+    """Report a conflict instead of an error, if a version is no longer the head.
+
+    A vacuum may have removed its stores.
+    """
+    try:
+        yield
+    except (JellyError, OSError) as error:
+        if log.head().version != head.version:
+            raise log.conflict(head.version + 1) from error
+        raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedBatch:
     """Staged operations, which are applied to the current head.
 
-    :param layout: the layout that they are staged for.
-    :param last: position of the last row in its file; None if unknown.
+    :ivar log: commits of the root.
+    :ivar attempt: the attempt that has staged them.
+    :ivar settings: how to apply them.
+    :ivar layout: the layout that they are staged for.
+    :ivar resolve: selects what to apply to the head.
+    :ivar last: position of the last row in its file; None if unknown.
     """
 
-    def __init__(
-        self,
-        log: CommitLog,
-        attempt: Attempt,
-        settings: Settings,
-        layout: Root,
-        *,
-        last: RowPosition | None = None,
-    ) -> None:
-        self._log: Final = log
-        self._attempt: Final = attempt
-        self._settings: Final = settings
-        self._layout: Final = layout
-        self._last: Final = last
-
-    @abstractmethod
-    def _resolve(self, head: Commit) -> Resolved:
-        """Select what to apply to the head."""
+    log: CommitLog
+    attempt: Attempt
+    settings: BatchSettings
+    layout: Root
+    resolve: Callable[[Commit], Resolved]
+    last: RowPosition | None = None
 
     def commit(self, run: Runner) -> Applied:
         """Apply the operations as one version, again if another writer commits first.
 
-        :raises CommitConflictError: other writers committed first, in all attempts.
+        :raises CommitConflictError: other writers committed first, in all attempts, or another
+            number of shards was committed.
+        :raises CheckpointError: the batch would skip batches that a restore has undone.
         """
         conflicts = 0
         while True:
+            head = self.log.head()
+            if self.log.layout_of(head) != self.layout:
+                raise self.log.conflict(head.version)
             try:
-                return self.apply(run)
+                return self.apply(head, run)
             except CommitConflictError:
-                if conflicts == self._settings.retries or not self.fits(self._log.head()):
+                if conflicts == self.settings.retries:
                     raise
             longest = min(_FIRST_PAUSE * 2**conflicts, _LONGEST_PAUSE)
             time.sleep(random.uniform(0, longest))
             conflicts += 1
 
-    def fits(self, head: Commit) -> bool:
-        """Return whether a version has the number of shards that was staged for."""
-        return self._log.layout_of(head) == self._layout
-
-    def apply(self, run: Runner) -> Applied:
-        """Apply the operations to the current head.
+    def apply(self, head: Commit, run: Runner) -> Applied:
+        """Apply the operations to the head.
 
         :raises CommitConflictError: another writer committed first.
+        :raises CheckpointError: see :meth:`commit`.
         """
-        log, settings = self._log, self._settings
-        head = log.head()
-        if not self.fits(head):
-            raise log.conflict(head.version)
+        log, settings = self.log, self.settings
         _check_undone(log, head, settings)
         if _is_repeated(head, settings):
             if _is_doubtful(head, settings):
                 self._check_same_log(head)
             return Applied(version=head.version, committed=False, replayed=Replayed())
-        resolved = self._resolve(head)
+        resolved = self.resolve(head)
         if resolved.held_back and settings.application is not None:
             raise TruncatedError(
                 f"batch {settings.batch} of {settings.application} ends inside a transaction: "
                 "the rest of a batch is not sent again, so each batch must end with a transaction"
             )
         works = self._works(head, resolved)
-        try:
+        with overtaken(log, head):
             results = _check(log, works, run(works) if works else (), resolved)
-        except (JellyError, OSError) as error:
-            # If this is no longer the head, a vacuum may have removed the stores of its version.
-            if log.head().version != head.version:
-                raise log.conflict(head.version + 1) from error
-            raise
         commit = self._commit(head, resolved, results)
         if commit is not None:
             try:
@@ -275,11 +269,11 @@ class StagedBatch(ABC):
         :raises CheckpointError: it is of a log with ids of which nothing was applied.
         """
         try:
-            found = self._resolve(head).replayed
+            found = self.resolve(head).replayed
         except ChainError:
             # The log names a predecessor, and the store is past that position.
             return
-        settings, position = self._settings, found.position
+        settings, position = self.settings, found.position
         if position is None or not found.transactions or _unnamed(position, settings.log):
             return
         if all(each.log != position.log for each in head.positions):
@@ -295,28 +289,33 @@ class StagedBatch(ABC):
         staged: dict[int, list[tuple[StagedExtent, tuple[tuple[int, int], ...]]]] = {}
         for part, taken in resolved.taken.items():
             ranges = tuple(taken)
-            for number, extent in self._attempt.extents(part).items():
+            for number, extent in self.attempt.extents(part).items():
                 staged.setdefault(number, []).append((extent, ranges))
         return [
             ShardWork(
-                storage=self._log.storage,
-                attempt=self._attempt,
+                storage=self.log.storage,
+                attempt=self.attempt,
                 shard=number,
                 version=head.version + 1,
                 base=shard.named,
                 quads=shard.quads,
                 staged=tuple(staged[number]),
             )
-            for number, shard in enumerate(_bases(head, resolved))
+            for number, shard in enumerate(self._bases(head, resolved))
             if number in staged
         ]
+
+    def _bases(self, head: Commit, resolved: Resolved) -> Sequence[Shard]:
+        """Return the shards that operations are applied to."""
+        assert head.shards is not None
+        return [Shard()] * self.layout.shards if resolved.replaces else head.shards
 
     def _commit(
         self, head: Commit, resolved: Resolved, results: Sequence[ShardResult]
     ) -> Commit | None:
         """Return the commit of the batch; None if nothing has changed."""
-        settings = self._settings
-        shards = list(_bases(head, resolved))
+        settings = self.settings
+        shards = list(self._bases(head, resolved))
         for result in results:
             shards[result.shard] = Shard(result.store, result.quads, result.checksum)
         positions, applications = resolved.positions, dict(head.applications)
@@ -329,7 +328,7 @@ class StagedBatch(ABC):
                 positions = _positions(head, resolved, reached, log, settings.log)
                 log = reached.log
             query = settings.query or (before.query if before else None)
-            applications[settings.application] = Batch(settings.batch, log, self._last, query)
+            applications[settings.application] = Batch(settings.batch, log, self.last, query)
             if undone.get(settings.application) == settings.batch:
                 del undone[settings.application]
         commit = head.next(
@@ -338,7 +337,7 @@ class StagedBatch(ABC):
             positions=positions,
             applications=applications,
             namespaces=resolved.namespaces,
-            operations=resolved.statements,
+            operations=0 if resolved.moves else resolved.statements,
             undone=undone,
             metadata=settings.metadata,
         )
@@ -347,17 +346,16 @@ class StagedBatch(ABC):
         return None if same == head else commit
 
 
-class LogBatch(StagedBatch):
-    """A staged log."""
+class _StagedLog:
+    """A staged log, which is resolved against the head."""
 
-    def __init__(
-        self, log: CommitLog, attempt: Attempt, settings: Settings, layout: Root, staged: Staged
-    ) -> None:
-        super().__init__(log, attempt, settings, layout, last=staged.last)
+    def __init__(self, log: CommitLog, settings: BatchSettings, staged: Staged) -> None:
+        self._log: Final = log
+        self._settings: Final = settings
         self._first: Final = staged.first
         self._rows: Final = Repeatable(staged.rows)
 
-    def _resolve(self, head: Commit) -> Resolved:
+    def resolve(self, head: Commit) -> Resolved:
         """Select what to apply to the head: nothing, if the log is part of an applied one."""
         try:
             return self._resolved(head, head)
@@ -425,13 +423,7 @@ class LogBatch(StagedBatch):
         return self._rows if reached is None else _after(reached, iter(self._rows))
 
 
-def _bases(head: Commit, resolved: Resolved) -> Sequence[Shard]:
-    """Return the shards that operations are applied to."""
-    assert head.shards is not None
-    return [Shard()] * len(head.shards) if resolved.replaces else head.shards
-
-
-def _check_undone(log: CommitLog, head: Commit, settings: Settings) -> None:
+def _check_undone(log: CommitLog, head: Commit, settings: BatchSettings) -> None:
     """Check that a batch does not skip earlier batches that a restore has undone.
 
     :raises CheckpointError: earlier batches were undone and not applied again.
@@ -457,7 +449,7 @@ def _check_undone(log: CommitLog, head: Commit, settings: Settings) -> None:
     )
 
 
-def _is_repeated(head: Commit, settings: Settings) -> bool:
+def _is_repeated(head: Commit, settings: BatchSettings) -> bool:
     if settings.application is None or settings.batch is None:
         return False
     done = head.applications.get(settings.application)
@@ -473,7 +465,7 @@ def _is_repeated(head: Commit, settings: Settings) -> bool:
     return settings.batch <= done.number
 
 
-def _is_doubtful(head: Commit, settings: Settings) -> bool:
+def _is_doubtful(head: Commit, settings: BatchSettings) -> bool:
     """Return whether a batch whose number was applied may be of another program.
 
     That is so if no id of a streaming query identifies it, but the log's id may differ.
@@ -549,7 +541,7 @@ def _unnamed(position: Position, name: str | None) -> bool:
     return position.log == name or position.log.startswith(DIGEST)
 
 
-def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) -> Staging:
+def stage_sources(sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS) -> Stage:
     """Stage logs that this process reads one after the other, in constant memory."""
 
     def stage(attempt: Attempt, layout: Root) -> Staged:

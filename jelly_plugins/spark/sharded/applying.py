@@ -16,11 +16,11 @@ from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError, OptionsError
 from ...io.sources import Source
 from ...patch.replay.position import Replayed
-from .apply import DEFAULT_RETRIES, Applied, Settings, Staging, apply_batch, stage_sources
+from .batch import DEFAULT_RETRIES, Applied, BatchSettings, Stage, apply_batch, stage_sources
+from .checks import text
 from .commits import Commit, CommitLog, make_log
 from .frames import ORDER_BY, stage_frame, stage_values
 from .layout import ShardBy
-from .settings import text
 from .storage import AnyRoot, Storage, storage_at
 from .tasks import on_spark
 
@@ -128,7 +128,7 @@ def apply_patches(
         raise ValueError(
             "a streaming DataFrame requires application, and numbers its batches itself: omit batch"
         )
-    settings = Settings(
+    settings = BatchSettings(
         shards=shards,
         shard_by=shard_by,
         application=application,
@@ -140,15 +140,15 @@ def apply_patches(
         metadata=metadata,
     )
     storage = storage_at(root, storage_options)
-    staging = _staging(column, order_by, continues=application is not None)
+    stage = _stage_of(column, order_by, continues=application is not None)
     if not isinstance(src, DataFrame):
         if column is not None:
             raise ValueError("column requires a DataFrame")
         logs: Any = src if isinstance(src, list | tuple) else [src]
         return _apply(spark, stage_sources(logs, limits), storage, settings)
     if streams:
-        return _drain(src, staging, storage, settings, checkpoint)
-    return _apply(spark, staging(src), storage, settings)
+        return _drain(src, stage, storage, settings, checkpoint)
+    return _apply(spark, stage(src), storage, settings)
 
 
 def batch_sink(
@@ -191,7 +191,7 @@ def batch_sink(
     """
     if on_applied is not None and not callable(on_applied):
         raise TypeError(f"on_applied must be callable (got {on_applied!r})")
-    settings = Settings(
+    settings = BatchSettings(
         shards=shards,
         shard_by=shard_by,
         application=text("application", application),
@@ -201,13 +201,13 @@ def batch_sink(
         create=create,
         metadata=metadata,
     )
-    staging = _staging(column, order_by, continues=True)
-    return _sink(staging, storage_at(root, storage_options), settings, on_applied)
+    stage = _stage_of(column, order_by, continues=True)
+    return _sink(stage, storage_at(root, storage_options), settings, on_applied)
 
 
-def _staging(
+def _stage_of(
     column: str | None, order_by: Sequence[str], *, continues: bool
-) -> Callable[[DataFrame], Staging]:
+) -> Callable[[DataFrame], Stage]:
     """Return the function that stages a DataFrame.
 
     :raises TypeError, ValueError: a setting has an invalid type, or is out of range.
@@ -223,23 +223,23 @@ def _staging(
 
 
 def _sink(
-    staging: Callable[[DataFrame], Staging],
+    stage: Callable[[DataFrame], Stage],
     storage: Storage,
-    settings: Settings,
+    settings: BatchSettings,
     on_applied: Callable[[Applied], object] | None,
 ) -> Callable[[DataFrame, int], None]:
     """See :func:`batch_sink`."""
 
     def sink(frame: DataFrame, batch: int) -> None:
         numbered = replace(settings, batch=batch)
-        applied = _apply(frame.sparkSession, staging(frame), storage, numbered)
+        applied = _apply(frame.sparkSession, stage(frame), storage, numbered)
         if on_applied is not None:
             on_applied(applied)
 
     return sink
 
 
-def _apply(spark: SparkSession, stage: Staging, storage: Storage, settings: Settings) -> Applied:
+def _apply(spark: SparkSession, stage: Stage, storage: Storage, settings: BatchSettings) -> Applied:
     if settings.application is not None:
         settings = replace(settings, query=_query(spark))
     return apply_batch(stage, on_spark(spark), storage.everywhere(), settings)
@@ -260,14 +260,14 @@ def _query(spark: SparkSession) -> str | None:
 
 def _drain(
     frame: DataFrame,
-    staging: Callable[[DataFrame], Staging],
+    stage: Callable[[DataFrame], Stage],
     storage: Storage,
-    settings: Settings,
+    settings: BatchSettings,
     checkpoint: str | None,
 ) -> Applied:
     """Apply all data that a stream has now."""
     application = settings.application or ""
-    log = make_log(storage, settings.shards, settings.shard_by, create=settings.create)
+    log, before = make_log(storage, settings.shards, settings.shard_by, create=settings.create)
     own = storage.checkpoint(application) if checkpoint is None else None
     # Spark takes the name literally, whether escaped or not.
     place = checkpoint if own is None else f"file://{own}"
@@ -277,14 +277,13 @@ def _drain(
             "a folder that Spark can write to",
             source=storage.name,
         )
-    before = log.head()
     if own is not None and application not in {*before.applications, *before.undone}:
         # Spark cannot continue from the checkpoint of a stream that was killed in its first batch.
         shutil.rmtree(own, ignore_errors=True)
     applied: list[Applied] = []
     errors: list[JellyError] = []
     # make_log has created the root.
-    sink = _sink(staging, storage, replace(settings, create=False), applied.append)
+    sink = _sink(stage, storage, replace(settings, create=False), applied.append)
 
     def guarded(batch: DataFrame, number: int) -> None:
         try:
