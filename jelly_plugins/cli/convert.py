@@ -13,8 +13,8 @@ from ..codec.sparql.options import RESULTS_LIMITS
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError
 from ..formats.convert import convert as convert_
-from ..formats.names import ENDINGS, Format, format_of
 from ..formats.settings import ConversionSettings, Frames, OptionChanges
+from ..io.names import ENDINGS, Format, format_of
 from ..io.streams import FrameReader
 from ..messages import convert_messages
 from ..messages.formats import Dialect, LogFormat

@@ -14,8 +14,8 @@ import typer
 
 from ..codec import Iri, PatchStatementType, PatchStreamType, Quad, Triple
 from ..codec.text.ntriples import Notation
-from ..formats.names import Format
-from ..formats.names import format_of as rdf_format_of
+from ..io.names import Format
+from ..io.names import format_of as rdf_format_of
 from . import console, settings
 from .console import STANDARD, WrongUsageError
 from .settings import StoreFolder

@@ -32,6 +32,7 @@ from ..codec.common.detection import kind_of
 from ..codec.common.limits import over
 from ..codec.text.ntriples import Dialect, parse_nquads, parse_ntriples
 from ..errors import JellyError, LimitError, SourceError, TextError
+from ..io.names import Format, FormatKind
 from ..io.sources import CHUNK, Closing, Input, Readable, Source, rewinder, without_mark
 from ..io.streams import BATCH, GENERIC, FrameReader
 from ..jena.names import JenaFormat
@@ -39,7 +40,6 @@ from ..jena.streams import JenaReader
 from ..lazy import library
 from .depth import TurtleGuard, with_bounded_json
 from .jelly_text import frames_of_text
-from .names import Format, FormatKind
 from .settings import ConversionSettings, Given
 from .transcode import ScopedFactory
 from .xml import guarded, with_known_parse_types, with_line_feeds, with_root

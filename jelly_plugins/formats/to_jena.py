@@ -13,30 +13,32 @@ from typing import Final
 
 from ..codec import Limits
 from ..errors import JellyError
+from ..io.names import Format, FormatKind
 from ..io.sinks import Destination, open_output
 from ..jena.codec import LineEncoder, RowEncoder
 from ..jena.names import JenaFormat
-from .names import Format, FormatKind
 from .reading import read_sources, text_reader
-from .settings import Conversion, ConversionSettings, FrameCounter, Given
+from .settings import ConversionSettings, Counter, Given
 
 #: More prefixes than a stream declares.
 _UNBOUNDED: Final = 1 << 40
 
 
 def to_jena(
-    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
-) -> Conversion:
+    given: Sequence[Given],
+    dst: Destination,
+    target: Format,
+    settings: ConversionSettings,
+    counter: Counter,
+) -> None:
     """Write sources of any formats as rows.
 
     :raises JellyError: a source cannot be read, or a statement cannot be written.
     """
-    counter = FrameCounter()
     limits = settings.limits if len(given) == 1 else any_prefixes(settings.limits)
     with open_output(dst) as out:
         for data in rows_of(given, JenaFormat(target), settings, limits, counter):
             out.write(data)
-    return counter.conversion()
 
 
 def any_prefixes(limits: Limits) -> Limits:
@@ -49,7 +51,7 @@ def rows_of(
     target: JenaFormat,
     settings: ConversionSettings,
     limits: Limits,
-    counter: FrameCounter,
+    counter: Counter,
 ) -> Iterator[bytes]:
     """The rows of one source, or of several.
 
@@ -71,7 +73,7 @@ def rows_of(
                     yield rows
             except JellyError as error:
                 raise _as_of(source, error) from None
-            counter.count(frame)
+            counter.count_left_out(frame)
 
 
 def _rows_of_text(
@@ -79,7 +81,7 @@ def _rows_of_text(
     target: JenaFormat,
     settings: ConversionSettings,
     limits: Limits,
-    counter: FrameCounter,
+    counter: Counter,
 ) -> Iterator[bytes]:
     """The rows of text, made without terms in between."""
     with text_reader(given, settings) as text:
@@ -107,12 +109,13 @@ def _rows_of_text(
             for rows in encoder.encode(lines()):
                 yield from declared
                 declared.clear()
+                counter.reach(encoder.statements)
                 yield rows
             declare()
             yield from declared
         except JellyError as error:
             raise _as_of(text.name, text.located(error)) from error.__cause__
-    counter.statements = encoder.statements
+    counter.reach(encoder.statements)
 
 
 def _as_of(name: str, error: JellyError) -> JellyError:

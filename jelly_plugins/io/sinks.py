@@ -40,11 +40,11 @@ SUFFIXES: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 def ending_of(name: str) -> str:
     """The ending of a file's name, without that of a compression.
 
-    >>> ending_of("data/x.TTL.gz"), ending_of("x")
+    >>> ending_of("data/x.TTL.GZ"), ending_of("x")
     ('.ttl', '')
     """
-    stem, ending = os.path.splitext(name)
-    return (os.path.splitext(stem)[1] if ending in SUFFIXES else ending).lower()
+    stem, ending = os.path.splitext(name.lower())
+    return os.path.splitext(stem)[1] if ending in SUFFIXES else ending
 
 
 def compression_of(name: str) -> str | None:

@@ -22,6 +22,7 @@ from ..codec import (
 )
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError, SourceError
+from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, open_output
 from ..io.sources import CHUNK, Closing, Input, Source
 from ..io.streams import BATCH, GENERIC
@@ -276,6 +277,7 @@ def encode(
     base: str | None = None,
     generalized: bool = False,
     describe: Describe = describe,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Generator[bytes, None, int]:
     """Encode statements, and return their number; see :func:`write`."""
@@ -283,10 +285,13 @@ def encode(
     if opening := declared(encoder, namespaces, base):
         yield opening
     iterator = iter(statements)
+    steps = Steps(progress)
     count = 0
     while batch := list(islice(iterator, BATCH)):
         count += len(batch)
         yield encoder.add(batch)
+        steps.reach(count)
+    steps.end(count)
     return count
 
 
@@ -299,6 +304,7 @@ def write(
     base: str | None = None,
     generalized: bool = False,
     describe: Describe = describe,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write statements as RDF Thrift or RDF Protobuf.
@@ -313,6 +319,8 @@ def write(
     :param base: a base IRI to declare, in RDF Protobuf; IRIs are written in full anyway.
     :param generalized: whether any kind of term may occur in any position.
     :param describe: takes the statements' terms apart, see ``codec.Describe``.
+    :param progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
     :param limits: limits on the output.
     :return: the number of statements.
     :raises ValueError: no format is given, and the name does not indicate one.
@@ -326,6 +334,7 @@ def write(
         base=base,
         generalized=generalized,
         describe=describe,
+        progress=progress,
         limits=limits,
     )
     with open_output(dst) as out:

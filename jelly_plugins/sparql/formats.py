@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from typing import Final
 
 from ..codec.common.detection import StreamKind, kind_of
-from ..io.sinks import SUFFIXES
+from ..io.sinks import ending_of
 from ..jena.names import JenaFormat, detect
 
 
@@ -90,11 +89,8 @@ def format_of(name: str) -> ResultsFormat | None:
     >>> format_of("x.jellys.gz"), format_of("x.srt"), format_of("x.nt")
     (<ResultsFormat.JELLY: 'jellys'>, <ResultsFormat.THRIFT: 'srt'>, None)
     """
-    stem, ending = os.path.splitext(name)
-    if ending in SUFFIXES:
-        ending = os.path.splitext(stem)[1]
     try:
-        return ResultsFormat(ending.lower().removeprefix("."))
+        return ResultsFormat(ending_of(name).removeprefix("."))
     except ValueError:
         return None
 

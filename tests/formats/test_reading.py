@@ -27,8 +27,8 @@ from jelly_plugins import (
     write,
 )
 from jelly_plugins.errors import LimitError, SourceError, TextError
-from jelly_plugins.formats.names import Format, format_of
 from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.io.names import Format, format_of
 from jelly_plugins.tools.compare import compare_datasets
 
 TEXTS = {
