@@ -66,8 +66,8 @@ class RowTextDecoder(RowDecoder):
         frame, stop = self.decode(data, at)
         return self.lines(frame), stop
 
-    def _take(self, row: tuple[str, Any], frame: AnyFrame) -> None:
-        super()._take(row, frame)
+    def _take(self, row: tuple[str, Any], batch: AnyFrame) -> None:
+        super()._take(row, batch)
         name, value = row
         if name == "prefixDecl":
             self.declared.append((value["prefix"], value["uri"]))
