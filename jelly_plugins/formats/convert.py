@@ -25,6 +25,7 @@ from .settings import (
     Counter,
     Frames,
     Given,
+    Job,
 )
 from .to_jelly import frames_of, several_to_jelly, statements_to_jelly, text_to_jelly
 from .to_jena import any_prefixes, rows_of, to_jena
@@ -79,13 +80,13 @@ def convert(
     if settings.take_frames is not None or Format.JELLY_TEXT in formats:
         given = [_prepared(each, settings) for each in given]
     way = _WAYS[target.kind][given[0].format.kind if len(given) == 1 else None]
-    counter = Counter(progress)
+    job = Job(given, settings, Counter(progress))
     if target is Format.JELLY_TEXT:
         with open_output(dst) as out:
-            way(given, _TextOutput(out, settings.limits), Format.JELLY, settings, counter)
+            way(job, _TextOutput(out, settings.limits), Format.JELLY)
     else:
-        way(given, dst, target, settings, counter)
-    return counter.conversion()
+        way(job, dst, target)
+    return job.counter.conversion()
 
 
 def _format_of(named: object, parameter: str) -> Format:
@@ -102,34 +103,25 @@ def _format_of(named: object, parameter: str) -> Format:
 # The ways from a format to another
 
 
-def _through_rows(
-    given: Sequence[Given],
-    dst: Destination,
-    target: Format,
-    settings: ConversionSettings,
-    counter: Counter,
-) -> None:
+def _through_rows(job: Job, dst: Destination, target: Format) -> None:
     """Convert text, or several sources, to text: through RDF Protobuf, which is made while it is
     read. It can express more than Jelly: base directions."""
-    settings = replace(settings, namespaces=True)
+    settings = replace(job.settings, namespaces=True)
     limits = any_prefixes(settings.limits)
-    rows = rows_of(given, JenaFormat.PROTOBUF, settings, limits, counter)
-    made = piped(rows, given[0].source)
-    if len(given) > 1:
+    rows = rows_of(replace(job, settings=settings), JenaFormat.PROTOBUF, limits)
+    made = piped(rows, job.given[0].source)
+    if not job.single:
         # The sources may be Jelly with generalized statements.
         changes = replace(settings.changes, generalized_statements=True)
         settings = replace(settings, changes=changes)
     with as_of(name_of(made)):
         way = _WAYS[target.kind][FormatKind.JENA]
-        source = [Given(made, Format.RDF_PROTOBUF)]
-        # What was read is counted already.
-        way(source, dst, target, replace(settings, limits=limits), Counter())
+        # What is read is counted already.
+        rest = Job([Given(made, Format.RDF_PROTOBUF)], replace(settings, limits=limits))
+        way(rest, dst, target)
 
 
-_Way: TypeAlias = Callable[
-    [Sequence[Given], Destination, Format, ConversionSettings, Counter],
-    None,
-]
+_Way: TypeAlias = Callable[[Job, Destination, Format], None]
 
 #: The way to a kind of format from one source, by its kind, or from several (None).
 _WAYS: Final[dict[FormatKind, dict[FormatKind | None, _Way]]] = {
@@ -200,7 +192,7 @@ def as_rows(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> Re
     Iri(value='urn:t')
     """
     reject_jelly(given)
-    rows = rows_of([given], JenaFormat.PROTOBUF, settings, settings.limits, Counter())
+    rows = rows_of(Job([given], settings), JenaFormat.PROTOBUF, settings.limits)
     return piped(rows, given.source)
 
 

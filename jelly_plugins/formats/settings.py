@@ -275,3 +275,21 @@ class Counter:
             statements=self.statements,
             left_out={what: number for what, number in beside.items() if number},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is converted, to whatever format.
+
+    :ivar given: one source, or several in their order.
+    :ivar counter: counts what is converted.
+    """
+
+    given: Sequence[Given]
+    settings: ConversionSettings
+    counter: Counter = field(default_factory=Counter)
+
+    @property
+    def single(self) -> Given | None:
+        """The source; None if there are several."""
+        return self.given[0] if len(self.given) == 1 else None

@@ -8,7 +8,7 @@ boundaries are left out, and their metadata is counted in the result.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import chain
 from typing import Any, Final
@@ -25,22 +25,17 @@ from ..jena.names import JenaFormat
 from ..jena.streams import JenaText
 from ..jena.text import LineFactory
 from .reading import pyoxigraph_module, rdf_format, read_sources
-from .settings import ConversionSettings, Counter, Given
+from .settings import Job
 from .xml import NAME, NO_CHARACTER, NO_PROPERTIES, RESERVED_NAMESPACES
 
 
-def jelly_to_lines(
-    given: Sequence[Given],
-    dst: Destination,
-    target: Format,
-    settings: ConversionSettings,
-    counter: Counter,
-) -> None:
+def jelly_to_lines(job: Job, dst: Destination, target: Format) -> None:
     """Write a Jelly stream as N-Triples or N-Quads.
 
     :raises TermError: a quad is in a named graph, for N-Triples; with frame and row.
     """
-    source = FrameBytes(given[0].source, limits=settings.limits, strict=settings.strict)
+    settings, counter = job.settings, job.counter
+    source = FrameBytes(job.given[0].source, limits=settings.limits, strict=settings.strict)
     options = source.peek_options()
     reading: dict[str, Any] = {"limits": settings.limits, "concatenated": settings.concatenated}
     if options is not None and (
@@ -63,20 +58,16 @@ def jelly_to_lines(
             out.write("".join(frame.statements).encode())
 
 
-def jena_to_lines(
-    given: Sequence[Given],
-    dst: Destination,
-    target: Format,
-    settings: ConversionSettings,
-    counter: Counter,
-) -> None:
+def jena_to_lines(job: Job, dst: Destination, target: Format) -> None:
     """Write RDF Thrift or RDF Protobuf as N-Triples or N-Quads.
 
     :raises TermError: a quad is in a named graph, for N-Triples; with the row.
     """
+    settings = job.settings
+    source, form = job.given[0]
     lines = JenaText(
-        given[0].source,
-        format=JenaFormat(given[0].format),
+        source,
+        format=JenaFormat(form),
         graphs=target.has_graphs,
         notation=settings.notation,
         generalized=settings.generalized,
@@ -85,16 +76,10 @@ def jena_to_lines(
     with lines, open_output(dst) as out:
         for chunk in lines:
             out.write(chunk)
-            counter.reach(lines.statements)
+            job.counter.reach(lines.statements)
 
 
-def statements_to_text(
-    given: Sequence[Given],
-    dst: Destination,
-    target: Format,
-    settings: ConversionSettings,
-    counter: Counter,
-) -> None:
+def statements_to_text(job: Job, dst: Destination, target: Format) -> None:
     """Write Jelly, RDF Thrift or RDF Protobuf as Turtle, TriG, RDF/XML or JSON-LD.
 
     Namespaces become prefixes if they occur in the first frame with a statement or before it, and
@@ -103,10 +88,10 @@ def statements_to_text(
     :raises TermError: the format cannot express a term, or has no graphs; with its position.
     """
     with (
-        closing(read_sources(given, settings, factory=_CheckedFactory(target))) as frames,
+        closing(read_sources(job.given, job.settings, factory=_CheckedFactory(target))) as frames,
         open_output(dst) as out,
     ):
-        _serialize(counter.counted(frame for _, frame in frames), out, target)
+        _serialize(job.counter.counted(frame for _, frame in frames), out, target)
 
 
 #: Labels of blank nodes in RDF/XML.

@@ -28,7 +28,7 @@ from ..io.names import Format
 from ..io.sinks import Destination
 from ..io.sources import Source
 from ..io.streams import FrameReader, encode_frames, write_jelly
-from .settings import DEFAULT_SETTINGS, ConversionSettings, Counter, Given
+from .settings import DEFAULT_SETTINGS, ConversionSettings, Counter, Job
 
 
 class ScopedFactory(GenericFactory):
@@ -101,15 +101,9 @@ def merged_options(options: Sequence[StreamOptions]) -> StreamOptions:
     )
 
 
-def jelly_to_jelly(
-    given: Sequence[Given],
-    dst: Destination,
-    _target: Format,
-    settings: ConversionSettings,
-    counter: Counter,
-) -> None:
+def jelly_to_jelly(job: Job, dst: Destination, _target: Format) -> None:
     """Write Jelly streams as one; see :func:`transcode`."""
-    transcode([src for src, _ in given], dst, settings, counter=counter)
+    transcode([src for src, _ in job.given], dst, job.settings, counter=job.counter)
 
 
 def transcode(
