@@ -13,11 +13,11 @@ from ..errors import JellyError, SourceError
 from ..io.names import Format, FormatKind, format_named, format_of
 from ..io.progress import Progress
 from ..io.sinks import Destination, Writable, open_output
-from ..io.sources import Readable, Source
+from ..io.sources import Readable, Source, name_of
 from ..io.streams import FrameBytes, FrameReader, encode_frames
 from ..jena.names import JenaFormat
 from .jelly_text import frame_text
-from .reading import jelly_of_text, name_of, piped, reject_jelly
+from .reading import jelly_of_text, piped, reject_jelly
 from .settings import (
     DEFAULT_SETTINGS,
     Conversion,

@@ -33,7 +33,7 @@ from ..codec.common.limits import over
 from ..codec.text.ntriples import Dialect, parse_nquads, parse_ntriples
 from ..errors import JellyError, LimitError, SourceError, TextError
 from ..io.names import Format, FormatKind
-from ..io.sources import CHUNK, Closing, Input, Readable, Source, rewinder, without_mark
+from ..io.sources import CHUNK, Closing, Input, Readable, Source, name_of, rewinder, without_mark
 from ..io.streams import BATCH, GENERIC, FrameReader
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader
@@ -525,15 +525,7 @@ class ChunkFile(io.RawIOBase):
 
 def piped(chunks: Iterator[bytes], src: Source) -> Readable:
     """Chunks of bytes as a source with the name of another one."""
-    name = os.fspath(src) if isinstance(src, str | os.PathLike) else name_of(src)
-    return cast(Readable, ChunkFile(chunks, name))
-
-
-def name_of(src: object) -> str:
-    """The name of an open file, or a description of anything else, for errors."""
-    if isinstance(src, bytes | bytearray | memoryview):
-        return "<bytes>"
-    return str(getattr(src, "name", None) or f"<{type(src).__name__}>")
+    return cast(Readable, ChunkFile(chunks, name_of(src)))
 
 
 def reject_jelly(given: Given) -> None:

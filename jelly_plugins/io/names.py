@@ -131,8 +131,7 @@ def format_of(named: object) -> Format | None:
     >>> format_of("data/x.ttl.gz"), format_of("x.txt"), format_of(b"data")
     (<Format.TURTLE: 'ttl'>, None, None)
     """
-    name = os.fspath(named) if isinstance(named, str | os.PathLike) else getattr(named, "name", "")
-    return _ENDINGS.get(ending_of(name)) if isinstance(name, str) else None
+    return _ENDINGS.get(ending_of(named))
 
 
 def check_jelly_name(dst: Destination) -> None:

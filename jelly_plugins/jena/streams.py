@@ -6,7 +6,6 @@ A row has no frame around it, so that an error has the number of its row in the 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Final, Generic, Self, TypeVar
@@ -24,7 +23,7 @@ from ..codec.text.ntriples import Notation
 from ..errors import JellyError, SourceError
 from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, open_output
-from ..io.sources import CHUNK, Closing, Input, Source
+from ..io.sources import CHUNK, Closing, Input, Source, name_of
 from ..io.streams import BATCH, GENERIC
 from .codec import RowDecoder, RowEncoder, RowTextDecoder
 from .names import DETECTION_BYTES, JenaFormat, detect, format_of
@@ -350,10 +349,9 @@ def format_for(dst: Destination) -> JenaFormat:
 
     :raises ValueError: it does not indicate one.
     """
-    name = dst if isinstance(dst, str | os.PathLike) else getattr(dst, "name", "")
-    found = format_of(os.fspath(name)) if isinstance(name, str | os.PathLike) else None
+    found = format_of(dst)
     if found is None:
         raise ValueError(
-            f"the name {name!r} is of neither RDF Thrift nor RDF Protobuf: give format"
+            f"the name {name_of(dst)!r} is of neither RDF Thrift nor RDF Protobuf: give format"
         )
     return found

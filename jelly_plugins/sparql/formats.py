@@ -83,14 +83,15 @@ def format_named(name: str) -> ResultsFormat:
     return found
 
 
-def format_of(name: str) -> ResultsFormat | None:
-    """The format of a file name, compressed or not; None if its ending is of another format.
+def format_of(named: object) -> ResultsFormat | None:
+    """The format that a path or the name of an open file ends in, compressed or not; None if it is
+    another format.
 
     >>> format_of("x.jellys.gz"), format_of("x.srt"), format_of("x.nt")
     (<ResultsFormat.JELLY: 'jellys'>, <ResultsFormat.THRIFT: 'srt'>, None)
     """
     try:
-        return ResultsFormat(ending_of(name).removeprefix("."))
+        return ResultsFormat(ending_of(named).removeprefix("."))
     except ValueError:
         return None
 
