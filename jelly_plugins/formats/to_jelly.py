@@ -23,7 +23,7 @@ from ..io.names import Format
 from ..io.sinks import Counted, Destination, is_replaceable
 from ..io.sources import rewinder
 from ..io.streams import FrameReader, write_jelly
-from .reading import iris_with, read_sources, text_reader
+from .reading import TextReader, iris_with, read_sources
 from .settings import ConversionSettings, Given, Job, Namespaces
 from .transcode import adapt, check_metadata, jelly_to_jelly
 
@@ -183,7 +183,7 @@ def _encode_text(job: Job, options: StreamOptions) -> Generator[bytes]:
     """Encode text without terms in between."""
     settings = job.settings
     prefixes = _Prefixes(settings.namespaces)
-    with text_reader(job.given[0], settings) as text:
+    with TextReader(*job.given[0], settings) as text:
         encoder = TextEncoder(
             options,
             dialect=text.dialect,

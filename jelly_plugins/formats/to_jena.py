@@ -17,7 +17,7 @@ from ..io.names import Format, FormatKind
 from ..io.sinks import Destination, open_output
 from ..jena.codec import LineEncoder, RowEncoder
 from ..jena.names import JenaFormat
-from .reading import read_sources, text_reader
+from .reading import TextReader, read_sources
 from .settings import Given, Job
 
 #: More prefixes than a stream declares.
@@ -66,7 +66,7 @@ def rows_of(job: Job, target: JenaFormat, limits: Limits) -> Iterator[bytes]:
 def _rows_of_text(job: Job, given: Given, target: JenaFormat, limits: Limits) -> Iterator[bytes]:
     """The rows of text, made without terms in between."""
     settings = job.settings
-    with text_reader(given, settings) as text:
+    with TextReader(*given, settings) as text:
         encoder = LineEncoder(
             target,
             quads=given.format.has_graphs,

@@ -798,14 +798,13 @@ class RestartPoint(NamedTuple):
     frame: int
 
 
-def find_restarts(file: BinaryIO, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[RestartPoint]:
+def find_restarts(file: BinaryIO) -> Iterator[RestartPoint]:
     """Find the restart points of a stream of delimited frames, the first frame among them.
 
     No row is read, only each frame's delimiter and the bytes after it.
 
     :param file: seekable, and not compressed; the stream starts at its current position.
-    :param limits: ``frame_bytes`` bounds the length in a delimiter.
-    :raises JellyError: a delimiter is malformed, or above the limit; with the frame.
+    :raises JellyError: a delimiter is malformed, or above the default limit; with the frame.
     :raises TruncatedError: the file ends inside a frame.
 
     A stream of one bare frame has one point. An empty file has none.
@@ -826,8 +825,9 @@ def find_restarts(file: BinaryIO, *, limits: Limits = DEFAULT_LIMITS) -> Iterato
         except WireError as error:
             error.locate(frame=frame)
             raise
-        if length > limits.frame_bytes:
-            raise over(limits, "frame_bytes", length, "the length of a frame").locate(frame=frame)
+        if length > DEFAULT_LIMITS.frame_bytes:
+            what = "the length of a frame"
+            raise over(DEFAULT_LIMITS, "frame_bytes", length, what).locate(frame=frame)
         if length > end - pos - used:
             raise TruncatedError("the input ends inside a frame", frame=frame)
         if frame and length >= len(MARK) and head.startswith(MARK, used):

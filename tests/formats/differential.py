@@ -109,7 +109,9 @@ def results(path: Path, form: Format, base: str | None, said: bytes, lines: Form
         graph.parse(data=said, format=RDFLIB[lines])
     logs = _logs(data) if form is Format.JSON_LD else {}
     return [
-        Result("read", _number(lambda: TextReader(data, form, base=base)), number),
+        Result(
+            "read", _number(lambda: TextReader(data, form, ConversionSettings(base=base))), number
+        ),
         Result("to jelly", _number(partial(_converted, data, form, base, Format.JELLY)), number),
         Result("to nq", _number(partial(_converted, data, form, base, Format.N_QUADS)), number),
         Result("to rt", _number(partial(_converted, data, form, base, Format.RDF_THRIFT)), number),
