@@ -57,8 +57,8 @@ if TYPE_CHECKING:
         WireError,
     )
     from .formats.convert import convert
-    from .formats.names import Format
     from .formats.settings import Conversion, ConversionSettings, Frames, OptionChanges
+    from .io.names import Format
     from .io.sinks import Destination, Writable
     from .io.sources import Readable, Source
     from .io.streams import (
@@ -145,7 +145,7 @@ if not TYPE_CHECKING:
             "io.streams",
             "io.sinks",
             "io.sources",
-            "formats.names",
+            "io.names",
             "formats.settings",
             "formats.convert",
         ),

@@ -41,6 +41,8 @@ from .codec.sparql.options import RESULTS_LIMITS
 from .codec.text.columns import ColumnFactory, column_of
 from .codec.text.ntriples import Dialect, Notation
 from .errors import MissingExtraError, StatementError
+from .io.names import check_jelly_name
+from .io.progress import Progress, Steps
 from .io.sinks import Destination, open_output
 from .io.sources import Source
 from .io.streams import FrameBytes, StreamReader
@@ -473,6 +475,7 @@ def write(
     dialect: Dialect = Dialect.RDF_STAR,
     generalized: bool = False,
     relative_iris: bool = False,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
     **settings: Any,
 ) -> int:
@@ -487,13 +490,17 @@ def write(
     :param dialect: which triples may be terms.
     :param generalized: whether any kind of term may occur in any position.
     :param relative_iris: whether IRIs without a scheme are accepted.
+    :param progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
     :param settings: ``frame_rows`` and ``frame_bytes``, see ``codec.Encoder``.
     :return: number of statements.
     :raises JellyError: with the row, from 0 over all batches, if one cannot be written.
 
     A stream has quoted triples or generalized statements only if its options declare them.
     """
+    check_jelly_name(dst)
     encoder: ColumnEncoder | None = None
+    steps = Steps(progress)
     written = 0
     with open_output(dst) as out:
         for batch in _batches(batches):
@@ -510,10 +517,12 @@ def write(
                 for frame in encoder.add(part):
                     out.write(delimit(frame))
                 written += part.rows
+                steps.reach(written)
         if encoder is None:
             encoder = ColumnEncoder(options or _options(TRIPLES), limits=limits, **settings)
         for frame in encoder.finish():
             out.write(delimit(frame))
+    steps.end(written)
     return written
 
 

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import Any, Final
 
-from ..formats.names import format_of
+from ..io.names import format_of
 from ..io.sinks import SUFFIXES, Destination, ending_of
 from ..io.sources import Source
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from ..codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
+from ..codec import DEFAULT_LIMITS, LogicalType, PhysicalType, StreamOptions
 from ..codec.sparql.options import RESULTS_LIMITS
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError
 from ..formats.convert import convert as convert_
-from ..formats.names import ENDINGS, Format, format_of
 from ..formats.settings import ConversionSettings, Frames, OptionChanges
+from ..io.names import ENDINGS, Format, format_of
 from ..io.streams import FrameReader
 from ..messages import convert_messages
 from ..messages.formats import Dialect, LogFormat
@@ -215,94 +215,90 @@ def convert(
     Logs: N-Triples, N-Quads, Turtle, TriG, NDJSON-LD, YAML-LD, RDF/XML or Jelly. Results of SPARQL
     queries become other results: jellys (Jelly-SPARQL), srt, srp, srj, srx, tsv, csv.
     """
-    # The options by their names, so that they are not listed again for each kind of conversion.
-    given = {**locals(), "not_delimited": not delimited}
-    files = sources, output, from_, to, force
     if flat and logical_type is not None:
         raise WrongUsageError("--flat cannot be combined with --logical-type")
+    files = sources, output, from_, to, force
+    for_results = not messages and results.are_meant(sources, output, from_, to)
+    only_statements = {
+        "--frame-bytes": frame_bytes,
+        "--restart-every": restart_every,
+        "--not-delimited": not delimited,
+        "--take-frames": take_frames,
+        "--namespaces": namespaces,
+        "--used-namespaces": used_namespaces,
+        "--flat": flat,
+        "--generalized": generalized,
+        "--concatenated": concatenated,
+        "--lossy": lossy,
+    }
     if messages:
-        _reject(given, _NOT_FOR_MESSAGES, "--messages")
+        _reject({"--frame-rows": frame_rows, **only_statements}, "--messages")
         if logical_type in _WITHOUT_ELEMENTS:
             raise WrongUsageError(
                 f"--logical-type {logical_type} cannot be combined with --messages"
             )
-        _convert_messages(*files, given, _settings(given))
-    elif results.are_meant(sources, output, from_, to):
-        _reject(given, _NOT_FOR_RESULTS, "query results")
-        results.convert(*files, _settings(given, RESULTS_LIMITS))
+    elif for_results:
+        _reject(
+            {
+                "--options-from": options_from,
+                "--preset": preset,
+                "--physical-type": physical_type,
+                "--logical-type": logical_type,
+                "--rdf-star": rdf_star,
+                "--base": base,
+                **only_statements,
+            },
+            "query results",
+        )
     elif from_dialect or to_dialect or context:
         raise WrongUsageError("--from-dialect, --to-dialect and --context need --messages")
+    chosen = ConversionSettings(
+        changes=OptionChanges(
+            like=None if options_from is None else _options_of(options_from),
+            preset=preset,
+            physical_type=None if physical_type is None else PhysicalType[physical_type.name],
+            logical_type=None if logical_type is None else LogicalType[logical_type.name],
+            flat=flat,
+            stream_name=stream_name,
+            generalized_statements=generalized or None,
+            rdf_star=rdf_star or None,
+            max_name_table_size=table_names,
+            max_prefix_table_size=table_prefixes,
+            max_datatype_table_size=table_datatypes,
+        ),
+        namespaces="used" if used_namespaces else namespaces,
+        blank_nodes=blank_nodes.value,
+        notation=Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR,
+        limits=settings.limits_from(limit, RESULTS_LIMITS if for_results else DEFAULT_LIMITS),
+        take_frames=take_frames,
+        frame_rows=frame_rows,
+        frame_bytes=frame_bytes,
+        restart_every=restart_every,
+        base=base,
+        concatenated=concatenated,
+        lossy=lossy,
+        strict=strict,
+        delimited=delimited,
+    )
+    if messages:
+        _convert_messages(
+            *files,
+            chosen,
+            source_dialect=from_dialect,
+            target_dialect=to_dialect,
+            contexts=settings.contexts_from(context),
+        )
+    elif for_results:
+        results.convert(*files, chosen)
     else:
-        _convert(*files, _settings(given))
+        _convert(*files, chosen)
 
 
-#: Options that do not go with some conversions.
-_NOT_FOR_EITHER: Final = (
-    "--frame-bytes",
-    "--restart-every",
-    "--not-delimited",
-    "--take-frames",
-    "--namespaces",
-    "--used-namespaces",
-    "--flat",
-    "--generalized",
-    "--concatenated",
-    "--lossy",
-)
-_NOT_FOR_MESSAGES: Final = ("--frame-rows", *_NOT_FOR_EITHER)
-_NOT_FOR_RESULTS: Final = (
-    "--options-from",
-    "--preset",
-    "--physical-type",
-    "--logical-type",
-    "--rdf-star",
-    "--base",
-    *_NOT_FOR_EITHER,
-)
-
-
-def _reject(given: Mapping[str, Any], options: Sequence[str], what: str) -> None:
+def _reject(given: Mapping[str, Any], what: str) -> None:
     """Reject options that are given and do not go with what is converted."""
-    for option in options:
-        if given[option[2:].replace("-", "_")]:
+    for option, value in given.items():
+        if value:
             raise WrongUsageError(f"{option} cannot be combined with {what}")
-
-
-def _settings(given: Mapping[str, Any], limits: Limits = DEFAULT_LIMITS) -> ConversionSettings:
-    """The settings that the command's options make.
-
-    :param limits: the limits where ``--limit`` sets none.
-    """
-    physical, logical = given["physical_type"], given["logical_type"]
-    changes = OptionChanges(
-        like=None if given["options_from"] is None else _options_of(given["options_from"]),
-        preset=given["preset"],
-        physical_type=None if physical is None else PhysicalType[physical.name],
-        logical_type=None if logical is None else LogicalType[logical.name],
-        flat=given["flat"],
-        stream_name=given["stream_name"],
-        generalized_statements=given["generalized"] or None,
-        rdf_star=given["rdf_star"] or None,
-        max_name_table_size=given["table_names"],
-        max_prefix_table_size=given["table_prefixes"],
-        max_datatype_table_size=given["table_datatypes"],
-    )
-    return ConversionSettings(
-        changes=changes,
-        namespaces="used" if given["used_namespaces"] else given["namespaces"],
-        blank_nodes=given["blank_nodes"].value,
-        notation=Notation.RDF_1_2 if given["rdf_12"] else Notation.RDF_STAR,
-        limits=settings.limits_from(given["limit"], limits),
-        take_frames=given["take_frames"],
-        frame_rows=given["frame_rows"],
-        frame_bytes=given["frame_bytes"],
-        restart_every=given["restart_every"],
-        base=given["base"],
-        concatenated=given["concatenated"],
-        lossy=given["lossy"],
-        strict=given["strict"],
-        delimited=given["delimited"],
-    )
 
 
 def _options_of(name: str) -> StreamOptions:
@@ -342,14 +338,13 @@ def _convert_messages(
     from_: str | None,
     to: str | None,
     force: bool,
-    given: Mapping[str, Any],
     chosen: ConversionSettings,
+    **dialects: Any,
 ) -> None:
     if len(sources) != 1:
         raise WrongUsageError("only one message log can be converted at a time")
     source = settings.log_format(sources[0], from_)
     target = settings.log_format(output, to, "--to")
-    contexts = settings.contexts_from(given["context"])
     dst = console.destination(output, force=force, binary=target is LogFormat.JELLY)
     printing = output == console.STANDARD
     with console.open_sources(sources, "convert", printing=printing) as [opened]:
@@ -358,14 +353,12 @@ def _convert_messages(
             dst,
             source_format=source,
             target_format=target,
-            source_dialect=given["from_dialect"],
-            target_dialect=given["to_dialect"],
             base=chosen.base,
-            contexts=contexts,
             options=chosen.changes.applied(log_options(graphs=source.has_graphs)),
             notation=chosen.notation,
             strict=chosen.strict,
             limits=chosen.limits,
+            **dialects,
         )
     _note_omitted(result.left_out, target)
 

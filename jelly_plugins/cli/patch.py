@@ -14,8 +14,8 @@ import typer
 
 from ..codec import Iri, PatchStatementType, PatchStreamType, Quad, Triple
 from ..codec.text.ntriples import Notation
-from ..formats.names import Format
-from ..formats.names import format_of as rdf_format_of
+from ..io.names import Format
+from ..io.names import format_of as rdf_format_of
 from . import console, settings
 from .console import STANDARD, WrongUsageError
 from .settings import StoreFolder
@@ -77,6 +77,16 @@ LogTo: TypeAlias = Annotated[
     LogFormat | None,
     typer.Option("--to", help="Format to write; by default from the output's name."),
 ]
+LogName: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--name", help="Name of the log in the store; by default its first id."),
+]
+CheckPrev: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--check-prev/--no-check-prev", help="Require each patch to follow the previous one."
+    ),
+]
 Generalized: TypeAlias = Annotated[
     bool, typer.Option("--generalized", help="Accept generalized statements in text.")
 ]
@@ -122,16 +132,8 @@ def apply(
             help="Require each deletion of a statement with a blank node to match.",
         ),
     ] = True,
-    check_prev: Annotated[
-        bool,
-        typer.Option(
-            "--check-prev/--no-check-prev", help="Require each patch to follow the previous one."
-        ),
-    ] = True,
-    name: Annotated[
-        str | None,
-        typer.Option("--name", help="Name of the log in the store; by default its first id."),
-    ] = None,
+    check_prev: CheckPrev = True,
+    name: LogName = None,
     graph: Annotated[
         str | None,
         typer.Option("--graph", metavar="IRI", help="Graph to use instead of the default graph."),
@@ -306,9 +308,8 @@ def convert(
     from ..patch.logs.conversion import PatchOptionChanges
     from ..patch.logs.conversion import convert as convert_
 
-    target = log_target(output, to, text_sources=all(map(_is_text, sources)))
+    target, dst = log_output(output, to, force, sources)
     frames = {"frame_rows": frame_rows, "frame_bytes": frame_bytes}
-    dst = log_destination(output, target, force)
     statement_type = None
     if triples is not None:
         statement_type = PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS
@@ -379,8 +380,7 @@ def diff(
     if old == new == STANDARD:
         raise WrongUsageError("only one side can be stdin")
     limits = settings.limits_from(limit)
-    target = log_target(output, to)
-    dst = log_destination(output, target, force)
+    target, dst = log_output(output, to, force)
     made = diff_(
         *(_statements(name, from_, base, limits, blank_nodes) for name in (old, new)),
         id=new_id() if patch_id is None else _iri(patch_id),
@@ -443,8 +443,7 @@ def invert(
     from ..patch import write_patches
     from ..patch.logs.editing import invert_log
 
-    target = log_target(output, to)
-    dst = log_destination(output, target, force)
+    target, dst = log_output(output, to, force)
     with _reading([log], "invert", from_, generalized, limit) as patches:
         write_patches(invert_log(patches), dst, format=target)
 
@@ -474,8 +473,7 @@ def compact(
     from ..patch import compact as compact_
     from ..patch import write_patches
 
-    target = log_target(output, to)
-    dst = log_destination(output, target, force)
+    target, dst = log_output(output, to, force)
     with _reading(logs, "compact", from_, generalized, limit) as patches:
         write_patches([compact_(patches, exact=exact)], dst, format=target)
 
@@ -734,29 +732,24 @@ def _format(choice: LogFormat | None) -> PatchFormat | None:
     return None if choice is None else PatchFormat(choice)
 
 
-def _is_text(name: str) -> bool:
-    """Whether a file name indicates RDF Patch text."""
+def log_output(
+    output: str, to: LogFormat | None, force: bool, sources: Iterable[str] = ()
+) -> tuple[PatchFormat, Destination]:
+    """The format of a log to write, and where to write it. On stdout it is text, unless all sources
+    are text; in a file whose name does not indicate a format it is Jelly-Patch.
+
+    :param sources: names of the logs that are converted.
+    """
     from ..patch.formats import PatchFormat, format_of
 
-    return format_of(name) is PatchFormat.RDF_PATCH
-
-
-def log_target(output: str, to: LogFormat | None, *, text_sources: bool = False) -> PatchFormat:
-    """The format to write. On stdout it is text unless the input is text; in a file whose name does
-    not indicate a format it is Jelly-Patch."""
-    from ..patch.formats import PatchFormat, format_of
-
-    if (requested := _format(to) or format_of(output)) is not None:
-        return requested
-    console.reject_ending(output, f"a log is {', '.join(PatchFormat)}, as --to says")
-    text = output == STANDARD and not text_sources
-    return PatchFormat.RDF_PATCH if text else PatchFormat.JELLY_PATCH
-
-
-def log_destination(output: str, target: PatchFormat, force: bool) -> Destination:
-    from ..patch import PatchFormat
-
-    return console.destination(output, force=force, binary=target is not PatchFormat.RDF_PATCH)
+    target = _format(to) or format_of(output)
+    if target is None:
+        console.reject_ending(output, f"a log is {', '.join(PatchFormat)}, as --to says")
+        read = set(map(format_of, sources))
+        text = output == STANDARD and read != {PatchFormat.RDF_PATCH}
+        target = PatchFormat.RDF_PATCH if text else PatchFormat.JELLY_PATCH
+    binary = target is not PatchFormat.RDF_PATCH
+    return target, console.destination(output, force=force, binary=binary)
 
 
 @contextmanager

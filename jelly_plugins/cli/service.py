@@ -11,7 +11,7 @@ import typer
 
 from ..codec import Limits, delimit
 from ..errors import OptionsError, ServiceError
-from ..formats.names import Format, format_of
+from ..io.names import Format, format_of
 from ..io.sinks import open_output
 from . import console, settings
 from .console import STANDARD, WrongUsageError

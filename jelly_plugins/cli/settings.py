@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from ..codec import DEFAULT_LIMITS, Limits
-from ..formats.names import FORMAT_NAMES, Format, did_you_mean, format_named
+from ..io.names import FORMAT_NAMES, Format, did_you_mean, format_named
 from ..messages.formats import Dialect, LogFormat, format_of, syntax_named
 from ..sparql import formats as results
 from ..sparql.formats import ResultsFormat

@@ -12,7 +12,7 @@ import typer
 
 from . import console, settings
 from .console import STANDARD, WrongUsageError
-from .patch import LogTo, log_destination, log_target
+from .patch import CheckPrev, LogArguments, LogName, LogTo, log_output
 
 if TYPE_CHECKING:
     from ..spark.sharded import Commit
@@ -111,13 +111,7 @@ app.callback(invoke_without_command=True)(settings.help_without_command)
 
 @app.command()
 def apply(
-    logs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="LOG",
-            help="Jelly-Patch or RDF Patch text, compressed or not, in order; - for stdin.",
-        ),
-    ],
+    logs: LogArguments,
     root: RootFolder,
     shards: Annotated[
         int | None,
@@ -132,16 +126,8 @@ def apply(
     master: Annotated[
         str, typer.Option("--master", metavar="URL", help="Spark's master URL.")
     ] = "local[*]",
-    name: Annotated[
-        str | None,
-        typer.Option("--name", help="Name of the log in the store; by default its first id."),
-    ] = None,
-    check_prev: Annotated[
-        bool,
-        typer.Option(
-            "--check-prev/--no-check-prev", help="Check that each patch follows the one before."
-        ),
-    ] = True,
+    name: LogName = None,
+    check_prev: CheckPrev = True,
     existing: Annotated[
         bool,
         typer.Option("--existing", help="Do not create the store; it must exist."),
@@ -408,8 +394,7 @@ def changes(
     if to_version is not None and to_version < from_version:
         raise WrongUsageError("--to-version must not be before --from-version")
     storage = _storage(root, storage_option)
-    target = log_target(output, to)
-    dst = log_destination(output, target, force)
+    target, dst = log_output(output, to, force)
     log = open_log(storage)
     wanted = steps(log, log.find(from_version), log.find(to_version))
     write_changes(log, wanted, ShardedStore(storage).at, dst, target)

@@ -15,8 +15,8 @@ import typer
 
 from ..errors import SourceError
 from ..formats.convert import convert
-from ..formats.names import ENDINGS, Format, format_of
 from ..formats.reading import ChunkFile, pyoxigraph_module
+from ..io.names import ENDINGS, Format, format_of
 from . import console, settings
 from .console import WrongUsageError
 from .settings import StoreFolder
@@ -158,7 +158,7 @@ def dump(
         else:
             lines: Any = ChunkFile(nquads(opened_store, from_graph), store)
             form = Format.N_QUADS if from_graph is None else Format.N_TRIPLES
-            convert(lines, dst, source_format=form, target_format=requested)
+            convert(lines, dst, source_format=form, target_format=requested, progress=progress)
 
 
 def is_store(folder: str) -> bool:

@@ -10,7 +10,7 @@ import typer
 
 from ..codec.sparql.options import RESULTS_LIMITS
 from ..errors import JellyError
-from ..formats.names import Format, format_of
+from ..io.names import Format, format_of
 from . import console, results, settings
 from .console import WrongUsageError
 

@@ -10,20 +10,22 @@ from typing import Any, Final, TypeAlias, cast
 
 from ..codec import FrameSplitter, Limits, delimit
 from ..errors import JellyError, SourceError
+from ..io.names import Format, FormatKind, format_named, format_of
+from ..io.progress import Progress
 from ..io.sinks import Destination, Writable, open_output
-from ..io.sources import Readable, Source
+from ..io.sources import Readable, Source, name_of
 from ..io.streams import FrameBytes, FrameReader, encode_frames
 from ..jena.names import JenaFormat
 from .jelly_text import frame_text
-from .names import Format, FormatKind, format_named, format_of
-from .reading import jelly_of_text, name_of, piped, reject_jelly
+from .reading import jelly_of_text, piped, reject_jelly
 from .settings import (
     DEFAULT_SETTINGS,
     Conversion,
     ConversionSettings,
-    FrameCounter,
+    Counter,
     Frames,
     Given,
+    Job,
 )
 from .to_jelly import frames_of, several_to_jelly, statements_to_jelly, text_to_jelly
 from .to_jena import any_prefixes, rows_of, to_jena
@@ -38,6 +40,7 @@ def convert(
     source_format: Format | str | Sequence[Format] | None = None,
     target_format: Format | str | None = None,
     settings: ConversionSettings = DEFAULT_SETTINGS,
+    progress: Progress | None = None,
 ) -> Conversion:
     """Convert between Jelly and other formats of RDF, in memory that does not grow with them.
 
@@ -47,6 +50,9 @@ def convert(
         or one for each source. By default the format follows from the sources' names.
     :param target_format: of the output; by default it follows from the output's name.
     :param settings: see :class:`~jelly_plugins.ConversionSettings`.
+    :param progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it. From Jelly to its text form,
+        statements are not read, and it is not called.
     :raises JellyError: a source cannot be read, or the target cannot express its contents.
     :raises ValueError: a format is unknown, or the settings do not go with the formats.
 
@@ -74,10 +80,13 @@ def convert(
     if settings.take_frames is not None or Format.JELLY_TEXT in formats:
         given = [_prepared(each, settings) for each in given]
     way = _WAYS[target.kind][given[0].format.kind if len(given) == 1 else None]
+    job = Job(given, settings, Counter(progress))
     if target is Format.JELLY_TEXT:
         with open_output(dst) as out:
-            return way(given, _TextOutput(out, settings.limits), Format.JELLY, settings)
-    return way(given, dst, target, settings)
+            way(job, _TextOutput(out, settings.limits), Format.JELLY)
+    else:
+        way(job, dst, target)
+    return job.counter.conversion()
 
 
 def _format_of(named: object, parameter: str) -> Format:
@@ -94,29 +103,25 @@ def _format_of(named: object, parameter: str) -> Format:
 # The ways from a format to another
 
 
-def _through_rows(
-    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
-) -> Conversion:
+def _through_rows(job: Job, dst: Destination, target: Format) -> None:
     """Convert text, or several sources, to text: through RDF Protobuf, which is made while it is
     read. It can express more than Jelly: base directions."""
-    settings = replace(settings, namespaces=True)
+    settings = replace(job.settings, namespaces=True)
     limits = any_prefixes(settings.limits)
-    rows = rows_of(given, JenaFormat.PROTOBUF, settings, limits, FrameCounter())
-    made = piped(rows, given[0].source)
-    if len(given) > 1:
+    rows = rows_of(replace(job, settings=settings), JenaFormat.PROTOBUF, limits)
+    made = piped(rows, job.given[0].source)
+    if not job.single:
         # The sources may be Jelly with generalized statements.
         changes = replace(settings.changes, generalized_statements=True)
         settings = replace(settings, changes=changes)
     with as_of(name_of(made)):
         way = _WAYS[target.kind][FormatKind.JENA]
-        source = [Given(made, Format.RDF_PROTOBUF)]
-        return way(source, dst, target, replace(settings, limits=limits))
+        # What is read is counted already.
+        rest = Job([Given(made, Format.RDF_PROTOBUF)], replace(settings, limits=limits))
+        way(rest, dst, target)
 
 
-_Way: TypeAlias = Callable[
-    [Sequence[Given], Destination, Format, ConversionSettings],
-    Conversion,
-]
+_Way: TypeAlias = Callable[[Job, Destination, Format], None]
 
 #: The way to a kind of format from one source, by its kind, or from several (None).
 _WAYS: Final[dict[FormatKind, dict[FormatKind | None, _Way]]] = {
@@ -187,7 +192,7 @@ def as_rows(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> Re
     Iri(value='urn:t')
     """
     reject_jelly(given)
-    rows = rows_of([given], JenaFormat.PROTOBUF, settings, settings.limits, FrameCounter())
+    rows = rows_of(Job([given], settings), JenaFormat.PROTOBUF, settings.limits)
     return piped(rows, given.source)
 
 

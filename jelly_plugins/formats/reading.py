@@ -16,7 +16,6 @@ from itertools import chain, islice
 from typing import Any, Final, cast
 
 from ..codec import (
-    DEFAULT_LIMITS,
     AnyFrame,
     BlankNode,
     Frame,
@@ -32,15 +31,15 @@ from ..codec.common.detection import kind_of
 from ..codec.common.limits import over
 from ..codec.text.ntriples import Dialect, parse_nquads, parse_ntriples
 from ..errors import JellyError, LimitError, SourceError, TextError
-from ..io.sources import CHUNK, Closing, Input, Readable, Source, rewinder, without_mark
+from ..io.names import Format, FormatKind
+from ..io.sources import CHUNK, Closing, Input, Readable, Source, name_of, rewinder, without_mark
 from ..io.streams import BATCH, GENERIC, FrameReader
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader
 from ..lazy import library
 from .depth import TurtleGuard, with_bounded_json
 from .jelly_text import frames_of_text
-from .names import Format, FormatKind
-from .settings import ConversionSettings, Given
+from .settings import DEFAULT_SETTINGS, ConversionSettings, Given
 from .transcode import ScopedFactory
 from .xml import guarded, with_known_parse_types, with_line_feeds, with_root
 
@@ -103,13 +102,12 @@ class TextReader(Closing):
 
     :param src: path, URL, open binary file or bytes; compression is detected from the content.
     :param format: of text; Jelly's text form has a reader of its own.
-    :param base: IRI that relative ones are resolved against; without it they are rejected.
+    :param settings: ``base``, without which relative IRIs are rejected; the dialect of N-Triples
+        and N-Quads; and the limits on statements: of RDF/XML, ``frame_bytes`` bounds the bytes
+        between two.
     :param generalized: whether generalized statements are taken, where our own codec reads.
     :param directions: whether language-tagged strings may have a base direction. It becomes part of
         the language tag, as in ``en--ltr``. Jelly itself has none.
-    :param dialect: which triples may be terms in N-Triples and N-Quads.
-    :param limits: the limits on statements; of RDF/XML, ``frame_bytes`` bounds the bytes between
-        two statements.
     :raises JellyError: while iterating: the text is malformed; the message has the line.
 
     :ivar name: the source's name, as errors have it.
@@ -123,22 +121,20 @@ class TextReader(Closing):
         self,
         src: Source,
         format: Format,  # noqa: A002
+        settings: ConversionSettings = DEFAULT_SETTINGS,
         *,
-        base: str | None = None,
         generalized: bool = False,
         directions: bool = False,
-        dialect: Dialect = Dialect.RDF_1_2,
-        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._input = Input(src)
         self.name = self._input.name
         self._format = format
         self._parsed = format.kind is FormatKind.TEXT
-        self.dialect = Dialect.RDF_1_2 if self._parsed else dialect
-        self._base = base
+        self.dialect = Dialect.RDF_1_2 if self._parsed else settings.dialect
+        self._base = settings.base
         self._generalized = generalized
         self._directions = directions
-        self._limits = limits
+        self._limits = settings.limits
         self._parser: Any = None
         self._declared: dict[str, str] = {}
         self._failed: JellyError | None = None
@@ -251,24 +247,6 @@ class TextReader(Closing):
                 what = "the number of bytes without a statement"
                 raise over(self._limits, "frame_bytes", self._without_statement, what)
             yield chunk
-
-
-def text_reader(
-    given: Given,
-    settings: ConversionSettings,
-    *,
-    generalized: bool = False,
-    directions: bool = False,
-) -> TextReader:
-    """A reader of RDF text with the settings of a conversion."""
-    return TextReader(
-        *given,
-        base=settings.base,
-        generalized=generalized,
-        directions=directions,
-        dialect=settings.dialect,
-        limits=settings.limits,
-    )
 
 
 def parser_of(data: Any, format_: Any, base: str | None) -> Any:
@@ -391,9 +369,7 @@ def read_sources(
                 limits=settings.limits,
             )
         else:
-            reader = text_reader(
-                Given(src, form), settings, generalized=generalized, directions=directions
-            )
+            reader = TextReader(src, form, settings, generalized=generalized, directions=directions)
         with reader:
             name = reader.name
             if not isinstance(reader, TextReader):
@@ -525,15 +501,7 @@ class ChunkFile(io.RawIOBase):
 
 def piped(chunks: Iterator[bytes], src: Source) -> Readable:
     """Chunks of bytes as a source with the name of another one."""
-    name = os.fspath(src) if isinstance(src, str | os.PathLike) else name_of(src)
-    return cast(Readable, ChunkFile(chunks, name))
-
-
-def name_of(src: object) -> str:
-    """The name of an open file, or a description of anything else, for errors."""
-    if isinstance(src, bytes | bytearray | memoryview):
-        return "<bytes>"
-    return str(getattr(src, "name", None) or f"<{type(src).__name__}>")
+    return cast(Readable, ChunkFile(chunks, name_of(src)))
 
 
 def reject_jelly(given: Given) -> None:

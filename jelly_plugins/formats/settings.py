@@ -22,9 +22,10 @@ from ..codec.common.options import FLAGS, TABLES
 from ..codec.rdf.options import GROUPED
 from ..codec.text.ntriples import Dialect, Notation
 from ..errors import OptionsError
+from ..io.names import Format
+from ..io.progress import Progress, Steps
 from ..io.sources import Source
 from ..notebook import Shown
-from .names import Format
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,28 +229,67 @@ class Conversion(Shown):
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-class FrameCounter:
-    """Counts what passes by in frames."""
+class Counter:
+    """Counts what is converted.
 
-    def __init__(self) -> None:
+    :param progress: see :class:`~jelly_plugins.io.progress.Steps`.
+    :ivar statements: number of statements so far.
+    """
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._steps = Steps(progress)
+        self.restart()
+
+    def restart(self) -> None:
+        """Count from 0, when the sources are read again."""
         self.statements = 0
         self._metadata = 0
         self._empty_graphs = 0
 
+    def reach(self, statements: int) -> None:
+        """Set the number of statements so far."""
+        self.statements = statements
+        self._steps.reach(statements)
+
     def count(self, frame: AnyFrame) -> None:
-        self.statements += len(frame.statements)
+        """Count the statements of a frame."""
+        self.reach(self.statements + len(frame.statements))
+
+    def count_left_out(self, frame: AnyFrame) -> None:
+        """Count a frame for a target that has only statements."""
         self._metadata += len(frame.metadata)
         self._empty_graphs += len(frame.empty_graphs)
+        self.count(frame)
 
     def counted(self, frames: Iterable[AnyFrame]) -> Iterator[AnyFrame]:
+        """Frames for a target that has only statements, counted as they are taken."""
         for frame in frames:
-            self.count(frame)
+            self.count_left_out(frame)
             yield frame
 
     def conversion(self) -> Conversion:
-        """What was written to a target that has only statements."""
+        """All that was counted, at the end."""
+        self._steps.end(self.statements)
         beside = {"frame metadata entries": self._metadata, "empty graphs": self._empty_graphs}
         return Conversion(
             statements=self.statements,
             left_out={what: number for what, number in beside.items() if number},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is converted, to whatever format.
+
+    :ivar given: one source, or several in their order.
+    :ivar counter: counts what is converted.
+    """
+
+    given: Sequence[Given]
+    settings: ConversionSettings
+    counter: Counter = field(default_factory=Counter)
+
+    @property
+    def single(self) -> Given | None:
+        """The source; None if there are several."""
+        return self.given[0] if len(self.given) == 1 else None

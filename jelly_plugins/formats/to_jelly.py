@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from itertools import chain
 from typing import Any, TypeAlias
@@ -19,89 +19,67 @@ from ..codec import (
     Triple,
 )
 from ..errors import JellyError, StatementError, TextError
-from ..io.sinks import Destination, is_replaceable
+from ..io.names import Format
+from ..io.sinks import Counted, Destination, is_replaceable
 from ..io.sources import rewinder
-from ..io.streams import FrameReader, write_bare, write_delimited
-from .names import Format
-from .reading import iris_with, read_sources, text_reader
-from .settings import Conversion, ConversionSettings, Given, Namespaces
-from .transcode import fitted, jelly_to_jelly
+from ..io.streams import FrameReader, write_jelly
+from .reading import TextReader, iris_with, read_sources
+from .settings import ConversionSettings, Given, Job, Namespaces
+from .transcode import adapt, check_metadata, jelly_to_jelly
 
 
-def text_to_jelly(
-    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
-) -> Conversion:
+def text_to_jelly(job: Job, dst: Destination, target: Format) -> None:
     """Write RDF text as Jelly.
 
     :raises StatementError: a quoted triple was not declared, see :func:`_write`.
     """
-    options = _options(given, settings)
+    options = _options(job)
     # The text encoder reads triples or quads, as its physical type is.
-    if (options.physical_type is not PhysicalType.TRIPLES) is not given[0].format.has_graphs:
-        return statements_to_jelly(given, dst, target, settings)
-    return _write(given, dst, settings, options, _encode_text)
+    if (options.physical_type is not PhysicalType.TRIPLES) is not job.given[0].format.has_graphs:
+        statements_to_jelly(job, dst, target)
+    else:
+        _write(job, dst, options, _encode_text)
 
 
-def statements_to_jelly(
-    given: Sequence[Given], dst: Destination, _target: Format, settings: ConversionSettings
-) -> Conversion:
+def statements_to_jelly(job: Job, dst: Destination, _target: Format) -> None:
     """Write sources of any formats as one Jelly stream, statement by statement; see
     :func:`text_to_jelly`."""
-    return _write(given, dst, settings, _options(given, settings), _encode_statements)
+    _write(job, dst, _options(job), _encode_statements)
 
 
-def several_to_jelly(
-    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
-) -> Conversion:
+def several_to_jelly(job: Job, dst: Destination, target: Format) -> None:
     """Write several sources as one Jelly stream: those that are all Jelly keep their frames."""
-    all_jelly = all(form is Format.JELLY for _, form in given)
-    return (jelly_to_jelly if all_jelly else statements_to_jelly)(given, dst, target, settings)
+    all_jelly = all(form is Format.JELLY for _, form in job.given)
+    way = jelly_to_jelly if all_jelly else statements_to_jelly
+    way(job, dst, target)
 
 
 def frames_of(given: Given, settings: ConversionSettings) -> Generator[bytes]:
     """A source of any format but Jelly as the frames of a stream that declares quoted triples."""
-    options = replace(_options([given], settings), rdf_star=True)
+    job = Job([given], settings)
+    options = replace(_options(job), rdf_star=True)
     encode = _encode_statements if given.format.is_jena else _encode_text
-    return encode([given], settings, options, _Progress())
+    return encode(job, options)
 
 
-def _options(given: Sequence[Given], settings: ConversionSettings) -> StreamOptions:
+def _options(job: Job) -> StreamOptions:
     """The options of the stream: of triples, if no source is known to have anything else."""
     physical_type = PhysicalType.TRIPLES
-    for src, form in given:
+    for src, form in job.given:
         has_graphs = form.has_graphs
         if form is Format.JELLY and (rewind := rewinder(src)) is not None:
-            with FrameReader(src, **settings.reading) as frames:
+            with FrameReader(src, **job.settings.reading) as frames:
                 has_graphs = frames.options.physical_type is not PhysicalType.TRIPLES
             rewind()
         if has_graphs:
             physical_type = PhysicalType.QUADS
-    return settings.changes.applied(StreamOptions.flat(physical_type))
+    return job.settings.changes.applied(StreamOptions.flat(physical_type))
 
 
-@dataclass(slots=True)
-class _Progress:
-    """How much of a stream is encoded.
-
-    :ivar started: whether a frame was complete.
-    """
-
-    statements: int = 0
-    started: bool = False
+_Encode: TypeAlias = Callable[[Job, StreamOptions], Generator[bytes]]
 
 
-_Encode: TypeAlias = Callable[
-    [Sequence[Given], ConversionSettings, StreamOptions, _Progress], Generator[bytes]
-]
-
-
-def _write(
-    given: Sequence[Given],
-    dst: Destination,
-    settings: ConversionSettings,
-    options: StreamOptions,
-    encode: _Encode,
-) -> Conversion:
+def _write(job: Job, dst: Destination, options: StreamOptions, encode: _Encode) -> None:
     """Write the frames of a stream.
 
     Options come first in a stream, and ``rdf_star`` must be declared if quoted triples follow. If
@@ -111,38 +89,41 @@ def _write(
     :raises StatementError: a quoted triple was not declared, and the sources cannot be read again
         or a part of the output is already written.
     """
-    rewinders = [found for src, _ in given if (found := rewinder(src)) is not None]
-    write = write_delimited if settings.delimited else write_bare
+    rewinders = [found for src, _ in job.given if (found := rewinder(src)) is not None]
     while True:
-        progress = _Progress()
+        made = Counted[bytes](())
         try:
-            with closing(encode(given, settings, options, progress)) as frames:
-                write(frames, dst)
-            return Conversion(statements=progress.statements)
+            with closing(encode(job, options)) as frames:
+                made = Counted(frames)
+                write_jelly(made, dst, delimited=job.settings.delimited)
+            return
         except UndeclaredError:
-            untouched = not progress.started or is_replaceable(dst)
-            if options.rdf_star or settings.changes.rdf_star is False or not untouched:
+            untouched = not made.count or is_replaceable(dst)
+            if options.rdf_star or job.settings.changes.rdf_star is False or not untouched:
                 raise
-            if len(rewinders) < len(given):
+            if len(rewinders) < len(job.given):
                 raise
         for rewind in rewinders:
             rewind()
+        job.counter.restart()
         options = replace(options, rdf_star=True)
 
 
-def _encode_statements(
-    given: Sequence[Given],
-    settings: ConversionSettings,
-    options: StreamOptions,
-    progress: _Progress,
-) -> Generator[bytes]:
+def _encode_statements(job: Job, options: StreamOptions) -> Generator[bytes]:
+    settings = job.settings
     encoder = Encoder(options, **settings.encoding)
     prefixes = _Prefixes(settings.namespaces)
     generalized = options.generalized_statements
-    sources = read_sources(given, settings, generalized=generalized, directions=False)
+    sources = read_sources(job.given, settings, generalized=generalized, directions=False)
     with closing(sources) as found:
         for source, frame in found:
-            statements = fitted(frame.statements, options.physical_type, source)
+            try:
+                check_metadata(frame, lossy=settings.lossy)
+                adapt(frame, options.physical_type, lossy=settings.lossy)
+            except JellyError as error:
+                error.locate(source=source)
+                raise
+            statements = frame.statements
             new = {name: iri.value for name, iri in frame.namespaces}
             is_used = partial(_begins_one, cache(partial(iris_of, statements)))
             for name, value in prefixes.due(new, is_used).items():
@@ -154,8 +135,9 @@ def _encode_statements(
                 if not options.rdf_star and has_quoted(statements):
                     raise undeclared(source) from None
                 raise type(error)(error.message, source=source) from None
-            progress.statements += len(statements)
-            progress.started = progress.started or bool(frames)
+            for graph in frame.empty_graphs:
+                encoder.start_graph(graph)
+            job.counter.count(frame)
             yield from frames
     yield from encoder.finish()
 
@@ -197,15 +179,11 @@ class _Prefixes:
         return found
 
 
-def _encode_text(
-    given: Sequence[Given],
-    settings: ConversionSettings,
-    options: StreamOptions,
-    progress: _Progress,
-) -> Generator[bytes]:
+def _encode_text(job: Job, options: StreamOptions) -> Generator[bytes]:
     """Encode text without terms in between."""
+    settings = job.settings
     prefixes = _Prefixes(settings.namespaces)
-    with text_reader(given[0], settings) as text:
+    with TextReader(*job.given[0], settings) as text:
         encoder = TextEncoder(
             options,
             dialect=text.dialect,
@@ -223,10 +201,11 @@ def _encode_text(
             for lines in text.lines():
                 declare(lines)
                 frames = encoder.feed(lines)
-                progress.started = progress.started or bool(frames)
+                job.counter.reach(encoder.statements)
                 yield from frames
             declare(b"")
             yield from encoder.finish()
+            job.counter.reach(encoder.statements)
         except TextError as error:
             raise text.located(error) from error.__cause__
         except JellyError as error:
@@ -234,7 +213,6 @@ def _encode_text(
             if isinstance(error, StatementError) and not options.rdf_star:
                 raise undeclared(text.name) from None
             raise type(error)(error.message, source=text.name) from None
-    progress.statements = encoder.statements
 
 
 class UndeclaredError(StatementError):

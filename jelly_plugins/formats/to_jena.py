@@ -6,37 +6,33 @@ Namespaces of Jelly and prefixes of Jena's formats are always declared, those of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
 from ..codec import Limits
 from ..errors import JellyError
+from ..io.names import Format, FormatKind
 from ..io.sinks import Destination, open_output
 from ..jena.codec import LineEncoder, RowEncoder
 from ..jena.names import JenaFormat
-from .names import Format, FormatKind
-from .reading import read_sources, text_reader
-from .settings import Conversion, ConversionSettings, FrameCounter, Given
+from .reading import TextReader, read_sources
+from .settings import Given, Job
 
 #: More prefixes than a stream declares.
 _UNBOUNDED: Final = 1 << 40
 
 
-def to_jena(
-    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
-) -> Conversion:
+def to_jena(job: Job, dst: Destination, target: Format) -> None:
     """Write sources of any formats as rows.
 
     :raises JellyError: a source cannot be read, or a statement cannot be written.
     """
-    counter = FrameCounter()
-    limits = settings.limits if len(given) == 1 else any_prefixes(settings.limits)
+    limits = job.settings.limits if job.single else any_prefixes(job.settings.limits)
     with open_output(dst) as out:
-        for data in rows_of(given, JenaFormat(target), settings, limits, counter):
+        for data in rows_of(job, JenaFormat(target), limits):
             out.write(data)
-    return counter.conversion()
 
 
 def any_prefixes(limits: Limits) -> Limits:
@@ -44,25 +40,18 @@ def any_prefixes(limits: Limits) -> Limits:
     return replace(limits, prefix_table=_UNBOUNDED)
 
 
-def rows_of(
-    given: Sequence[Given],
-    target: JenaFormat,
-    settings: ConversionSettings,
-    limits: Limits,
-    counter: FrameCounter,
-) -> Iterator[bytes]:
+def rows_of(job: Job, target: JenaFormat, limits: Limits) -> Iterator[bytes]:
     """The rows of one source, or of several.
 
     :param limits: those on the rows.
-    :param counter: counts what the sources have.
     """
-    if len(given) == 1 and given[0].format.kind in (FormatKind.LINES, FormatKind.TEXT):
-        yield from _rows_of_text(given[0], target, settings, limits, counter)
+    if job.single and job.single.format.kind in (FormatKind.LINES, FormatKind.TEXT):
+        yield from _rows_of_text(job, job.single, target, limits)
         return
     # Of several sources, some may be Jelly with generalized statements.
-    generalized = settings.generalized or len(given) > 1
+    generalized = job.settings.generalized or not job.single
     encoder = RowEncoder(target, generalized=generalized, limits=limits)
-    with closing(read_sources(given, settings, generalized=generalized)) as frames:
+    with closing(read_sources(job.given, job.settings, generalized=generalized)) as frames:
         for source, frame in frames:
             try:
                 for name, iri in frame.namespaces:
@@ -71,18 +60,13 @@ def rows_of(
                     yield rows
             except JellyError as error:
                 raise _as_of(source, error) from None
-            counter.count(frame)
+            job.counter.count_left_out(frame)
 
 
-def _rows_of_text(
-    given: Given,
-    target: JenaFormat,
-    settings: ConversionSettings,
-    limits: Limits,
-    counter: FrameCounter,
-) -> Iterator[bytes]:
+def _rows_of_text(job: Job, given: Given, target: JenaFormat, limits: Limits) -> Iterator[bytes]:
     """The rows of text, made without terms in between."""
-    with text_reader(given, settings) as text:
+    settings = job.settings
+    with TextReader(*given, settings) as text:
         encoder = LineEncoder(
             target,
             quads=given.format.has_graphs,
@@ -107,12 +91,13 @@ def _rows_of_text(
             for rows in encoder.encode(lines()):
                 yield from declared
                 declared.clear()
+                job.counter.reach(encoder.statements)
                 yield rows
             declare()
             yield from declared
         except JellyError as error:
             raise _as_of(text.name, text.located(error)) from error.__cause__
-    counter.statements = encoder.statements
+    job.counter.reach(encoder.statements)
 
 
 def _as_of(name: str, error: JellyError) -> JellyError:

@@ -8,7 +8,7 @@ boundaries are left out, and their metadata is counted in the result.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import chain
 from typing import Any, Final
@@ -18,57 +18,56 @@ from ..codec import AnyFrame, PhysicalType
 from ..codec.text.ntriples import StandIns
 from ..codec.text.transcoding import TextFactory
 from ..errors import JellyError, TermError
+from ..io.names import Format
 from ..io.sinks import Destination, Writable, open_output
 from ..io.streams import AnyFrameReader, FrameBytes, FrameReader, TextChunks
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaText
 from ..jena.text import LineFactory
-from .names import Format
 from .reading import pyoxigraph_module, rdf_format, read_sources
-from .settings import Conversion, ConversionSettings, FrameCounter, Given
+from .settings import Job
 from .xml import NAME, NO_CHARACTER, NO_PROPERTIES, RESERVED_NAMESPACES
 
 
-def jelly_to_lines(
-    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
-) -> Conversion:
+def jelly_to_lines(job: Job, dst: Destination, target: Format) -> None:
     """Write a Jelly stream as N-Triples or N-Quads.
 
     :raises TermError: a quad is in a named graph, for N-Triples; with frame and row.
     """
-    counter = FrameCounter()
-    source = FrameBytes(given[0].source, limits=settings.limits, strict=settings.strict)
+    settings, counter = job.settings, job.counter
+    source = FrameBytes(job.given[0].source, limits=settings.limits, strict=settings.strict)
     options = source.peek_options()
     reading: dict[str, Any] = {"limits": settings.limits, "concatenated": settings.concatenated}
     if options is not None and (
         target.has_graphs
         or (options.physical_type is PhysicalType.TRIPLES and not settings.concatenated)
     ):
-        chunks = TextChunks(source, notation=settings.notation, on_frame=counter.count, **reading)
+        chunks = TextChunks(
+            source, notation=settings.notation, on_frame=counter.count_left_out, **reading
+        )
         with chunks, open_output(dst) as out:
             for chunk in chunks:
                 out.write(chunk)
-        counter.statements = chunks.statements
-        return counter.conversion()
+                counter.reach(chunks.statements)
+        return
     # Each statement is checked for a named graph.
     lines: Any = LineFactory(TextFactory(settings.notation), graphs=target.has_graphs)
     frames: AnyFrameReader = FrameReader(source, factory=lines, **reading)
     with frames, open_output(dst) as out:
         for frame in counter.counted(frames):
             out.write("".join(frame.statements).encode())
-    return counter.conversion()
 
 
-def jena_to_lines(
-    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
-) -> Conversion:
+def jena_to_lines(job: Job, dst: Destination, target: Format) -> None:
     """Write RDF Thrift or RDF Protobuf as N-Triples or N-Quads.
 
     :raises TermError: a quad is in a named graph, for N-Triples; with the row.
     """
+    settings = job.settings
+    source, form = job.given[0]
     lines = JenaText(
-        given[0].source,
-        format=JenaFormat(given[0].format),
+        source,
+        format=JenaFormat(form),
         graphs=target.has_graphs,
         notation=settings.notation,
         generalized=settings.generalized,
@@ -77,12 +76,10 @@ def jena_to_lines(
     with lines, open_output(dst) as out:
         for chunk in lines:
             out.write(chunk)
-    return Conversion(statements=lines.statements)
+            job.counter.reach(lines.statements)
 
 
-def statements_to_text(
-    given: Sequence[Given], dst: Destination, target: Format, settings: ConversionSettings
-) -> Conversion:
+def statements_to_text(job: Job, dst: Destination, target: Format) -> None:
     """Write Jelly, RDF Thrift or RDF Protobuf as Turtle, TriG, RDF/XML or JSON-LD.
 
     Namespaces become prefixes if they occur in the first frame with a statement or before it, and
@@ -90,13 +87,11 @@ def statements_to_text(
 
     :raises TermError: the format cannot express a term, or has no graphs; with its position.
     """
-    counter = FrameCounter()
     with (
-        closing(read_sources(given, settings, factory=_CheckedFactory(target))) as frames,
+        closing(read_sources(job.given, job.settings, factory=_CheckedFactory(target))) as frames,
         open_output(dst) as out,
     ):
-        _serialize(counter.counted(frame for _, frame in frames), out, target)
-    return counter.conversion()
+        _serialize(job.counter.counted(frame for _, frame in frames), out, target)
 
 
 #: Labels of blank nodes in RDF/XML.

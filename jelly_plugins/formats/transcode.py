@@ -23,12 +23,12 @@ from ..codec import (
     StreamOptions,
     TermFactory,
 )
-from ..errors import OptionsError, TermError
+from ..errors import JellyError, OptionsError, TermError
+from ..io.names import Format
 from ..io.sinks import Destination
 from ..io.sources import Source
-from ..io.streams import FrameReader, encode_frames, write_bare, write_delimited
-from .names import Format
-from .settings import DEFAULT_SETTINGS, Conversion, ConversionSettings, FrameCounter, Given
+from ..io.streams import FrameReader, encode_frames, write_jelly
+from .settings import DEFAULT_SETTINGS, ConversionSettings, Counter, Job
 
 
 class ScopedFactory(GenericFactory):
@@ -101,11 +101,9 @@ def merged_options(options: Sequence[StreamOptions]) -> StreamOptions:
     )
 
 
-def jelly_to_jelly(
-    given: Sequence[Given], dst: Destination, _target: Format, settings: ConversionSettings
-) -> Conversion:
+def jelly_to_jelly(job: Job, dst: Destination, _target: Format) -> None:
     """Write Jelly streams as one; see :func:`transcode`."""
-    return Conversion(statements=transcode([src for src, _ in given], dst, settings))
+    transcode([src for src, _ in job.given], dst, job.settings, counter=job.counter)
 
 
 def transcode(
@@ -114,6 +112,7 @@ def transcode(
     settings: ConversionSettings = DEFAULT_SETTINGS,
     *,
     options: Callable[[StreamOptions], StreamOptions] | None = None,
+    counter: Counter | None = None,
 ) -> int:
     """Write one or several Jelly-RDF streams as one, in flat memory.
 
@@ -121,6 +120,7 @@ def transcode(
     :param dst: path or open binary file.
     :param options: makes the options of the output from those of the source, or from
         :func:`merged_options`; by default ``settings.changes.applied``.
+    :param counter: counts what is written.
     :return: the number of statements.
     :raises JellyError: a source cannot be read, or the output cannot express its contents.
 
@@ -146,8 +146,8 @@ def transcode(
                 "frames of a grouped logical type are its elements and cannot be regrouped; "
                 "choose a flat logical type"
             )
-        counter = FrameCounter()
-        adapted = counter.counted(_adapted(streams, merged, lossy=lossy))
+        counter = counter or Counter()
+        adapted = _adapted(streams, merged, counter, lossy=lossy)
         restarts: dict[str, Any] = {"restart_every": settings.restart_every, "limits": limits}
         if settings.regrouped or whole:
             encoder = Encoder(
@@ -160,54 +160,66 @@ def transcode(
             frames = _regrouped(adapted, encoder, lossy=lossy)
         else:
             frames = encode_frames(adapted, options=merged, **restarts)
-        (write_delimited if delimited else write_bare)(frames, dst)
+        write_jelly(frames, dst, delimited=delimited)
         return counter.statements
 
 
 def _adapted(
-    frames: Iterator[tuple[str, AnyFrame]], options: StreamOptions, *, lossy: bool
+    frames: Iterator[tuple[str, AnyFrame]],
+    options: StreamOptions,
+    counter: Counter,
+    *,
+    lossy: bool,
 ) -> Iterator[AnyFrame]:
-    """Frames whose statements have as many terms as the output's physical type requires."""
+    """Frames as the output's physical type requires."""
     for name, frame in frames:
-        frame.statements = fitted(frame.statements, options.physical_type, name, frame.index)
-        if options.physical_type is not PhysicalType.GRAPHS:
-            if frame.empty_graphs and not lossy:
-                raise TermError(
-                    "an empty graph can be expressed in physical type GRAPHS only",
-                    source=name,
-                    frame=frame.index,
-                )
-            frame.empty_graphs = []
+        try:
+            adapt(frame, options.physical_type, lossy=lossy)
+        except JellyError as error:
+            error.locate(source=name, frame=frame.index)
+            raise
+        counter.count(frame)
         yield frame
 
 
-def fitted(
-    statements: list[Any], physical_type: PhysicalType, name: str, frame: int | None = None
-) -> list[Any]:
-    """Statements with as many terms as a physical type has.
+def adapt(frame: AnyFrame, physical_type: PhysicalType, *, lossy: bool) -> None:
+    """Change a frame: its statements get as many terms as a physical type has.
 
-    :param name: of their source, and ``frame`` in it, for errors.
-    :raises TermError: one is in a named graph, and the type has only triples.
+    :param lossy: whether to discard empty graphs that the type does not have.
+    :raises TermError: a statement or an empty graph cannot be expressed.
     """
+    statements = frame.statements
     if physical_type is not PhysicalType.TRIPLES:
-        return [each if len(each) == 4 else (*each, DEFAULT_GRAPH) for each in statements]
-    if any(len(each) == 4 and each[3] is not DEFAULT_GRAPH for each in statements):
-        raise TermError(
-            "a quad in a named graph cannot be expressed in physical type TRIPLES",
-            source=name,
-            frame=frame,
+        frame.statements = [
+            each if len(each) == 4 else (*each, DEFAULT_GRAPH) for each in statements
+        ]
+    elif any(len(each) == 4 and each[3] is not DEFAULT_GRAPH for each in statements):
+        raise TermError("a quad in a named graph cannot be expressed in physical type TRIPLES")
+    else:
+        frame.statements = [each[:3] for each in statements]
+    if physical_type is not PhysicalType.GRAPHS:
+        if frame.empty_graphs and not lossy:
+            raise TermError(
+                "an empty graph can be expressed in physical type GRAPHS only", frame=frame.index
+            )
+        frame.empty_graphs = []
+
+
+def check_metadata(frame: AnyFrame, *, lossy: bool) -> None:
+    """Check a frame that becomes a part of other frames.
+
+    :raises OptionsError: it has metadata, which would be lost.
+    """
+    if frame.metadata and not lossy:
+        raise OptionsError(
+            "metadata belongs to a frame and is lost when frames are regrouped", frame=frame.index
         )
-    return [each[:3] for each in statements]
 
 
 def _regrouped(frames: Iterable[AnyFrame], encoder: Encoder, *, lossy: bool) -> Iterator[bytes]:
     """Encode the contents of frames, in frames of the encoder's own size."""
     for frame in frames:
-        if frame.metadata and not lossy:
-            raise OptionsError(
-                "metadata belongs to a frame and is lost when frames are regrouped",
-                frame=frame.index,
-            )
+        check_metadata(frame, lossy=lossy)
         for name, iri in frame.namespaces:
             encoder.add_namespace(name, iri.value)
         yield from encoder.add(frame.statements)

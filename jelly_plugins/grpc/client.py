@@ -14,6 +14,7 @@ import grpc
 from ..backends import BlankNodes, owner_of
 from ..codec import Frame, StreamOptions, delimit
 from ..formats.reading import ChunkFile
+from ..io.names import check_jelly_name
 from ..io.sinks import Destination, open_output
 from ..io.sources import Closing
 from .connection import Answer, Connection, Request, Upload, seconds_of, status_error
@@ -80,7 +81,12 @@ class Subscription(Answer, Closing):
 
     def save(self, dst: Destination) -> None:
         """Write the whole stream to a Jelly file; a path is replaced only after the whole stream
-        has arrived. An open file, such as a pipe, gets each frame as soon as it arrives."""
+        has arrived. An open file, such as a pipe, gets each frame as soon as it arrives.
+
+        :raises SourceError: the path cannot be written, or has the ending of another format.
+        :raises JellyError: the stream ends too early.
+        """
+        check_jelly_name(dst)
         with open_output(dst) as out:
             flush = getattr(out, "flush", None)
             for frame in self._whole():

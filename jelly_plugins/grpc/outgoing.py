@@ -16,9 +16,9 @@ from ..codec.rdf.decoder import first_options
 from ..codec.rdf.rules import Row
 from ..errors import JellyError
 from ..formats.convert import convert
-from ..formats.names import Format
 from ..formats.settings import ConversionSettings
 from ..formats.transcode import transcode
+from ..io.names import Format
 from ..io.sinks import Writable
 from ..io.sources import Source
 from ..io.streams import FrameBytes, encode

@@ -1,8 +1,8 @@
 """How far a long call has come, for progress bars.
 
 Every parameter ``progress`` is such a callback: called with the number of statements (of a patch
-log: of operations) since the last call. That is what ``tqdm.update`` and rich's
-``Progress.advance`` take.
+log: of operations, of a message log: of messages) since the last call. That is what ``tqdm.update``
+and rich's ``Progress.advance`` take.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from ..errors import SourceError
-from .sources import zstandard_module
+from .sources import name_of, zstandard_module
 
 
 class Writable(Protocol):
@@ -37,14 +37,17 @@ Destination: TypeAlias = str | os.PathLike[str] | Writable
 SUFFIXES: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
-def ending_of(name: str) -> str:
-    """The ending of a file's name, without that of a compression.
+def ending_of(named: object) -> str:
+    """The ending of a path or of an open file's name, without that of a compression.
 
-    >>> ending_of("data/x.TTL.gz"), ending_of("x")
-    ('.ttl', '')
+    >>> ending_of("data/x.TTL.GZ"), ending_of("x"), ending_of(b"data")
+    ('.ttl', '', '')
     """
-    stem, ending = os.path.splitext(name)
-    return (os.path.splitext(stem)[1] if ending in SUFFIXES else ending).lower()
+    name = os.fspath(named) if isinstance(named, str | os.PathLike) else getattr(named, "name", "")
+    if not isinstance(name, str):
+        return ""
+    stem, ending = os.path.splitext(name.lower())
+    return os.path.splitext(stem)[1] if ending in SUFFIXES else ending
 
 
 def compression_of(name: str) -> str | None:
@@ -92,7 +95,7 @@ def open_output(dst: Destination) -> Iterator[Writable]:
         return
     if not hasattr(dst, "write"):
         raise TypeError(f"a path or an open binary file is needed, not {dst!r}")
-    name = str(getattr(dst, "name", None) or f"<{type(dst).__name__}>")
+    name = name_of(dst)
     if getattr(dst, "closed", False):
         raise SourceError("the file is closed", source=name)
     if isinstance(dst, io.TextIOBase):

@@ -111,6 +111,21 @@ def compression_in(head: bytes) -> str | None:
     return None
 
 
+def name_of(named: object) -> str:
+    """How errors call a source or a destination: its path, or the name of an open file, or a
+    description of anything else.
+
+    >>> name_of("x.jelly"), name_of(b""), name_of(io.BytesIO())
+    ('x.jelly', '<bytes>', '<BytesIO>')
+    """
+    if isinstance(named, bytes | bytearray | memoryview):
+        return "<bytes>"
+    if isinstance(named, str | os.PathLike):
+        path = os.fspath(named)
+        return without_password(path) if "://" in path else path
+    return str(getattr(named, "name", None) or f"<{type(named).__name__}>")
+
+
 class Input(Closing):
     """An open source of bytes, decompressed; use it in a ``with`` block.
 
@@ -121,16 +136,13 @@ class Input(Closing):
     def __init__(self, src: Source) -> None:
         #: The file, if it was opened here.
         self._opened: Any = None
+        self.name = name_of(src)
         if isinstance(src, bytes | bytearray | memoryview):
-            self.name = "<bytes>"
             file: Any = io.BytesIO(src)
         elif isinstance(src, str | os.PathLike):
             path = os.fspath(src)
-            is_url = "://" in path
-            self.name = without_password(path) if is_url else path
-            file = self._opened = _open_url(path) if is_url else _open_path(path)
+            file = self._opened = _open_url(path) if "://" in path else _open_path(path)
         elif hasattr(src, "read"):
-            self.name = str(getattr(src, "name", None) or f"<{type(src).__name__}>")
             file = src
         else:
             raise TypeError(f"a path, bytes or an open binary file is needed, not {src!r}")

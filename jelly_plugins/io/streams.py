@@ -67,6 +67,8 @@ from ..errors import (
     WireError,
 )
 from ..notebook import table
+from .names import check_jelly_name
+from .progress import Progress, Steps
 from .sinks import Counted, Destination, open_output
 from .sources import Closing, Input, Source
 
@@ -587,6 +589,7 @@ def encode(
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     restart_every: int | None = None,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Generator[bytes, None, int]:
     """Encode statements as a flat stream; the bytes of each frame come out without a delimiter.
@@ -599,6 +602,8 @@ def encode(
     :param frame_bytes: bytes of a frame after which it ends.
     :param restart_every: bytes after which the next frame is a restart point, where a reader may
         begin; see ``codec.rdf.restarts``. By default only the first frame is.
+    :param progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
     :param limits: limits on the output.
     :return: the number of statements, as the generator's value.
     :raises JellyError: a statement cannot be written with these options.
@@ -615,11 +620,14 @@ def encode(
     )
     for name, iri in (namespaces or {}).items():
         encoder.add_namespace(name, iri)
+    steps = Steps(progress)
     written = 0
     while batch := list(islice(iterator, BATCH)):
         yield from encoder.add(batch)
         written += len(batch)
+        steps.reach(written)
     yield from encoder.finish()
+    steps.end(written)
     return written
 
 
@@ -630,6 +638,7 @@ def encode_frames(
     describe: Describe = describe,
     namespaces: bool = False,
     restart_every: int | None = None,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[bytes]:
     """Encode one frame for each of ``frames``: a :class:`Frame` with all it has, or statements.
@@ -637,7 +646,7 @@ def encode_frames(
     Namespaces of a frame are written before its statements; empty graphs of a frame after them.
 
     :param namespaces: whether frames have namespaces (a declaration needs protocol version 2).
-    :param restart_every: as in :func:`encode`.
+    :param restart_every: as in :func:`encode`; ``progress`` too.
     :raises JellyError: a frame cannot be written with these options.
     """
     encoder = Encoder(
@@ -649,6 +658,8 @@ def encode_frames(
         restart_every=restart_every,
         limits=limits,
     )
+    steps = Steps(progress)
+    written = 0
     for item in frames:
         frame: AnyFrame = item if isinstance(item, Frame) else Frame(0, statements=list(item))
         for name, iri in frame.namespaces:
@@ -659,8 +670,11 @@ def encode_frames(
             encoder.start_graph(graph)
         encoder.end_graph()
         yield encoder.flush(frame.metadata)
+        written += len(frame.statements)
+        steps.reach(written)
     # A stream of no frames still has its options.
     yield from encoder.finish()
+    steps.end(written)
 
 
 def write_delimited(frames: Iterable[bytes], dst: Destination) -> Any:
@@ -668,7 +682,9 @@ def write_delimited(frames: Iterable[bytes], dst: Destination) -> Any:
 
     :return: the value of a generator of frames, such as the number of statements of
         :func:`encode`; otherwise None.
+    :raises SourceError: the path cannot be written, or has the ending of another format.
     """
+    check_jelly_name(dst)
     iterator = iter(frames)
     with open_output(dst) as out:
         while True:
@@ -679,17 +695,23 @@ def write_delimited(frames: Iterable[bytes], dst: Destination) -> Any:
             out.write(delimit(frame))
 
 
-def write_bare(frames: Iterable[bytes], dst: Destination) -> None:
-    """Write the one frame of a stream that is not delimited; a path is replaced only then.
+def write_jelly(frames: Iterable[bytes], dst: Destination, *, delimited: bool) -> None:
+    """Write frames to a destination that was chosen for Jelly, whatever its name; a path is
+    replaced only once all are written.
 
+    :param delimited: whether frames have their delimiters; otherwise there is one frame.
     :raises OptionsError: there are more.
     """
-    frame, *more = islice(frames, 2)
-    if more:
-        raise OptionsError(
-            "a stream that is not delimited is one frame, and this has several: set larger frames"
-        )
     with open_output(dst) as out:
+        if delimited:
+            write_delimited(frames, out)
+            return
+        frame, *more = islice(frames, 2)
+        if more:
+            raise OptionsError(
+                "a stream that is not delimited is one frame, and this has several: set larger "
+                "frames"
+            )
         out.write(frame)
 
 
@@ -702,6 +724,7 @@ def write(
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
     restart_every: int | None = None,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write statements in generic terms as a flat, delimited Jelly-RDF stream.
@@ -720,6 +743,7 @@ def write(
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
             restart_every=restart_every,
+            progress=progress,
             limits=limits,
         ),
         dst,
@@ -733,6 +757,7 @@ def write_frames(
     *,
     options: StreamOptions,
     namespaces: bool = False,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write a delimited stream of one frame for each of ``frames``, in generic terms.
@@ -743,7 +768,10 @@ def write_frames(
     """
     counted = Counted(frames)
     write_delimited(
-        encode_frames(counted, options=options, namespaces=namespaces, limits=limits), dst
+        encode_frames(
+            counted, options=options, namespaces=namespaces, progress=progress, limits=limits
+        ),
+        dst,
     )
     return counted.count
 
@@ -770,14 +798,13 @@ class RestartPoint(NamedTuple):
     frame: int
 
 
-def find_restarts(file: BinaryIO, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[RestartPoint]:
+def find_restarts(file: BinaryIO) -> Iterator[RestartPoint]:
     """Find the restart points of a stream of delimited frames, the first frame among them.
 
     No row is read, only each frame's delimiter and the bytes after it.
 
     :param file: seekable, and not compressed; the stream starts at its current position.
-    :param limits: ``frame_bytes`` bounds the length in a delimiter.
-    :raises JellyError: a delimiter is malformed, or above the limit; with the frame.
+    :raises JellyError: a delimiter is malformed, or above the default limit; with the frame.
     :raises TruncatedError: the file ends inside a frame.
 
     A stream of one bare frame has one point. An empty file has none.
@@ -798,8 +825,9 @@ def find_restarts(file: BinaryIO, *, limits: Limits = DEFAULT_LIMITS) -> Iterato
         except WireError as error:
             error.locate(frame=frame)
             raise
-        if length > limits.frame_bytes:
-            raise over(limits, "frame_bytes", length, "the length of a frame").locate(frame=frame)
+        if length > DEFAULT_LIMITS.frame_bytes:
+            what = "the length of a frame"
+            raise over(DEFAULT_LIMITS, "frame_bytes", length, what).locate(frame=frame)
         if length > end - pos - used:
             raise TruncatedError("the input ends inside a frame", frame=frame)
         if frame and length >= len(MARK) and head.startswith(MARK, used):

@@ -53,13 +53,14 @@ def format_named(name: str) -> JenaFormat:
     return found
 
 
-def format_of(name: str) -> JenaFormat | None:
-    """The encoding of a file by its name, compressed or not; None if unknown.
+def format_of(named: object) -> JenaFormat | None:
+    """The encoding that a path or the name of an open file ends in, compressed or not; None if
+    unknown.
 
     >>> format_of("data/x.rt.gz"), format_of("x.pbrdf"), format_of("x.nt")
     (<JenaFormat.THRIFT: 'rt'>, <JenaFormat.PROTOBUF: 'rpb'>, None)
     """
-    return _ENDINGS.get(ending_of(name))
+    return _ENDINGS.get(ending_of(named))
 
 
 def detect(head: bytes) -> JenaFormat | None:

@@ -19,7 +19,7 @@ from ..codec.common.terms import RDF_LANG_STRING, XSD_STRING, build
 from ..errors import JellyError, LookupTableError, StatementError, TermError, TruncatedError
 from .names import JenaFormat
 from .protobuf import ProtobufWire
-from .schema import STREAM_ROW
+from .schema import STREAM_ROW, Message
 from .thrift import ThriftWire
 from .values import lexical_form
 from .wire import Incomplete, Wire
@@ -189,8 +189,73 @@ class TermReader:
         return literal["lex"], langtag, None
 
 
-class RowDecoder:
-    """Reads the rows of one stream, in order.
+class RowReader:
+    """Reads the rows of one stream, in order. Subclasses set ``_message``, the message of the next
+    row, and define :meth:`_take`.
+
+    :ivar row: number of the row that is next.
+    """
+
+    _message: Message
+
+    def __init__(
+        self,
+        factory: TermFactory[Any],
+        format: JenaFormat,  # noqa: A002
+        *,
+        generalized: bool,
+        directions: bool = True,
+        limits: Limits,
+    ) -> None:
+        self.format = format
+        self.limits = limits
+        self.row = 0
+        self.terms = TermReader(
+            factory, generalized=generalized, directions=directions, limits=limits
+        )
+        self._wire: Wire = WIRES[format]
+
+    def read_rows(self, data: bytes, at: int, batch: Any) -> int:
+        """Read rows up to the end of the batch, or the last whole row.
+
+        :param batch: takes their contents.
+        :return: the position after them.
+        :raises JellyError: with the row, on any error.
+        """
+        while at < len(data):
+            stop = self.decode_row(data, at, batch)
+            if stop == at:
+                break
+            at = stop
+            if self.row % BATCH_ROWS == 0:
+                break
+        return at
+
+    def decode_row(self, data: bytes, at: int, batch: Any) -> int:
+        """Decode one row into a batch.
+
+        :return: the position after it, ``at`` if it is not complete.
+        :raises JellyError: with the row, on any error.
+        """
+        if self.row % BATCH_ROWS == 0:
+            self.terms.expansion = 0
+        try:
+            row, stop = self._wire.read(data, at, self._message, self.limits)
+            self._take(row, batch)
+        except Incomplete:
+            return at
+        except JellyError as error:
+            raise error.locate(row=self.row) from error.__cause__
+        self.row += 1
+        return stop
+
+    def _take(self, row: Any, batch: Any) -> None:
+        """Add the contents of a row to a batch."""
+        raise NotImplementedError
+
+
+class RowDecoder(RowReader):
+    """Reads the rows of one stream of statements, in order.
 
     :param factory: makes terms and statements.
     :param format: how rows are encoded.
@@ -207,6 +272,7 @@ class RowDecoder:
     [('x', Iri(value='urn:'))]
     """
 
+    _message = STREAM_ROW
     #: Whether statements have copies of their terms, so that repeats cost what they repeat.
     _copies = False
 
@@ -220,17 +286,12 @@ class RowDecoder:
         directions: bool = True,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self.format = format
-        self.limits = limits
+        super().__init__(
+            factory, format, generalized=generalized, directions=directions, limits=limits
+        )
         self.quads = quads
-        #: Number of the row that is next.
-        self.row = 0
         #: The base IRI that was declared last; all IRIs are whole without it.
         self.base: str | None = None
-        self.terms = TermReader(
-            factory, generalized=generalized, directions=directions, limits=limits
-        )
-        self._wire: Wire = WIRES[format]
         #: Terms of the statement before, None for each that it does not have.
         self._last: list[Any] = [None] * 4
         #: The row of the previous statement, if the compiled kernel has read it.
@@ -258,36 +319,11 @@ class RowDecoder:
         :raises JellyError: with the row, on any error.
         """
         frame = Frame(self.row // BATCH_ROWS)
-        start = at
         first = self.row
-        while at < len(data):
-            stop = self.decode_row(data, at, frame)
-            if stop == at:
-                break
-            at = stop
-            if self.row % BATCH_ROWS == 0:
-                break
+        stop = self.read_rows(data, at, frame)
         frame.rows = self.row - first
-        frame.size = at - start
-        return frame, at
-
-    def decode_row(self, data: bytes, at: int, frame: AnyFrame) -> int:
-        """Decode one row into a batch.
-
-        :return: the position after it, ``at`` if it is not complete.
-        :raises JellyError: with the row, on any error.
-        """
-        if self.row % BATCH_ROWS == 0:
-            self.terms.expansion = 0
-        try:
-            row, stop = self._wire.read(data, at, STREAM_ROW, self.limits)
-            self._take(row, frame)
-        except Incomplete:
-            return at
-        except JellyError as error:
-            raise error.locate(row=self.row) from error.__cause__
-        self.row += 1
-        return stop
+        frame.size = stop - at
+        return frame, stop
 
     def finish(self, rest: bytes = b"") -> None:
         """Mark the end of the input.
@@ -298,18 +334,18 @@ class RowDecoder:
         if rest:
             raise TruncatedError("the input ends inside a row", row=self.row)
 
-    def _take(self, row: tuple[str, Any], frame: AnyFrame) -> None:
+    def _take(self, row: tuple[str, Any], batch: AnyFrame) -> None:
         name, value = row
         if name == "prefixDecl":
             # What was read under the prefixes so far.
             self._recall()
             iri = build(self.terms.factory.iri, value["uri"])
             self.terms.declare(value["prefix"], value["uri"])
-            frame.namespaces.append((value["prefix"], iri))
+            batch.namespaces.append((value["prefix"], iri))
         elif name == "base":
             self.base = value["iri"]
         else:
-            frame.statements.append(self._statement(name == "quad", value))
+            batch.statements.append(self._statement(name == "quad", value))
 
     def _statement(self, quad: bool, value: dict[str, Any]) -> Any:
         terms = [self._term(value[part], at) for at, part in enumerate("SPO")]
@@ -359,4 +395,4 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-__all__ = ["BATCH_ROWS", "WIRES", "RowDecoder", "TermReader"]
+__all__ = ["BATCH_ROWS", "WIRES", "RowDecoder", "RowReader", "TermReader"]

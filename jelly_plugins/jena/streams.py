@@ -6,7 +6,6 @@ A row has no frame around it, so that an error has the number of its row in the 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Final, Generic, Self, TypeVar
@@ -22,8 +21,9 @@ from ..codec import (
 )
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError, SourceError
+from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, open_output
-from ..io.sources import CHUNK, Closing, Input, Source
+from ..io.sources import CHUNK, Closing, Input, Source, name_of
 from ..io.streams import BATCH, GENERIC
 from .codec import RowDecoder, RowEncoder, RowTextDecoder
 from .names import DETECTION_BYTES, JenaFormat, detect, format_of
@@ -276,6 +276,7 @@ def encode(
     base: str | None = None,
     generalized: bool = False,
     describe: Describe = describe,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Generator[bytes, None, int]:
     """Encode statements, and return their number; see :func:`write`."""
@@ -283,10 +284,13 @@ def encode(
     if opening := declared(encoder, namespaces, base):
         yield opening
     iterator = iter(statements)
+    steps = Steps(progress)
     count = 0
     while batch := list(islice(iterator, BATCH)):
         count += len(batch)
         yield encoder.add(batch)
+        steps.reach(count)
+    steps.end(count)
     return count
 
 
@@ -299,6 +303,7 @@ def write(
     base: str | None = None,
     generalized: bool = False,
     describe: Describe = describe,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write statements as RDF Thrift or RDF Protobuf.
@@ -313,6 +318,8 @@ def write(
     :param base: a base IRI to declare, in RDF Protobuf; IRIs are written in full anyway.
     :param generalized: whether any kind of term may occur in any position.
     :param describe: takes the statements' terms apart, see ``codec.Describe``.
+    :param progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
     :param limits: limits on the output.
     :return: the number of statements.
     :raises ValueError: no format is given, and the name does not indicate one.
@@ -326,6 +333,7 @@ def write(
         base=base,
         generalized=generalized,
         describe=describe,
+        progress=progress,
         limits=limits,
     )
     with open_output(dst) as out:
@@ -341,10 +349,9 @@ def format_for(dst: Destination) -> JenaFormat:
 
     :raises ValueError: it does not indicate one.
     """
-    name = dst if isinstance(dst, str | os.PathLike) else getattr(dst, "name", "")
-    found = format_of(os.fspath(name)) if isinstance(name, str | os.PathLike) else None
+    found = format_of(dst)
     if found is None:
         raise ValueError(
-            f"the name {name!r} is of neither RDF Thrift nor RDF Protobuf: give format"
+            f"the name {name_of(dst)!r} is of neither RDF Thrift nor RDF Protobuf: give format"
         )
     return found

@@ -66,8 +66,8 @@ class RowTextDecoder(RowDecoder):
         frame, stop = self.decode(data, at)
         return self.lines(frame), stop
 
-    def _take(self, row: tuple[str, Any], frame: AnyFrame) -> None:
-        super()._take(row, frame)
+    def _take(self, row: tuple[str, Any], batch: AnyFrame) -> None:
+        super()._take(row, batch)
         name, value = row
         if name == "prefixDecl":
             self.declared.append((value["prefix"], value["uri"]))
@@ -119,7 +119,6 @@ class LineEncoder:
     :param format: how rows are encoded.
     :param quads: whether the lines are N-Quads.
     :param generalized: whether any kind of term may occur in any position.
-    :param relative_iris: whether IRIs without a scheme are accepted.
     :param limits: limits on input and output.
 
     :ivar rows: what writes the rows.
@@ -139,12 +138,11 @@ class LineEncoder:
         quads: bool,
         dialect: Dialect = Dialect.RDF_STAR,
         generalized: bool = False,
-        relative_iris: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.rows: RowEncoder = self._encoder_type(format, generalized=generalized, limits=limits)
         self._parser = LineParser(
-            dialect, generalized, relative_iris, limits, quads=quads, base_directions=True
+            dialect, generalized, False, limits, quads=quads, base_directions=True
         )
 
     @property

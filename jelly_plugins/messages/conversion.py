@@ -14,6 +14,7 @@ from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDec
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError
 from ..formats.to_jelly import UndeclaredError
+from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, is_replaceable, open_output
 from ..io.sources import Input, Source, rewinder
 from .contexts import Contexts
@@ -53,6 +54,7 @@ def convert_messages(
     options: StreamOptions | None = None,
     notation: Notation = Notation.RDF_1_2,
     strict: bool = False,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> LogConversion:
     """Convert a log, in memory that does not grow with it.
@@ -63,6 +65,8 @@ def convert_messages(
         ``namespaces``, ``options`` and ``notation`` likewise. Jelly is written as triples by
         default where the source has no graphs. ``rdf_star`` is added for quoted triples if ``src``
         can be read again and ``dst`` is a file that is replaced; otherwise they need ``options``.
+    :param progress: called about every 10,000 messages and at the end, with the number of
+        messages since the last call, as ``tqdm.update`` takes it.
     :raises JellyError: the log is malformed, or the other syntax cannot express it.
 
     >>> import io
@@ -72,6 +76,7 @@ def convert_messages(
     """
     source = source_syntax(src, source_format, source_dialect)
     target = source_syntax(dst, target_format, target_dialect)
+    steps = Steps(progress)
     convert = partial(
         _convert,
         src,
@@ -83,16 +88,19 @@ def convert_messages(
         ),
         prefixes=namespaces or {},
         notation=notation,
+        steps=steps,
     )
     wanted = options or log_options(graphs=source.format.has_graphs)
     again = rewinder(src) if is_replaceable(dst) else None
     try:
-        return convert(wanted)
+        result = convert(wanted)
     except UndeclaredError:
         if again is None:
             raise
-    again()
-    return convert(replace(wanted, rdf_star=True))
+        again()
+        result = convert(replace(wanted, rdf_star=True))
+    steps.end(result.messages)
+    return result
 
 
 def _convert(
@@ -105,6 +113,7 @@ def _convert(
     settings: ReadSettings,
     prefixes: Mapping[str, str],
     notation: Notation,
+    steps: Steps,
 ) -> LogConversion:
     limits = settings.limits
     has_graphs = source.format.has_graphs
@@ -116,16 +125,16 @@ def _convert(
                 target.format is LogFormat.N_TRIPLES
                 and groups.physical_type() is PhysicalType.TRIPLES
             ):
-                return _jelly_to_lines(groups, dst, target, notation, limits)
+                return _jelly_to_lines(groups, dst, target, notation, limits, steps)
             messages = read_jelly(groups, limits)
         else:
             log = line_log(opened, source, settings)
             same = PhysicalType.QUADS if has_graphs else PhysicalType.TRIPLES
             if target.format is LogFormat.JELLY and wanted.physical_type is same:
                 log.set_options(wanted)
-                return LogConversion(messages=_lines_to_jelly(log, dst, limits))
+                return LogConversion(messages=_lines_to_jelly(log, dst, limits, steps))
             messages = read_lines(log, limits)
-        counter = Counter(messages)
+        counter = Counter(messages, steps)
         write_log(
             counter,
             dst,
@@ -144,16 +153,22 @@ def _conversion(messages: int, metadata: int) -> LogConversion:
     return LogConversion(messages=messages, left_out=left_out)
 
 
-def _lines_to_jelly(log: LineLog, dst: Destination, limits: Limits) -> int:
+def _lines_to_jelly(log: LineLog, dst: Destination, limits: Limits, steps: Steps) -> int:
     cutter = FrameCutter(log.opening, limits)
     with open_output(dst) as out:
         for chunk in log.chunks():
             out.write(cutter.cut(chunk.rows, chunk.counts))
+            steps.reach(cutter.frames)
     return cutter.frames
 
 
 def _jelly_to_lines(
-    groups: FrameGroups, dst: Destination, target: Syntax, notation: Notation, limits: Limits
+    groups: FrameGroups,
+    dst: Destination,
+    target: Syntax,
+    notation: Notation,
+    limits: Limits,
+    steps: Steps,
 ) -> LogConversion:
     messages = metadata = 0
     group: Group | None = None
@@ -171,6 +186,7 @@ def _jelly_to_lines(
                         metadata += len(decoder.last_frame.metadata)
                 writer.write(text, counts)
                 messages += len(counts)
+                steps.reach(messages)
                 group = None
             if messages:
                 decoder.finish()

@@ -182,10 +182,11 @@ def _parameters(text: str, name: str) -> list[tuple[str, str]]:
     return found
 
 
-def format_of(name: str) -> LogFormat | None:
-    """The syntax of a file by its name, compressed or not; None if unknown.
+def format_of(named: object) -> LogFormat | None:
+    """The syntax that a path or the name of an open file ends in, compressed or not; None if
+    unknown.
 
     >>> format_of("log.ndjsonld.gz"), format_of("log.txt")
     (<LogFormat.NDJSON_LD: 'ndjsonld'>, None)
     """
-    return _ENDINGS.get(ending_of(name))
+    return _ENDINGS.get(ending_of(named))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Self
 
 from ..codec import DEFAULT_LIMITS, Limits
-from ..io.sources import Closing, Input, Source
+from ..io.sources import Closing, Input, Source, name_of
 from ..notebook import table
 from .contexts import Contexts
 from .formats import LogFormat, Syntax, format_of, syntax_named
@@ -107,12 +106,9 @@ def source_syntax(src: Any, name: str | None, dialect: str | None) -> Syntax:
     :raises ValueError: there is neither.
     """
     if name is None:
-        file = src if isinstance(src, str | os.PathLike) else getattr(src, "name", "")
-        requested = format_of(os.fspath(file)) if isinstance(file, str | os.PathLike) else None
+        requested = format_of(src)
         if requested is None:
-            raise ValueError(
-                f"the syntax of {file or 'this source'} is not known: format= names it"
-            )
+            raise ValueError(f"the syntax of {name_of(src)} is not known: format= names it")
         name = requested
     return syntax_named(name, dialect)
 

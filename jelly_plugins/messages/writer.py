@@ -12,7 +12,8 @@ from typing import Any
 from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDecoder
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError
-from ..io.sinks import Counted, Destination, open_output
+from ..io.progress import Progress, Steps
+from ..io.sinks import Destination, open_output
 from ..io.sinks import Writable as Output
 from .delimiters import Delimiters, EarlyDelimiters
 from .formats import Dialect, LogFormat, Syntax
@@ -34,6 +35,7 @@ def write_messages(
     namespaces: Mapping[str, str] | None = None,
     options: StreamOptions | None = None,
     notation: Notation = Notation.RDF_1_2,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write messages as a log, in memory that does not grow with it.
@@ -49,6 +51,8 @@ def write_messages(
     :param options: of the stream, for Jelly; by default quads, one dataset per frame. Quoted
         triples need ``rdf_star``.
     :param notation: of quoted triples, in N-Triples and N-Quads.
+    :param progress: called about every 10,000 messages and at the end, with the number of
+        messages since the last call, as ``tqdm.update`` takes it.
     :param limits: limits on the output.
     :return: the number of messages.
     :raises JellyError: a message cannot be expressed in this syntax; the error has its number.
@@ -67,9 +71,10 @@ def write_messages(
     MESSAGE
     """
     syntax = source_syntax(dst, format, dialect)
-    counted = Counted(_numbered(messages))
+    steps = Steps(progress)
+    counter = Counter(_numbered(messages), steps)
     write_log(
-        counted,
+        counter,
         dst,
         syntax,
         prefixes=namespaces or {},
@@ -77,7 +82,8 @@ def write_messages(
         notation=notation,
         limits=limits,
     )
-    return counted.count
+    steps.end(counter.messages)
+    return counter.messages
 
 
 def write_log(
@@ -101,22 +107,25 @@ def write_log(
 
 
 class Counter:
-    """Counts messages that pass by, and their quads."""
+    """Counts messages that pass by.
 
-    def __init__(self, messages: Iterable[Message]) -> None:
+    :param steps: called with the number of messages.
+    """
+
+    def __init__(self, messages: Iterable[Message], steps: Steps) -> None:
         self._iterator = iter(messages)
+        self._steps = steps
         self.messages = 0
-        self.quads = 0
         #: Metadata entries that they have.
         self.metadata = 0
 
     def __iter__(self) -> Iterator[Message]:
         for message in self._iterator:
             self.messages += 1
-            self.quads += len(message.quads)
             if message.metadata:
                 self.metadata += len(message.metadata)
             yield message
+            self._steps.reach(self.messages)
 
 
 def _numbered(items: Iterable[Writable]) -> Iterator[Message]:

@@ -23,9 +23,9 @@ from ..codec.common.canonical_labels import canonical_labels
 from ..codec.common.terms import parts_of
 from ..codec.text.forms import XSD
 from ..errors import TermError
-from ..formats.names import Format, format_of
 from ..formats.reading import read_statements
 from ..formats.settings import ConversionSettings
+from ..io.names import Format, format_of
 from ..io.sources import Source
 from ..io.streams import read
 from .model import BEGIN, COMMIT, ID, PREV, Operation, Patch, add, delete

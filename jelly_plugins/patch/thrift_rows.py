@@ -27,12 +27,12 @@ from ..codec import (
 from ..codec.common.positions import GRAPH, OBJECT
 from ..codec.common.terms import build, parts_of
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, header
-from ..errors import JellyError, StatementError, TruncatedError, WireError
+from ..errors import StatementError, TruncatedError, WireError
 from ..jena.names import JenaFormat
-from ..jena.reader import BATCH_ROWS, WIRES, TermReader, is_default
+from ..jena.reader import WIRES, RowReader, is_default
 from ..jena.schema import PATCH_ROW
 from ..jena.streams import batches
-from ..jena.wire import Incomplete, Wire, check_row_bytes
+from ..jena.wire import Wire, check_row_bytes
 from ..jena.writer import TermWriter
 from .text.order import PatchOrder
 from .text.writer import PatchTextWriter
@@ -44,7 +44,7 @@ _STATEMENTS: Final = {"dataAdd": OperationKind.ADD, "dataDel": OperationKind.DEL
 _STATEMENT_NAMES: Final = {kind: name for name, kind in _STATEMENTS.items()}
 
 
-class PatchRowReader:
+class PatchRowReader(RowReader):
     """Reads the rows of one source; see :class:`~jelly_plugins.patch.text.reader.PatchTextReader`,
     whose interface this has.
 
@@ -59,6 +59,8 @@ class PatchRowReader:
     ['BEGIN', 'COMMIT']
     """
 
+    _message = PATCH_ROW
+
     def __init__(
         self,
         factory: TermFactory[Any],
@@ -67,11 +69,8 @@ class PatchRowReader:
         generalized: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self._terms = TermReader(factory, generalized=generalized, limits=limits)
-        self._limits = limits
+        super().__init__(factory, JenaFormat.THRIFT, generalized=generalized, limits=limits)
         self._quads = statement_type is PatchStatementType.QUADS
-        self._wire: Wire = WIRES[JenaFormat.THRIFT]
-        self._row = 0
         self.order = PatchOrder()
         self._growing = False
         self._last: list[Any] = [None] * 4
@@ -100,31 +99,20 @@ class PatchRowReader:
         :raises TruncatedError: it ended inside a transaction.
         """
         if self.order.inside_transaction:
-            raise TruncatedError("the input ends inside a transaction", row=self._row)
+            raise TruncatedError("the input ends inside a transaction", row=self.row)
         return self.order.finish()
 
     def _end_of_rows(self, rest: bytes) -> None:
         self._pending = len(rest)
         if rest and not self._growing:
-            raise TruncatedError("the input ends inside a row", row=self._row)
+            raise TruncatedError("the input ends inside a row", row=self.row)
 
     def _decode(self, data: bytes, at: int) -> tuple[list[Operation], int]:
         found: list[Operation] = []
-        try:
-            while at < len(data):
-                if self._row % BATCH_ROWS == 0:
-                    self._terms.expansion = 0
-                (name, value), at = self._wire.read(data, at, PATCH_ROW, self._limits)
-                found += self._operations(name, value)
-                self._row += 1
-                if self._row % BATCH_ROWS == 0:
-                    break
-        except Incomplete:
-            pass
-        except JellyError as error:
-            error.locate(row=self._row)
-            raise
-        return found, at
+        return found, self.read_rows(data, at, found)
+
+    def _take(self, row: tuple[str, Any], batch: list[Operation]) -> None:
+        batch += self._operations(*row)
 
     def _operations(self, name: str, value: Any) -> list[Operation]:
         if name == "header":
@@ -146,7 +134,7 @@ class PatchRowReader:
         terms = [self._term(value[part], at) for at, part in enumerate("spo")]
         graph = self._graph(value.get("g"), "a statement")
         self._last = [*terms, graph]
-        factory = self._terms.factory
+        factory = self.terms.factory
         if not self._quads:
             return build(factory.triple, tuple(terms))
         terms.append(factory.default_graph if graph is None else graph)
@@ -155,13 +143,13 @@ class PatchRowReader:
     def _namespace(self, name: str, value: dict[str, Any]) -> Operation:
         graph = self._graph(value.get("graphNode"), "a namespace")
         if graph is None and self._quads:
-            graph = self._terms.factory.default_graph
+            graph = self.terms.factory.default_graph
         prefix = value["prefix"]
         if name == "prefixDel":
-            self._terms.prefixes.pop(prefix, None)
+            self.terms.prefixes.pop(prefix, None)
             return Operation(OperationKind.DELETE_NAMESPACE, Namespace(prefix, None, graph))
-        iri = build(self._terms.factory.iri, value["iriStr"])
-        self._terms.declare(prefix, value["iriStr"])
+        iri = build(self.terms.factory.iri, value["iriStr"])
+        self.terms.declare(prefix, value["iriStr"])
         return Operation(OperationKind.ADD_NAMESPACE, Namespace(prefix, iri, graph))
 
     def _graph(self, graph: tuple[str, Any] | None, what: str) -> Any:
@@ -174,7 +162,7 @@ class PatchRowReader:
 
     def _term(self, term: tuple[str, Any], position: int) -> Any:
         if term[0] != "repeat":
-            return self._terms.term(term, position)
+            return self.terms.term(term, position)
         again = self._last[position]
         if again is None:
             raise StatementError("there is a repeat with no such term before it")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from typing import Final
 
 from ..codec.common.detection import StreamKind, kind_of
-from ..io.sinks import SUFFIXES
+from ..io.sinks import ending_of
 from ..jena.names import JenaFormat, detect
 
 
@@ -84,17 +83,15 @@ def format_named(name: str) -> ResultsFormat:
     return found
 
 
-def format_of(name: str) -> ResultsFormat | None:
-    """The format of a file name, compressed or not; None if its ending is of another format.
+def format_of(named: object) -> ResultsFormat | None:
+    """The format that a path or the name of an open file ends in, compressed or not; None if it is
+    another format.
 
     >>> format_of("x.jellys.gz"), format_of("x.srt"), format_of("x.nt")
     (<ResultsFormat.JELLY: 'jellys'>, <ResultsFormat.THRIFT: 'srt'>, None)
     """
-    stem, ending = os.path.splitext(name)
-    if ending in SUFFIXES:
-        ending = os.path.splitext(stem)[1]
     try:
-        return ResultsFormat(ending.lower().removeprefix("."))
+        return ResultsFormat(ending_of(named).removeprefix("."))
     except ValueError:
         return None
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 from ..codec import Describe, Limits, TermFactory
 from ..errors import JellyError, StatementError, TermError, TruncatedError
 from ..jena.names import JenaFormat
-from ..jena.reader import BATCH_ROWS, WIRES, TermReader
+from ..jena.reader import WIRES, RowReader
 from ..jena.schema import RESULT, VARIABLES
-from ..jena.wire import Incomplete, Wire, check_row_bytes
+from ..jena.wire import check_row_bytes
 from ..jena.writer import TermWriter
 
 #: A solution: a term for each variable, None where it is unbound.
@@ -26,47 +26,35 @@ Solution = tuple[Any, ...]
 _OBJECT: Final = 2
 
 
-class RowDecoder:
+class RowDecoder(RowReader):
     """Reads rows of results.
 
     :ivar variables: names of the variables, in order; empty before the first row was read.
     """
 
+    _message = VARIABLES
+
     def __init__(self, format: JenaFormat, factory: TermFactory[Any], limits: Limits) -> None:  # noqa: A002
+        super().__init__(factory, format, generalized=True, limits=limits)
         self.variables: list[str] = []
-        self._limits = limits
-        self._row = 0
-        self._wire: Wire = WIRES[format]
-        self._terms = TermReader(factory, generalized=True, limits=limits)
         self._last: list[Any] | None = None
 
     @property
     def started(self) -> bool:
         """Whether the row of variables was read."""
-        return self._row > 0
+        return self._message is RESULT
 
     def decode(self, data: bytes, at: int) -> tuple[list[Solution], int]:
         """Read rows; return the solutions and the position after the last whole row."""
         solutions: list[Solution] = []
-        try:
-            while at < len(data):
-                if self._row % BATCH_ROWS == 0:
-                    self._terms.expansion = 0
-                if self._row == 0:
-                    value, at = self._wire.read(data, at, VARIABLES, self._limits)
-                    self.variables = self._names(value)
-                else:
-                    value, at = self._wire.read(data, at, RESULT, self._limits)
-                    solutions.append(self._solution(value.get("row", ())))
-                self._row += 1
-                if self._row % BATCH_ROWS == 0:
-                    break
-        except Incomplete:
-            pass
-        except JellyError as error:
-            error.locate(row=self._row)
-            raise
-        return solutions, at
+        return solutions, self.read_rows(data, at, solutions)
+
+    def _take(self, value: Any, batch: list[Solution]) -> None:
+        if self.started:
+            batch.append(self._solution(value.get("row", ())))
+        else:
+            self.variables = self._names(value)
+            self._message = RESULT
 
     def finish(self, rest: bytes) -> None:
         """End the input.
@@ -74,8 +62,8 @@ class RowDecoder:
         :param rest: what is not a whole row.
         """
         if rest:
-            raise TruncatedError("the input ends inside a row", row=self._row)
-        if self._row == 0:
+            raise TruncatedError("the input ends inside a row", row=self.row)
+        if not self.started:
             raise TruncatedError("the results have no row of variables: they are empty")
 
     def _names(self, value: dict[str, Any]) -> list[str]:
@@ -98,7 +86,7 @@ class RowDecoder:
             if self._last is None:
                 raise StatementError("there is a repeat in the first solution")
             return self._last[at]
-        return self._terms.term(term, _OBJECT)
+        return self.terms.term(term, _OBJECT)
 
 
 def encode_rows(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
@@ -13,6 +12,7 @@ from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
 from ..errors import JellyError, TermError
 from ..formats.reading import parser_error, pyoxigraph_module
 from ..io.sinks import Counted, Destination, Writable, open_output
+from ..io.sources import name_of
 from .csv import csv_chunks
 from .formats import ResultsFormat, format_named, format_of
 from .jena import encode_rows
@@ -32,10 +32,11 @@ def format_for(dst: Destination, format: ResultsFormat | str | None) -> ResultsF
     """
     if format is not None:
         return format_named(format)
-    name = dst if isinstance(dst, str | os.PathLike) else getattr(dst, "name", "")
-    found = format_of(os.fspath(name)) if isinstance(name, str | os.PathLike) else None
+    found = format_of(dst)
     if found is None:
-        raise ValueError(f"the format of {name!r} is unknown: give format, such as 'jellys'")
+        raise ValueError(
+            f"the format of {name_of(dst)!r} is unknown: give format, such as 'jellys'"
+        )
     return found
 
 

@@ -26,9 +26,9 @@ from ..codec import (
 )
 from ..codec.rdf.decoder import opens_with_options
 from ..errors import OrderError
-from ..formats.names import Format
 from ..formats.reading import read_statements
 from ..formats.settings import ConversionSettings, OptionChanges
+from ..io.names import Format
 from ..io.sources import Source
 from ..io.streams import FrameReader, read, write_bytes
 from .compare import Comparison, compare_datasets, compare_streams, lower_cased

@@ -13,8 +13,8 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
 from jelly_plugins import read
-from jelly_plugins.formats.names import Format
 from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.io.names import Format
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
 from jelly_plugins.reserved import BOOKKEEPING_IRI
 from jelly_plugins.tools.compare import compare_datasets

@@ -25,9 +25,9 @@ from pyoxigraph import RdfFormat, Store, parse, serialize
 from jelly_plugins import convert
 from jelly_plugins.errors import JellyError
 from jelly_plugins.formats.convert import as_rows
-from jelly_plugins.formats.names import Format, format_of
 from jelly_plugins.formats.reading import TextReader
 from jelly_plugins.formats.settings import ConversionSettings, Given
+from jelly_plugins.io.names import Format, format_of
 from jelly_plugins.jena import JenaFormat
 from jelly_plugins.jena.oxigraph import load
 from jelly_plugins.messages import LogFormat, read_messages
@@ -111,7 +111,9 @@ def results(
         graph.parse(data=reference, format=RDFLIB[lines])
     logs = _logs(data) if form is Format.JSON_LD else {}
     return [
-        Result("read", _number(lambda: TextReader(data, form, base=base)), number),
+        Result(
+            "read", _number(lambda: TextReader(data, form, ConversionSettings(base=base))), number
+        ),
         Result("to jelly", _number(partial(_converted, data, form, base, Format.JELLY)), number),
         Result("to nq", _number(partial(_converted, data, form, base, Format.N_QUADS)), number),
         Result("to rt", _number(partial(_converted, data, form, base, Format.RDF_THRIFT)), number),

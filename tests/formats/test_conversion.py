@@ -35,9 +35,9 @@ from jelly_plugins import (
     write_frames,
 )
 from jelly_plugins.formats.convert import as_rows
-from jelly_plugins.formats.names import Format
 from jelly_plugins.formats.reading import TextReader, read_statements
 from jelly_plugins.formats.settings import ConversionSettings, Frames, Given, OptionChanges
+from jelly_plugins.io.names import Format
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.tools.compare import compare_datasets
 
@@ -188,6 +188,86 @@ def test_invalid_text(text: bytes, error: type[JellyError], words: str) -> None:
             "nq",
             limits=Limits(frame_bytes=100_000 if len(text) > 2001 else 100),
         )
+
+
+@pytest.mark.parametrize("target", ["jelly", "nt", "nq", "ttl", "trig", "rt", "jelly-text"])
+@pytest.mark.parametrize("source", ["jelly", "nt", "nq", "ttl", "rt", "jelly-text", "several"])
+def test_progress_counts_what_was_converted(source: str, target: str) -> None:
+    number = 25_000
+    triples = (Triple(Iri(f"urn:{n}"), Iri("urn:p"), Iri("urn:o")) for n in range(number))
+    data = write_bytes(triples)
+    reported: list[int] = []
+    if source == "several":
+        sources: Any = [data, b"<urn:s> <urn:p> <urn:o> ."]
+        formats: Any = [Format.JELLY, Format.TURTLE]
+        number += 1
+    else:
+        sources = data if source == "jelly" else made(data, "jelly", source)
+        formats = source
+    result = convert(
+        sources,
+        io.BytesIO(),
+        source_format=formats,
+        target_format=target,
+        progress=reported.append,
+    )
+    if (source, target) == ("jelly", "jelly-text"):
+        assert not reported
+    else:
+        assert sum(reported) == result.statements == number
+        assert len(reported) == 3
+
+
+def test_progress_of_what_is_written_again() -> None:
+    lines = b"".join(b"<urn:%d> <urn:p> <urn:o> .\n" % n for n in range(25_000))
+    quoted = b"<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> ."
+    reported: list[int] = []
+    out = io.BytesIO()
+    settings = ConversionSettings(delimited=False)
+    result = convert(
+        lines + quoted,
+        out,
+        source_format="nt",
+        target_format="jelly",
+        settings=settings,
+        progress=reported.append,
+    )
+    assert sum(reported) == result.statements == 25_001
+
+
+def test_an_error_of_progress_ends_the_conversion(tmp_path: Path) -> None:
+    def stop(_: int) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "x.jelly"
+    with pytest.raises(KeyboardInterrupt):
+        convert(10_000 * NT, path, source_format="nt", progress=stop)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_several_sources_lose_is_reported() -> None:
+    out = io.BytesIO()
+    write_frames([Frame(0, metadata={"x": b"y"})], out, options=StreamOptions())
+    sources = [out.getvalue(), TURTLE]
+    formats = [Format.JELLY, Format.TURTLE]
+    result = convert(sources, io.BytesIO(), source_format=formats, target_format="nq")
+    assert result.left_out == {"frame metadata entries": 1}
+    with pytest.raises(OptionsError, match="metadata"):
+        made(sources, formats, "jelly")
+    assert len(list(read(made(sources, formats, "jelly", lossy=True)))) == 2
+
+
+def test_empty_graphs_of_several_sources() -> None:
+    options = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS)
+    out = io.BytesIO()
+    write_frames([Frame(0, empty_graphs=[Iri("urn:empty")])], out, options=options)
+    sources = [out.getvalue(), TRIG]
+    formats = [Format.JELLY, Format.TRIG]
+    with pytest.raises(TermError, match="empty graph"):
+        made(sources, formats, "jelly")
+    graphs = OptionChanges(physical_type=PhysicalType.GRAPHS)
+    found = list(read_frames(made(sources, formats, "jelly", changes=graphs)))
+    assert [frame.empty_graphs for frame in found] == [[Iri("urn:empty")]]
 
 
 # Parts

@@ -25,8 +25,8 @@ from jelly_plugins import (
 )
 from jelly_plugins.errors import TextError
 from jelly_plugins.formats.convert import convert
-from jelly_plugins.formats.names import Format
 from jelly_plugins.formats.settings import Conversion, ConversionSettings, Frames, OptionChanges
+from jelly_plugins.io.names import Format
 from jelly_plugins.io.streams import write_bytes
 
 NT, JELLY = Format.N_TRIPLES, Format.JELLY

@@ -27,8 +27,9 @@ from jelly_plugins import (
     write,
 )
 from jelly_plugins.errors import LimitError, SourceError, TextError
-from jelly_plugins.formats.names import Format, format_of
 from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.formats.settings import ConversionSettings
+from jelly_plugins.io.names import Format, format_of
 from jelly_plugins.tools.compare import compare_datasets
 
 TEXTS = {
@@ -140,7 +141,7 @@ def test_terms_that_jelly_does_not_have() -> None:
     with pytest.raises(TextError, match=r"<bytes>: .*base direction"):
         list(TextReader(b'<urn:s> <urn:p> "x"@ar--rtl .', Format.TURTLE))
     with pytest.raises(SourceError, match="nonsense"):
-        list(TextReader(b"", Format.TURTLE, base="nonsense"))
+        list(TextReader(b"", Format.TURTLE, ConversionSettings(base="nonsense")))
 
 
 def test_triple_terms() -> None:
@@ -227,7 +228,7 @@ def test_relative_iris_in_json_ld_need_a_base(position: str) -> None:
     message = re.escape(f"<bytes>: the IRI <{iri}> is relative: relative IRIs need a base (--base)")
     with pytest.raises(TextError, match=message):
         list(TextReader(text, Format.JSON_LD))
-    found = list(TextReader(text, Format.JSON_LD, base="http://e/d/x"))
+    found = list(TextReader(text, Format.JSON_LD, ConversionSettings(base="http://e/d/x")))
     assert len(found) >= 2
     assert any("http://e/" in str(each) or "//h/x" in str(each) for each in found)
 
@@ -245,7 +246,7 @@ def test_relative_iris_need_a_base(form: Format) -> None:
     text = TEXTS[form].replace(b"urn:s", b"s")
     with pytest.raises(TextError, match=r"relative IRIs need a base \(--base\)"):
         list(TextReader(text, form))
-    assert len(list(TextReader(text, form, base="http://e/"))) == 2
+    assert len(list(TextReader(text, form, ConversionSettings(base="http://e/")))) == 2
 
 
 def test_a_truncated_document() -> None:
@@ -320,11 +321,11 @@ def test_rdf_xml_without_statements_is_bounded() -> None:
     limits = Limits(frame_bytes=1 << 18)
     many = f"{opening}{statement * 10_000}</r:RDF>".encode()
     assert len(many) > limits.frame_bytes
-    assert len(list(TextReader(many, Format.RDF_XML, limits=limits))) == 10_000
+    assert len(list(TextReader(many, Format.RDF_XML, ConversionSettings(limits=limits)))) == 10_000
     for junk in (b"\0", b" ", b">", b"<!-- -->"):
         text = gzip.compress(f"{opening}{statement}".encode() + junk * (1 << 20))
         with pytest.raises(LimitError, match=r"bytes without a statement .*Limits\.frame_bytes"):
-            list(TextReader(text, Format.RDF_XML, limits=limits))
+            list(TextReader(text, Format.RDF_XML, ConversionSettings(limits=limits)))
 
 
 def test_json_ld_that_the_parser_misreads() -> None:

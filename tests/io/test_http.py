@@ -24,6 +24,7 @@ import rdflib
 
 from jelly_plugins import (
     Iri,
+    JellyError,
     MissingExtraError,
     SourceError,
     Triple,
@@ -456,3 +457,17 @@ def test_errors_hide_passwords_of_urls() -> None:
         list(read("http://user:secret@127.0.0.1:1/x.jelly"))
     assert "secret" not in str(caught.value)
     assert "http://user:***@127.0.0.1:1/x.jelly" in str(caught.value)
+
+
+def test_errors_of_conversions_hide_passwords_of_urls() -> None:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        handler.wfile.write(b"<urn:s> <urn:1> <urn:o> .\n")
+
+    with answering(answer) as url:
+        source = url.replace("://", "://user:secret@")
+        with pytest.raises(JellyError, match="predicate") as caught:
+            convert(source, io.BytesIO(), source_format="nt", target_format="rdf")
+    assert "secret" not in str(caught.value)
+    assert "user:***@" in str(caught.value)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from jelly_plugins import OptionsError, convert, read
-from jelly_plugins.formats.names import Format
 from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.io.names import Format
 
 MARK = b"\xef\xbb\xbf"
 LINE = b"<urn:s> <urn:p> <urn:o> .\n"

@@ -11,9 +11,9 @@ import pytest
 from jelly_plugins import Iri, JellyError, Literal, Quad, TermError, Triple, read
 from jelly_plugins.codec import DEFAULT_GRAPH, Limits
 from jelly_plugins.formats.convert import convert
-from jelly_plugins.formats.names import Format
 from jelly_plugins.formats.reading import read_statements
 from jelly_plugins.formats.settings import ConversionSettings
+from jelly_plugins.io.names import Format
 from jelly_plugins.jena import JenaFormat, JenaReader, detect, write
 from jelly_plugins.jena import read as read_rows
 

@@ -23,6 +23,7 @@ from ...codec import (
 )
 from ...codec.rdf.options import GROUPED, logical_name
 from ...errors import OptionsError, StatementError
+from ...io.names import check_jelly_name
 from ...io.progress import Progress, Steps
 from ...io.sinks import Destination, Writable, is_replaceable, open_output
 from ...io.sources import rewinder
@@ -86,6 +87,7 @@ def dump(
     :raises SourceError: the path cannot be written.
     """
     check_store(store)
+    check_jelly_name(dst)
     if graph is not None:
         check_graph(graph)
     if order not in get_args(Order):

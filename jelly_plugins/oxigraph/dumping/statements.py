@@ -19,6 +19,7 @@ from ...codec import (
     delimit,
 )
 from ...errors import StatementError, TermError, TextError
+from ...io.progress import Progress, Steps
 from ...io.sinks import Destination
 from ...io.streams import BATCH, with_options, write_delimited
 
@@ -55,6 +56,7 @@ def write_quads(
     namespaces: Mapping[str, str] | None = None,
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write quads or triples as a flat, delimited Jelly-RDF stream.
@@ -70,6 +72,8 @@ def write_quads(
     :param namespaces: declarations to write first, IRI by name.
     :param frame_rows: rows of a frame, at most.
     :param frame_bytes: bytes of a frame after which it ends.
+    :param progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
     :param limits: limits on the output, by default those of a reader.
     :return: number of statements written.
     :raises StatementError: the options have no place for a statement.
@@ -82,7 +86,7 @@ def write_quads(
     1
     """
     settings = {"frame_rows": frame_rows, "frame_bytes": frame_bytes, "limits": limits}
-    written: int = write_delimited(_encode(quads, options, namespaces, settings), dst)
+    written: int = write_delimited(_encode(quads, options, namespaces, settings, progress), dst)
     return written
 
 
@@ -91,6 +95,7 @@ def _encode(
     options: StreamOptions | None,
     namespaces: Mapping[str, str] | None,
     settings: dict[str, Any],
+    progress: Progress | None = None,
 ) -> Generator[bytes, None, int]:
     """The frames without delimiters; the number of statements is the generator's value.
 
@@ -101,15 +106,18 @@ def _encode(
     encoder = TextEncoder(options, namespaces=bool(namespaces), **settings)
     for name, iri in (namespaces or {}).items():
         encoder.add_namespace(name, iri)
+    steps = Steps(progress)
     triples = options.physical_type is PhysicalType.TRIPLES
     format_ = RdfFormat.N_TRIPLES if triples else RdfFormat.N_QUADS
     try:
         for text in lines_of(iterator, format_):
             yield from encoder.feed(text)
+            steps.reach(encoder.statements)
     except TextError as error:
         # Oxigraph's text is valid; a base direction is not for Jelly.
         raise TermError(error.message) from None
     yield from encoder.finish()
+    steps.end(encoder.statements)
     return encoder.statements
 
 

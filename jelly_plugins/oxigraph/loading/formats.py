@@ -9,11 +9,10 @@ from pyoxigraph import Store
 
 from ...codec import DEFAULT_LIMITS, Limits
 from ...formats.convert import as_jelly, as_of, as_rows
-from ...formats.names import Format, format_named, format_of
-from ...formats.reading import name_of
 from ...formats.settings import ConversionSettings, Given
+from ...io.names import Format, format_named, format_of
 from ...io.progress import Progress
-from ...io.sources import Source
+from ...io.sources import Source, name_of
 from ...jena.names import JenaFormat
 from ..terms import GraphName
 from .lexical_forms import LexicalForm

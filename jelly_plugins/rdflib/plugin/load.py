@@ -23,11 +23,10 @@ from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, AnyFrame, Limits
 from ...errors import JellyError, TermError
 from ...formats.convert import as_jelly, as_of
-from ...formats.names import Format, format_named, format_of
-from ...formats.reading import name_of
 from ...formats.settings import ConversionSettings, Given, OptionChanges
+from ...io.names import Format, format_named, format_of
 from ...io.progress import Progress, Steps
-from ...io.sources import Source
+from ...io.sources import Source, name_of
 from ...io.streams import AnyFrameReader, FrameReader
 from ...jena.names import JenaFormat
 from ...jena.streams import JenaReader

@@ -11,8 +11,8 @@ from rdflib.graph import Graph
 from rdflib.parser import InputSource, Parser, URLInputSource
 
 from ...errors import JellyError, SourceError
-from ...formats.names import Format
 from ...formats.reading import ChunkFile
+from ...io.names import Format
 from ...io.sources import CHUNK
 from .load import load
 

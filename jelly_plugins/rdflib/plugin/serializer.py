@@ -16,7 +16,7 @@ from rdflib.graph import Graph
 from rdflib.serializer import Serializer
 
 from ...errors import SourceError
-from ...formats.names import did_you_mean
+from ...io.names import did_you_mean
 from ...io.sinks import compressed, compression_of
 from .dump import dump
 

@@ -26,6 +26,7 @@ from ...codec import (
     StreamOptions,
 )
 from ...errors import JellyError, StatementError
+from ...io.progress import Progress
 from ...io.sinks import Counted, Destination
 from ...io.sources import Source
 from ...io.streams import AnyFrameReader, encode, encode_frames, with_options, write_delimited
@@ -141,6 +142,7 @@ def write_statements(
     namespaces: Mapping[str, str] | None = None,
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write statements in rdflib's terms as a flat, delimited Jelly-RDF stream.
@@ -156,6 +158,8 @@ def write_statements(
     :param namespaces: declarations to write first, IRI by name.
     :param frame_rows: rows of a frame, at most.
     :param frame_bytes: bytes of a frame after which it ends.
+    :param progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
     :param limits: limits on the output, by default those of a reader.
     :return: number of statements written.
     :raises StatementError: the options have no place for a statement.
@@ -179,6 +183,7 @@ def write_statements(
             namespaces=namespaces,
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
+            progress=progress,
             limits=limits,
         ),
         dst,
@@ -255,6 +260,7 @@ def write_graphs(
     *,
     options: StreamOptions | None = None,
     namespaces: Namespaces = False,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write a grouped Jelly-RDF stream: one frame for each graph or dataset.
@@ -268,6 +274,8 @@ def write_graphs(
         first of ``graphs`` is a dataset, otherwise TRIPLES and GRAPHS.
     :param namespaces: declarations to write first: a mapping of names to IRIs, or True for those
         that each graph has bound and none before it had.
+    :param progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
     :param limits: limits on the output.
     :return: the number of graphs.
     :raises JellyError: a graph cannot be written with these options.
@@ -293,6 +301,7 @@ def write_graphs(
             options=options,
             describe=terms.describe,
             namespaces=bool(namespaces),
+            progress=progress,
             limits=limits,
         ),
         dst,

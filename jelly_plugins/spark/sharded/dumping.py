@@ -19,6 +19,7 @@ from typing import IO, Any, Final
 from pyoxigraph import Store
 
 from ...codec import Limits, StreamOptions, TextEncoder
+from ...io.names import check_jelly_name
 from ...io.progress import Steps
 from ...io.sinks import Destination, Writable, open_output
 from ...oxigraph.dumping.text_dump import encode_text
@@ -81,6 +82,7 @@ def dump_stores(
             raise
         return encoder.statements - before
 
+    check_jelly_name(dst)
     with open_output(dst) as out:
         if threads == 1 or len(numbers) == 1:
             return sum(part(number, store(number), out) for number in numbers)

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from enum import IntEnum, StrEnum
 from typing import Final, Self
 
-from ..io.sinks import ending_of
+from ..errors import SourceError
+from .sinks import Destination, ending_of
 
 
 class FormatKind(IntEnum):
@@ -130,5 +131,26 @@ def format_of(named: object) -> Format | None:
     >>> format_of("data/x.ttl.gz"), format_of("x.txt"), format_of(b"data")
     (<Format.TURTLE: 'ttl'>, None, None)
     """
-    name = os.fspath(named) if isinstance(named, str | os.PathLike) else getattr(named, "name", "")
-    return _ENDINGS.get(ending_of(name)) if isinstance(name, str) else None
+    return _ENDINGS.get(ending_of(named))
+
+
+def check_jelly_name(dst: Destination) -> None:
+    """Check a destination that gets Jelly: readers choose the format by a path's ending.
+
+    :raises SourceError: the path has the ending of another format. An unknown ending is accepted,
+        and so is an open file of any name.
+
+    >>> check_jelly_name("x.nt.gz")
+    Traceback (most recent call last):
+    jelly_plugins.errors.SourceError: x.nt.gz: Jelly is written, and the name is of the format nt: \
+name the file .jelly, or write nt with jelly_plugins.convert, Store.dump or Graph.serialize
+    """
+    if not isinstance(dst, str | os.PathLike):
+        return
+    named = format_of(dst)
+    if named not in (None, Format.JELLY):
+        raise SourceError(
+            f"Jelly is written, and the name is of the format {named}: name the file .jelly, or "
+            f"write {named} with jelly_plugins.convert, Store.dump or Graph.serialize",
+            source=os.fspath(dst),
+        )
