@@ -24,7 +24,6 @@ from jelly_plugins.errors import (
     LimitError,
     OrderError,
     StatementError,
-    TermError,
     TextError,
 )
 
@@ -143,66 +142,3 @@ def test_a_frame_that_is_too_long_is_rejected_at_its_line() -> None:
         encoder.add_lines(OperationKind.ADD, lines, read)
     assert (rejected.value.frame, rejected.value.row) == (0, encoder.pending)
     assert read.count == 1
-
-
-HEADERS = [("id", "urn:ä/1#x"), ("prev", "urn:uuid:0")]
-
-
-@pytest.mark.parametrize("stream_type", PatchStreamType)
-@pytest.mark.parametrize("frame_rows", [1, 4, 256])
-def test_transactions(stream_type: PatchStreamType, frame_rows: int) -> None:
-    options = PatchOptions(rdf_star=True, stream_type=stream_type)
-    whole, parts = (PatchEncoder(options, frame_rows=frame_rows) for _ in range(2))
-    patches = 1 if stream_type is PatchStreamType.FLAT else 3
-    kinds = (OperationKind.DELETE, OperationKind.ADD)
-    made: list[list[bytes]] = [[], []]
-    for patch in range(patches):
-        lines = [(kind, LINES) for kind in kinds[: patch + 1]]
-        made[0] += whole.add_transaction(HEADERS, lines, parser())
-        made[1] += parts.add(header(key, Iri(iri)) for key, iri in HEADERS)
-        made[1] += parts.add([BEGIN])
-        for kind, _ in lines:
-            made[1] += parts.add(one_by_one(LINES, kind))
-        made[1] += parts.add([COMMIT, END])
-        assert not whole.inside_patch
-    made[0] += whole.finish()
-    made[1] += parts.finish()
-    assert made[0] == made[1]
-
-
-def test_a_transaction_of_triples() -> None:
-    options = PatchOptions(statement_type=PatchStatementType.TRIPLES)
-    lines = b"<urn:s> <urn:p> <urn:o> .\n"
-    frames = PatchEncoder(options).add_transaction(
-        [], [(OperationKind.ADD, lines)], parser(quads=False)
-    )
-    rows = PatchDecoder(GenericFactory()).decode(frames[0]).operations
-    assert rows == [BEGIN, *one_by_one(lines, OperationKind.ADD, quads=False), COMMIT, END]
-    with pytest.raises(StatementError, match="of 4 terms in a stream of statements of 3"):
-        PatchEncoder(options).add_transaction([], [(OperationKind.ADD, lines)], parser())
-
-
-@pytest.mark.parametrize(
-    ("headers", "lines", "error", "row"),
-    [
-        ([("id", "urn:\ud800")], LINES, TermError, 1),
-        ([("id", "urn:1"), ("\udfff", "urn:1")], LINES, TermError, 4),
-        ([("id", "urn:" + "x" * 600)], LINES, LimitError, 1),
-        ([], b"<urn:s> <urn:p> .\n", TextError, None),
-        ([], b'<urn:s> <urn:p> "%0600d" .\n' % 0, LimitError, 5),
-    ],
-)
-def test_a_transaction_that_cannot_be_written(
-    headers: list[tuple[str, str]], lines: bytes, error: type[JellyError], row: int | None
-) -> None:
-    encoder = PatchEncoder(OPTIONS, limits=Limits(frame_bytes=500))
-    with pytest.raises(error) as rejected:
-        encoder.add_transaction(headers, [(OperationKind.ADD, lines)], parser())
-    assert rejected.value.row == row
-
-
-def test_a_transaction_inside_a_patch() -> None:
-    encoder = PatchEncoder(OPTIONS)
-    encoder.add([BEGIN])
-    with pytest.raises(OrderError):
-        encoder.add_transaction([], [(OperationKind.ADD, LINES)], parser())

@@ -27,9 +27,6 @@ CALLS: list[Callable[[Any], object]] = [
     plain_lines,
     lambda wrong: Encoder(StreamOptions(PhysicalType.QUADS)).add_lines(wrong, PARSER),
     lambda wrong: PatchEncoder(PatchOptions()).add_lines(OperationKind.ADD, wrong, PARSER),
-    lambda wrong: PatchEncoder(PatchOptions()).add_transaction(
-        [], [(OperationKind.ADD, wrong)], PARSER
-    ),
 ]
 
 

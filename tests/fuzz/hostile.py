@@ -17,12 +17,11 @@ from jelly_plugins.codec import DEFAULT_GRAPH, GenericFactory, PhysicalType
 from jelly_plugins.codec.common.terms import describe
 from jelly_plugins.codec.patch.decoder import PatchDecoder
 from jelly_plugins.codec.patch.encoder import PatchEncoder
-from jelly_plugins.codec.patch.operations import CHAIN_KEYS, END, Header, Operation, OperationKind
+from jelly_plugins.codec.patch.operations import END, Header, Operation, OperationKind
 from jelly_plugins.codec.patch.options import PatchOptions, PatchStatementType, PatchStreamType
 from jelly_plugins.codec.rdf.decoder import Decoder
 from jelly_plugins.codec.rdf.encoder import Encoder
 from jelly_plugins.codec.text.columns import Column, ColumnEncoder, Columns
-from jelly_plugins.codec.text.ntriples import Dialect, LineParser
 from jelly_plugins.codec.text.transcoding import TextEncoder
 from jelly_plugins.jena import reader as jena_reader
 from jelly_plugins.jena.names import JenaFormat
@@ -261,17 +260,9 @@ def patch_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
     false_values.calls.append(
         lambda: encoder.add([Operation(OperationKind.ADD, maker.statement(width))])
     )
-    parser = LineParser(Dialect.RDF_STAR, False, False, encoder._limits, quads=width == 4)
 
     def add() -> Any:
         sort = rng.random()
-        if sort < 0.15:
-            ids = [maker.text("urn:1"), maker.text("urn:0")]
-            false_values.shared.append(ids)
-            line = b"<urn:s> <urn:p> <urn:o> .\n"
-            encoder.add([END] if encoder.inside_patch else [])
-            headers = list(zip(CHAIN_KEYS, ids, strict=True))
-            return encoder.add_transaction(headers, [(OperationKind.ADD, line)], parser)
         batch = [Operation(rng.choice(kinds), each) for each in maker.statements(width)]
         if sort < 0.4:
             header = Header(maker.text("key"), maker.term(2))

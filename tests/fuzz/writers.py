@@ -51,9 +51,6 @@ BACKENDS: Final[tuple[tuple[Callable[..., Any], Any], ...]] = (
     (describe_oxigraph, OxigraphFactory(blank_nodes="keep")),
     (describe_node, RdflibFactory(blank_nodes="keep", generalized=True)),
 )
-#: Keys of headers; some cannot be written.
-_KEYS: Final = ("id", "prev", "", "k" * 300, "\ud800")
-_IRIS: Final = ("urn:1", "urn:a/b#c", "urn:\xe4/\U0001f600", "", "urn:" + "x" * 900, "urn:\udfff")
 
 
 def written(call: Callable[..., Any], *given: Any) -> Any:
@@ -120,12 +117,8 @@ def lines(
     chunks: list[tuple[OperationKind, bytes]],
     parsing: dict[str, Any],
     settings: dict[str, Any],
-    headers: list[tuple[str, str]] | None = None,
 ) -> Outcome:
-    """Encode lines of operations, and statements between them, to frames.
-
-    :param headers: headers, if each chunk is a patch of one transaction; otherwise None.
-    """
+    """Encode lines of operations, and statements between them, to frames."""
     made: list[Any] = []
     try:
         encoder = encoder_class(options, frame_rows=20, **settings)
@@ -136,9 +129,7 @@ def lines(
     for kind, chunk in chunks:
 
         def write(given: bytes, kind: OperationKind = kind) -> Any:
-            if headers is None:
-                return encoder.add_lines(kind, given, parser)
-            return encoder.add_transaction(headers, [(kind, given)], parser)
+            return encoder.add_lines(kind, given, parser)
 
         found = lent(write, chunk)
         made += (found, parser.count, encoder.inside_patch, encoder.pending)
@@ -265,10 +256,7 @@ def lines_case(rng: random.Random) -> Outcome:
     kinds = (OperationKind.ADD, OperationKind.DELETE)
     chunks = [(rng.choice(kinds), chunk) for chunk in random_text(rng, width, whole_lines=True)]
     settings = {"limits": limits}
-    headers = None
-    if rng.random() < 0.5:
-        headers = [(rng.choice(_KEYS), rng.choice(_IRIS)) for _ in range(rng.randrange(4))]
-    return compare(lines, PatchEncoder, options, chunks, parsing, settings, headers)
+    return compare(lines, PatchEncoder, options, chunks, parsing, settings)
 
 
 def columns_case(rng: random.Random) -> Outcome:

@@ -19,7 +19,7 @@ from ..common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS, RowWrit
 from ..common.terms import Describe, describe, terms_of
 from ..text.ntriples import LineParser
 from . import rules as patch_rules
-from .operations import BEGIN, COMMIT, END, Namespace, Operation, OperationKind
+from .operations import Namespace, Operation, OperationKind
 from .options import (
     PATCH_VERSION_1_0,
     PatchOptions,
@@ -127,33 +127,6 @@ class PatchEncoder(RowWriter):
         :raises JellyError: a statement cannot be written; the previous ones are.
         """
         self._add_lines(kind_of(kind), data, parser)
-        return self._take_ended()
-
-    def add_transaction(
-        self,
-        headers: Iterable[tuple[str, str]],
-        statements: Iterable[tuple[OperationKind, bytes]],
-        parser: LineParser,
-    ) -> list[bytes]:
-        """Write a patch of one transaction, faster than row by row.
-
-        :param headers: keys and values; the values are IRIs.
-        :param statements: ADD or DELETE, and whole lines as for :meth:`add_lines`.
-        :return: the completed frames.
-        :raises TextError: with the line.
-        :raises JellyError: a row cannot be written; the previous ones are.
-        """
-        for key, iri in headers:
-            try:
-                after = self._after(PatchRow.HEADER)
-                self._close_row(PatchRow.HEADER, self._writer.iri_header(key, iri), after)
-            except JellyError as error:
-                error.locate(frame=self._frames, row=self._rows)
-                raise
-        self._add_all([BEGIN])
-        for kind, lines in statements:
-            self._add_lines(kind, lines, parser)
-        self._add_all([COMMIT, END])
         return self._take_ended()
 
     def _add_all(self, operations: Iterable[Operation]) -> None:

@@ -74,14 +74,6 @@ class PatchTermWriter(TermWriter):
         self.text(key, "a header's key")
         return string_field(1, key) + self._row(self._tagged, positions.OBJECT, value, _VALUE_TAGS)
 
-    def iri_header(self, key: str, iri: str) -> bytes:
-        """Write the body of an RdfPatchHeader whose value is an IRI.
-
-        :raises TermError: key or value cannot be expressed.
-        """
-        self.text(key, "a header's key")
-        return string_field(1, key) + _VALUE_TAGS[Kind.IRI] + self.iri(iri)
-
     def _tagged(self, position: int, term: Any, field_tags: dict[Kind, bytes]) -> bytes:
         """Encode a term that is not part of a statement: its tag, its length and its bytes."""
         description = self._find(term)

@@ -10,12 +10,6 @@ cdef dict PATCH_TABLE_NAMES = {
 cdef object HEADER_KIND = OperationKind.HEADER
 
 
-# The states of a stream of type PUNCTUATED during a patch of one transaction.
-cdef object BETWEEN_MARKS = patch_rules.PatchState.BETWEEN_MARKS
-cdef object OPENING = patch_rules.NEXT[BETWEEN_MARKS][patch_rules.PatchRow.HEADER]
-cdef object IN_TRANSACTION = patch_rules.NEXT[OPENING][patch_rules.PatchRow.TRANSACTION_START]
-cdef object BEFORE_MARK = patch_rules.NEXT[IN_TRANSACTION][patch_rules.PatchRow.TRANSACTION_COMMIT]
-cdef bytes HEADER_IRI_TAG = reference_patch_writer._VALUE_TAGS[IRI_KIND]
 cdef frozenset WRITTEN_KINDS = frozenset((
     OperationKind.ADD, OperationKind.DELETE, OperationKind.HEADER,
     OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT,
@@ -76,87 +70,23 @@ cdef class PatchTermWriter(TermWriter):
         self._enter()
         data = held(data)
         try:
-            self._add_lines(encoder, kind, data, parser, encoder._after(patch_rules.ROW_OF[kind]))
+            after = encoder._after(patch_rules.ROW_OF[kind])
+            encoder._kind_of_lines = kind
+            try:
+                self._add_text(
+                    encoder, data, parser,
+                    (PATCH_ADD if kind is ADD_KIND else PATCH_DELETE) << 3 | BYTES,
+                )
+            finally:
+                # If no line was written, the rows are only the entries of a rejected line.
+                if self.lines_written:
+                    encoder._state = after
+                    encoder._ended_patch = False
         finally:
             self._hand_over(encoder)
             end_text(&self.lines)
             let_go(data)
             self._leave()
-
-    cdef int _add_lines(self, encoder, kind, bytes data, parser, after) except -1:
-        """Write the statements of whole lines; the last rows are not passed to the encoder yet.
-
-        :param after: the encoder's state after a statement.
-        """
-        encoder._kind_of_lines = kind
-        try:
-            self._add_text(
-                encoder, data, parser, (PATCH_ADD if kind is ADD_KIND else PATCH_DELETE) << 3 | BYTES
-            )
-        finally:
-            # If no line was written, the rows are only the entries of a rejected line.
-            if self.lines_written:
-                encoder._state = after
-                encoder._ended_patch = False
-        return 0
-
-    def add_transaction(self, encoder, headers, statements, parser):
-        """Write a patch of one transaction as rows of an encoder whose state is between
-        punctuation.
-        """
-        cdef bytes data
-        cdef bint writing = True
-        self._enter()
-        try:
-            for key, iri in headers:
-                self._write_iri_header(key, iri)
-                self._end_operation(encoder, OPENING)
-            self._write_bound(PATCH_START)
-            self._end_operation(encoder, IN_TRANSACTION)
-            writing = False
-            for kind, data in statements:
-                data = held(data)
-                try:
-                    self._add_lines(encoder, kind, data, parser, IN_TRANSACTION)
-                finally:
-                    end_text(&self.lines)
-                    let_go(data)
-            writing = True
-            self._write_bound(PATCH_COMMIT)
-            self._end_operation(encoder, BEFORE_MARK)
-            if not self._end_frame(encoder):
-                self._hand_over(encoder)
-                encoder._end_patch()
-        except JellyError as error:
-            self._hand_over(encoder)
-            if writing:
-                error.locate(frame=encoder._frames, row=encoder._rows)
-            raise
-        finally:
-            if self.writer.rows.size:
-                self._hand_over(encoder)
-            self.asked = False
-            self._leave()
-
-    cdef bint _end_frame(self, encoder) except -1:
-        """End the patch and its frame, if none of its rows were passed to the encoder; return
-        whether this was the case.
-        """
-        cdef Writer *writer = &self.writer
-        if (
-            encoder._rows or encoder._repeats or writer.repeats
-            or writer.row_count >= bounded(self.limits.frame_rows)
-            or writer.rows.size > self.row_bytes
-        ):
-            return False
-        self._write_bound(PATCH_PUNCTUATION)
-        encoder._ended.append((<const char *> writer.rows.bytes)[:writer.rows.size])
-        writer.rows.size = 0
-        writer.row_count = 0
-        encoder._frames += 1
-        encoder._state = BETWEEN_MARKS
-        encoder._ended_patch = encoder._begun = True
-        return True
 
     cdef bint _add_row(self, encoder, kind, value, Py_ssize_t width) except -1:
         """Write a statement, a header or a bound of a transaction as a row of an encoder.
@@ -173,22 +103,12 @@ cdef class PatchTermWriter(TermWriter):
             found = True
         elif kind is HEADER_KIND:
             self._write_header(value)
-        else:
-            self._write_bound(<int> row)
-        self._end_operation(encoder, after)
-        return found
-
-    cdef int _write_bound(self, uint8_t row) except -1:
-        """Write the row of a bound of a transaction, or of a patch."""
-        if not open_row(&self.writer, row << 3 | BYTES, 0):
+        elif not open_row(&self.writer, <uint8_t> (<int> row) << 3 | BYTES, 0):
             raise MemoryError
-        return 0
-
-    cdef int _end_operation(self, encoder, after) except -1:
         encoder._state = after
         encoder._ended_patch = False
         self._close_row(encoder)
-        return 0
+        return found
 
     cdef int _write_statement(self, encoder, kind, value, Py_ssize_t width) except -1:
         """Write the row of a statement."""
@@ -201,47 +121,16 @@ cdef class PatchTermWriter(TermWriter):
 
     cdef int _write_header(self, header) except -1:
         """Write the row of an RdfPatchHeader."""
+        cdef Writer *writer = &self.writer
+        cdef bytes key
+        cdef size_t size
         name, value = header
-        key = self._text(name, "a header's key")
+        if type(name) is str and self._is_usual(name):
+            key = PyUnicode_AsUTF8String(name)
+        else:
+            key = self.reference.text(name, "a header's key")
         self._row((value,), WRITE_HEADER)
-        return self._end_header(key)
-
-    cdef int _write_iri_header(self, name, iri) except -1:
-        """Write the row of an RdfPatchHeader whose value is an IRI."""
-        cdef bytes key = self._text(name, "a header's key")
-        self._write_iri_value(iri)
-        return self._end_header(key)
-
-    cdef int _write_iri_value(self, iri) except -1:
-        """Write the IRI of a header's value into `body`."""
-        cdef Writer *writer = &self.writer
-        cdef EncodedTerm encoded
-        cdef Written written
-        cdef bytes value = self._text(iri, "an IRI")
-        memset(&encoded, 0, sizeof(EncodedTerm))
-        encoded.kind = IRI
-        encoded.text = Slice(<const uint8_t *> PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
-        encoded.characters = PyUnicode_GET_LENGTH(iri)
-        cut_iri(&encoded, writer.prefixes.size > 0)
-        writer.row += 1
-        writer.body.size = 0
-        if not append(&writer.body, <const char *> HEADER_IRI_TAG, len(HEADER_IRI_TAG)):
-            raise MemoryError
-        written = write_iri(writer, &encoded)
-        if written != DONE:
-            raise self._rejection(written)
-        return 0
-
-    cdef bytes _text(self, text, what):
-        """The UTF-8 bytes of a string, see the reference."""
-        if type(text) is str and self._is_usual(text):
-            return PyUnicode_AsUTF8String(text)
-        return self.reference.text(text, what)
-
-    cdef int _end_header(self, bytes key) except -1:
-        """Write the row of an RdfPatchHeader, whose value is in `body`."""
-        cdef Writer *writer = &self.writer
-        cdef size_t size = PyBytes_GET_SIZE(key)
+        size = PyBytes_GET_SIZE(key)
         if size:
             size += 1 + varint_size(size)
         if not open_row(writer, PATCH_HEADER << 3 | BYTES, size + writer.body.size):
@@ -272,17 +161,6 @@ cdef class PatchTermWriter(TermWriter):
         """Write the body of an RdfPatchHeader."""
         self.reference.text(key, "a header's key")
         return string_field(1, key) + self._single_row((value,), WRITE_HEADER)
-
-    def iri_header(self, key, iri):
-        """Write the body of an RdfPatchHeader whose value is an IRI."""
-        self.reference.text(key, "a header's key")
-        self._enter()
-        try:
-            self._write_iri_value(iri)
-            return string_field(1, key) + self._body()
-        finally:
-            self._give_entries()
-            self._leave()
 
     cdef Written _single(self, tuple terms, int what) except? OUT_OF_MEMORY:
         """Write the IRI and the graph of a namespace, or the value of a header."""
@@ -338,14 +216,6 @@ class PatchEncoder(reference_patch_encoder.PatchEncoder):
 
     def _add_all(self, operations):
         self._writer.add_operations(self, operations, 4 if self._quads else 3)
-
-    def add_transaction(self, headers, statements, parser):
-        if parser.quads is not self._quads or self._state is not BETWEEN_MARKS:
-            return super().add_transaction(headers, statements, parser)
-        self._writer.add_transaction(self, headers, statements, parser)
-        ended = self._ended
-        self._ended = []
-        return ended
 
     def _add_lines(self, kind, data, parser):
         if parser.quads is self._quads:
