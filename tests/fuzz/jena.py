@@ -285,7 +285,7 @@ def rows_case(rng: random.Random) -> Outcome:
 
 def lines_case(rng: random.Random) -> Outcome:
     quads = rng.random() < 0.5
-    settings = {**_settings(rng), "quads": quads, "relative_iris": rng.random() < 0.3}
+    settings = {**_settings(rng), "quads": quads}
     chunks = random_text(rng, 4 if quads else 3)
     return compare(lines, LineEncoder, rng.choice(FORMATS), chunks, settings)
 
