@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +24,7 @@ from jelly_plugins.spark.sharded.storage import storage_at
 from jelly_plugins.spark.sharded.store import ShardedStore
 from jelly_plugins.spark.sharded.tasks import on_spark
 
+from ... import programs
 from . import faults
 from .here import run_here
 from .logs import Writer, apply, assert_same, log_file, quad, quads, replayed
@@ -342,47 +341,17 @@ def test_a_commit_that_comes_late_is_rejected(tmp_path: Path) -> None:
 
 
 KILLED = """
-import os, signal, sys
-from pathlib import Path
-from jelly_plugins.spark.sharded import batch, shard
+import sys
+from jelly_plugins.spark.sharded import batch
 from jelly_plugins.spark.sharded.storage import storage_at
+from tests.spark.sharded.killing import die, prepare, runner
 
 root, log, place = sys.argv[1:]
-
-def die(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-class Dying:
-    __init__ = read_only = die
-
-def after(function):
-    def run(*arguments):
-        function(*arguments)
-        die()
-    return run
-
-def run(works):
-    if place == "resolved":
-        die()
-    results = []
-    for work in works:
-        results.append(shard.apply_shard(work))
-        if place == "applying":
-            die()
-    if place == "applied":
-        die()
-    return results
-
+prepare(place)
 if place == "staging":
     batch.Stager.stage = die
-elif place == "writing":
-    shard.Store = Dying
-elif place == "committing":
-    os.link = die
-elif place == "committed":
-    os.link = after(os.link)
 settings = batch.BatchSettings(shards=2)
-batch.apply_batch(batch.stage_sources([log]), run, storage_at(root), settings)
+batch.apply_batch(batch.stage_sources([log]), runner(place), storage_at(root), settings)
 """
 
 
@@ -395,8 +364,7 @@ def test_a_driver_that_is_killed_leaves_all_or_nothing(tmp_path: Path, place: st
     writer = Writer()
     logs = [log_file(tmp_path / f"{number}.jellyp", [writer.patch()]) for number in range(2)]
     apply(root, logs[0], shards=2)
-    command = [sys.executable, "-c", KILLED, str(root), logs[1], place]
-    code = subprocess.run(command, env={**os.environ}, check=False).returncode
+    code = programs.run(KILLED, root, logs[1], place).returncode
     assert code == -signal.SIGKILL
     assert_same(root, replayed(*logs[: 2 if place == "committed" else 1]))
     assert apply(root, logs[1], shards=2).committed is (place != "committed")

@@ -574,49 +574,22 @@ def test_terms_that_oxigraph_rejects(text: str | None, position: int) -> None:
 # Drivers that are killed
 
 KILLED = """
-import os, signal, sys
-from jelly_plugins.spark.sharded import shard, statements
+import sys
+from jelly_plugins.spark.sharded import statements
+from tests.spark.sharded.killing import die, prepare, runner
 from tests.spark.sharded.test_sharded_writing import begin, rows_of, some, staged
 
 root, place = sys.argv[1:]
-
-def die(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-class Dying:
-    __init__ = read_only = die
-
-def after(function):
-    def run(*arguments):
-        function(*arguments)
-        die()
-    return run
-
-def run(works):
-    results = []
-    for work in works:
-        results.append(shard.apply_shard(work))
-        if place == "applying":
-            die()
-    if place == "applied":
-        die()
-    return results
-
 write = begin(root, replaces=True, application="a", batch=1)
 if place == "staging":
     statements.PartWriter.finish = die
 part = staged(write, rows_of(1))
 if place == "staged":
     die()
-elif place == "writing":
-    shard.Store = Dying
-elif place == "committing":
-    os.link = die
-elif place == "committed":
-    os.link = after(os.link)
-elif place == "ending":
+if place == "ending":
     statements.StoreWrite.end = die
-write.commit(some([part]), run)
+prepare(place)
+write.commit(some([part]), runner(place))
 """
 
 
