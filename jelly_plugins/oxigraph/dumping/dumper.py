@@ -28,9 +28,8 @@ from ...io.progress import Progress, Steps
 from ...io.sinks import Destination, Writable, is_replaceable, open_output
 from ...io.sources import rewinder
 from ...io.streams import BATCH
-from ..patches.bookkeeping import BOOKKEEPING
 from ..terms import DEFAULT_GRAPH, GraphName, check_graph, check_store, describe
-from .text_dump import deliver, encode_text
+from .text_dump import deliver, encode_text, hidden_graph
 
 #: The order of statements: as the store has them, or each subject's together.
 Order = Literal["store", "subject"]
@@ -171,7 +170,7 @@ class _Parts:
         self._store = store
         self._graph = graph
         self._order = order
-        self._hidden = None if bookkeeping else BOOKKEEPING
+        self._hidden = hidden_graph(store, bookkeeping)
 
     def graphs(self, by_graph: bool) -> Iterator[GraphName | None]:
         """The graphs to write one after the other; None for all of them at once."""

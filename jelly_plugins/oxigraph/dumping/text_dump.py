@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from pyoxigraph import Quad, RdfFormat, Store
+from pyoxigraph import NamedNode, Quad, RdfFormat, Store
 
 from ...codec import TextEncoder, delimit
 from ...errors import TermError, TextError
@@ -37,8 +37,7 @@ def dump_text(
     :param bookkeeping: give the graph :data:`.BOOKKEEPING` too.
     :raises Exception: what the store or ``take`` raises.
     """
-    # Looked for in each quad only where there is such a graph.
-    if graph is None and not bookkeeping and store.contains_named_graph(BOOKKEEPING):
+    if graph is None and hidden_graph(store, bookkeeping) is not None:
         for text in nquads(store):
             take(text)
         return
@@ -46,6 +45,13 @@ def dump_text(
     lines: Any = _Lines(take)
     store.dump(lines, RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES, from_graph=graph)
     take(bytes(lines.pending))
+
+
+def hidden_graph(store: Store, bookkeeping: bool) -> NamedNode | None:
+    """Return the graph that a dump leaves out; None if the store has no such graph, so that its
+    quads need no check.
+    """
+    return BOOKKEEPING if not bookkeeping and store.contains_named_graph(BOOKKEEPING) else None
 
 
 class _Lines:
