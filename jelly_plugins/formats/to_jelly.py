@@ -91,18 +91,17 @@ def _write(job: Job, dst: Destination, options: StreamOptions, encode: _Encode) 
     """
     rewinders = [found for src, _ in job.given if (found := rewinder(src)) is not None]
     while True:
-        made = Counted[bytes](())
-        try:
-            with closing(encode(job, options)) as frames:
-                made = Counted(frames)
+        with closing(encode(job, options)) as frames:
+            made = Counted(frames)
+            try:
                 write_jelly(made, dst, delimited=job.settings.delimited)
-            return
-        except UndeclaredError:
-            untouched = not made.count or is_replaceable(dst)
-            if options.rdf_star or job.settings.changes.rdf_star is False or not untouched:
-                raise
-            if len(rewinders) < len(job.given):
-                raise
+                return
+            except UndeclaredError:
+                untouched = not made.count or is_replaceable(dst)
+                if options.rdf_star or job.settings.changes.rdf_star is False or not untouched:
+                    raise
+                if len(rewinders) < len(job.given):
+                    raise
         for rewind in rewinders:
             rewind()
         job.counter.restart()
