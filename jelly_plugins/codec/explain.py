@@ -31,7 +31,7 @@ class Before:
     """A decoder's state before a row.
 
     :ivar names: the name lookup, by id; likewise ``prefixes`` and ``datatypes``.
-    :ivar next_ids: the ids that an entry id of 0 stands for: name, prefix, datatype.
+    :ivar next_ids: the ids that an entry id of 0 denotes: name, prefix, datatype.
     :ivar given: a bit for each position that some statement has set.
     """
 

@@ -115,7 +115,7 @@ def read_quads(
         quoted_triples=quoted_triples,
         limits=limits,
         concatenated=concatenated,
-        # The caller may have asked for what is in the reserved graph.
+        # The caller may want what is in the reserved graph.
         bookkeeping=True,
     )
     yield from statements_of(open_reader(src, settings))
