@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def demo() -> None:
-    """Parse, load, query and dump a small real file, timed.
+    """Parse, load, query and dump a small real file, timed after a warm-up.
 
     Works in a temporary folder, without network, server or configuration.
     """

@@ -13,6 +13,8 @@ from ..codec.rdf.decoder import first_options
 from ..errors import LimitError, OptionsError
 from ..io.streams import GENERIC
 
+#: Bytes of a message that gRPC takes by default.
+DEFAULT_MESSAGE_BYTES: Final = 4 << 20
 #: Bytes of a frame that are sent at once, where the frame may be divided.
 SENT_BYTES: Final = 1 << 20
 #: Bytes of a message that are not the frame's.

@@ -12,6 +12,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias
 
+from ...notebook import parts
 from ..common.terms import GraphName, Iri, Statement, Term
 
 
@@ -51,6 +52,11 @@ _CODES: Final = {
     OperationKind.HEADER: "H",
     OperationKind.END: "Z",
 }
+
+
+@parts.register(OperationKind)
+def _(kind: OperationKind) -> Iterator[str]:
+    yield kind.code
 
 
 if TYPE_CHECKING:
