@@ -83,7 +83,7 @@ def convert(
     job = Job(given, settings, Counter(progress))
     if target is Format.JELLY_TEXT:
         with open_output(dst) as out:
-            way(job, _TextOutput(out, settings.limits), Format.JELLY)
+            way(job, _TextOutput(out, settings.limits, name_of(dst)), Format.JELLY)
     else:
         way(job, dst, target)
     return job.counter.conversion()
@@ -251,7 +251,9 @@ def _jelly_to_jelly_text(src: Source, dst: Destination, settings: ConversionSett
 class _TextOutput:
     """Writes the Jelly that it is given as text."""
 
-    def __init__(self, out: Writable, limits: Limits) -> None:
+    def __init__(self, out: Writable, limits: Limits, name: str) -> None:
+        #: How errors name the output.
+        self.name = name
         self._out = out
         self._splitter = FrameSplitter(limits=limits)
         self._frames = 0

@@ -64,7 +64,11 @@ class Subscription(Answer):
 
         :raises JellyError: the stream has none.
         """
-        options = self._opening.options or self._early or self._take_early(await self._call.initial_metadata())
+        options = (
+            self._opening.options
+            or self._early
+            or self._take_early(await self._call.initial_metadata())
+        )
         while options is None:
             self._peek(await self._receive())
             options = self._opening.options

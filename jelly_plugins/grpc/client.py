@@ -41,7 +41,9 @@ class Subscription(Answer, Closing):
 
         :raises JellyError: the stream has none.
         """
-        options = self._opening.options or self._early or self._take_early(self._call.initial_metadata())
+        options = (
+            self._opening.options or self._early or self._take_early(self._call.initial_metadata())
+        )
         while options is None:
             self._peek(self._receive())
             options = self._opening.options

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import grpc
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..codec.common.terms import Iri, Term, parts_of
+from ..codec.common.terms import Term, parts_of
 from ..codec.patch.operations import (
     ABORT,
     BEGIN,

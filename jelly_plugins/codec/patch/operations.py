@@ -9,6 +9,7 @@ of the kinds.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias
 

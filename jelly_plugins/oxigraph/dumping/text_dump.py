@@ -13,12 +13,11 @@ from typing import Any, Final
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store
 
 from ...codec import TextEncoder, delimit
-from ...errors import TermError, TextError
 from ...io.progress import Steps
 from ...io.sinks import Writable
 from ..patches.bookkeeping import BOOKKEEPING
 from ..terms import GraphName
-from .statements import lines_of
+from .statements import lines_of, naming_lines
 
 #: Bytes of text that are handed on at once.
 _CHUNK: Final = 1 << 17
@@ -92,13 +91,11 @@ def encode_text(
     """
 
     def encode(text: bytes) -> None:
-        deliver(encoder.feed(text), encoder.statements, out, steps)
+        with naming_lines(text, encoder):
+            frames = encoder.feed(text)
+        deliver(frames, encoder.statements, out, steps)
 
-    try:
-        dump_text(store, graph, encode, bookkeeping=bookkeeping)
-    except TextError as error:
-        # The store's text is sound; what it says may be more than Jelly can (a base direction).
-        raise TermError(error.message) from None
+    dump_text(store, graph, encode, bookkeeping=bookkeeping)
     deliver(encoder.finish(), encoder.statements, out, steps)
     return encoder.statements
 
