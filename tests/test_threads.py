@@ -16,7 +16,7 @@ import pytest
 from .shared_data import ROOT
 from .thread_cases import CASES, PATIENCE, WAYS
 
-#: The cases of a default run; all with JELLY_PLUGINS_SLOW.
+#: The cases of a default run.
 SHORT = (
     "read",
     "FrameReader.options",
@@ -32,14 +32,14 @@ SHORT = (
     "read_messages, nt",
     "oxigraph.encode_quads",
 )
-NAMES = tuple(CASES) if os.environ.get("JELLY_PLUGINS_SLOW") else SHORT
+LONG = tuple(name for name in CASES if name not in SHORT)
 
 
 @cache
-def outcomes(pure: str) -> dict[tuple[str, str], str]:
+def outcomes(cases: tuple[str, ...], pure: str) -> dict[tuple[str, str], str]:
     """What is wrong with each case on a kernel."""
     found: dict[tuple[str, str], str] = {}
-    names = list(NAMES)
+    names = list(cases)
     while names:
         done = subprocess.run(
             [sys.executable, "-m", "tests.thread_cases", *names],
@@ -61,7 +61,10 @@ def outcomes(pure: str) -> dict[tuple[str, str], str]:
 
 
 @pytest.mark.parametrize("pure", ["", "1"], ids=["native", "python"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [*SHORT, *(pytest.param(name, marks=pytest.mark.slow) for name in LONG)]
+)
 def test_an_iterator_gives_the_right_items_or_an_error(name: str, pure: str) -> None:
-    found = {way: outcomes(pure).get((name, way), "did not run") for way in WAYS}
+    outcome = outcomes(SHORT if name in SHORT else LONG, pure)
+    found = {way: outcome.get((name, way), "did not run") for way in WAYS}
     assert found == dict.fromkeys(WAYS, "")
