@@ -157,17 +157,6 @@ def test_a_file_that_is_gone_is_no_bad_record(tmp_path: Path) -> None:
         read(tmp_path / "none", mode="PERMISSIVE")
 
 
-def test_a_section_of_a_growing_file(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    parts = frames(write_bytes(TRIPLES, frame_rows=200))
-    path.write_bytes(b"".join(parts))
-    middle = len(b"".join(parts[:4]))
-    first = read(FileSplit(str(path), stop=middle), sourceColumns="true")
-    rest = read(FileSplit(str(path), first=middle, stop=path.stat().st_size), sourceColumns="true")
-    assert first + rest == read(path, sourceColumns="true")
-    assert {row["frame"] for row in first} == {0, 1, 2, 3}
-
-
 def test_terms_in_parts(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     write([Quad(BlankNode("x"), Iri("urn:p"), Literal("é", "en"), DEFAULT_GRAPH)], path)

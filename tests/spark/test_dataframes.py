@@ -13,7 +13,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, read, write
-from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
 
 QUADS = [
     Quad(Iri("urn:s"), Iri("urn:p"), Literal('a "b"\n', "en"), Iri("urn:g")),
@@ -230,25 +229,3 @@ def test_a_stream_over_a_folder(spark: SparkSession, tmp_path: Path) -> None:
     appended(reader.load(str(source)), out, checkpoint)
     appended(reader.load(str(source)), out, checkpoint)
     assert numbers(spark.read.json(str(out))) == list(range(60))
-
-
-def test_a_stream_over_growing_logs(spark: SparkSession, tmp_path: Path) -> None:
-    source = tmp_path / "in"
-    source.mkdir()
-    patches = [
-        Patch([BEGIN, *map(add, triples(n * 10, n * 10 + 10)), COMMIT], [("id", Iri(f"urn:{n}"))])
-        for n in range(4)
-    ]
-    write_patches(patches, tmp_path / "all.jellyp")
-    data = (tmp_path / "all.jellyp").read_bytes()
-    log = source / "log.jellyp"
-    reader = spark.readStream.format("jelly-patch").option("growing", "true")
-    out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
-    for share in (0.4, 0.4, 1):
-        log.write_bytes(data[: int(len(data) * share)])
-        appended(reader.load(str(source)), out, checkpoint)
-    rows = spark.read.json(str(out)).sort("order").collect()
-    assert [row.kind for row in rows] == (["TX"] + ["A"] * 10 + ["TC"]) * 4
-    assert sorted({(row.patch, row.id) for row in rows}) == [(n, f"<urn:{n}>") for n in range(4)]
-    batch = spark.read.format("jelly-patch").load(str(source))
-    assert batch.where("kind = 'A'").count() == 40
