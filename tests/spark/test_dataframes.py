@@ -123,6 +123,30 @@ def test_writing(spark: SparkSession, tmp_path: Path) -> None:
     assert spark.read.format("jelly").load(str(path)).count() == 2
 
 
+def test_names_and_types_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """Names in any case, and VOID for a column that has only nulls."""
+    path = str(tmp_path / "data::2026" / "out")
+    for kind, columns in (("jelly", ""), ("jelly-patch", "'A' AS KIND, ")):
+        frame = spark.sql(
+            f"SELECT {columns} '<urn:s>' AS Subject, '<urn:p>' AS PREDICATE, '<urn:o>' AS object, "
+            "NULL AS graph"
+        )
+        frame.write.format(kind).mode("append").save(f"{path}/{kind}")
+        found = spark.read.format(kind).load(f"{path}/{kind}").where("subject IS NOT NULL")
+        names = ("subject", "predicate", "object", "graph")
+        assert [tuple(row) for row in found.select(*names).collect()] == [
+            ("<urn:s>", "<urn:p>", "<urn:o>", None)
+        ]
+    nothing = spark.sql("SELECT '<urn:s>' AS subject, '<urn:p>' AS predicate, NULL AS object")
+    with pytest.raises(PySparkException, match="the object is null"):
+        nothing.write.format("jelly").mode("append").save(path)
+    twice = spark.sql(
+        "SELECT '<urn:s>' AS subject, '<urn:s>' AS Subject, '<urn:p>' AS predicate, '1' AS object"
+    )
+    with pytest.raises(PySparkException):
+        twice.write.format("jelly").mode("append").save(path)
+
+
 def test_rows_without_graphs_are_streams_of_triples(spark: SparkSession, tmp_path: Path) -> None:
     """As they come from streams of triples, which other readers want back."""
     write(triples(0, 10), tmp_path / "in.jelly")

@@ -49,9 +49,11 @@ def test_a_schema_says_which_columns_are_read(spark: SparkSession, path: str) ->
     found = spark.sql("SELECT * FROM narrow")
     assert rows(found) == rows(whole.where("predicate = '<urn:p1>'").select("subject"))
     assert read_rows(found) == 100
+    other_case = spark.read.schema("SUBJECT string, graph string").format("jelly").load(path)
+    assert other_case.columns == ["SUBJECT", "graph"]
+    assert rows(other_case) == rows(whole.select("subject", "graph"))
     schemas = (
         "subject int",
-        "Subject string",
         "subject string not null",
         "subject string, x string",
     )
