@@ -14,6 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, read, write
 
+from .queries import finished
+
 QUADS = [
     Quad(Iri("urn:s"), Iri("urn:p"), Literal('a "b"\n', "en"), Iri("urn:g")),
     Quad(BlankNode("x"), Iri("urn:p"), Literal("1", None, "urn:type"), DEFAULT_GRAPH),
@@ -219,23 +221,21 @@ def test_what_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
 
 def ran(stream: DataFrame, name: str, checkpoint: Path) -> list[int]:
     """Run a query over what is there; how many rows each batch had."""
-    query = (
+    writer = (
         stream.writeStream.format("memory")
         .queryName(name)
         .option("checkpointLocation", str(checkpoint))
         .trigger(availableNow=True)
         .outputMode("append")
-        .start()
     )
-    query.awaitTermination()
+    query = finished(writer.start)
     return [progress.numInputRows for progress in query.recentProgress if progress.numInputRows]
 
 
 def appended(stream: DataFrame, out: Path, checkpoint: Path) -> None:
     """Run a query over what is there, into files."""
-    stream.writeStream.format("json").option("checkpointLocation", str(checkpoint)).trigger(
-        availableNow=True
-    ).start(str(out)).awaitTermination()
+    writer = stream.writeStream.format("json").option("checkpointLocation", str(checkpoint))
+    finished(lambda: writer.trigger(availableNow=True).start(str(out)))
 
 
 def test_a_stream_over_a_folder(spark: SparkSession, tmp_path: Path) -> None:
