@@ -404,7 +404,7 @@ class _Part:
         table = pa.Table.from_batches(self._batches, schema=self._decoded)
         found = {name: pa.concat_arrays(table[name].chunks) for name in table.schema.names if rows}
         if self._column is not None:
-            found[self._column] = pa.array(map(self._errors.get, range(rows)), pa.string())
+            found[self._column.lower()] = pa.array(map(self._errors.get, range(rows)), pa.string())
         batch = complete(found, rows, FileSplit(""), self._schema)
         return pa.ListArray.from_arrays(
             pa.array(self._offsets, pa.int32()),

@@ -18,7 +18,7 @@ from .java import INSTALL, use_java
 from .registration import register, register_in_new
 
 #: Settings of every session. By default, Spark gives up if a Python process does not authenticate
-#: within 15 seconds, which happens on busy machines. (For the processes of streams, the limit is ten
+#: within 15 seconds, which happens on busy machines. (The limit for processes of streams is ten
 #: seconds, and Spark has no setting for it.)
 _ALWAYS: Final = {"spark.python.authenticate.socketTimeout": "120s"}
 #: Settings of a session in this process: no web interface, and no dependency on the machine's name,

@@ -297,12 +297,12 @@ def test_corrupt_values() -> None:
         run(FromJelly({}), values)
     found = run(FromJelly({"Mode": "permissive"}), values)
     assert [listed(rows) for rows in found] == [TRIPLES, None, None, None]
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "Error"}
     found = run(FromJelly(options), values, pa.array(range(4)))
     first, *others, last = found
     assert listed(first) == [(*row, None) for row in TRIPLES]
     for number, [row] in enumerate(others, 1):
-        error = row.pop("_error")
+        error = row.pop("Error")
         assert error.startswith(f"{number}: ")
         assert set(row.values()) == {None}
     assert last is None
