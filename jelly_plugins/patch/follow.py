@@ -53,12 +53,14 @@ class Followed:
     def take(self, chunk: bytes) -> None:
         """Note a chunk that was read, before it is decoded.
 
-        :raises SourceError: see :meth:`check`.
+        :raises SourceError: the file has lost data, see :meth:`check`.
         """
         if self._file is None:
             return
-        if self._opening:
-            self.check()
+        found = self._look()
+        # Of a file that was replaced, the rest is read first.
+        if self._opening and found is not None and os.path.samestat(found, self._file):
+            self._compare(found.st_size)
         if len(self._opening) < _OPENING:
             self._opening += chunk[: _OPENING - len(self._opening)]
         self._read += len(chunk)
@@ -89,18 +91,30 @@ class Followed:
             raise SourceError("the file that is followed is not there any more")
         if not os.path.samestat(found, self._file):
             raise SourceError("the file that is followed was replaced by another one")
-        if found.st_size < self._complete:
+        self._compare(found.st_size)
+
+    def _compare(self, size: int) -> None:
+        """Raise an error for a file that has lost data.
+
+        :param size: of the file.
+        """
+        if size < self._complete:
             raise SourceError(
-                f"the file that is followed was rewritten: it has {found.st_size} bytes, and "
+                f"the file that is followed was rewritten: it has {size} bytes, and "
                 f"{self._complete} bytes of complete patches were read"
             )
         known = self._opening
-        if found.st_size < self._read or (known and self._at(self._complete, len(known)) != known):
+        if size < self._read or (known and self._at(self._complete, len(known)) != known):
             raise RewrittenError("the last patch of the file that is followed was replaced")
 
     def _at(self, start: int, size: int) -> bytes:
         """Some bytes of the file."""
         assert self._path is not None
-        with open(self._path, "rb") as file:
-            file.seek(start)
-            return file.read(size)
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(start)
+                return file.read(size)
+        except OSError as error:
+            raise SourceError(
+                f"the file that is followed cannot be read any more: {error.strerror}"
+            ) from None

@@ -116,7 +116,7 @@ class PatchReader(Closing):
         self._decoder = PatchDecoder(factory, limits=limits, strict=strict)
         self._factory = factory
         self._strict = strict
-        #: Of the rows of a stream of type FLAT; and the deviation that it has several patches.
+        #: Of the rows, unless marks end patches; and the deviation that there are more patches.
         self._order = PatchOrder()
         self._several: OrderError | None = None
         #: Reads what is not Jelly-Patch.
@@ -268,13 +268,14 @@ class PatchReader(Closing):
     def _decode_frame(self, frame: bytes) -> list[AnyOperation]:
         operations = self._decoder.decode(frame).operations
         options = self._decoder.options
-        if options is not None and options.stream_type is PatchStreamType.FLAT:
+        if options is not None and options.stream_type is not PatchStreamType.PUNCTUATED:
             return list(self._split(operations))
         return operations
 
     def _split(self, operations: Iterable[AnyOperation]) -> Iterator[AnyOperation]:
-        """The rows of a stream of type FLAT, which is one patch. Jelly-JVM writes several patches
-        into one, with their headers, so that these begin patches as they do in text.
+        """The rows of a stream of type FLAT, or of a frame of one of type FRAME, which are one
+        patch. Jelly-JVM writes several patches into one, with their headers, so that these begin
+        patches as they do in text.
 
         :raises OrderError: reading is strict, and there is another patch.
         """
@@ -288,7 +289,11 @@ class PatchReader(Closing):
 
     def _note_several(self) -> None:
         if self._several is None:
-            message = "a header begins another patch in a stream of type FLAT, which is one patch"
+            assert self._decoder.options is not None
+            extent = (
+                "frame" if self._decoder.options.stream_type is PatchStreamType.FRAME else "stream"
+            )
+            message = f"a header begins another patch in a {extent} that is one patch"
             self._several = OrderError(message, frame=self._decoder.next_frame - 1)
         if self._strict:
             raise self._several

@@ -115,7 +115,9 @@ class PatchRowReader(RowReader):
         stop = self.read_rows(data, at, found)
         self._size += stop - at
         if found and found[-1].kind in ENDS:
-            self.complete_bytes = self._size
+            # A mark after a transaction comes with the next patch.
+            is_mark = found[-1] is END
+            self.complete_bytes = self._size - (len(PatchRowWriter.mark) if is_mark else 0)
         return found, stop
 
     def _take(self, row: tuple[str, Any], batch: list[Operation]) -> None:

@@ -24,7 +24,6 @@ from ...codec.patch.operations import (
     BEGIN,
     COMMIT,
     END,
-    ENDS,
     Namespace,
     Operation,
     OperationKind,
@@ -297,7 +296,7 @@ class PatchTextReader(TermScanner):
         self._make = factory.quad if self._quads else factory.triple
         self.order = PatchOrder()
         self._prefix_characters = 0
-        #: Bytes of the text up to the end of its last complete transaction or patch.
+        #: Bytes of the text up to the end of its last complete transaction.
         self.complete_bytes = 0
         #: Position in the current chunk of that end; None if it is in an earlier one.
         self._complete: int | None = None
@@ -405,7 +404,8 @@ class PatchTextReader(TermScanner):
                 value = self._deleted_namespace()
             self._end_row()
             row = self._row(kind, value, start)
-            if kind in ENDS:
+            if kind is OperationKind.COMMIT or kind is OperationKind.ABORT:
+                # A mark after it comes with the next patch.
                 self._complete = self.pos
             yield row
 

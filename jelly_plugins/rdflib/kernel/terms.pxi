@@ -72,7 +72,7 @@ cdef class Scope:
 cdef inline bint names_a_graph(PyObject *term):
     """Whether a term is no literal, and has a text."""
     return not is_a(term, RdflibLiteral) and not (
-        PyUnicode_Check(<object> term) and PyUnicode_GET_LENGTH(<object> term) == 0)
+        isinstance(<object> term, str) and PyUnicode_GET_LENGTH(<object> term) == 0)
 
 
 cdef class Statements:
