@@ -159,10 +159,13 @@ class Replay(Generic[C]):
     """One replay of one log.
 
     :param target: where to.
-    :param done: counts what is done.
+    :ivar done: counts what is done, in a new object by default.
     """
 
-    def __init__(self, target: Target[C], settings: ReplaySettings, *, done: Replayed) -> None:
+    def __init__(
+        self, target: Target[C], settings: ReplaySettings, *, done: Replayed | None = None
+    ) -> None:
+        self.done = done = Replayed() if done is None else done
         self._selection = Selection(target, settings, done=done)
         self._transactions = TransactionReader(
             target, keeps_rows=self._selection.keeps_rows, done=done
