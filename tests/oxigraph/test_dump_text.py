@@ -81,13 +81,16 @@ def test_a_label_that_is_none_of_n_triples_is_named(label: str) -> None:
     store.extend(ox.Quad(ox.NamedNode(f"urn:{n}"), P, P) for n in range(10))
     store.add(ox.Quad(node, P, P))
     quads = list(store)
-    for call in (
-        lambda: dump(store, io.BytesIO()),
-        lambda: dump(store, io.BytesIO(), graph=ox.DefaultGraph()),
-        lambda: write_quads(quads, io.BytesIO()),
-    ):
-        with pytest.raises(TermError, match=f"_:{label} <"):
-            call()
+    with pytest.raises(TermError, match=f"_:{label} <"):
+        write_quads(quads, io.BytesIO())
+    for graph in (None, ox.DefaultGraph()):
+        out = io.BytesIO()
+        if native:
+            with pytest.raises(TermError, match=f"_:{label} <"):
+                dump(store, out, graph=graph)
+        else:
+            # Without text in between, it is one label of Jelly's.
+            assert dump(store, out, graph=graph) == 11
 
 
 def test_what_jelly_cannot_say(tmp_path: Path) -> None:
