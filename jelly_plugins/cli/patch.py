@@ -405,8 +405,8 @@ def _statements(
     blank_nodes: DiffBlankNodes,
 ) -> Any:
     """One side of a difference."""
-    from ..formats.reading import read_statements
     from ..formats.settings import ConversionSettings
+    from ..formats.table import read_statements
     from ..patch.difference import canonical
 
     if name != STANDARD and is_store(name):

@@ -14,8 +14,7 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from ..errors import SourceError
-from ..formats.convert import convert
-from ..formats.reading import ChunkFile, pyoxigraph_module
+from ..formats.reading import pyoxigraph_module
 from ..io.names import ENDINGS, Format, format_of
 from . import console, settings
 from .console import WrongUsageError
@@ -79,8 +78,8 @@ def load(
 ) -> None:
     """Load files of any format into an Oxigraph store on disk.
 
-    The store is created if it is missing. An interrupt after the last file was loaded
-    is reported on stderr, and the exit code is 0.
+    The store is created if it is missing. Each file is loaded completely or not at all, also if the
+    command is interrupted.
     """
     reject_other_folder(store)
     from ..oxigraph import load as load_
@@ -102,24 +101,14 @@ def load(
             sources, "load", then="load: committing", printing=len(sources) > 1
         ) as opened,
     ):
-        for number, (name, source) in enumerate(zip(sources, opened, strict=True), 1):
+        for name, source in zip(sources, opened, strict=True):
             form = from_ or format_of(name) or Format.JELLY
             shown = "<stdin>" if name == console.STANDARD else name
-            interrupt = None
-            try:
-                statements = load_(filling.store, source, format=form, **loading)
-            except KeyboardInterrupt as error:
-                interrupt = error
-                statements = getattr(error, "loaded", -1)
-                if statements < 0:
-                    raise
-                console.note(f"{shown}: interrupted once it was loaded: the store has all of it")
+            statements = load_(filling.store, source, format=form, **loading)
             if as_json:
                 console.print_json({"source": name, "statements": statements})
             else:
                 print(f"{shown}: {console.counted(statements, 'statement')}")
-            if interrupt is not None and number < len(sources):
-                raise interrupt
 
 
 def dump(
@@ -143,22 +132,10 @@ def dump(
     dst = console.destination(output, force=force, binary=requested.is_binary)
     from_graph = graph_name(graph)
     opened_store = open_to_read(store)
-    from ..jena.names import JenaFormat
-    from ..jena.oxigraph import dump as dump_rows
     from ..oxigraph import dump as dump_
-    from ..oxigraph import nquads
 
     with console.counting("dump") as progress:
-        if requested.is_jena:
-            dump_rows(
-                opened_store, dst, format=JenaFormat(requested), graph=from_graph, progress=progress
-            )
-        elif requested is Format.JELLY:
-            dump_(opened_store, dst, graph=from_graph, progress=progress)
-        else:
-            lines: Any = ChunkFile(nquads(opened_store, from_graph), store)
-            form = Format.N_QUADS if from_graph is None else Format.N_TRIPLES
-            convert(lines, dst, source_format=form, target_format=requested, progress=progress)
+        dump_(opened_store, dst, format=requested, graph=from_graph, progress=progress)
 
 
 def is_store(folder: str) -> bool:

@@ -23,8 +23,8 @@ from ..codec.common.canonical_labels import canonical_labels
 from ..codec.common.terms import parts_of
 from ..codec.text.forms import XSD
 from ..errors import TermError
-from ..formats.reading import read_statements
 from ..formats.settings import ConversionSettings
+from ..formats.table import read_statements
 from ..io.names import Format, format_of
 from ..io.sources import Source
 from ..io.streams import read
