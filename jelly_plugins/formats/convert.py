@@ -9,6 +9,7 @@ from functools import partial
 from itertools import starmap
 from typing import Any, cast
 
+from ..backends import get_backend
 from ..codec import AnyFrame, FrameSplitter, Limits, delimit
 from ..errors import JellyError, SourceError, TermError
 from ..io.names import Format, FormatKind, format_named, format_of
@@ -103,7 +104,9 @@ def _by_chunks(given: Sequence[Given], dst: Destination, target: Format, job: Jo
     to_jelly = target.kind is FormatKind.JELLY
     job = replace(
         job,
-        strict=target.kind is FormatKind.TEXT,
+        validator=get_backend("oxigraph").factory(blank_nodes="keep")
+        if target.kind is FormatKind.TEXT
+        else None,
         on_frame=partial(_check_frame, lossy=job.settings.lossy)
         if to_jelly
         else job.counter.count_left_out,

@@ -77,7 +77,7 @@ def checked(data: bytes, parser: LineParser) -> Iterator[Chunk]:
         parser.line_ends += _line_ends(usual)
         if statements:
             yield Chunk(text, statements)
-        lines = [f"{statement_text(each)}\n" for each in parser.statements(other)]
+        lines = [f"{statement_text(each, directions=True)}\n" for each in parser.statements(other)]
         if lines:
             yield Chunk("".join(lines).encode(), len(lines))
 

@@ -17,6 +17,7 @@ from ..codec import (
     LogicalType,
     PhysicalType,
     StreamOptions,
+    TermFactory,
 )
 from ..codec.common.options import FLAGS, TABLES
 from ..codec.rdf.options import GROUPED
@@ -284,14 +285,14 @@ class Job:
     """How sources of any format are read and written.
 
     :ivar counter: counts what is converted.
-    :ivar strict: whether Oxigraph's lenient parser reads the chunks: readers that can, reject what
-        Oxigraph rejects, with its place.
+    :ivar validator: the factory of the library that the chunks are for, see ``codec.TextDecoder``:
+        readers that can, reject with its place what the library rejects.
     :ivar on_frame: called for each frame of Jelly after it was read, see ``JellyReader``.
     :ivar star: whether the options of Jelly declare quoted triples in any case.
     """
 
     settings: ConversionSettings = DEFAULT_SETTINGS
     counter: Counter = field(default_factory=Counter)
-    strict: bool = False
+    validator: TermFactory[Any] | None = None
     on_frame: Callable[[AnyFrame], object] | None = None
     star: bool = False

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..backends import get_backend
 from ..codec import PhysicalType, Statement
 from ..codec.text.ntriples import parse_nquads, parse_ntriples
 from ..errors import JellyError
@@ -36,8 +35,7 @@ class Row(NamedTuple):
 
 
 def _read_jelly(src: Source, format: Format, job: Job) -> ChunkReader:  # noqa: A002, ARG001
-    validator = get_backend("oxigraph").factory(blank_nodes="keep") if job.strict else None
-    return jelly.JellyReader(src, job.settings, validator=validator, on_frame=job.on_frame)
+    return jelly.JellyReader(src, job.settings, validator=job.validator, on_frame=job.on_frame)
 
 
 def _read_lines(src: Source, format: Format, job: Job) -> ChunkReader:  # noqa: A002
@@ -52,16 +50,10 @@ def _read_rows(src: Source, format: Format, job: Job) -> ChunkReader:  # noqa: A
     from ..jena.chunks import RowsReader
     from ..jena.names import JenaFormat
 
-    validator = None
-    if job.strict:
-        from ..oxigraph.terms import DirectedFactory
-
-        validator = DirectedFactory(blank_nodes="keep")
     settings = job.settings
     return RowsReader(
         src,
         JenaFormat(format),
-        validator=validator,
         generalized=settings.generalized,
         limits=settings.limits,
     )

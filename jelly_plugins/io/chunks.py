@@ -61,8 +61,10 @@ class ChunkReader(Closing):
             yield chunk.text
 
     def located(self, error: JellyError) -> JellyError:
-        """An error of a consumer of the chunks or :meth:`lines`, as one of the source."""
-        if isinstance(error, TextError):
+        """An error of a consumer of the chunks or :meth:`lines`, as one of the source; those of the
+        reader stay as they are.
+        """
+        if error.source is None and isinstance(error, TextError):
             # These lines exist only here.
             error.line = error.column = None
         return error.locate(source=self.name)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from ..codec import Limits, TermFactory
+from ..codec import Limits
 from ..io.chunks import Chunk, ChunkReader
 from ..io.sinks import Writable
 from ..io.sources import Source
@@ -15,10 +14,7 @@ from .streams import JenaText
 
 
 class RowsReader(ChunkReader):
-    """Reads rows.
-
-    :param validator: the factory of what the text is for.
-    """
+    """Reads rows."""
 
     def __init__(
         self,
@@ -27,14 +23,11 @@ class RowsReader(ChunkReader):
         *,
         limits: Limits,
         generalized: bool = False,
-        validator: TermFactory[Any] | None = None,
     ) -> None:
         self.namespaces = {}
-        self.validated = validator is not None
         self._text = JenaText(
             src,
             format=format,
-            validator=validator,
             generalized=generalized,
             on_namespace=self.namespaces.__setitem__,
             limits=limits,

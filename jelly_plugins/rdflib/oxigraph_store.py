@@ -12,6 +12,7 @@ from rdflib.term import BNode
 
 from ..backends import get_backend
 from ..errors import TermError
+from ..io.names import check_jelly_name
 from ..io.sinks import Destination
 from ..io.sources import Source
 from .memory.indices import overridden
@@ -96,6 +97,7 @@ def load(
 def dump(graph: Graph, dst: Destination, **settings: Any) -> int:
     """Write all of a Dataset's store, or the one graph as triples. See ``dump.dump``."""
     name = None if isinstance(graph, Dataset) else graph_name(graph)
-    return get_backend("oxigraph").dump(
-        inner_store(graph), dst, graph=name, **{"format": "jelly", **settings}
-    )
+    if "format" not in settings:
+        check_jelly_name(dst)
+        settings["format"] = "jelly"
+    return get_backend("oxigraph").dump(inner_store(graph), dst, graph=name, **settings)

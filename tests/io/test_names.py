@@ -54,7 +54,6 @@ WRITERS: dict[str, Callable[[Any], object]] = {
     "write": lambda dst: write(TRIPLES, dst),
     "write_frames": lambda dst: write_frames([Frame(0)], dst, options=StreamOptions()),
     "arrow.write": _arrow,
-    "oxigraph.dump": _oxigraph("dump"),
     "oxigraph.write_quads": _oxigraph("write_quads"),
     "rdflib.write_statements": _rdflib("write_statements"),
     "rdflib.write_graphs": _rdflib("write_graphs"),

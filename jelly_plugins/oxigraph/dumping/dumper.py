@@ -67,7 +67,7 @@ def dump(
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
     :param format: a :class:`~jelly_plugins.Format` or its name, such as ``"turtle"``; by default
-        from the name of the destination, and Jelly where the name says nothing.
+        from the destination if that is a path, and Jelly where it says nothing.
     :param graph: write this graph only, as triples. Turtle, RDF/XML and N-Triples need it if there
         are named graphs.
     :param options: of Jelly; by default flat quads, or flat triples with ``graph``. Where
@@ -98,7 +98,8 @@ def dump(
         check_graph(graph)
     if order not in get_args(Order):
         raise ValueError(f"order must be 'store' or 'subject' (got {order!r})")
-    form = format_named(format) if format is not None else format_of(dst) or Format.JELLY
+    path = dst if isinstance(dst, str | os.PathLike) else None
+    form = format_named(format) if format is not None else format_of(path) or Format.JELLY
     counter = Counter(progress)
     job = Job(
         settings=ConversionSettings(frame_rows=frame_rows, frame_bytes=frame_bytes, limits=limits),

@@ -39,7 +39,7 @@ from ...io.sources import Source
 from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_TEXT, reject_graph
 from ..patches.deferred import check_recorded
-from ..terms import DEFAULT_GRAPH, GraphName, check_graph, check_store
+from ..terms import DEFAULT_GRAPH, GraphName, QuadFactory, check_graph, check_store
 from .quad_reader import QuadReader
 from .relabelling import relabelled
 
@@ -180,7 +180,7 @@ class _Text:
         text = (chunk.text for chunk in self.chunks())
         named = graph is not None and graph != DEFAULT_GRAPH
         # The parser would rename a blank node that names the graph.
-        later = named and fresh and isinstance(graph, BlankNode)
+        later = fresh and isinstance(graph, BlankNode)
         if named and not later:
             end = f" {graph} .\n".encode()
             text = (chunk.replace(_LINE_END, end) for chunk in text)
@@ -188,7 +188,9 @@ class _Text:
         quads: Iterator[Quad] = parse(
             file, RdfFormat.N_QUADS, lenient=self.reader.validated, rename_blank_nodes=fresh
         )
-        return (Quad(*quad.triple, graph) for quad in quads) if later else quads  # type: ignore[arg-type]
+        if not isinstance(graph, BlankNode) or not later:
+            return quads
+        return (Quad(quad.subject, quad.predicate, quad.object, graph) for quad in quads)
 
 
 def _reject(reader: ChunkReader) -> None:
@@ -395,7 +397,9 @@ def _open(src: Source, form: Format, settings: _Settings, steps: Steps) -> _Text
     def take(frame: AnyFrame) -> None:
         text.take_frame(frame)
 
-    job = Job(settings=settings.conversion, strict=True, on_frame=take)
+    # Labels are kept in the text; the validator's nodes only serve to reject labels.
+    validator = QuadFactory(graph=None, blank_nodes="keep")
+    job = Job(settings=settings.conversion, validator=validator, on_frame=take)
     text = _Text(open_reader(Given(given, form), job), settings, steps)
     return text
 

@@ -151,8 +151,9 @@ class QuadReader:
         """
         for frame in self._reader:
             self._frame = frame.index
-            for name, iri in frame.namespaces if self._on_namespace is not None else ():
-                self._on_namespace(name, iri.value)
+            if self._on_namespace is not None:
+                for name, iri in frame.namespaces:
+                    self._on_namespace(name, iri.value)
             quads: list[Quad] = frame.statements
             self.statements += len(quads)
             self.empty_graphs.update(
