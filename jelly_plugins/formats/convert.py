@@ -12,7 +12,7 @@ from typing import Any, cast
 from ..backends import get_backend
 from ..codec import AnyFrame, FrameSplitter, Limits, delimit
 from ..errors import JellyError, SourceError, TermError
-from ..io.names import Format, FormatKind, format_named, format_of
+from ..io.names import Format, FormatKind, FormatName, format_named, format_of
 from ..io.progress import Progress
 from ..io.sinks import Destination, Writable, is_replaceable, open_output
 from ..io.sources import Source, rewinder
@@ -37,8 +37,8 @@ def convert(
     sources: Source | Sequence[Source],
     dst: Destination,
     *,
-    source_format: Format | str | Sequence[Format] | None = None,
-    target_format: Format | str | None = None,
+    source_format: FormatName | list[FormatName] | tuple[FormatName, ...] | None = None,
+    target_format: FormatName | None = None,
     settings: ConversionSettings = DEFAULT_SETTINGS,
     progress: Progress | None = None,
 ) -> Conversion:
@@ -46,8 +46,9 @@ def convert(
 
     :param sources: a source, or a list or tuple of several that become one, in their order.
     :param dst: path or open binary file. A path is replaced only once everything is written.
-    :param source_format: of the sources, a :class:`.Format` or its name: its file ending or title;
-        or one for each source. By default the format follows from the sources' names.
+    :param source_format: of the sources, a :class:`.Format` or its name: a file ending, a title, a
+        media type, or pyoxigraph's ``RdfFormat``; or a list or tuple with one for each source. By
+        default it follows from the sources' names.
     :param target_format: of the output; by default it follows from the output's name.
     :param settings: see :class:`~jelly_plugins.ConversionSettings`.
     :param progress: called about every 10,000 statements and at the end, with the number of
@@ -65,12 +66,12 @@ def convert(
     """
     several = list(sources) if isinstance(sources, list | tuple) else [cast(Source, sources)]
     target = format_named(target_format) if target_format else _format_of(dst, "target_format")
-    if isinstance(source_format, str):
-        formats = [format_named(source_format)] * len(several)
-    elif source_format is None:
+    if source_format is None:
         formats = [_format_of(src, "source_format") for src in several]
-    else:
+    elif isinstance(source_format, list | tuple):
         formats = list(map(format_named, source_format))
+    else:
+        formats = [format_named(source_format)] * len(several)
     if target is Format.JELLY_TEXT and settings.take_frames is None and formats == [Format.JELLY]:
         return _jelly_to_jelly_text(several[0], dst, settings)
     settings.check(formats, target)

@@ -25,7 +25,7 @@ from ...errors import OptionsError, StatementError
 from ...formats.jelly import encoded
 from ...formats.settings import ConversionSettings, Counter, Job
 from ...formats.table import FORMATS
-from ...io.names import Format, format_named, format_of
+from ...io.names import Format, FormatName, format_named, format_of
 from ...io.progress import Progress
 from ...io.sinks import Destination, is_replaceable, open_output
 from ...io.sources import rewinder
@@ -48,7 +48,7 @@ def dump(
     store: Store,
     dst: Destination,
     *,
-    format: Format | str | None = None,  # noqa: A002
+    format: FormatName | None = None,  # noqa: A002
     graph: GraphName | None = None,
     options: StreamOptions | None = None,
     namespaces: Mapping[str, str] | None = None,
@@ -66,7 +66,7 @@ def dump(
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param format: a :class:`~jelly_plugins.Format` or its name, such as ``"turtle"``; by default
+    :param format: a :class:`~jelly_plugins.Format` or its name, as in :func:`load`; by default
         from the destination if that is a path, and Jelly where it says nothing.
     :param graph: write this graph only, as triples. Turtle, RDF/XML and N-Triples need it if there
         are named graphs.

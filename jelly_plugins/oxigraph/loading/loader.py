@@ -33,7 +33,7 @@ from ...formats.reading import parser_error
 from ...formats.settings import ConversionSettings, Given, Job
 from ...formats.table import open_reader
 from ...io.chunks import Chunk, ChunkReader
-from ...io.names import Format, format_named, format_of
+from ...io.names import Format, FormatName, format_named, format_of
 from ...io.progress import Progress, Steps
 from ...io.sources import Source
 from ...io.streams import FrameBytes
@@ -224,7 +224,7 @@ def load(
     store: Store,
     src: Source,
     *,
-    format: Format | str | None = None,  # noqa: A002
+    format: FormatName | None = None,  # noqa: A002
     base: str | None = None,
     graph: GraphName | None = None,
     blank_nodes: LoadedBlankNodes = "fresh",
@@ -252,8 +252,9 @@ def load(
 
     :param src: path, URL, open binary file or bytes; compressed or not. While it is read, neither
         it nor ``progress`` may write to the store.
-    :param format: a :class:`~jelly_plugins.Format` or its name, such as ``"turtle"`` or ``"nt"``;
-        by default from the name of the source, and Jelly where the name says nothing.
+    :param format: a :class:`~jelly_plugins.Format` or its name: a file ending, a title, a
+        media type, or pyoxigraph's ``RdfFormat``. By default it follows from the name of the
+        source, and is Jelly where the name says nothing.
     :param base: IRI that relative IRIs of Turtle, TriG, RDF/XML and JSON-LD are resolved against;
         without it they are rejected.
     :param graph: the graph that statements go into, by default that of the statement. With it, a

@@ -24,7 +24,7 @@ from ...errors import JellyError, TermError
 from ...formats.jelly import encoded, options_for
 from ...formats.settings import ConversionSettings, Given, Job, OptionChanges
 from ...formats.table import open_reader
-from ...io.names import Format, format_named, format_of
+from ...io.names import Format, FormatName, format_named, format_of
 from ...io.progress import Progress, Steps
 from ...io.sources import Closing, Source
 from ...io.streams import AnyFrameReader, FrameReader
@@ -172,7 +172,7 @@ def load(
     graph: Graph,
     src: Source,
     *,
-    format: Format | str | None = None,  # noqa: A002
+    format: FormatName | None = None,  # noqa: A002
     base: str | None = None,
     blank_nodes: BlankNodes = "fresh",
     generalized: bool = False,
@@ -192,8 +192,9 @@ def load(
     :param graph: a Graph, which takes triples and quads of the default graph; or a Dataset or
         ConjunctiveGraph, which also take named graphs, empty ones included.
     :param src: path, URL, open binary file or bytes; compressed or not.
-    :param format: a :class:`~jelly_plugins.Format` or its name, such as ``"turtle"`` or ``"nt"``;
-        by default from the name of the source, and Jelly where the name says nothing.
+    :param format: a :class:`~jelly_plugins.Format` or its name: a file ending, a title, a
+        media type, or pyoxigraph's ``RdfFormat``. By default it follows from the name of the
+        source, and is Jelly where the name says nothing.
     :param base: IRI that relative IRIs of Turtle, TriG, RDF/XML and JSON-LD are resolved against;
         without it they are rejected.
     :param blank_nodes: ``"fresh"`` makes new nodes for each reading, so that two files never share
