@@ -37,7 +37,7 @@ def convert(
     sources: Source | Sequence[Source],
     dst: Destination,
     *,
-    source_format: FormatName | list[FormatName] | tuple[FormatName, ...] | None = None,
+    source_format: FormatName | Sequence[FormatName] | None = None,
     target_format: FormatName | None = None,
     settings: ConversionSettings = DEFAULT_SETTINGS,
     progress: Progress | None = None,
@@ -47,7 +47,7 @@ def convert(
     :param sources: a source, or a list or tuple of several that become one, in their order.
     :param dst: path or open binary file. A path is replaced only once everything is written.
     :param source_format: of the sources, a :class:`.Format` or its name: a file ending, a title, a
-        media type, or pyoxigraph's ``RdfFormat``; or a list or tuple with one for each source. By
+        media type, or pyoxigraph's ``RdfFormat``; or a sequence with one for each source. By
         default it follows from the sources' names.
     :param target_format: of the output; by default it follows from the output's name.
     :param settings: see :class:`~jelly_plugins.ConversionSettings`.
@@ -68,10 +68,10 @@ def convert(
     target = format_named(target_format) if target_format else _format_of(dst, "target_format")
     if source_format is None:
         formats = [_format_of(src, "source_format") for src in several]
-    elif isinstance(source_format, list | tuple):
-        formats = list(map(format_named, source_format))
-    else:
+    elif isinstance(source_format, str) or not isinstance(source_format, Sequence):
         formats = [format_named(source_format)] * len(several)
+    else:
+        formats = list(map(format_named, source_format))
     if target is Format.JELLY_TEXT and settings.take_frames is None and formats == [Format.JELLY]:
         return _jelly_to_jelly_text(several[0], dst, settings)
     settings.check(formats, target)
