@@ -13,15 +13,18 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from ..errors import SourceError
+from ..errors import JellyError, SourceError
 from ..formats.reading import pyoxigraph_module
 from ..io.names import ENDINGS, Format, format_of
+from ..io.sources import name_of
 from . import console, settings
 from .console import WrongUsageError
 from .settings import StoreFolder
 
 #: A file that every store on disk has.
 _STORE_FILE: Final = "CURRENT"
+#: What the default graph is called.
+_DEFAULT: Final = "default"
 #: What bulk loads write beside a store's files, until it becomes one of them.
 _LEFT_BY_LOADS: Final = "bulk-*.sst"
 
@@ -49,7 +52,8 @@ def load(
     store: StoreFolder,
     from_: settings.From = None,
     graph: Annotated[
-        str | None, typer.Option("--graph", metavar="IRI", help="Target graph for triples.")
+        str | None,
+        typer.Option("--graph", metavar="IRI", help="Target graph; default is the default graph."),
     ] = None,
     blank_nodes: Annotated[
         LoadedBlankNodes,
@@ -115,9 +119,13 @@ def dump(
     store: StoreFolder,
     output: settings.Output = console.STANDARD,
     graph: Annotated[
-        str | None, typer.Option("--graph", metavar="IRI", help="Write this graph only.")
+        str | None,
+        typer.Option(
+            "--graph", metavar="IRI", help="Write this graph only; default is the default graph."
+        ),
     ] = None,
     to: To = None,
+    prefix: settings.Prefixes = None,
     force: settings.Force = False,
 ) -> None:
     """Write an Oxigraph store, or one graph of it, in any format.
@@ -131,11 +139,26 @@ def dump(
         requested = Format.JELLY
     dst = console.destination(output, force=force, binary=requested.is_binary)
     from_graph = graph_name(graph)
+    namespaces = settings.prefixes_from(prefix)
     opened_store = open_to_read(store)
+    if graph not in (None, _DEFAULT) and not opened_store.contains_named_graph(from_graph):
+        raise WrongUsageError(f"--graph {graph}: {store} has no such graph")
     from ..oxigraph import dump as dump_
 
-    with console.counting("dump") as progress:
-        dump_(opened_store, dst, format=requested, graph=from_graph, progress=progress)
+    try:
+        with console.counting("dump") as progress:
+            dump_(
+                opened_store,
+                dst,
+                format=requested,
+                graph=from_graph,
+                namespaces=namespaces,
+                progress=progress,
+            )
+    except JellyError as error:
+        if error.source == name_of(opened_store):
+            error.source = store
+        raise
 
 
 def is_store(folder: str) -> bool:
@@ -246,9 +269,11 @@ def _damaged(folder: str, error: RuntimeError) -> SourceError:
 
 
 def graph_name(iri: str | None) -> Any:
-    """The graph of an IRI; None for none."""
+    """The graph of an IRI, or the default graph; None for none."""
     if iri is None:
         return None
+    if iri == _DEFAULT:
+        return pyoxigraph_module().DefaultGraph()
     try:
         return pyoxigraph_module().NamedNode(iri)
     except ValueError as error:

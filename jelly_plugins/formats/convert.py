@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import starmap
 from typing import Any, cast
 
 from ..backends import get_backend
-from ..codec import AnyFrame, FrameSplitter, Limits, delimit
+from ..codec import AnyFrame, delimit
 from ..errors import JellyError, SourceError, TermError
 from ..io.names import Format, FormatKind, FormatName, format_named, format_of
 from ..io.progress import Progress
-from ..io.sinks import Destination, Writable, is_replaceable, open_output
+from ..io.sinks import Destination, is_replaceable, open_output
 from ..io.sources import Source, rewinder
 from ..io.streams import FrameBytes, FrameReader, encode_frames
 from .jelly import UndeclaredError, encoded, options_for
-from .jelly_text import frame_text
+from .jelly_text import frame_text, text_output
 from .reading import jelly_of_text, piped, reject_jelly
 from .settings import (
     DEFAULT_SETTINGS,
@@ -84,7 +84,11 @@ def convert(
     by_frames = target.kind is FormatKind.JELLY and {form for _, form in given} == {Format.JELLY}
     # The text form is made of whole frames, which Jelly has as well.
     out: Destination
-    with _text_output(dst, settings) if target is Format.JELLY_TEXT else nullcontext(dst) as out:
+    with (
+        text_output(dst, settings.limits)
+        if target is Format.JELLY_TEXT
+        else nullcontext(dst) as out
+    ):
         if by_frames:
             transcode([src for src, _ in given], out, settings, counter=counter)
         else:
@@ -230,24 +234,3 @@ def _jelly_to_jelly_text(src: Source, dst: Destination, settings: ConversionSett
             error.locate(source=frames.name)
             raise
     return Conversion(statements=0)
-
-
-@contextmanager
-def _text_output(dst: Destination, settings: ConversionSettings) -> Iterator[Writable]:
-    """A destination of Jelly that becomes text."""
-    with open_output(dst) as out:
-        yield _TextOutput(out, settings.limits)
-
-
-class _TextOutput:
-    """Writes the Jelly that it is given as text."""
-
-    def __init__(self, out: Writable, limits: Limits) -> None:
-        self._out = out
-        self._splitter = FrameSplitter(limits=limits)
-        self._frames = 0
-
-    def write(self, data: bytes, /) -> None:
-        for frame in self._splitter.feed(data):
-            self._out.write(frame_text(frame, self._frames))
-            self._frames += 1

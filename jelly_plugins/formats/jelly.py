@@ -190,8 +190,8 @@ def encoded(source: ChunkReader, options: StreamOptions, job: Job) -> Generator[
                 declared[prefix] = waiting.pop(prefix)
 
     narrow = options.physical_type is PhysicalType.TRIPLES and source.has_graphs
-    what = f"physical type {options.physical_type.name}"
-    lines = (chunk.text for chunk in without_graphs(source, what)) if narrow else source.lines()
+    reason = "physical type TRIPLES cannot express it"
+    lines = (chunk.text for chunk in without_graphs(source, reason)) if narrow else source.lines()
     try:
         for text in lines:
             declare(text)

@@ -110,10 +110,10 @@ def _line_ends(data: bytes) -> int:
 _ANY_LINE: Final = Limits(frame_bytes=1 << 40, nesting=NESTING_CEILING)
 
 
-def without_graphs(source: ChunkReader, target: str) -> Iterator[Chunk]:
+def without_graphs(source: ChunkReader, reason: str) -> Iterator[Chunk]:
     """The chunks of a source for a target without graphs.
 
-    :param target: how an error names it.
+    :param reason: why there must be none in a named graph.
     :raises TermError: a statement is in a named graph.
     """
     if not source.has_graphs:
@@ -123,9 +123,13 @@ def without_graphs(source: ChunkReader, target: str) -> Iterator[Chunk]:
     for chunk in source:
         for _, _, other in _runs(chunk.text, False):
             if any(statement[-1] is not DEFAULT_GRAPH for statement in parser.statements(other)):
-                message = f"a quad in a named graph: {target} has no graphs, nq, trig and jsonld do"
-                raise source.located(TermError(message))
+                raise source.located(TermError(f"a quad in a named graph: {reason}"))
         yield chunk
+
+
+def no_graphs(format: Format) -> str:  # noqa: A002
+    """Why a format has no place for a quad in a named graph."""
+    return f"{format} has no graphs, nq, trig and jsonld do"
 
 
 #: Triple terms, and strings, which are skipped: they may contain the same characters.
@@ -143,7 +147,7 @@ def write(
 
     :raises TermError: a statement is in a named graph, for N-Triples.
     """
-    chunks = iter(source) if format.has_graphs else without_graphs(source, format)
+    chunks = iter(source) if format.has_graphs else without_graphs(source, no_graphs(format))
     star = job.settings.notation is Notation.RDF_STAR
     for text, statements in chunks:
         if star and b"<<(" in text:

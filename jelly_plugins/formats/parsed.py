@@ -21,7 +21,7 @@ from ..io.names import Format
 from ..io.sinks import Writable
 from ..io.sources import CHUNK, Input, Source, without_mark
 from .depth import Held, TurtleGuard, with_bounded_json
-from .lines import without_graphs
+from .lines import no_graphs, without_graphs
 from .reading import (
     AFTER_END,
     NO_BASE,
@@ -161,7 +161,7 @@ def write(
 
     :raises TermError: the format cannot express a term, or has no graphs.
     """
-    chunks = iter(source) if format.has_graphs else without_graphs(source, format)
+    chunks = iter(source) if format.has_graphs else without_graphs(source, no_graphs(format))
     first = next(chunks, Chunk(b"", 0))
     checks = _XmlChecks() if format is Format.RDF_XML else None
     pyoxigraph = pyoxigraph_module()

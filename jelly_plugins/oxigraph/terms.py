@@ -31,6 +31,9 @@ GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
 
 DEFAULT_GRAPH: Final = DefaultGraph()
 
+#: Why a statement cannot be in a named graph, where all go into one.
+LEAVE_OUT: Final = "all statements go into one graph; leave graph out to keep their own graphs"
+
 #: Characters of a rejected term that an error shows.
 _SHOWN: Final = 80
 
@@ -300,7 +303,7 @@ class QuadFactory(OxigraphFactory):
         :raises TermError: it is not the default graph.
         """
         if name is not DEFAULT_GRAPH:
-            raise TermError(f"a quad in a named graph: the graph {self._graph} has no graphs")
+            raise TermError(f"a quad in a named graph: {LEAVE_OUT}")
 
     def _noted(self, term: Any, size: int) -> Any:
         self._long[id(term)] = (term, size)

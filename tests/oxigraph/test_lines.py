@@ -18,7 +18,7 @@ from jelly_plugins.codec.text.ntriples import Notation
 from jelly_plugins.io.streams import encode
 from jelly_plugins.oxigraph import load, read_quads
 from jelly_plugins.oxigraph.loading.loader import SMALL
-from jelly_plugins.oxigraph.terms import DEFAULT_GRAPH, QuadFactory
+from jelly_plugins.oxigraph.terms import QuadFactory
 
 from .. import programs
 from ..fuzz.comparison import native as native_kernel
@@ -41,7 +41,7 @@ from .support import (
 
 
 def factory() -> QuadFactory:
-    return QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep")
+    return QuadFactory(graph=None, blank_nodes="keep")
 
 
 def outcome(decode: Any, *statements: Any) -> Any:

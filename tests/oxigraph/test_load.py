@@ -69,9 +69,10 @@ def test_quads_are_rejected_with_a_graph(store: ox.Store) -> None:
 def test_statements_of_the_default_graph_go_into_a_graph(
     store: ox.Store, physical_type: PhysicalType
 ) -> None:
-    data = jelly(Quad(S, P, O, DEFAULT_GRAPH), physical_type=physical_type)
+    statement = Quad(S, P, O, DEFAULT_GRAPH)
     if physical_type is PhysicalType.TRIPLES:
-        data = jelly(Triple(S, P, O))
+        statement = Triple(S, P, O)
+    data = jelly(statement, physical_type=physical_type)
     for graph in (GRAPH, ox.BlankNode("g"), ox.DefaultGraph()):
         for blank_nodes in ("fresh", "keep"):
             assert load(store, data, graph=graph, blank_nodes=blank_nodes) == 1

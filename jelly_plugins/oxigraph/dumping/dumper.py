@@ -23,6 +23,7 @@ from ...codec import (
 from ...codec.rdf.options import GROUPED, logical_name
 from ...errors import OptionsError, StatementError
 from ...formats.jelly import encoded
+from ...formats.jelly_text import text_output
 from ...formats.settings import ConversionSettings, Counter, Job
 from ...formats.table import FORMATS
 from ...io.names import Format, FormatName, format_named, format_of
@@ -100,6 +101,22 @@ def dump(
         raise ValueError(f"order must be 'store' or 'subject' (got {order!r})")
     path = dst if isinstance(dst, str | os.PathLike) else None
     form = format_named(format) if format is not None else format_of(path) or Format.JELLY
+    if form is Format.JELLY_TEXT:
+        with text_output(dst, limits) as jelly:
+            return dump(
+                store,
+                jelly,
+                format=Format.JELLY,
+                graph=graph,
+                options=options,
+                namespaces=namespaces,
+                frame_rows=frame_rows,
+                frame_bytes=frame_bytes,
+                order=order,
+                bookkeeping=bookkeeping,
+                progress=progress,
+                limits=limits,
+            )
     counter = Counter(progress)
     job = Job(
         settings=ConversionSettings(frame_rows=frame_rows, frame_bytes=frame_bytes, limits=limits),

@@ -20,6 +20,7 @@ from ...errors import TermError, TextError
 from ...io.chunks import Chunk, ChunkReader
 from ...io.progress import Steps
 from ...io.sinks import Writable
+from ...io.sources import name_of
 from ...reserved import BOOKKEEPING_TEXT
 from ..patches.bookkeeping import BOOKKEEPING
 from ..terms import GraphName
@@ -50,7 +51,7 @@ class StoreReader(ChunkReader):
         namespaces: dict[str, str] | None = None,
         bookkeeping: bool = False,
     ) -> None:
-        self.name = "the store"
+        self.name = name_of(store)
         self.namespaces = namespaces or {}
         self.has_namespaces = bool(self.namespaces)
         self.has_graphs = graph is None

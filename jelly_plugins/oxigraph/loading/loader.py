@@ -39,7 +39,7 @@ from ...io.sources import Source
 from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_TEXT, reject_graph
 from ..patches.deferred import check_recorded
-from ..terms import DEFAULT_GRAPH, GraphName, QuadFactory, check_graph, check_store
+from ..terms import DEFAULT_GRAPH, LEAVE_OUT, GraphName, QuadFactory, check_graph, check_store
 from .quad_reader import QuadReader
 from .relabelling import relabelled
 
@@ -125,7 +125,7 @@ class _Text:
         reader, settings = self.reader, self._settings
         declared: dict[str, str] = {}
         graph = settings.graph
-        chunks = iter(reader) if graph is None else without_graphs(reader, f"the graph {graph}")
+        chunks = iter(reader) if graph is None else without_graphs(reader, LEAVE_OUT)
         for chunk in chunks:
             if not settings.bookkeeping and _RESERVED_LINE in chunk.text:
                 _reject(reader)
