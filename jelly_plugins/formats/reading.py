@@ -39,9 +39,9 @@ from ..jena.streams import JenaReader
 from ..lazy import library
 from .depth import TurtleGuard, with_bounded_json
 from .jelly_text import frames_of_text
+from .rdf_xml import NEED_BASE, RdfXmlText
 from .settings import DEFAULT_SETTINGS, ConversionSettings, Given
 from .transcode import ScopedFactory
-from .xml import guarded, with_known_parse_types, with_line_feeds, with_root
 
 #: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
 #: an IRI that is nearly as long as the text before them.
@@ -57,7 +57,6 @@ _PLACE: Final = re.compile(
 _RELATIVE: Final = re.compile(
     r"\A(?:error while parsing IRI '.*': )?No scheme found in an absolute IRI\Z", re.DOTALL
 )
-_NEED_BASE: Final = ": relative IRIs need a base (--base)"
 
 #: Base IRI of a JSON-LD document without one. pyoxigraph leaves out statements with relative IRIs,
 #: as JSON-LD requires. Under this base they are included, and are rejected here.
@@ -69,7 +68,7 @@ _IRI: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|<([^>]*+)>')
 
 #: A closing tag after the end of an RDF/XML document. pyoxigraph accepts a document that ends
 #: inside an element; with the tag, it reports which closing tag it expects, or that it expects
-#: none. Given twice: the first may become part of a tag that is cut off.
+#: none.
 _AFTER_END: Final = "</x-jelly-plugins-after-end>"
 _EXPECTED: Final = re.compile(rf"expected `(</[^<>`]*)[^`]*`, but `{_AFTER_END}`")
 _WHOLE: Final = re.compile(rf"close tag `{_AFTER_END}` does not match any open tag")
@@ -137,6 +136,8 @@ class TextReader(Closing):
         self._limits = settings.limits
         self._parser: Any = None
         self._declared: dict[str, str] = {}
+        #: Those of RDF/XML, which pyoxigraph does not report.
+        self._namespaces: dict[str, str] | None = None
         self._failed: JellyError | None = None
         #: Bytes that the parser has read since it gave a statement.
         self._without_statement = 0
@@ -162,7 +163,9 @@ class TextReader(Closing):
 
     def new_prefixes(self) -> dict[str, str]:
         """Prefixes that the text has declared since the last call, IRI by name."""
-        declared = {} if self._parser is None else dict(self._parser.prefixes)
+        declared = self._namespaces
+        if declared is None:
+            declared = {} if self._parser is None else dict(self._parser.prefixes)
         new = {
             name: iri
             for name, iri in declared.items()
@@ -207,9 +210,9 @@ class TextReader(Closing):
         form = self._format
         base = self._base
         if form is Format.RDF_XML:
-            chunks = with_known_parse_types(with_root(guarded(with_line_feeds(chunks))))
-            chunks = self._bounded(chunks)
-            chunks = chain(chunks, [2 * _AFTER_END.encode()])
+            rewritten = RdfXmlText(base)
+            self._namespaces = rewritten.namespaces
+            chunks = chain(rewritten.chunks(self._bounded(chunks)), [_AFTER_END.encode()])
         elif form is Format.JSON_LD:
             chunks = with_bounded_json(chunks)
             base = base or NO_BASE
@@ -436,9 +439,7 @@ def _message_of(error: SyntaxError) -> str:
     message = _PLACE.sub("", error.msg or "") or "malformed"
     if found := _EXPECTED.search(message):
         return f"the document is truncated: {found[1]}> is missing"
-    if _AFTER_END[:-1] in message and not _WHOLE.search(message):
-        return "the document is truncated"
-    return f"{message}{_NEED_BASE}" if _RELATIVE.search(message) else message
+    return f"{message}{NEED_BASE}" if _RELATIVE.search(message) else message
 
 
 def iris_with(start: str, lines: bytes) -> list[str]:
@@ -460,7 +461,7 @@ def check_base(lines: bytes) -> None:
     """
     for iri in iris_with(_NO_BASE_SCHEME, lines):
         reference = iri.removeprefix(NO_BASE).removeprefix(_NO_BASE_SCHEME)
-        raise TextError(f"the IRI <{reference}> is relative{_NEED_BASE}")
+        raise TextError(f"the IRI <{reference}> is relative{NEED_BASE}")
 
 
 class ChunkFile(io.RawIOBase):

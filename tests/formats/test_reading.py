@@ -112,7 +112,7 @@ def test_entities_that_grow_are_rejected(source: Any) -> None:
         '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
         '<r:Description r:about="urn:s" r:value="&a9;"/></r:RDF>'
     )
-    with pytest.raises(TextError, match="line 1: an entity expands to"):
+    with pytest.raises(TextError, match="line 2: an entity expands to"):
         list(TextReader(source(text.encode()), Format.RDF_XML))
     many = text.replace(entities, f'<!ENTITY a "{"x" * 60_000}">').replace("&a9;", "&a;" * 400)
     with pytest.raises(TextError, match="line 2: entities expand to"):
@@ -225,7 +225,7 @@ RELATIVE = {
 def test_relative_iris_in_json_ld_need_a_base(position: str) -> None:
     document, iri = RELATIVE[position]
     text = json.dumps([{"@id": "urn:s", "urn:p": "first"}, document]).encode()
-    message = re.escape(f"<bytes>: the IRI <{iri}> is relative: relative IRIs need a base (--base)")
+    message = re.escape(f"<bytes>: the IRI <{iri}> is relative: relative IRIs need a base")
     with pytest.raises(TextError, match=message):
         list(TextReader(text, Format.JSON_LD))
     found = list(TextReader(text, Format.JSON_LD, ConversionSettings(base="http://e/d/x")))
@@ -244,7 +244,7 @@ def test_json_ld_without_relative_iris_needs_no_base() -> None:
 @pytest.mark.parametrize("form", [Format.TURTLE, Format.TRIG, Format.RDF_XML])
 def test_relative_iris_need_a_base(form: Format) -> None:
     text = TEXTS[form].replace(b"urn:s", b"s")
-    with pytest.raises(TextError, match=r"relative IRIs need a base \(--base\)"):
+    with pytest.raises(TextError, match=r"relative IRIs need a base"):
         list(TextReader(text, form))
     assert len(list(TextReader(text, form, ConversionSettings(base="http://e/")))) == 2
 
@@ -278,7 +278,7 @@ def test_rdf_xml_without_a_root_element(source: Any) -> None:
         with pytest.raises(TextError, match="the document has no root element"):
             list(TextReader(source(text), Format.RDF_XML))
     for text in (b"<!-- a -- b -->", prolog.replace(b"- >", b"-- >"), b"<!-- a"):
-        with pytest.raises(TextError, match=r"malformed XML|no root element"):
+        with pytest.raises(TextError, match=r"malformed XML|no root element|truncated"):
             list(TextReader(source(text), Format.RDF_XML))
     for root in (
         b'<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>',
@@ -300,10 +300,6 @@ def test_a_parse_type_that_the_parser_would_omit(source: Any) -> None:
         f'{opening}<!-- <e:p r:parseType="x"/> --><e:p>r:parseType="x"</e:p>'
         '<e:q r:parseType="Literal"><b/></e:q></r:Description></r:RDF>'
     )
-    with pytest.raises(TextError, match="parseType x"):
-        # Rejected in a comment, too, because such text is rare.
-        list(TextReader(source(text.encode()), Format.RDF_XML))
-    text = text.replace('<!-- <e:p r:parseType="x"/> -->', "")
     assert len(list(TextReader(source(text.encode()), Format.RDF_XML))) == 2
 
 
