@@ -29,6 +29,7 @@ from ..codec import (
 )
 from ..codec.common.detection import kind_of
 from ..codec.common.limits import over
+from ..codec.text.lines import shorten
 from ..codec.text.ntriples import Dialect, parse_nquads, parse_ntriples
 from ..errors import JellyError, LimitError, SourceError, TextError
 from ..io.names import Format, FormatKind
@@ -57,6 +58,14 @@ _PLACE: Final = re.compile(
 _RELATIVE: Final = re.compile(
     r"\A(?:error while parsing IRI '.*': )?No scheme found in an absolute IRI\Z", re.DOTALL
 )
+#: What pyoxigraph says of a term in RDF/XML, and of one in Turtle, where it has the position.
+_TERM: Final = re.compile(r"error while parsing (IRI|language tag) '(.*?)': (.*)", re.DOTALL)
+_REJECTED: Final = {
+    "Invalid IRI": "an IRI",
+    "Invalid character": "an IRI",
+    "A subtag": "a language tag",
+    "The given language subtag": "a language tag",
+}
 
 #: Base IRI of a JSON-LD document without one. pyoxigraph leaves out statements with relative IRIs,
 #: as JSON-LD requires. Under this base they are included, and are rejected here.
@@ -439,7 +448,14 @@ def _message_of(error: SyntaxError) -> str:
     message = _PLACE.sub("", error.msg or "") or "malformed"
     if found := _EXPECTED.search(message):
         return f"the document is truncated: {found[1]}> is missing"
-    return f"{message}{NEED_BASE}" if _RELATIVE.search(message) else message
+    if _RELATIVE.search(message):
+        return message + NEED_BASE
+    if found := _TERM.match(message):
+        return f"Oxigraph rejects the {found[1]} {shorten(found[2])!r}: {found[3]}"
+    for start, term in _REJECTED.items():
+        if message.startswith(start):
+            return f"Oxigraph rejects {term}: {message}"
+    return message
 
 
 def iris_with(start: str, lines: bytes) -> list[str]:

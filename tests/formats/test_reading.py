@@ -99,7 +99,9 @@ def test_the_position_of_an_error() -> None:
     with pytest.raises(TextError) as caught:
         list(TextReader(b"<urn:s> <urn:p>\n <urn:o x> .", Format.TURTLE))
     assert (caught.value.source, caught.value.line, caught.value.column) == ("<bytes>", 2, 2)
-    assert str(caught.value).startswith("<bytes>: line 2, column 2: Invalid IRI")
+    assert str(caught.value).startswith(
+        "<bytes>: line 2, column 2: Oxigraph rejects an IRI: Invalid IRI"
+    )
 
 
 @pytest.mark.parametrize("source", [bytes, OneByte])
@@ -129,6 +131,41 @@ def test_namespaces_may_be_entities() -> None:
     found = list(TextReader(text.encode(), Format.RDF_XML))
     assert len(found) == 5000
     assert found[-1].object == Literal("http://www.w3.org/2001/XMLSchema#string")
+
+
+#: A term that N-Triples can have and pyoxigraph rejects, and its error.
+REJECTED = {
+    "<http://e/x?a[]=1>": "an IRI: Invalid IRI code point '['",
+    "<http://e/100%>": "an IRI: Invalid IRI percent encoding '%'",
+    "<http://[x>": "an IRI: Invalid character '[' in host",
+    '"x"@zh-classical': "a language tag: A subtag may be eight characters in length at maximum",
+    '"x"@a': "a language tag: The given language subtag is invalid",
+}
+
+
+@pytest.mark.parametrize("term", REJECTED)
+def test_terms_that_pyoxigraph_rejects_are_named_alike(term: str) -> None:
+    """N-Triples and N-Quads have them; every other format reports them in the same words."""
+    text = f"<urn:s> <urn:p> {term} .\n".encode()
+    for form in (Format.N_TRIPLES, Format.N_QUADS):
+        out = io.BytesIO()
+        convert(text, out, source_format=form, target_format="nt")
+        assert out.getvalue() == text
+    kind, reason = REJECTED[term].split(": ", 1)
+    words = rf"Oxigraph rejects (an?|the) {kind.partition(' ')[2]}.*: {re.escape(reason)}"
+    attribute = "r:resource" if term.startswith("<") else "xml:lang"
+    value = term.strip("<>").removeprefix('"x"@')
+    content = "" if term.startswith("<") else "x"
+    xml = (
+        '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:"><r:Description '
+        f'r:about="urn:s"><e:p {attribute}="{value}">{content}</e:p></r:Description></r:RDF>'
+    ).encode()
+    for form, source in ((Format.TURTLE, text), (Format.TRIG, text), (Format.RDF_XML, xml)):
+        with pytest.raises(TextError, match=words):
+            list(TextReader(source, form))
+    for target in ("turtle", "trig", "rdf", "jsonld"):
+        with pytest.raises(JellyError, match=words):
+            convert(text, io.BytesIO(), source_format="nt", target_format=target)
 
 
 def test_a_literal_that_the_parser_rejects() -> None:

@@ -94,3 +94,10 @@ def test_a_format_that_is_given_is_written_whatever_the_name(tmp_path: Path) -> 
     write(TRIPLES, out)
     convert(out.getvalue(), path, source_format="jelly", target_format="jelly")
     assert list(read(path)) == TRIPLES
+
+
+def test_notation3_is_named() -> None:
+    with pytest.raises(SourceError, match=r"x.n3.gz: Notation3 is not supported; if .* turtle"):
+        convert("x.n3.gz", io.BytesIO(), target_format="nt")
+    with pytest.raises(ValueError, match="Notation3 is not supported"):
+        convert(b"", io.BytesIO(), source_format="N3", target_format="nt")
