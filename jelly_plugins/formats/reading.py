@@ -38,8 +38,9 @@ from ..io.streams import BATCH, GENERIC, FrameReader
 from ..jena.names import JenaFormat
 from ..jena.streams import JenaReader
 from ..lazy import library
-from .depth import TurtleGuard, with_bounded_json
+from .depth import TurtleGuard
 from .jelly_text import frames_of_text
+from .json_ld import prepared
 from .rdf_xml import NEED_BASE, RdfXmlText
 from .settings import DEFAULT_SETTINGS, ConversionSettings, Given
 from .transcode import ScopedFactory
@@ -58,6 +59,9 @@ _PLACE: Final = re.compile(
 _RELATIVE: Final = re.compile(
     r"\A(?:error while parsing IRI '.*': )?No scheme found in an absolute IRI\Z", re.DOTALL
 )
+#: What pyoxigraph says of a remote context.
+_NO_CONTEXT: Final = "No LoadDocumentCallback has been set to load remote contexts"
+
 #: What pyoxigraph says of a term in RDF/XML, and of one in Turtle, where it has the position.
 _TERM: Final = re.compile(r"error while parsing (IRI|language tag) '(.*?)': (.*)", re.DOTALL)
 _REJECTED: Final = {
@@ -140,6 +144,7 @@ class TextReader(Closing):
         self._parsed = format.kind is FormatKind.TEXT
         self.dialect = Dialect.RDF_1_2 if self._parsed else settings.dialect
         self._base = settings.base
+        self._contexts = settings.contexts
         self._generalized = generalized
         self._directions = directions
         self._limits = settings.limits
@@ -223,7 +228,7 @@ class TextReader(Closing):
             self._namespaces = rewritten.namespaces
             chunks = chain(rewritten.chunks(self._bounded(chunks)), [_AFTER_END.encode()])
         elif form is Format.JSON_LD:
-            chunks = with_bounded_json(chunks)
+            chunks = prepared(chunks, self._contexts, base, self._limits)
             base = base or NO_BASE
         guard = TurtleGuard()
         # The guard knows what the parser has read of what it was given: nothing is read ahead.
@@ -448,6 +453,8 @@ def _message_of(error: SyntaxError) -> str:
     message = _PLACE.sub("", error.msg or "") or "malformed"
     if found := _EXPECTED.search(message):
         return f"the document is truncated: {found[1]}> is missing"
+    if message == _NO_CONTEXT:
+        return "a remote context, which is never fetched: pass it with contexts="
     if _RELATIVE.search(message):
         return message + NEED_BASE
     if found := _TERM.match(message):

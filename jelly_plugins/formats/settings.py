@@ -26,6 +26,7 @@ from ..io.names import Format
 from ..io.progress import Progress, Steps
 from ..io.sources import Source
 from ..notebook import Shown
+from .contexts import Contexts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +118,9 @@ class ConversionSettings:
     :ivar namespaces: write the prefixes of RDF text as namespaces; with ``"used"`` only those that
         an IRI begins with, before the first such.
     :ivar base: IRI that relative ones in RDF text are resolved against.
+    :ivar contexts: remote contexts of JSON-LD by their IRIs, as documents or their ``@context``, or
+        a function that returns one for an IRI; none is fetched. A document that is read with them
+        is held in memory, up to ``frame_bytes`` of the limits.
     :ivar blank_nodes: for several sources: ``"fresh"`` relabels the nodes of each source,
         ``"keep"`` treats equal labels as one node. One source keeps its labels.
     :ivar concatenated: a Jelly source may hold several streams.
@@ -135,6 +139,7 @@ class ConversionSettings:
     restart_every: int | None = None
     namespaces: Namespaces = False
     base: str | None = None
+    contexts: Contexts | None = None
     blank_nodes: BlankNodes = "fresh"
     concatenated: bool = False
     lossy: bool = False

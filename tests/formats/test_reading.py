@@ -157,8 +157,9 @@ def test_terms_that_pyoxigraph_rejects_are_named_alike(term: str) -> None:
     value = term.strip("<>").removeprefix('"x"@')
     content = "" if term.startswith("<") else "x"
     xml = (
-        '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:"><r:Description '
-        f'r:about="urn:s"><e:p {attribute}="{value}">{content}</e:p></r:Description></r:RDF>'
+        '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:">'
+        f'<r:Description r:about="urn:s"><e:p {attribute}="{value}">{content}</e:p>'
+        "</r:Description></r:RDF>"
     ).encode()
     for form, source in ((Format.TURTLE, text), (Format.TRIG, text), (Format.RDF_XML, xml)):
         with pytest.raises(TextError, match=words):

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pyoxigraph import Store
 
 from ...codec import DEFAULT_LIMITS, Limits
+from ...formats.contexts import Contexts
 from ...formats.convert import as_jelly, as_of, as_rows
 from ...formats.settings import ConversionSettings, Given
 from ...io.names import Format, format_named, format_of
@@ -26,6 +27,7 @@ def load(
     *,
     format: Format | str | None = None,  # noqa: A002
     base: str | None = None,
+    contexts: Contexts | None = None,
     graph: GraphName | None = None,
     blank_nodes: LoadedBlankNodes = "fresh",
     atomic: bool = True,
@@ -61,6 +63,8 @@ def load(
         by default from the name of the source, and Jelly where the name says nothing.
     :param base: IRI that relative IRIs of Turtle, TriG, RDF/XML and JSON-LD are resolved against;
         without it they are rejected.
+    :param contexts: remote contexts of JSON-LD by IRI, or a function that returns one; none is
+        fetched. A document that is read with them is held in memory.
     :param graph: the graph that a stream of triples goes into, by default the default graph. A
         stream of quads is rejected with one. Streams of graphs and datasets go into the same
         graphs, whatever frame a statement is from.
@@ -117,7 +121,10 @@ def load(
     if not (form is Format.JELLY or form.is_jena):
         given = Given(src, form)
         conversion = ConversionSettings(
-            base=base, namespaces=on_namespace is not None, limits=limits
+            base=base,
+            contexts=contexts,
+            namespaces=on_namespace is not None,
+            limits=limits,
         )
         if form is Format.JELLY_TEXT:
             src, form = as_jelly(given, conversion), Format.JELLY

@@ -22,6 +22,7 @@ from rdflib.term import BNode
 from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, AnyFrame, Limits
 from ...errors import JellyError, TermError
+from ...formats.contexts import Contexts
 from ...formats.convert import as_jelly, as_of
 from ...formats.settings import ConversionSettings, Given, OptionChanges
 from ...io.names import Format, format_named, format_of
@@ -176,6 +177,7 @@ def load(
     *,
     format: Format | str | None = None,  # noqa: A002
     base: str | None = None,
+    contexts: Contexts | None = None,
     blank_nodes: BlankNodes = "fresh",
     generalized: bool = False,
     atomic: bool = True,
@@ -198,6 +200,8 @@ def load(
         by default from the name of the source, and Jelly where the name says nothing.
     :param base: IRI that relative IRIs of Turtle, TriG, RDF/XML and JSON-LD are resolved against;
         without it they are rejected.
+    :param contexts: remote contexts of JSON-LD by IRI, or a function that returns one; none is
+        fetched. A document that is read with them is held in memory.
     :param blank_nodes: ``"fresh"`` makes new nodes for each reading, so that two files never share
         one; ``"keep"`` keeps labels.
     :param generalized: accept generalized statements, which rdflib can hold but not write.
@@ -254,6 +258,7 @@ def load(
             whole=whole,
             format=form,
             base=base,
+            contexts=contexts,
             blank_nodes=blank_nodes,
             atomic=atomic,
             concatenated=concatenated,
@@ -284,7 +289,7 @@ def load(
         if form is not Format.JELLY:
             changes = OptionChanges(generalized_statements=generalized)
             settings = ConversionSettings(
-                base=base, namespaces=True, changes=changes, limits=limits
+                base=base, contexts=contexts, namespaces=True, changes=changes, limits=limits
             )
             src = as_jelly(Given(src, form), settings)
             located = as_of(name_of(src))
