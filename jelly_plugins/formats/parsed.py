@@ -32,7 +32,6 @@ from .reading import (
     ChunkFile,
     check_base,
     gathered,
-    message_of,
     parsed,
     parser_of,
     pyoxigraph_module,
@@ -78,8 +77,8 @@ class ParsedReader(ChunkReader):
         self._limits = settings.limits
         self._held = Held()
         self._parser: Any = None
-        #: Those of RDF/XML, which pyoxigraph does not report.
-        self._declared: dict[str, str] | None = None
+        #: The namespaces of RDF/XML, which pyoxigraph does not report.
+        self._xml_namespaces: dict[str, str] | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
         try:
@@ -95,7 +94,7 @@ class ParsedReader(ChunkReader):
         self._input.close()
 
     def _declare(self) -> None:
-        declared = self._declared
+        declared = self._xml_namespaces
         if declared is None:
             declared = {} if self._parser is None else self._parser.prefixes
         self.namespaces.update(
@@ -108,7 +107,7 @@ class ParsedReader(ChunkReader):
         base = self._base
         if form is Format.RDF_XML:
             rewritten = RdfXmlText(base)
-            self._declared = rewritten.namespaces
+            self._xml_namespaces = rewritten.namespaces
             chunks = chain(rewritten.chunks(self._bounded(chunks)), [AFTER_END.encode()])
         elif form is Format.JSON_LD:
             chunks = prepared(chunks, self._contexts, base, self._limits)
@@ -190,7 +189,7 @@ def write(
     except (ValueError, OSError, SyntaxError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # From writing: a full disk, a closed pipe.
-        message = message_of(error) if isinstance(error, SyntaxError) else error
+        message = error.msg if isinstance(error, SyntaxError) else error
         raise source.located(TermError(f"{format} cannot express this: {message}")) from error
 
 
