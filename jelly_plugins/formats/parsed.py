@@ -32,6 +32,7 @@ from .reading import (
     ChunkFile,
     check_base,
     gathered,
+    message_of,
     parsed,
     parser_of,
     pyoxigraph_module,
@@ -189,7 +190,7 @@ def write(
     except (ValueError, OSError, SyntaxError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # From writing: a full disk, a closed pipe.
-        message = error.msg if isinstance(error, SyntaxError) else error
+        message = message_of(error) if isinstance(error, SyntaxError) else error
         raise source.located(TermError(f"{format} cannot express this: {message}")) from error
 
 
