@@ -44,9 +44,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from .dumping.dumper import dump
     from .dumping.statements import encode_quads, write_quads
-    from .dumping.text_dump import nquads as nquads
-    from .loading.formats import load
-    from .loading.loader import read_quads
+    from .loading.loader import load, read_quads
     from .patches.bookkeeping import BOOKKEEPING, count_quads, namespaces
     from .patches.deferred import positions, set_position
     from .patches.record import Recorder, record
@@ -77,13 +75,11 @@ __all__ = [
 if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy.attributes(
         __name__,
-        (*__all__, "nquads"),
+        __all__,
         {
             "dumping.dumper": ("dump",),
             "dumping.statements": ("encode_quads", "write_quads"),
-            "dumping.text_dump": ("nquads",),
-            "loading.formats": ("load",),
-            "loading.loader": ("read_quads",),
+            "loading.loader": ("load", "read_quads"),
             "patches.bookkeeping": ("BOOKKEEPING", "count_quads", "namespaces"),
             "patches.deferred": ("positions", "set_position"),
             "patches.record": ("Recorder", "record"),
