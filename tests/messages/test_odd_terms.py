@@ -124,7 +124,7 @@ def test_relative_iris_in_lines() -> None:
     quoted = Triple(Iri("urn:s"), Iri("urn:p"), Triple(*good))
     for bad in (Iri("rel"), Iri(""), Literal("x", None, "#rel"), Triple(*good[:2], Iri("1:a"))):
         messages: list[Any] = [[good], [], [good, quoted, good], [good._replace(object=bad)]]
-        with pytest.raises(TermError, match="message 3: the IRI <.*> is relative"):
+        with pytest.raises(TermError, match=r"message 3: the IRI <.*> is relative"):
             write_messages(messages, io.BytesIO(), format="nt")
         assert write_messages(messages[:3], io.BytesIO(), format="nt") == 3
 
