@@ -15,8 +15,8 @@ from jelly_plugins import rdflib as backend
 from jelly_plugins.codec import Limits
 from jelly_plugins.errors import LimitError, TextError
 from jelly_plugins.formats.json_ld import with_known_numbers
-from jelly_plugins.formats.reading import TextReader
 from jelly_plugins.formats.settings import ConversionSettings
+from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
 
 from ..shared_data import shared
@@ -49,7 +49,8 @@ def test_contexts_everywhere() -> None:
 
 def objects(document: bytes, **settings: Any) -> list[Any]:
     return [
-        quad.object for quad in TextReader(document, Format.JSON_LD, ConversionSettings(**settings))
+        quad.object
+        for quad in read_statements(document, Format.JSON_LD, ConversionSettings(**settings))
     ]
 
 

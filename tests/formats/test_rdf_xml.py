@@ -14,8 +14,8 @@ import pytest
 from jelly_plugins import Iri, JellyError, Literal
 from jelly_plugins.errors import TextError
 from jelly_plugins.formats.rdf_xml import RdfXmlText
-from jelly_plugins.formats.reading import TextReader
 from jelly_plugins.formats.settings import ConversionSettings
+from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
 from jelly_plugins.io.sources import without_mark
 
@@ -48,7 +48,7 @@ class Chunks(io.RawIOBase):
 
 def statements(data: bytes, base: str | None, size: int) -> list[Any]:
     settings = ConversionSettings(base=base)
-    return list(TextReader(Chunks(data, size), Format.RDF_XML, settings))
+    return list(read_statements(Chunks(data, size), Format.RDF_XML, settings))
 
 
 def objects(text: str | bytes, base: str | None = None, *, size: int = 1 << 16) -> list[Any]:
@@ -438,6 +438,6 @@ def test_many_random_documents_beside_expat() -> None:
 
 def test_cases_of_outside_reports() -> None:
     for path in sorted(shared("cases/text").glob("*.rdf")):
-        found = list(TextReader(path, Format.RDF_XML, ConversionSettings(base="http://b/x/y")))
-        expected = list(TextReader(path.with_suffix(".nt"), Format.N_TRIPLES))
+        found = list(read_statements(path, Format.RDF_XML, ConversionSettings(base="http://b/x/y")))
+        expected = list(read_statements(path.with_suffix(".nt"), Format.N_TRIPLES))
         assert found == expected, path.name
