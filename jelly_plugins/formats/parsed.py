@@ -32,6 +32,7 @@ from .reading import (
     ChunkFile,
     check_base,
     gathered,
+    message_of,
     parsed,
     parser_error,
     parser_of,
