@@ -34,13 +34,17 @@ from .reading import (
     gathered,
     message_of,
     parsed,
-    parser_error,
     parser_of,
     pyoxigraph_module,
     rdf_format,
 )
 from .settings import ConversionSettings, Job
-from .xml import NAME, NO_CHARACTER, NO_PROPERTIES, RESERVED_NAMESPACES
+from .xml import (
+    NAME,
+    NO_CHARACTER,
+    NO_PROPERTIES,
+    RESERVED_NAMESPACES,
+)
 
 #: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
 #: an IRI that is nearly as long as the text before them. More are not faster (measured: 32 to 4096
@@ -74,8 +78,8 @@ class ParsedReader(ChunkReader):
         self._limits = settings.limits
         self._held = Held()
         self._parser: Any = None
-        #: Rewrites RDF/XML; pyoxigraph does not report the namespaces of a document.
-        self._rewritten: RdfXmlText | None = None
+        #: Those of RDF/XML, which pyoxigraph does not report.
+        self._declared: dict[str, str] | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
         try:
@@ -91,23 +95,21 @@ class ParsedReader(ChunkReader):
         self._input.close()
 
     def _declare(self) -> None:
-        if self._rewritten is not None:
-            self.namespaces.update(self._rewritten.namespaces)
-        elif self._parser is not None:
-            self.namespaces.update(
-                (prefix, iri)
-                for prefix, iri in self._parser.prefixes.items()
-                if not iri.startswith(NO_BASE_SCHEME)
-            )
+        declared = self._declared
+        if declared is None:
+            declared = {} if self._parser is None else self._parser.prefixes
+        self.namespaces.update(
+            (prefix, iri) for prefix, iri in declared.items() if not iri.startswith(NO_BASE_SCHEME)
+        )
 
     def _texts(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """The text as N-Quads, in the batches in which it is parsed."""
         form = self._format
         base = self._base
         if form is Format.RDF_XML:
-            self._rewritten = RdfXmlText(base)
-            rewritten = self._rewritten.chunks(self._bounded(chunks))
-            chunks = chain(rewritten, [AFTER_END.encode()])
+            rewritten = RdfXmlText(base)
+            self._declared = rewritten.namespaces
+            chunks = chain(rewritten.chunks(self._bounded(chunks)), [AFTER_END.encode()])
         elif form is Format.JSON_LD:
             chunks = prepared(chunks, self._contexts, base, self._limits)
             base = base or NO_BASE
@@ -167,7 +169,6 @@ def write(
     checks = _XmlChecks() if format is Format.RDF_XML else None
     pyoxigraph = pyoxigraph_module()
     nquads = pyoxigraph.RdfFormat.N_QUADS
-
     text = b""
 
     def statements(chunk: Chunk) -> Iterable[Any]:
@@ -195,21 +196,21 @@ def write(
         raise source.located(TermError(f"{format} cannot express this: {message}")) from error
 
 
+#: What pyoxigraph reports the start of: an IRI or a language tag.
+_REPORTED: Final = re.compile(r"<([^>]*+)>|([A-Za-z0-9\-]++)")
+
+
 def _rejection(error: SyntaxError, text: bytes) -> str:
-    """Why pyoxigraph rejects a term of a chunk of N-Quads, in the words of :func:`parser_error`."""
-    message = parser_error(error).message
+    """Why pyoxigraph rejects a chunk of N-Quads, with the term."""
+    message = message_of(error)
     line = text.split(b"\n")[(error.lineno or 1) - 1].decode()
-    found = _TERM.match(line, (error.offset or 1) - 1)
+    found = _REPORTED.match(line, (error.offset or 1) - 1)
     if found is None:
         return message
     term = repr(found[1] or found[2])
     return message.replace(" an IRI:", f" the IRI {term}:").replace(
         " a language tag:", f" the language tag {term}:"
     )
-
-
-#: What pyoxigraph reports the start of: an IRI or a language tag.
-_TERM: Final = re.compile(r"<([^>]*+)>|([A-Za-z0-9\-]++)")
 
 
 def _prefixes(source: ChunkReader, first: Chunk, settings: ConversionSettings) -> dict[str, str]:

@@ -39,6 +39,7 @@ _RELATIVE: Final = re.compile(
 )
 #: What pyoxigraph says of a remote context.
 _NO_CONTEXT: Final = "No LoadDocumentCallback has been set to load remote contexts"
+
 #: What pyoxigraph says of a term in RDF/XML, and of one in Turtle, where it has the position.
 _TERM: Final = re.compile(r"error while parsing (IRI|language tag) '(.*?)': (.*)", re.DOTALL)
 _REJECTED: Final = {

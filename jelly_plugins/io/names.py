@@ -149,8 +149,6 @@ def format_named(name: FormatName) -> Format:
     )
     if found is None:
         hint = did_you_mean(plain, FORMAT_NAMES) if plain else ""
-        if plain in ("n3", "notation3"):
-            hint = f"; {_NO_N3}"
         raise ValueError(f"{name!r} is not one of the formats {', '.join(Format)}{hint}")
     return found
 
