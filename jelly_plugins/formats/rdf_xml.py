@@ -23,6 +23,7 @@ from typing import Any, Final
 from xml.sax.saxutils import escape
 
 from ..codec.text.lines import NOT_IN_IRI
+from ..codec.text.ntriples import written_label
 from ..errors import TextError
 from ..lazy import library
 from .xml import NO_CHARACTER, normalized
@@ -84,6 +85,8 @@ _FIRST_XMLNS: Final = re.compile(rb"<[^ \t\n<>!?/\"'=&]++" + _XMLNS.pattern)
 #: A value with white space that is read as a space, or with a character that is not allowed.
 _BREAK: Final = re.compile(rb"=[ \t\n]*+(?:\"[^\"<\n\t]*+[<\n\t]|'[^'<\n\t]*+[<\n\t])")
 
+#: A label that pyoxigraph reads and then writes as N-Quads that are not valid.
+_DOTTED: Final = re.compile(rb"nodeID[ \t\n]*+=[ \t\n]*+(?:\"[^\"<]*\.\"|'[^'<]*\.')")
 _SPACES: Final = bytes.maketrans(b"\n\t", b"  ")
 
 #: What to add to the error of a relative IRI without a base.
@@ -288,6 +291,7 @@ class RdfXmlText:
             or len(declarations) < number
             or any(word in text for word in _WORDS)
             or _BREAK.search(text) is not None
+            or (b"nodeID" in text and _DOTTED.search(text) is not None)
         ):
             text = _TAG_OR_OPENING.sub(self._tag, text)
         else:
@@ -355,6 +359,8 @@ class RdfXmlText:
         if prefix in self._rdf:
             if local == b"parseType" and value not in _PARSE_TYPES:
                 raise TextError(f"the parseType {_unescaped(value)} is not supported")
+            if local == b"nodeID" and value.endswith(b"."):
+                value = written_label(_unescaped(value)).encode()
             if local == b"bagID":
                 raise TextError("rdf:bagID is not part of RDF 1.1")
         return name + b"=" + mark + value + mark

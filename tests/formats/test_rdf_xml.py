@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 import pytest
 
-from jelly_plugins import Iri, JellyError, Literal
+from jelly_plugins import BlankNode, Iri, JellyError, Literal, convert
 from jelly_plugins.errors import TextError
 from jelly_plugins.formats.rdf_xml import RdfXmlText
 from jelly_plugins.formats.settings import ConversionSettings
@@ -278,6 +278,18 @@ def test_documents_that_are_rejected(text: str, message: str, size: int) -> None
 def test_a_bag_id_of_another_vocabulary() -> None:
     text = document('<e:p e:bagID="x" r:resource="urn:o"/>')
     assert set(objects(text)) == {Iri("urn:o"), Literal("x")}
+
+
+@pytest.mark.parametrize("size", [1, 1 << 16])
+def test_labels_that_end_in_a_dot(size: int) -> None:
+    """Names in XML may, labels in N-Quads may not."""
+    text = document('<e:p r:nodeID="a."/><e:p r:nodeID = \'a..\'/><e:p r:nodeID="a.b"/>')
+    assert objects(text, size=size) == [BlankNode("a."), BlankNode("a.."), BlankNode("a.b")]
+    out = io.BytesIO()
+    convert(text.encode(), out, source_format="rdf", target_format="nt")
+    assert [each.object for each in read_statements(out.getvalue(), Format.N_TRIPLES)] == (
+        objects(text)
+    )
 
 
 def test_namespaces_are_reported() -> None:
