@@ -144,16 +144,20 @@ class RdfXmlText:
         :raises TextError: the document is not well-formed, is truncated inside of a tag or in the
             prolog, or has something that is not read here; with the line.
         """
+        return self.rewritten(normalized(document))
+
+    def rewritten(self, document: Iterable[bytes]) -> Iterator[bytes]:
+        """Likewise, of a document that :func:`.xml.normalized` has made."""
         waiting: list[bytes] = []
         size = wanted = 0
-        for chunk in normalized(document):
+        for chunk in document:
             waiting.append(chunk)
             size += len(chunk)
             self._entities.document_bytes += len(chunk)
             if size < wanted:
                 continue
             rest = b"".join(waiting)
-            done = yield from self._rewritten(rest)
+            done = yield from self._whole_tokens(rest)
             rest = rest[done:]
             waiting = [rest]
             size = len(rest)
@@ -161,7 +165,7 @@ class RdfXmlText:
             wanted = 2 * size
         if size:
             rest = b"".join(waiting)
-            done = yield from self._rewritten(rest, final=True)
+            done = yield from self._whole_tokens(rest, final=True)
             if done < len(rest):
                 raise self._error("the document is truncated")
         if self._end:
@@ -172,7 +176,7 @@ class RdfXmlText:
     def _error(self, message: str) -> TextError:
         return TextError(message, line=self._line)
 
-    def _rewritten(self, data: bytes, *, final: bool = False) -> Any:
+    def _whole_tokens(self, data: bytes, *, final: bool = False) -> Any:
         """The text of whole tokens; a generator that returns where they end."""
         pos = 0
         while pos < len(data):
