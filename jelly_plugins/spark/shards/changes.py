@@ -98,7 +98,9 @@ def rows_of_paths(spark: SparkSession | None, paths: Sequence[Any]) -> DataFrame
 
     assert spark is not None
     register(spark)
-    frames = (spark.read.format("jelly-patch").load(str(path)) for path in paths)
+    # Without rows for headers, a patch without operations would be missing.
+    reader = spark.read.format("jelly-patch").option("headers", "true")
+    frames = (reader.load(str(path)) for path in paths)
     return reduce(DataFrame.unionByName, (rows_of(frame, at) for at, frame in enumerate(frames)))
 
 
@@ -184,16 +186,13 @@ class FrameChanges:
     """
 
     def __init__(self, rows: DataFrame, *, whole: bool) -> None:
-        kind = sf.col("kind")
         # Read once, for all jobs.
-        self._rows: Final = rows.where(~kind.isin(*_ABOUT) | kind.isNull()).persist(
-            StorageLevel.MEMORY_AND_DISK
-        )
+        self._rows: Final = rows.persist(StorageLevel.MEMORY_AND_DISK)
         self.inside = False
         self.aborted = 0
         self._binds = 0
-        #: The patches, each with its position and the ``order`` of its first row.
-        self._patches: list[tuple[PatchRows, int]] = []
+        #: The patches; their places are those of the log, its number, and of its first row.
+        self._patches: list[PatchRows] = []
         try:
             self._summarise(whole)
         except BaseException:
@@ -208,7 +207,8 @@ class FrameChanges:
 
     def _summarise(self, whole: bool) -> None:
         """Collect a row for each patch."""
-        kind, order = sf.col("kind"), sf.col("order")
+        kind = sf.col("kind")
+        order = sf.when(~kind.isin(*_ABOUT), sf.col("order"))
         ends = kind.isin(_COMMIT, _ABORT)
         complete = sf.when(ends | sf.col("transaction").isNull(), order)
         found = (
@@ -218,6 +218,8 @@ class FrameChanges:
                 sf.max("prev").alias("prev"),
                 sf.min("order").alias("first"),
                 sf.max(complete).alias("last"),
+                sf.max(order).alias("end"),
+                sf.count(order).alias("rows"),
                 sf.count_if(kind == _BEGIN).alias("begins"),
                 sf.count_if(ends).alias("ends"),
                 sf.count_if(kind == _ABORT).alias("aborted"),
@@ -237,21 +239,32 @@ class FrameChanges:
                 "a row reports corrupt data: read patches in mode FAILFAST to apply them",
                 source=row.place.source or None,
             )
+        if row.place.number is None:
+            raise OptionsError("the last column of order_by must be a number, and not null")
+        first = row.first or 0
+        if row.rows > (row.end or 0) - first + 1:
+            raise SourceError(
+                "two logs have the same position: give each path once, and order_by columns that "
+                "identify a row",
+                source=f"{row.place.source} {row.place.number or ''}".strip(),
+            )
         if self.inside:
-            before = self._patches[-1][0].place[0].source
+            before = self._patches[-1].place[0].source
             raise TruncatedError("the log ends inside a transaction", source=before or None)
         self.inside = row.begins != row.ends
         if self.inside and whole:
             raise TruncatedError("the batch ends inside a transaction", source=row.place.source)
         self.aborted += row.aborted
         self._binds += row.binds
-        rows = 0 if row.last is None else row.last - row.first + 1
-        place = (row.place, row.patch, row.first)
-        self._patches.append((PatchRows(place, row.id, row.prev, rows), row.first))
+        rows = 0 if row.last is None else row.last - first + 1
+        self._patches.append(PatchRows((row.place, row.patch, first), row.id, row.prev, rows))
 
     def resolve(self, version: Version, *, check_prev: bool, forget: bool) -> Resolved:
         """Find out what of the log is new to a version, see :func:`.chains.resolve`."""
-        patches = (patch for patch, _ in self._patches)
+        patches = self._patches
+        if self.inside and not patches[-1].rows:
+            # What may become of it is not known yet.
+            patches = patches[:-1]
         return resolve(patches, version.logs, check_prev=check_prev, forget=forget)
 
     def _new(self, resolved: Resolved) -> DataFrame:
@@ -262,7 +275,7 @@ class FrameChanges:
             place, patch, first = resolved.after
             rows = rows.where(at > _literal(place, patch, first + resolved.rows - 1))
         if self.inside:
-            (place, patch, first), *_, complete = self._patches[-1][0]
+            (place, patch, first), *_, complete = self._patches[-1]
             rows = rows.where(at < _literal(place, patch, first + complete))
         if self.aborted:
             aborted = self._rows.where(sf.col("kind") == _ABORT).select("place", "transaction")

@@ -124,6 +124,8 @@ class StagedLog:
     ) -> None:
         self.inside = False
         self.aborted = 0
+        #: Whether the last patch is incomplete.
+        self._partial = False
         self._shards: Final = shards
         self._shard_by: Final = shard_by
         self._patches: list[_Patch] = []
@@ -175,6 +177,7 @@ class StagedLog:
                 # Input that is too short to be recognised may not be a log.
                 if not partial or not batches.is_known or error.message == AFTER_HEADERS:
                     raise
+                self._partial = not self._opens
             if self.inside and not partial:
                 raise TruncatedError("the log ends inside a transaction", source=batches.name)
         self._opens = True
@@ -218,6 +221,8 @@ class StagedLog:
         kind, value = row
         if kind is OperationKind.HEADER:
             patch = self._patch()
+            # Rows are numbered as in a DataFrame: from the first operation on.
+            patch.rows += patch.rows > 0
             if value.key == ID:
                 patch.id = patch.id or value.value
             elif value.key == PREV:
@@ -271,10 +276,13 @@ class StagedLog:
 
     def resolve(self, version: Version, *, check_prev: bool, forget: bool) -> Resolved:
         """Find out what of the log is new to a version, see :func:`.chains.resolve`."""
-        patches = (
+        patches = [
             PatchRows(number, patch.id, patch.prev, patch.complete)
             for number, patch in enumerate(self._patches)
-        )
+        ]
+        if self._partial and not patches[-1].rows:
+            # What may become of it is not known yet.
+            patches.pop()
         return resolve(patches, version.logs, check_prev=check_prev, forget=forget)
 
     def _applies(self, resolved: Resolved) -> _Applies:
