@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from ...codec import DEFAULT_LIMITS, Limits
-from ...errors import OptionsError
+from ...errors import JellyError, OptionsError
 from ...io.sources import Source
 from ...notebook import Shown
 from .chains import Resolved
-from .errors import CheckpointError, CommitConflictError, RootError
+from .errors import CheckpointError, CommitConflictError
 from .root import (
     Batch,
     Shard,
@@ -391,7 +391,7 @@ def _attempt(
     try:
         changed = list(changes.change(storage, before, bases, resolved))
         storage.check(each.shard for each in changed)
-    except RootError:
+    except JellyError:
         # A vacuum may have removed the stores of a version that is no longer the newest.
         if (now := newest(storage)) is not None and now.number != before.number:
             raise CommitConflictError("another writer has committed", source=storage.name) from None
@@ -450,7 +450,7 @@ def _is_done(version: Version, settings: Settings) -> bool:
 def _batches(version: Version, settings: Settings) -> Mapping[str, Batch]:
     if settings.application is None or settings.batch is None:
         return version.batches
-    return {**version.batches, settings.application: Batch(settings.batch, settings.query)}
+    return {**version.batches, settings.application: Batch(int(settings.batch), settings.query)}
 
 
 def _bound(version: Version, changes: Iterable[Bound]) -> Mapping[str, Mapping[str, str]]:

@@ -255,7 +255,7 @@ def commit(storage: Storage, version: Version) -> Version:
     """
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     version = replace(version, time=now, id=uuid4().hex)
-    data = json.dumps({"format": FORMAT, **_fields(version)}, ensure_ascii=False).encode()
+    data = json.dumps({"format": FORMAT, **_fields(version)}).encode()
     if len(data) > MAX_BYTES:
         raise LimitError(
             f"the file of a version must not exceed {MAX_BYTES} bytes (got {len(data)})",

@@ -12,6 +12,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -347,33 +348,21 @@ def run(works: Sequence[Any], processes: int) -> list[Changed]:
         return [work() for work in works]
     # Not multiprocessing: its processes import the main module, which would run a script again.
     program = [sys.executable, "-c", f"from {__name__} import main; main()"]
-    running = [
-        subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        for _ in range(count)
-    ]
-    try:
-        for number, process in enumerate(running):
-            assert process.stdin is not None
-            pickle.dump(works[number::count], process.stdin)
-            process.stdin.close()
-        done = [_result(process) for process in running]
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
-            assert process.stdout is not None
-            process.stdout.close()
-    return sorted((each for part in done for each in part), key=lambda each: each.number)
 
+    def one(part: Sequence[Any]) -> list[Changed]:
+        done = subprocess.run(
+            program, input=pickle.dumps(part), stdout=subprocess.PIPE, check=False
+        )
+        if done.returncode:
+            raise JellyError(f"a process that works on shards has ended: {done.returncode}")
+        found = pickle.loads(done.stdout)
+        if isinstance(found, Exception):
+            raise found
+        return found  # type: ignore[no-any-return]
 
-def _result(process: Any) -> list[Changed]:
-    try:
-        found = pickle.load(process.stdout)
-    except (EOFError, pickle.UnpicklingError):
-        raise JellyError("a process that works on a shard has ended") from None
-    if isinstance(found, BaseException):
-        raise found
-    return found  # type: ignore[no-any-return]
+    with ThreadPoolExecutor(count) as pool:
+        parts = pool.map(one, [works[number::count] for number in range(count)])
+        return [each for part in parts for each in part]
 
 
 def main() -> None:
