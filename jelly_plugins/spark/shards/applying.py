@@ -425,7 +425,7 @@ def _attempt(
     try:
         commit(storage, after)
     except CommitConflictError:
-        storage.remove((), [each.shard.store for each in changed if each.shard.store is not None])
+        storage.remove((), set(after.stored()).difference(before.stored()))
         raise
     return replace(applied, version=after.number, committed=True)
 

@@ -16,14 +16,15 @@ from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
+from ...errors import OptionsError
 from .errors import RootError
 from .root import MAX_BYTES, Shard
 
 #: A root, as callers give it: a path, a ``file:`` URL, or the URL of a folder in a bucket.
 AnyRoot: TypeAlias = "str | os.PathLike[str] | Storage"
 
-_VERSIONS: Final = "_versions"
-_FILE: Final = "{:012d}.json"
+VERSIONS: Final = "_versions"
+FILE: Final = "{:012d}.json"
 #: RocksDB's own text logs, and the file that it locks: no part of a store.
 _USELESS: Final = ("LOG", "LOCK")
 
@@ -100,12 +101,12 @@ def storage_at(root: AnyRoot, options: Mapping[str, Any] | None = None) -> Stora
     text = os.fspath(root)
     scheme = text.partition("://")[0] if "://" in text else ""
     if scheme and scheme != "file":
+        # First the module that reports a missing library.
+        from . import connecting  # noqa: F401
         from .bucket import Bucket
 
-        return Bucket(text, dict(options or {}))
+        return Bucket(text, options or {})
     if options:
-        from ...errors import OptionsError
-
         raise OptionsError("storage_options are for buckets, and the root is a folder", source=text)
     if not text:
         raise RootError("the root must not be empty")
@@ -125,11 +126,11 @@ class Folder:
         self.name = str(root)
 
     def _version(self, number: int) -> Path:
-        return self.root / _VERSIONS / _FILE.format(number)
+        return self.root / VERSIONS / FILE.format(number)
 
     def versions(self) -> list[int]:
         try:
-            names = os.listdir(self.root / _VERSIONS)
+            names = os.listdir(self.root / VERSIONS)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Random logs, and what a store has after them: sets of quads, to which RDF Patch's rules are applied.
+"""Random logs, and what a store has after them: sets, to which RDF Patch's rules are applied.
 
 Shares nothing with the package but pyoxigraph, which reads the terms.
 """

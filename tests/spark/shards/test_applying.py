@@ -25,8 +25,8 @@ from jelly_plugins.spark.shards import (
     CheckpointError,
     RootError,
     ShardedStore,
-    applying,
     apply_patches,
+    applying,
     batch_sink,
     shard,
     shard_of,
@@ -217,7 +217,7 @@ def test_a_batch_is_applied_once(tmp_path: Path) -> None:
     assert ShardedStore(root).content.batches["a"].number == 4
 
 
-def test_a_lost_checkpoint_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_checkpoint_is_reported(tmp_path: Path) -> None:
     root = tmp_path / "root"
     apply(root, b"A <urn:s> <urn:p> <urn:1> .", application="a", batch=3)
     version = ShardedStore(root).content

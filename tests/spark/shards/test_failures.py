@@ -59,7 +59,7 @@ def _kill(folder: Path, step: int) -> bool:
     vacuum(root, keep=1, grace=timedelta())
     assert_same(root, quads_after(patches))
     left = {path.relative_to(root).as_posix() for path in root.glob("*/*") if path.is_dir()}
-    assert left == {each for each in ShardedStore(root).content.stored()}
+    assert left == set(ShardedStore(root).content.stored())
     return killed
 
 

@@ -155,7 +155,7 @@ def test_columns_are_checked(spark: SparkSession, tmp_path: Path) -> None:
     for names in ("offset", []):
         with pytest.raises(TypeError, match="order_by must be"):
             apply_patches(spark, frame, tmp_path, column="patch", order_by=names)
-    with pytest.raises(OptionsError, match="predicate.* is missing"):
+    with pytest.raises(OptionsError, match=r"predicate.* is missing"):
         apply_patches(spark, frame, tmp_path)
     with pytest.raises(OptionsError, match="no column subject"):
         write_shards(frame, tmp_path)

@@ -1,4 +1,4 @@
-"""Random logs, given in parts, again, and by several programs: the shards have what one store has."""
+"""Random logs, given in parts and again: the shards have what one store has."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from typing import Any, get_args
 import pytest
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
 
-from jelly_plugins.spark.shards.root import ShardBy
 from jelly_plugins.spark.shards.queries import QueryError, scope_of
+from jelly_plugins.spark.shards.root import ShardBy
 from jelly_plugins.spark.shards.store import ShardedStore
 
 from .logs import apply, solutions
