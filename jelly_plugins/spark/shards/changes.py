@@ -89,6 +89,9 @@ def rows_of(frame: DataFrame, number: int = 0) -> DataFrame:
             "a DataFrame of patches must have the columns of the format jelly-patch, with terms as "
             "text" + (f"; {', '.join(sorted(missing))} is missing" if missing else "")
         )
+    if "mark" in frame.columns:
+        # A file without rows has one with only its mark.
+        frame = frame.where("kind IS NOT NULL OR mark IS NULL")
     return frame.select(_place(number, sf.col("source"), sf.lit(0)), *_IN_LOG)
 
 
@@ -216,7 +219,7 @@ class FrameChanges:
             .agg(
                 sf.max("id").alias("id"),
                 sf.max("prev").alias("prev"),
-                sf.min("order").alias("first"),
+                sf.min(order).alias("first"),
                 sf.max(complete).alias("last"),
                 sf.max(order).alias("end"),
                 sf.count(order).alias("rows"),
