@@ -179,3 +179,28 @@ class JellyStoreDataSource(_Source):
 
     def _columns(self) -> StructType:
         return StructType(statement_fields(StoreReading.of(self.options).terms))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        from .store_reading import VersionReader
+
+        self._check(0, "reading")
+        check_requested(schema, self._columns(), None)
+        return VersionReader(given_path(self.options), StoreReading.of(self.options), schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
+        raise OptionsError(
+            "a sharded store cannot be read as a stream: read the log of patches that was applied "
+            "to it, with the format jelly-patch"
+        )
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: ARG002
+        raise OptionsError(
+            "the format jelly-store cannot be written, because Spark does not shuffle the rows for "
+            "it: call jelly_plugins.spark.write_shards(frame, root)"
+        )
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002, N802
+        raise OptionsError(
+            "the format jelly-store cannot be written as a stream: use foreachBatch, for patches "
+            "with jelly_plugins.spark.batch_sink, and for statements with write_shards"
+        )
