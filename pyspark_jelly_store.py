@@ -1,4 +1,4 @@
-"""Where Spark finds the format ``jelly-store``; see ``pyspark_jelly``."""
+"""Registers the format ``jelly-store``; see ``pyspark_jelly``."""
 
 from __future__ import annotations
 
