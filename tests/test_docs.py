@@ -14,10 +14,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+import jelly_plugins.spark.shards
 import pytest
 
 import jelly_plugins
-import jelly_plugins.spark.sharded
 from jelly_plugins import spark
 from jelly_plugins.cli.app import app
 from jelly_plugins.cli.help import EXAMPLES, commands
@@ -35,15 +35,14 @@ SET_UP = "pip install "
 
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 
-SERVER = "needs an S3 server: tests/spark/sharded/test_sharded_objects.py runs it with one"
+SERVER = "needs an S3 server: tests/spark/shards/test_buckets.py runs it with one"
 BENCHMARK = "takes minutes of both processors; tests/bench/test_bench.py runs each job in small"
 BROKER = "needs a broker of Kafka: tests/kafka/test_kafka.py runs it with one"
 DEMO = "starts a Spark of its own: tests/spark/test_demo.py runs it"
 
 #: Blocks that are not run, by page and first line, with the reason.
 NOT_RUN = {
-    ("buckets.md", "from pathlib import Path"): SERVER,
-    ("buckets.md", "from jelly_plugins.spark.sharded import copy_store"): SERVER,
+    ("buckets.md", "from jelly_plugins.spark import ShardedStore"): SERVER,
     ("how-to/kafka.md", "from confluent_kafka import"): BROKER,
     ("how-to/kafka.md", "from pyoxigraph import Store"): BROKER,
     ("how-to/kafka.md", "from jelly_plugins.spark import"): BROKER,
@@ -162,7 +161,7 @@ def test_the_reference_has_every_public_name() -> None:
 
     page = (DOCS / "api" / "spark.md").read_text(encoding="utf-8")
     [members] = re.findall(r"members: \[(.*)\]", page)
-    assert {*members.split(", "), *spark.__all__} == {*spark.sharded.__all__, *spark.__all__}
+    assert {*members.split(", "), *spark.__all__} == {*spark.shards.__all__, *spark.__all__}
 
 
 def test_the_table_of_limits_is_that_of_the_code() -> None:

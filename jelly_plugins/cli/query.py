@@ -46,8 +46,8 @@ def query(
     if "://" in store or not is_store(store):
         if "://" not in store and not os.path.isdir(store):
             raise WrongUsageError(f"folder {store} does not exist")
-        from ..spark.sharded import ShardedStore
-        from ..spark.sharded.queries import Scope
+        from ..spark.shards import ShardedStore
+        from ..spark.shards.queries import Scope
 
         sharded = ShardedStore(store)
         if table:

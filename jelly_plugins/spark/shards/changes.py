@@ -43,6 +43,7 @@ _BINDS: Final = OperationKind.ADD_NAMESPACE.code
 _NAMESPACES: Final = (_BINDS, OperationKind.DELETE_NAMESPACE.code)
 #: Headers and ends of patches, which are rows only if an option requests them.
 _ABOUT: Final = (OperationKind.HEADER.code, OperationKind.END.code)
+_KINDS: Final = tuple(kind.code for kind in OperationKind)
 
 #: The columns of an operation in its log, and those that give the position of the log.
 _IN_LOG: Final = (
@@ -89,9 +90,6 @@ def rows_of(frame: DataFrame, number: int = 0) -> DataFrame:
             "a DataFrame of patches must have the columns of the format jelly-patch, with terms as "
             "text" + (f"; {', '.join(sorted(missing))} is missing" if missing else "")
         )
-    if "mark" in frame.columns:
-        # A file without rows has one with only its mark.
-        frame = frame.where("kind IS NOT NULL OR mark IS NULL")
     return frame.select(_place(number, sf.col("source"), sf.lit(0)), *_IN_LOG)
 
 
@@ -227,7 +225,7 @@ class FrameChanges:
                 sf.count_if(ends).alias("ends"),
                 sf.count_if(kind == _ABORT).alias("aborted"),
                 sf.count_if(kind.isin(*_NAMESPACES)).alias("binds"),
-                sf.count_if(kind.isNull()).alias("invalid"),
+                sf.count_if(kind.isNull() | ~kind.isin(*_KINDS)).alias("invalid"),
             )
             .coalesce(1)
             .sortWithinPartitions("place", "patch")
@@ -239,7 +237,8 @@ class FrameChanges:
     def _add(self, row: Any, whole: bool) -> None:
         if row.invalid:
             raise SourceError(
-                "a row reports corrupt data: read patches in mode FAILFAST to apply them",
+                "a row reports corrupt data, or has an unknown kind: read patches in mode FAILFAST "
+                "to apply them",
                 source=row.place.source or None,
             )
         if row.place.number is None:
