@@ -14,10 +14,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-import jelly_plugins.spark.shards
 import pytest
 
 import jelly_plugins
+import jelly_plugins.spark.shards
 from jelly_plugins import spark
 from jelly_plugins.cli.app import app
 from jelly_plugins.cli.help import EXAMPLES, commands

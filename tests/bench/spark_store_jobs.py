@@ -180,7 +180,8 @@ def _peaks() -> list[int]:
     """The peak memory in MB of the processes that this one has made, the largest first."""
     found = []
     for pid in _descendants():
-        status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").open())
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        status = dict(line.split(":", 1) for line in lines)
         found.append(int(status.get("VmHWM", "0").split()[0]) >> 10)
     return sorted(found, reverse=True)
 
