@@ -54,7 +54,8 @@ class Applied(Shown):
     :ivar shards: number of shards that have changed.
     :ivar added: number of quads that were added.
     :ivar deleted: number of quads that were deleted.
-    :ivar patches: number of patches that were applied, at least in part.
+    :ivar patches: number of patches that were applied, at least in part; the statements of a
+        DataFrame count as one.
     :ivar unnamed: how many of them have no id, so that they are applied again if they are given
         again, unless ``application`` and ``batch`` identify them.
     :ivar aborted: number of transactions of the log that end with an abort.

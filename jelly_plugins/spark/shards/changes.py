@@ -331,7 +331,7 @@ class FrameStatements:
 
     def resolve(self, version: Version, *, check_prev: bool, forget: bool) -> Resolved:  # noqa: ARG002
         """Return that all statements are new."""
-        return Resolved(logs=version.logs, patches=1, unnamed=1)
+        return Resolved(logs=version.logs, patches=1)
 
     def namespaces(self, resolved: Resolved) -> Iterable[Bound]:  # noqa: ARG002
         """Return no namespaces."""
