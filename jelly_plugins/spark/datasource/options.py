@@ -383,9 +383,9 @@ def check_options(
     :raises OptionsError: an option does not exist; suggests a similar name.
     """
     known = {name.lower(): name for name in names}
+    if _OF_TABLE in {name.lower() for name in given}:
+        raise OptionsError(IN_CATALOG)
     for name in given:
-        if name.lower() == _OF_TABLE:
-            raise OptionsError(IN_CATALOG)
         if name.lower() in (*known, *besides):
             continue
         longer = [each for each in known if each.startswith(name.lower())]

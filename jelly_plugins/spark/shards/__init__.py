@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from .applying import Applied, apply_patches, batch_sink, write_shards
 from .errors import CheckpointError, CommitConflictError, RootError, StorageError
 from .queries import QueryError
-from .root import Batch, Log, Shard, Version, shard_of
+from .root import Batch, File, Log, Shard, Version, shard_of
+from .storage import Storage
 from .store import ShardedStore
 from .upkeep import Vacuumed, restore, vacuum, verify
 
@@ -32,11 +33,13 @@ __all__ = [
     "Batch",
     "CheckpointError",
     "CommitConflictError",
+    "File",
     "Log",
     "QueryError",
     "RootError",
     "Shard",
     "ShardedStore",
+    "Storage",
     "StorageError",
     "Vacuumed",
     "Version",

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Patches: TypeAlias = "Source | Sequence[Source] | DataFrame"
 
 #: How often to try again after another writer has committed first.
-RETRIES: Final = 3
+RETRIES: Final = 10
 #: The columns that identify a message of Kafka; the last one is a number.
 ORDER_BY: Final = ("topic", "partition", "offset")
 
@@ -54,7 +54,8 @@ class Applied(Shown):
     :ivar shards: number of shards that have changed.
     :ivar added: number of quads that were added.
     :ivar deleted: number of quads that were deleted.
-    :ivar patches: number of patches that were applied, at least in part.
+    :ivar patches: number of patches that were applied, at least in part; the statements of a
+        DataFrame count as one.
     :ivar unnamed: how many of them have no id, so that they are applied again if they are given
         again, unless ``application`` and ``batch`` identify them.
     :ivar aborted: number of transactions of the log that end with an abort.
@@ -176,7 +177,7 @@ def apply_patches(
     :raises ChainError: a patch does not follow the one before it, or the log does not follow what
         was applied; nothing was applied.
     :raises CheckpointError: earlier batches of the application are of another streaming query.
-    :raises CommitConflictError: other writers committed first, in four attempts; nothing was
+    :raises CommitConflictError: other writers committed first, in all attempts; nothing was
         applied.
     :raises RootError: the root has another layout, or cannot be read or written.
     :raises JellyError: the log cannot be read, or has data that Oxigraph cannot store; nothing was
@@ -315,7 +316,7 @@ def write_shards(
     :param version: the version that must be the newest one, such as the one that the DataFrame was
         read from.
     :raises CommitConflictError: ``version`` is not the newest one, or other writers committed
-        first, in four attempts; nothing was changed.
+        first, in all attempts; nothing was changed.
     :raises JellyError: a row is not a statement that Oxigraph can store, or the root cannot be
         written; nothing was changed.
     """

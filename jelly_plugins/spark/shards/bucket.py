@@ -26,8 +26,7 @@ import xxhash
 
 from .connecting import connect, is_failure, public_message, root_url, whole
 from .errors import RootError, StorageError
-from .root import MAX_BYTES, File, Shard
-from .storage import FILE, VERSIONS, numbers_of, useful
+from .root import MAX_BYTES, VERSIONS, File, Shard, numbers_of, version_file
 
 #: Settings of the cache: its folder, and its maximum size in bytes.
 CACHE_FOLDER: Final = "cache_dir"
@@ -71,15 +70,15 @@ class Bucket:
 
     def read(self, number: int) -> bytes:
         def get() -> bytes:
-            found = obstore.get(self._store, _version(number))
+            found = obstore.get(self._store, version_file(number))
             if found.meta["size"] > MAX_BYTES:
                 raise ValueError("it is too large")
             return bytes(found.bytes())
 
-        return self._ask("be read", _version(number), get)
+        return self._ask("be read", version_file(number), get)
 
     def create(self, number: int, data: bytes) -> None:
-        name = _version(number)
+        name = version_file(number)
         for left in reversed(range(_ATTEMPTS)):
             failure: StorageError | None = None
             try:
@@ -108,9 +107,9 @@ class Bucket:
 
     def age(self, number: int) -> float:
         def head() -> float:
-            return obstore.head(self._store, _version(number))["last_modified"].timestamp()
+            return obstore.head(self._store, version_file(number))["last_modified"].timestamp()
 
-        return time.time() - self._ask("be found", _version(number), head)
+        return time.time() - self._ask("be found", version_file(number), head)
 
     # Stores
 
@@ -147,7 +146,7 @@ class Bucket:
             self._cache.add(file, path)
             return path.name, file
 
-        return Shard(store, files=dict(sorted(_each(put, useful(folder)))))
+        return Shard(store, files=dict(sorted(_each(put, folder.iterdir()))))
 
     def check(self, shards: Iterable[Shard]) -> None:
         """Do nothing: tasks have put the stores where every process finds them."""
@@ -157,7 +156,7 @@ class Bucket:
         return {name: now - written for name, written in self._list("") if name[:6] == "shard="}
 
     def remove(self, versions: Iterable[int], names: Iterable[str]) -> None:
-        for part in (map(_version, versions), names):
+        for part in (map(version_file, versions), names):
             _each(self._delete, part)
 
     # Objects
@@ -271,10 +270,6 @@ class Cache:
                 return
             Path(path).unlink(missing_ok=True)
             excess -= size
-
-
-def _version(number: int) -> str:
-    return f"{VERSIONS}/{FILE.format(number)}"
 
 
 @contextmanager

@@ -95,10 +95,7 @@ def rows_of(frame: DataFrame, number: int = 0) -> DataFrame:
 
 def rows_of_paths(spark: SparkSession | None, paths: Sequence[Any]) -> DataFrame:
     """Return the rows of files or folders, in the order of the paths."""
-    from ..registration import register
-
     assert spark is not None
-    register(spark)
     # Without rows for headers, a patch without operations would be missing.
     reader = spark.read.format("jelly-patch").option("headers", "true")
     frames = (reader.load(str(path)) for path in paths)
@@ -334,7 +331,7 @@ class FrameStatements:
 
     def resolve(self, version: Version, *, check_prev: bool, forget: bool) -> Resolved:  # noqa: ARG002
         """Return that all statements are new."""
-        return Resolved(logs=version.logs, patches=1, unnamed=1)
+        return Resolved(logs=version.logs, patches=1)
 
     def namespaces(self, resolved: Resolved) -> Iterable[Bound]:  # noqa: ARG002
         """Return no namespaces."""

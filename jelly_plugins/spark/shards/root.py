@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
@@ -33,6 +33,9 @@ MAX_LOGS: Final = 10_000
 #: Maximum size of a version's file.
 MAX_BYTES: Final = 64 << 20
 
+#: The folder of versions.
+VERSIONS: Final = "_versions"
+
 #: The term of a quad that determines its shard.
 ShardBy = Literal["subject", "graph"]
 
@@ -52,6 +55,17 @@ def shard_of(key: str, shards: int) -> int:
     """
     unsigned = xxhash.xxh64_intdigest(key.encode(), _SEED)
     return (unsigned - (unsigned & _SIGN) * 2) % shards
+
+
+def version_file(number: int) -> str:
+    """Return the name of a version's file, relative to the root."""
+    return f"{VERSIONS}/{number:012d}.json"
+
+
+def numbers_of(names: Iterable[str]) -> list[int]:
+    """Return the numbers of versions whose files have these names, in order."""
+    stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
+    return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit())
 
 
 class File(NamedTuple):

@@ -27,6 +27,8 @@ OPERATIONS: Final = QUADS.append(pa.field("add", pa.bool_()))
 
 #: Bytes of operations that are applied together.
 TOGETHER: Final = 32 << 20
+#: RocksDB's own text logs, and the file that it locks: no part of a store.
+_USELESS: Final = ("LOG", "LOCK")
 #: Number of quads below which Oxigraph adds them one by one faster than in bulk.
 _SMALL: Final = 1000
 
@@ -97,6 +99,11 @@ def _apply(
             added += more
             deleted += fewer
         store.flush()
+        # Close it: until then, Oxigraph may write.
+        del store
+        for path in folder.iterdir():
+            if path.name.startswith(_USELESS):
+                path.unlink()
     except (SyntaxError, ValueError) as error:
         if isinstance(error, JellyError):
             raise

@@ -18,15 +18,10 @@ from uuid import uuid4
 
 from ...errors import OptionsError
 from .errors import RootError
-from .root import MAX_BYTES, Shard
+from .root import MAX_BYTES, VERSIONS, Shard, numbers_of, version_file
 
 #: A root, as callers give it: a path, a ``file:`` URL, or the URL of a folder in a bucket.
 AnyRoot: TypeAlias = "str | os.PathLike[str] | Storage"
-
-VERSIONS: Final = "_versions"
-FILE: Final = "{:012d}.json"
-#: RocksDB's own text logs, and the file that it locks: no part of a store.
-_USELESS: Final = ("LOG", "LOCK")
 
 
 class Storage(Protocol):
@@ -126,7 +121,7 @@ class Folder:
         self.name = str(root)
 
     def _version(self, number: int) -> Path:
-        return self.root / VERSIONS / FILE.format(number)
+        return self.root / version_file(number)
 
     def versions(self) -> list[int]:
         try:
@@ -186,7 +181,7 @@ class Folder:
             shutil.rmtree(folder, ignore_errors=True)
 
     def keep(self, folder: Path, number: int, base: Shard, opened: Path | None) -> Shard:  # noqa: ARG002
-        for path in useful(folder):
+        for path in folder.iterdir():
             # What is linked was written for an earlier version.
             if path.stat().st_nlink == 1:
                 _sync(path)
@@ -223,23 +218,6 @@ class Folder:
             self._version(number).unlink(missing_ok=True)
         for name in names:
             shutil.rmtree(self.root / name, ignore_errors=True)
-
-
-def numbers_of(names: Iterable[str]) -> list[int]:
-    """Return the numbers of versions whose files have these names, in order."""
-    stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
-    return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit())
-
-
-def useful(folder: Path) -> list[Path]:
-    """Return the files of a closed store; others are removed."""
-    found = []
-    for path in folder.iterdir():
-        if path.name.startswith(_USELESS):
-            path.unlink()
-        else:
-            found.append(path)
-    return found
 
 
 def _sync(path: Path) -> None:

@@ -1,7 +1,7 @@
 """A program that applies a log, and dies at one of the steps that leave something in the root.
 
-Arguments: the root, the log, and the number of the step, from 0. Prints the number of steps if it
-is still alive in the end.
+Arguments: the root, the log, the number of the step, from 0, and Spark's master, if Spark is to do
+it. Prints the number of steps if it is still alive in the end.
 """
 
 from __future__ import annotations
@@ -53,9 +53,16 @@ def watch(last: int) -> None:
         setattr(owner, name, watched(getattr(owner, name), last))
 
 
-def main(root: str, log: str, last: str) -> None:
+def main(root: str, log: str, last: str, master: str = "") -> None:
+    spark = None
+    if master:
+        from jelly_plugins.spark import session
+
+        from ..conftest import SETTINGS
+
+        spark = session(master, config=SETTINGS)
     watch(int(last))
-    apply_patches(None, log, root, shards=3)
+    apply_patches(spark, log, root, shards=3)
     print(count)
 
 

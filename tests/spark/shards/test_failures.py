@@ -30,9 +30,10 @@ from .logs import apply, assert_same, quads
 from .model import quads_after, random_log, text_of
 
 
-def _run(root: Path, log: Path, step: int) -> subprocess.CompletedProcess[str]:
+def _run(root: Path, log: Path, step: int, *master: str) -> subprocess.CompletedProcess[str]:
+    arguments = [str(root), str(log), str(step), *master]
     return subprocess.run(
-        [sys.executable, "-m", "tests.spark.shards.killing", str(root), str(log), str(step)],
+        [sys.executable, "-m", "tests.spark.shards.killing", *arguments],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -40,7 +41,7 @@ def _run(root: Path, log: Path, step: int) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _kill(folder: Path, step: int) -> bool:
+def _kill(folder: Path, step: int, *master: str) -> bool:
     """Kill a first load and a batch at a step; return whether there is such a step."""
     patches = random_log(1, ids=True)
     first, whole = folder / "first.rdfp", folder / "whole.rdfp"
@@ -49,7 +50,7 @@ def _kill(folder: Path, step: int) -> bool:
     root = folder / f"root{step}"
     killed = False
     for log, before, after in ((first, 0, 5), (whole, 5, 8)):
-        done = _run(root, log, step)
+        done = _run(root, log, step, *master)
         assert done.returncode in (0, -9), done.stderr
         killed |= done.returncode == -9
         if (root / "_versions").exists() and ShardedStore(root).version:
@@ -74,6 +75,16 @@ def test_kills_between_any_two_steps(tmp_path: Path) -> None:
     while _kill(tmp_path, step):
         step += 1
     assert step > 50
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_drivers_of_spark_that_are_killed(tmp_path: Path) -> None:
+    """Between any two steps of the driver, while tasks have made stores."""
+    step = 0
+    while _kill(tmp_path, step, "local[2,4]"):
+        step += 1
+    assert step > 3
 
 
 def _at_once(works: list[Callable[[], Any]]) -> list[Any]:
@@ -118,9 +129,9 @@ def test_a_writer_that_always_loses_changes_nothing(
         return change(*arguments)
 
     monkeypatch.setattr("jelly_plugins.spark.shards.staging.change", overtaken)
-    with pytest.raises(CommitConflictError, match="another writer has committed version 5"):
+    with pytest.raises(CommitConflictError, match="another writer has committed version 12"):
         apply(root, b"A <urn:s> <urn:p> <urn:2> .")
-    assert len(quads(root)) == 5
+    assert len(quads(root)) == 12
     assert "<urn:2>" not in {str(quad.object) for quad in quads(root)}
     # What the attempts have made is gone.
     assert {path.name for path in root.glob("shard=*/*")} == {

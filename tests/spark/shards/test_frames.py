@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
 from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ from jelly_plugins.spark.shards import (
     batch_sink,
     net_changes,
     shard_of,
+    vacuum,
     write_shards,
 )
 from jelly_plugins.spark.shards.storage import Folder
@@ -235,6 +239,28 @@ def test_an_executor_that_does_not_see_the_root_is_reported(
     frame = messages(spark, [(0, 0, b"TX . A <urn:s> <urn:p> <urn:o> . TC .")])
     with pytest.raises(RootError, match="must be able to access the root under the same path"):
         apply_patches(spark, frame, Elsewhere(tmp_path / "root"), column="patch")
+
+
+class Deadly(Folder):
+    """A folder in which the first attempts to make a store end their processes."""
+
+    def making(self, number: int) -> Any:
+        marker = self.root.parent / f"killed-{number}"
+        if not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().making(number)
+
+
+def test_processes_of_executors_that_are_killed(spark: SparkSession, tmp_path: Path) -> None:
+    writer = Writer(seed=13)
+    log = log_file(tmp_path / "log.jellyp", [writer.patch(), writer.patch()])
+    root = Deadly(tmp_path / "root")
+    done = apply_patches(spark, spark.read.format("jelly-patch").load(log), root, shards=2)
+    assert done.committed
+    assert len(list(tmp_path.glob("killed-*"))) == 2
+    assert_same(tmp_path / "root", replayed(log))
+    assert vacuum(root, grace=timedelta()).stores == ()
 
 
 def test_spark_has_the_same_hash(spark: SparkSession) -> None:
