@@ -24,13 +24,14 @@ from ..codec import (
     TermFactory,
 )
 from ..codec.common.detection import StreamKind, kind_of
+from ..codec.common.options import member
 from ..codec.patch.operations import END, ENDS, OperationKind
 from ..errors import JellyError, OptionsError, OrderError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
 from ..notebook import table
 from .follow import Followed
-from .formats import DETECTION_BYTES, PatchFormat, detect, format_named, member_named
+from .formats import DETECTION_BYTES, PatchFormat, detect, format_named
 from .model import Patch, group
 from .text.order import PatchOrder
 from .text.reader import PatchTextReader
@@ -102,7 +103,7 @@ class PatchReader(Closing):
         #: The source's format; None until something was read, unless it was given.
         self.format = format_named(format)
         self._settings: dict[str, Any] = {
-            "statement_type": member_named(PatchStatementType, statement_type, "statement_type"),
+            "statement_type": member(PatchStatementType, statement_type, "statement_type"),
             "generalized": generalized,
             "limits": limits,
         }
