@@ -55,6 +55,9 @@ NOT_RUN = {
 #: Libraries that blocks import but the extra ``test`` does not install: such blocks are skipped.
 HEAVY = ("kglab", "morph_kgc", "pyshacl")
 
+#: Pages whose blocks all need a large library, which an older environment may lack.
+NEEDS = {"how-to/spark-delta.md": "deltalake"}
+
 #: rdflib warns of its own code.
 pytestmark = pytest.mark.filterwarnings("ignore:.*(ConjunctiveGraph|default_context).*")
 
@@ -84,6 +87,8 @@ def reason(page: str, text: str) -> str | None:
 @pytest.mark.filterwarnings("ignore:format=.jelly. is handled by pyjelly")
 @pytest.mark.parametrize("page", [page for page in PAGES if code_of(page)])
 def test_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if page in NEEDS:
+        pytest.importorskip(NEEDS[page])
     monkeypatch.chdir(tmp_path)  # for stores with their own threads
     names: dict[str, object] = {"__name__": "page"}
     left_out = []

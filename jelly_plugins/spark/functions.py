@@ -10,7 +10,7 @@ import io
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,10 +32,11 @@ from .datasource.formats import complete, plain
 from .datasource.operations import OperationRows
 from .datasource.options import (
     PERMISSIVE,
-    OperationReading,
-    Reading,
-    StatementReading,
-    ValueWriting,
+    FileReading,
+    FileWriting,
+    JellyReading,
+    PatchReading,
+    Settings,
     check_options,
 )
 from .datasource.patch_rows import encode_log
@@ -60,6 +61,11 @@ __all__ = ["from_jelly", "from_jelly_patch", "register_functions", "to_jelly", "
 
 #: Options that are available in Python only, because they determine the type of the result.
 _OF_TYPES: Final = ("terms", "columnNameOfCorruptRecord")
+_READ: Final = ("mode", *_OF_TYPES)
+_WRITE: Final = (
+    *("mode", "quotedTriples"),
+    *("maxNameTableSize", "maxPrefixTableSize", "maxDatatypeTableSize"),
+)
 
 #: Maximum rows, and bytes, of a batch of results.
 ROWS: Final = 1 << 16
@@ -185,13 +191,14 @@ class _Function(Shipped):
     have other sizes.
 
     :cvar name: name of the function.
-    :cvar _options: names of its options.
+    :cvar _names: names of its options, and ``_made`` their class.
     :param options: as the caller gives them; None if they are the second argument, as in SQL.
     :ivar type: type of the result.
     """
 
     name: ClassVar[str]
-    _options: ClassVar[list[str]]
+    _names: ClassVar[tuple[str, ...]]
+    _made: ClassVar[type[Settings]]
     type: DataType
 
     def __init__(self, options: Mapping[str, str] | None) -> None:
@@ -203,13 +210,10 @@ class _Function(Shipped):
 
         :raises OptionsError: an option or its value is invalid.
         """
-        check_options(options, self._options, self.name)
+        check_options(options, self._names, self.name)
         given = CaseInsensitiveDict({name: str(value) for name, value in options.items()})
-        self._take(given)
-
-    @abstractmethod
-    def _take(self, options: Mapping[str, str]) -> None:
-        """Set options that exist; the mapping is case-insensitive."""
+        self._permissive = FileReading.of(given).mode == PERMISSIVE
+        self._settings: Any = self._made.of(given)
 
     @abstractmethod
     def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
@@ -262,27 +266,20 @@ def _names(sources: Any) -> Callable[[int], str]:
     return name
 
 
-_SettingsT = TypeVar("_SettingsT", bound=Reading)
-
-
-class _Reading(_Function, Generic[_SettingsT]):
+class _Reading(_Function):
     """Converts binary values to arrays of structures.
 
     :cvar _decoded: the columns of what is decoded; terms are text.
     """
 
     _decoded: ClassVar[pa.Schema]
-    _settings: _SettingsT
 
-    def _take(self, options: Mapping[str, str]) -> None:
-        self._settings = self._parsed(options)
-        column = self._settings.column_name_of_corrupt_record
-        self._schema = with_errors(self._fields(self._settings.terms), column)
+    def _set(self, options: Mapping[str, str]) -> None:
+        super()._set(options)
+        fields = self._fields(self._settings.terms)
+        self._column: str | None = self._settings.column_name_of_corrupt_record
+        self._schema = with_errors(fields, self._column)
         self.type = ArrayType(self._schema)
-
-    @abstractmethod
-    def _parsed(self, options: Mapping[str, str]) -> _SettingsT:
-        """Parse options."""
 
     @abstractmethod
     def _fields(self, terms: str) -> list[StructField]:
@@ -302,12 +299,9 @@ class _Reading(_Function, Generic[_SettingsT]):
                 part.add(None if data is None else _bounded(self._decode(_unpacked(data))))
             except JellyError as error:
                 error.source = names(row)
-                if self._settings.mode != PERMISSIVE:
+                if not self._permissive:
                     raise
-                if self._settings.column_name_of_corrupt_record is None:
-                    part.add(None)
-                else:
-                    part.add_error(str(error))
+                part.add_error(None if self._column is None else str(error))
             if part.full:
                 yield self._array(part)
                 part = _Part(self._decoded)
@@ -316,9 +310,9 @@ class _Reading(_Function, Generic[_SettingsT]):
     def _array(self, part: _Part) -> Any:
         """Return the values of a part."""
         found = part.columns()
-        if (column := self._settings.column_name_of_corrupt_record) is not None:
+        if self._column is not None:
             errors = map(part.errors.get, range(part.rows))
-            found[column.lower()] = pa.array(errors, pa.string())
+            found[self._column.lower()] = pa.array(errors, pa.string())
         elements = complete(found, part.rows, "", arrow_schema(self._schema))
         return pa.ListArray.from_arrays(
             pa.array(part.offsets, pa.int32()),
@@ -399,8 +393,11 @@ class _Part:
         self.offsets.append(self.rows + sum(batch.num_rows for batch in batches or ()))
         self.nulls.append(batches is None)
 
-    def add_error(self, text: str) -> None:
-        """Add a value that could not be decoded, as one element."""
+    def add_error(self, text: str | None) -> None:
+        """Add a value that could not be decoded: null, or one element for the error."""
+        if text is None:
+            self.add(None)
+            return
         self.errors[self.rows] = text
         nulls = [pa.nulls(1, field.type) for field in self._decoded]
         self.add([pa.RecordBatch.from_arrays(nulls, schema=self._decoded)])
@@ -413,9 +410,10 @@ class _Part:
         return {name: pa.concat_arrays(table[name].chunks) for name in table.schema.names}
 
 
-class FromJelly(_Reading[StatementReading]):
+class FromJelly(_Reading):
     name = "from_jelly"
-    _options = StatementReading.names()
+    _names = (*_READ, "concatenated")
+    _made = JellyReading
     _decoded = QUADS
 
     def __init__(self, options: Mapping[str, str] | None, opening: bytes = b"") -> None:
@@ -423,13 +421,12 @@ class FromJelly(_Reading[StatementReading]):
         self._opening = opening
         super().__init__(options)
 
-    def _parsed(self, options: Mapping[str, str]) -> StatementReading:
-        settings = StatementReading.of(options)
-        if self._opening and settings.concatenated:
+    def _set(self, options: Mapping[str, str]) -> None:
+        super()._set(options)
+        if self._opening and self._settings.concatenated:
             raise OptionsError(
                 "option concatenated excludes stream_options, with which a value is a single frame"
             )
-        return settings
 
     def _fields(self, terms: str) -> list[StructField]:
         return statement_fields(terms)
@@ -447,15 +444,13 @@ class FromJelly(_Reading[StatementReading]):
         )
 
 
-class FromJellyPatch(_Reading[OperationReading]):
+class FromJellyPatch(_Reading):
     name = "from_jelly_patch"
-    _options = OperationReading.names()
+    _names = (*_READ, "headers")
+    _made = PatchReading
     _decoded = pa.schema(
         (name, pa.int64() if name in NUMBERS else pa.string()) for name in PatchRow._fields
     )
-
-    def _parsed(self, options: Mapping[str, str]) -> OperationReading:
-        return OperationReading.of(options)
 
     def _fields(self, terms: str) -> list[StructField]:
         return operation_fields(terms)
@@ -476,11 +471,9 @@ class _Writing(_Function):
     """
 
     _besides: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = ((), ())
-    _options = ValueWriting.names()
+    _names = _WRITE
+    _made = FileWriting
     type = BinaryType()
-
-    def _take(self, options: Mapping[str, str]) -> None:
-        self._settings = ValueWriting.of(options)
 
     @abstractmethod
     def _encode(self, rows: Any) -> bytes:
@@ -514,7 +507,7 @@ class _Writing(_Function):
                     data = self._encode(rows.slice(start, stop - start))
                 except JellyError as error:
                     error.source = names(row)
-                    if self._settings.mode != PERMISSIVE:
+                    if not self._permissive:
                         raise
             found.append(data)
             size += len(data or b"")

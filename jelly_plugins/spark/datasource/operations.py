@@ -80,7 +80,7 @@ class OperationWriter:
 
     def __init__(self, file: BinaryIO, id: str, settings: FileWriting) -> None:  # noqa: A002
         self._stack = ExitStack()
-        self._out = self._stack.enter_context(compressed(file, settings.packed))
+        self._out = self._stack.enter_context(compressed(file, settings.compression))
         self._serializer = PatchSerializer(options=patch_options(settings))
         self._out.write(self._serializer.add([header("id", Iri(id)), BEGIN]))
         self.rows = 0

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from functools import partial
@@ -20,7 +19,7 @@ from ...codec import DEFAULT_LIMITS
 from ...codec.common.options import MIN_NAME_TABLE
 from ...codec.common.positions import POSITIONS
 from ...codec.text.ntriples import Dialect, LineParser, term_text
-from ...errors import JellyError, OptionsError, SourceError, TextError
+from ...errors import OptionsError, SourceError, TextError
 from ...io.sinks import SUFFIXES
 
 #: Maximum of a signed 64-bit number, which Spark and commits use.
@@ -118,6 +117,12 @@ def json_object(value: str) -> dict[str, Any]:
     return found
 
 
+def compression(value: str) -> str | None:
+    """Parse the name of a compression; None without one."""
+    found = choice("none", *_SUFFIXES)(value)
+    return None if found == "none" else found
+
+
 def term(position: int, value: str) -> str:
     """Parse a term, in any form of N-Triples.
 
@@ -171,9 +176,12 @@ class Settings:
         for each in fields(cls):
             name = _name(each)
             value = options.get(name)
-            if value is not None:
-                with of_option(name, value):
-                    values[each.name] = each.metadata["parse"](value)
+            if value is None:
+                continue
+            try:
+                values[each.name] = each.metadata["parse"](value)
+            except ValueError as error:
+                raise OptionsError(f"option {name} {error} (got {value!r})") from error
         return cls(**values)
 
     @classmethod
@@ -194,24 +202,22 @@ class Storage(Settings):
     )
 
 
+def _condition(position: int) -> Any:
+    """Declare an option with a term that rows must have at a position."""
+    name = POSITIONS[position]
+    more = "; empty for the default graph." if name == "graph" else "."
+    meaning = f"A term of N-Triples: rows with another {name} are skipped{more}"
+    return option(partial(term, position), None, meaning)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Conditions(Settings):
     """Conditions on rows."""
 
-    subject: str | None = option(
-        partial(term, 0), None, "A term of N-Triples: rows with another subject are skipped."
-    )
-    predicate: str | None = option(
-        partial(term, 1), None, "A term of N-Triples: rows with another predicate are skipped."
-    )
-    object: str | None = option(
-        partial(term, 2), None, "A term of N-Triples: rows with another object are skipped."
-    )
-    graph: str | None = option(
-        partial(term, 3),
-        None,
-        "A term of N-Triples: rows with another graph are skipped; empty for the default graph.",
-    )
+    subject: str | None = _condition(0)
+    predicate: str | None = _condition(1)
+    object: str | None = _condition(2)
+    graph: str | None = _condition(3)
 
     @property
     def conditions(self) -> dict[str, str]:
@@ -221,8 +227,8 @@ class Conditions(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms(Settings):
-    """How columns represent terms."""
+class Reading(Storage):
+    """Options of all formats for reading."""
 
     terms: str = option(
         choice("ntriples", SPLIT),
@@ -233,8 +239,8 @@ class Terms(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mode(Settings):
-    """How errors are reported."""
+class FileReading(Reading):
+    """Options of the formats of files."""
 
     mode: str = option(
         choice(FAILFAST, PERMISSIVE),
@@ -242,14 +248,18 @@ class Mode(Settings):
         "How to handle a corrupt file. `FAILFAST`: the query fails. `PERMISSIVE`: rows before the "
         "error are kept. Applying patches requires `FAILFAST`.",
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading(Terms, Mode):
-    """Options of values and files."""
-
     column_name_of_corrupt_record: str | None = option(
         text, None, "The column for the error, in mode `PERMISSIVE`; `_corrupt_record` by default."
+    )
+
+    max_partition_bytes: int = option(
+        size(),
+        "32m",
+        "Target size of a partition. Jelly-RDF files are split at restart points; patch files are "
+        "not split.",
+    )
+    max_files_per_trigger: int | None = option(
+        number(), None, "Maximum number of files in a batch of a stream."
     )
 
     def __post_init__(self) -> None:
@@ -265,23 +275,8 @@ class Reading(Terms, Mode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileReading(Reading, Storage):
-    """Options of the formats of files."""
-
-    max_partition_bytes: int = option(
-        size(),
-        "32m",
-        "Target size of a partition. Jelly-RDF files are split at restart points; patch files are "
-        "not split.",
-    )
-    max_files_per_trigger: int | None = option(
-        number(), None, "Maximum number of files in a batch of a stream."
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class StatementReading(Reading):
-    """Options of values of Jelly-RDF."""
+class JellyReading(Conditions, FileReading):
+    """Options of the format ``jelly``."""
 
     concatenated: bool = option(
         switch,
@@ -289,12 +284,6 @@ class StatementReading(Reading):
         "Whether a file may hold several streams, as after `cat`. Without the option, the options "
         "of the second stream are a repeat, as the specification has it, and its terms are wrong.",
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class JellyReading(StatementReading, Conditions, FileReading):
-    """Options of the format ``jelly``."""
-
     blank_nodes: str = option(
         choice("keep", "file"),
         "keep",
@@ -308,21 +297,17 @@ class JellyReading(StatementReading, Conditions, FileReading):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OperationReading(Reading):
-    """Options of values of patches."""
+class PatchReading(FileReading):
+    """Options of the format ``jelly-patch``."""
 
     headers: bool = option(switch, "false", "Add rows for headers (H) and ends of patches (Z).")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PatchReading(OperationReading, FileReading):
-    """Options of the format ``jelly-patch``."""
+class FileWriting(Storage):
+    """Options of the format ``jelly-patch``, and of all formats of files."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Writing(Settings):
-    """Options of values and files."""
-
+    compression: str | None = option(compression, "none", "`none`, `gzip`, `bz2` or `zstd`.")
     quoted_triples: bool = option(switch, "false", "Whether quoted triples may occur.")
     max_name_table_size: int = option(
         number(MIN_NAME_TABLE, DEFAULT_LIMITS.name_table),
@@ -345,29 +330,10 @@ class Writing(Settings):
             "max_datatype_table_size": self.max_datatype_table_size,
         }
 
-
-@dataclass(frozen=True, kw_only=True)
-class ValueWriting(Writing, Mode):
-    """Options of values."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FileWriting(Writing, Storage):
-    """Options of the format ``jelly-patch``, and of all formats of files."""
-
-    compression: str = option(
-        choice("none", "gzip", "bz2", "zstd"), "none", "`none`, `gzip`, `bz2` or `zstd`."
-    )
-
-    @property
-    def packed(self) -> str | None:
-        """The compression; None without one."""
-        return None if self.compression == "none" else self.compression
-
     @property
     def suffix(self) -> str:
         """The suffix that the compression adds to file names."""
-        return "" if self.packed is None else _SUFFIXES[self.packed]
+        return "" if self.compression is None else _SUFFIXES[self.compression]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,7 +350,7 @@ class JellyWriting(FileWriting):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoreReading(Terms, Conditions, Storage):
+class StoreReading(Conditions, Reading):
     """Options of the format ``jelly-store``."""
 
     version_as_of: int | None = option(
@@ -393,7 +359,7 @@ class StoreReading(Terms, Conditions, Storage):
 
 
 #: For each format, the options for reading and for writing.
-FORMATS: Final[Mapping[str, tuple[type[Settings], type[Settings] | None]]] = {
+FORMATS: Final[Mapping[str, tuple[type[Reading], type[FileWriting] | None]]] = {
     "jelly": (JellyReading, JellyWriting),
     "jelly-patch": (PatchReading, FileWriting),
     "jelly-store": (StoreReading, None),
@@ -401,13 +367,18 @@ FORMATS: Final[Mapping[str, tuple[type[Settings], type[Settings] | None]]] = {
 
 
 def check_options(
-    given: Iterable[str], names: Iterable[str], what: str, besides: Iterable[str] = ()
+    given: Iterable[str],
+    names: Iterable[str],
+    what: str,
+    use: str = "",
+    besides: Sequence[str] = (),
 ) -> None:
     """Check that options exist.
 
     :param given: their names, case-insensitive.
     :param names: names of the existing options.
-    :param what: of what they are, such as ``jelly``, and ``for reading``.
+    :param what: what has the options, such as ``jelly``.
+    :param use: what they are for, such as `` for reading``.
     :param besides: other names, in lower case, that a caller may give but a user does not choose.
     :raises OptionsError: an option does not exist; suggests a similar name.
     """
@@ -420,23 +391,7 @@ def check_options(
         longer = [each for each in known if each.startswith(name.lower())]
         close = longer or get_close_matches(name.lower(), known, 1)
         hint = f"did you mean {known[close[0]]}?" if close else f"choose from {', '.join(names)}"
-        kind, _, use = what.partition(" ")
-        raise OptionsError(f"{kind} has no option {name!r}{use and ' ' + use}: {hint}")
-
-
-@contextmanager
-def of_option(name: str, value: str | None = None) -> Iterator[None]:
-    """Name an option in errors about its value.
-
-    :raises OptionsError: instead of a ``ValueError`` of a parser.
-    """
-    try:
-        yield
-    except JellyError as error:
-        error.message = f"option {name}: {error.message}"
-        raise
-    except ValueError as error:
-        raise OptionsError(f"option {name} {error} (got {value!r})") from error
+        raise OptionsError(f"{what} has no option {name!r}{use}: {hint}")
 
 
 def given_paths(options: Mapping[str, str]) -> list[str]:

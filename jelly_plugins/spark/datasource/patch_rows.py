@@ -28,7 +28,7 @@ from ...codec.text.columns import EMPTY_GRAPH
 from ...codec.text.ntriples import Dialect, LineParser
 from ...errors import JellyError, StatementError, TextError
 from ...patch.writer import PatchSerializer
-from .options import Writing
+from .options import FileWriting
 from .schema import KIND
 from .terms import joined
 
@@ -42,7 +42,7 @@ _ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
 _CHAIN: Final = ("id", "prev")
 
 
-def patch_options(settings: Writing) -> PatchOptions:
+def patch_options(settings: FileWriting) -> PatchOptions:
     """Return the options of a stream of quads."""
     return PatchOptions(rdf_star=settings.quoted_triples, **settings.tables)
 
@@ -127,7 +127,7 @@ class _Terms:
             raise TextError(f"{name}: {error.message}", column=error.column) from None
 
 
-def encode_log(batch: pa.RecordBatch, settings: Writing) -> bytes:
+def encode_log(batch: pa.RecordBatch, settings: FileWriting) -> bytes:
     """Encode rows as a log.
 
     A patch starts at a row with another value in the column ``patch``, or without that column in

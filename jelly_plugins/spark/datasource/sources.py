@@ -27,7 +27,6 @@ from .options import (
     FileReading,
     FileWriting,
     JellyReading,
-    JellyWriting,
     PatchReading,
     StoreReading,
     check_options,
@@ -45,33 +44,27 @@ class _Source(Shipped, DataSource):
     """A source whose options determine its columns."""
 
     @abstractmethod
-    def _columns(self) -> StructType:
-        """Return all columns."""
+    def _columns(self, settings: Any) -> StructType:
+        """Return all columns, given the options for reading."""
 
     def schema(self) -> StructType:
         # Spark also asks for the schema of a source that is written to.
         names = [name for made in FORMATS[self.name()] if made for name in made.names()]
-        check_options(self.options, names, self.name(), OF_SPARK)
+        check_options(self.options, names, self.name(), besides=OF_SPARK)
         given_paths(self.options)
-        return self._columns()
+        return self._columns(FORMATS[self.name()][0].of(self.options))
 
-    def _check(self, use: int, what: str) -> None:
-        """Check the names of options, for reading (0) or writing (1)."""
-        made = FORMATS[self.name()][use]
-        names = made.names() if made else []
-        check_options(self.options, names, f"{self.name()} for {what}", OF_SPARK)
+    def _to_read(self, schema: StructType) -> Any:
+        """Check a schema, and the names of options for reading, and return the options."""
+        made, _ = FORMATS[self.name()]
+        check_options(self.options, made.names(), self.name(), " for reading", OF_SPARK)
+        settings = made.of(self.options)
+        check_requested(schema, self._columns(settings), getattr(settings, "corrupt_column", None))
+        return settings
 
 
 class _FolderSource(_Source):
     """Files of a format."""
-
-    @abstractmethod
-    def _reading(self) -> FileReading:
-        """Parse the options for reading."""
-
-    @abstractmethod
-    def _writing(self) -> FileWriting:
-        """Parse the options for writing."""
 
     @abstractmethod
     def _format(self) -> Format[Any, Any]:
@@ -80,11 +73,8 @@ class _FolderSource(_Source):
     def _read(
         self, schema: StructType
     ) -> tuple[Format[Any, Any], list[str], FileReading, StructType]:
-        """Check the options and the schema, and return the arguments of a reader."""
-        self._check(0, "reading")
-        settings = self._reading()
-        check_requested(schema, self._columns(), settings.corrupt_column)
-        return self._format(), given_paths(self.options), settings, schema
+        """Return the arguments of a reader."""
+        return self._format(), given_paths(self.options), self._to_read(schema), schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from .reading import FolderReader
@@ -98,8 +88,10 @@ class _FolderSource(_Source):
 
     def _written(self, schema: StructType) -> tuple[Format[Any, Any], str, StructType, FileWriting]:
         """Check the options, and return the arguments of a writer."""
-        self._check(1, "writing")
-        return self._format(), given_path(self.options), schema, self._writing()
+        _, made = FORMATS[self.name()]
+        assert made is not None
+        check_options(self.options, made.names(), self.name(), " for writing", OF_SPARK)
+        return self._format(), given_path(self.options), schema, made.of(self.options)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from .writing import FolderWriter
@@ -124,19 +116,12 @@ class JellyDataSource(_FolderSource):
     def name(cls) -> str:
         return "jelly"
 
-    def _reading(self) -> JellyReading:
-        return JellyReading.of(self.options)
-
-    def _writing(self) -> JellyWriting:
-        return JellyWriting.of(self.options)
-
     def _format(self) -> Format[Any, Any]:
         from .statements import Statements
 
         return Statements()
 
-    def _columns(self) -> StructType:
-        settings = self._reading()
+    def _columns(self, settings: JellyReading) -> StructType:
         fields = statement_fields(settings.terms)
         if settings.source_columns:
             fields += [StructField("source", StringType()), StructField("frame", LongType())]
@@ -153,19 +138,12 @@ class JellyPatchDataSource(_FolderSource):
     def name(cls) -> str:
         return "jelly-patch"
 
-    def _reading(self) -> PatchReading:
-        return PatchReading.of(self.options)
-
-    def _writing(self) -> FileWriting:
-        return FileWriting.of(self.options)
-
     def _format(self) -> Format[Any, Any]:
         from .operations import Operations
 
         return Operations()
 
-    def _columns(self) -> StructType:
-        settings = self._reading()
+    def _columns(self, settings: PatchReading) -> StructType:
         fields = [StructField("source", StringType()), *operation_fields(settings.terms)]
         return with_errors(fields, settings.corrupt_column)
 
@@ -177,15 +155,13 @@ class JellyStoreDataSource(_Source):
     def name(cls) -> str:
         return "jelly-store"
 
-    def _columns(self) -> StructType:
-        return StructType(statement_fields(StoreReading.of(self.options).terms))
+    def _columns(self, settings: StoreReading) -> StructType:
+        return StructType(statement_fields(settings.terms))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from .store_reading import VersionReader
 
-        self._check(0, "reading")
-        check_requested(schema, self._columns(), None)
-        return VersionReader(given_path(self.options), StoreReading.of(self.options), schema)
+        return VersionReader(given_path(self.options), self._to_read(schema), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
         raise OptionsError(

@@ -31,7 +31,7 @@ from ...io.sinks import compressed
 from .decoding import cut, decode
 from .files import DataFile, Files
 from .formats import Format, complete
-from .options import JellyReading, JellyWriting, Writing
+from .options import FileWriting, JellyReading, JellyWriting
 from .schema import GRAPH, check_written
 from .splits import FileSplit
 from .terms import joined
@@ -102,8 +102,8 @@ class Statements(Format[JellyReading, JellyWriting]):
             file,
             schema,
             settings,
-            compression=settings.packed,
-            restart_every=None if settings.packed else settings.restart_every or None,
+            compression=settings.compression,
+            restart_every=None if settings.compression else settings.restart_every or None,
             stream_name=settings.stream_name,
         )
 
@@ -118,7 +118,7 @@ class StreamWriter:
         self,
         file: BinaryIO,
         schema: pa.Schema,
-        settings: Writing,
+        settings: FileWriting,
         *,
         compression: str | None = None,
         restart_every: int | None = None,
@@ -144,7 +144,7 @@ class StreamWriter:
         self._stack.close()
 
 
-def _stream_options(settings: Writing, graphs: bool, stream_name: str = "") -> StreamOptions:
+def _stream_options(settings: FileWriting, graphs: bool, stream_name: str = "") -> StreamOptions:
     """Return the options of a flat stream.
 
     :param graphs: whether it is a stream of quads.
