@@ -105,15 +105,7 @@ def apply(
     spark: Any = None
     try:
         if master is not None:
-            from ..spark import session
-
-            # Py4J logs interrupts there.
-            logging.getLogger().addFilter(
-                lambda record: "KeyboardInterrupt" not in record.getMessage()
-            )
-            # Java would print an error of its own if the command ended while it starts.
-            with stopped_by_signals(lambda: None):
-                spark = session(master, config={"spark.log.level": "FATAL"})
+            spark = _session(master)
         with console.open_sources(logs, "apply") as sources:
             done = apply_patches(
                 spark,
@@ -145,6 +137,17 @@ def apply(
             else None,
         },
     )
+
+
+def _session(master: str) -> Any:
+    """Start Spark."""
+    from ..spark import session
+
+    # Py4J logs interrupts there.
+    logging.getLogger().addFilter(lambda record: "KeyboardInterrupt" not in record.getMessage())
+    # Java would print an error of its own if the command ended while it starts.
+    with stopped_by_signals(lambda: None):
+        return session(master, config={"spark.log.level": "FATAL"})
 
 
 @app.command()
