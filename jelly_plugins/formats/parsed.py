@@ -33,6 +33,7 @@ from .reading import (
     check_base,
     gathered,
     parsed,
+    parser_error,
     parser_of,
     pyoxigraph_module,
     rdf_format,
@@ -189,8 +190,10 @@ def write(
     except (ValueError, OSError, SyntaxError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # From writing: a full disk, a closed pipe.
-        message = error.msg if isinstance(error, SyntaxError) else error
-        raise source.located(TermError(f"{format} cannot express this: {message}")) from error
+        if isinstance(error, SyntaxError):
+            # The lines are valid; a term is one that Oxigraph rejects.
+            raise source.located(TermError(parser_error(error).message)) from None
+        raise source.located(TermError(f"{format} cannot express this: {error}")) from error
 
 
 def _prefixes(source: ChunkReader, first: Chunk, settings: ConversionSettings) -> dict[str, str]:
