@@ -33,6 +33,7 @@ from .reading import (
     check_base,
     gathered,
     parsed,
+    parser_error,
     parser_of,
     pyoxigraph_module,
     rdf_format,
