@@ -56,6 +56,16 @@ setup(
             optional=True,
         )
         for package in COMPILED
+    ]
+    + [
+        # In Cython's pure Python mode: the module runs uncompiled, too.
+        Extension(
+            "jelly_plugins.jena._rows",
+            ["jelly_plugins/jena/rows.py"],
+            extra_compile_args=COMPILER_ARGUMENTS,
+            define_macros=[("NDEBUG", None)],
+            optional=True,
+        )
     ],
     # As many at a time as there are processors.
     options={"build_ext": {"parallel": True}},

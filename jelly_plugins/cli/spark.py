@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict
 from datetime import timedelta
 from enum import StrEnum
@@ -12,6 +13,7 @@ import typer
 from . import console, settings
 from .console import STANDARD, WrongUsageError
 from .patch import CheckPrev, LogArguments
+from .signals import stopped_by_signals
 
 if TYPE_CHECKING:
     from ..spark.shards import Version
@@ -101,11 +103,9 @@ def apply(
     from ..spark.shards import apply_patches
 
     spark: Any = None
-    if master is not None:
-        from ..spark import session
-
-        spark = session(master, config={"spark.log.level": "FATAL"})
     try:
+        if master is not None:
+            spark = _session(master)
         with console.open_sources(logs, "apply") as sources:
             done = apply_patches(
                 spark,
@@ -137,6 +137,17 @@ def apply(
             else None,
         },
     )
+
+
+def _session(master: str) -> Any:
+    """Start Spark."""
+    from ..spark import session
+
+    # Py4J logs interrupts there.
+    logging.getLogger().addFilter(lambda record: "KeyboardInterrupt" not in record.getMessage())
+    # Java would print an error of its own if the command ended while it starts.
+    with stopped_by_signals(lambda: None):
+        return session(master, config={"spark.log.level": "FATAL"})
 
 
 @app.command()

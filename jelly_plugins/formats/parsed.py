@@ -78,8 +78,8 @@ class ParsedReader(ChunkReader):
         self._limits = settings.limits
         self._held = Held()
         self._parser: Any = None
-        #: Those of RDF/XML, which pyoxigraph does not report.
-        self._declared: dict[str, str] | None = None
+        #: The namespaces of RDF/XML, which pyoxigraph does not report.
+        self._xml_namespaces: dict[str, str] | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
         try:
@@ -95,7 +95,7 @@ class ParsedReader(ChunkReader):
         self._input.close()
 
     def _declare(self) -> None:
-        declared = self._declared
+        declared = self._xml_namespaces
         if declared is None:
             declared = {} if self._parser is None else self._parser.prefixes
         self.namespaces.update(
@@ -108,7 +108,7 @@ class ParsedReader(ChunkReader):
         base = self._base
         if form is Format.RDF_XML:
             rewritten = RdfXmlText(base)
-            self._declared = rewritten.namespaces
+            self._xml_namespaces = rewritten.namespaces
             chunks = chain(rewritten.chunks(self._bounded(chunks)), [AFTER_END.encode()])
         elif form is Format.JSON_LD:
             chunks = prepared(chunks, self._contexts, base, self._limits)

@@ -138,7 +138,7 @@ def format_named(name: FormatName) -> Format:
     given = name if isinstance(name, str) else getattr(name, "media_type", None)
     lower = given.lower().strip() if isinstance(given, str) else ""
     plain = lower.replace("-", "").replace("/", "")
-    if plain in ("n3", "notation3", "textn3", "text/n3"):
+    if plain in ("n3", "notation3", "textn3"):
         raise ValueError(_NO_N3)
     found = (
         _MEDIA_TYPES.get(lower.partition(";")[0].strip())

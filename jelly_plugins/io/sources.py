@@ -372,19 +372,31 @@ def _open_url(url: str) -> Any:
 def _open_http(url: str) -> Any:
     # Most sources are not URLs, and these modules take a while to import.
     import base64
+    from urllib import request as urllib
     from urllib.error import HTTPError
     from urllib.parse import unquote, urlsplit, urlunsplit
-    from urllib.request import Request, urlopen
 
     try:
         parts = urlsplit(url)
         user, at, host = parts.netloc.rpartition("@")
-        request = Request(urlunsplit(parts._replace(netloc=host)))
+        request = urllib.Request(urlunsplit(parts._replace(netloc=host)))
         if at:
             # Another server, which this one may redirect to, does not get it.
             token = base64.b64encode(unquote(user).encode()).decode()
             request.add_unredirected_header("Authorization", f"Basic {token}")
-        return urlopen(request, timeout=_TIMEOUT)
+        # Without handlers of ftp:// and others that a redirect may lead to.
+        opener = urllib.OpenerDirector()
+        for handler in (
+            urllib.ProxyHandler,
+            urllib.HTTPHandler,
+            urllib.HTTPSHandler,
+            urllib.HTTPRedirectHandler,
+            urllib.HTTPErrorProcessor,
+            urllib.HTTPDefaultErrorHandler,
+            urllib.UnknownHandler,
+        ):
+            opener.add_handler(handler())
+        return opener.open(request, timeout=_TIMEOUT)
     except HTTPError as error:
         error.close()
         message = _answered(error.code, error.reason)

@@ -132,7 +132,7 @@ class PatchReader(Closing):
         #: The rows, as many together as come together: of a Jelly-Patch stream, those of a frame as
         #: a list. For callers that process them in batches.
         self.batches = self._read()
-        self._rows = chain.from_iterable(self.batches)
+        self._rows = self._each()
 
     @property
     def name(self) -> str:
@@ -181,11 +181,16 @@ class PatchReader(Closing):
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
+        self._rows.close()
         self.batches.close()
-        self._rows = chain()
         # The exception may refer to this reader, and to a store that closes when unreferenced.
         self._starve = None
         self._input.close()
+
+    def _each(self) -> Generator[Operation]:
+        """The rows. A generator rejects a second caller; what itertools has would lose rows."""
+        for batch in self.batches:
+            yield from batch
 
     def _read(self) -> Generator[Iterable[Operation]]:
         """The rows, as many together as come together."""

@@ -21,7 +21,7 @@ from ...codec import (
     PatchStatementType,
     PatchStreamType,
 )
-from ...codec.common.options import TABLES
+from ...codec.common.options import TABLES, member
 from ...codec.patch.operations import END
 from ...codec.text.ntriples import Notation
 from ...errors import JellyError

@@ -191,8 +191,8 @@ def load(
     """Read a source of any format into a graph, and bind the namespaces that it declares.
 
     N-Triples, N-Quads and Jelly are read by this package, Turtle, TriG, RDF/XML and JSON-LD by
-    pyoxigraph (extra ``oxigraph``), which lower-cases language tags. Terms are otherwise those that
-    rdflib's own parsers make.
+    pyoxigraph (extra ``oxigraph``), which lower-cases language tags, and declares all namespaces in
+    scope in XML literals. Terms are otherwise those that rdflib's own parsers make.
 
     :param graph: a Graph, which takes triples and quads of the default graph; or a Dataset or
         ConjunctiveGraph, which also take named graphs, empty ones included.

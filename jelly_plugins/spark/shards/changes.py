@@ -68,7 +68,8 @@ def net_changes(frame: DataFrame) -> DataFrame:
         ``graph``, as text of N-Triples; null for the default graph.
     :raises OptionsError: the DataFrame has other columns.
     """
-    rows = rows_of(frame)
+    corrupt = sf.raise_error(sf.lit("a row reports corrupt data: read patches in mode FAILFAST"))
+    rows = rows_of(frame).withColumn("kind", sf.coalesce("kind", corrupt))
     ended = rows.where(rows.kind == _COMMIT).select("place", "transaction")
     return _net(
         rows.where(rows.transaction.isNull()).unionByName(

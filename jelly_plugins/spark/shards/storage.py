@@ -153,7 +153,12 @@ class Folder:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.link(temporary, path)
+            try:
+                os.link(temporary, path)
+            except FileExistsError:
+                # Over NFS, a request that is sent again reports that the first one was done.
+                if temporary.stat().st_nlink == 1:
+                    raise
             _sync(path.parent)
         except FileExistsError:
             raise

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any, Final
 
 from ...errors import JellyError
@@ -86,9 +88,11 @@ def vacuum(
         raise RootError("there is no sharded store here", source=storage.name)
     seconds = grace.total_seconds()
     old = []
-    for newer, version in zip(versions[keep - 1 :], versions[keep:], strict=False):
-        if storage.age(newer.number) >= seconds:
-            old.append(version.number)
+    for newer, version in pairwise(versions[keep - 1 :]):
+        # Another vacuum may have removed it.
+        with suppress(FileNotFoundError):
+            if storage.age(newer.number) >= seconds:
+                old.append(version.number)
     needed = {name for each in versions if each.number not in old for name in each.stored()}
     named = {name for each in versions for name in each.stored()}
     unneeded = [name for name, age in stored.items() if name not in needed and age >= seconds]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from jelly_plugins import ChainError, JellyError, OptionsError
@@ -74,6 +75,9 @@ def test_random_logs(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     changes = net_changes(spark.read.format("jelly-patch").load(str(log))).collect()
     assert len({row[1:] for row in changes}) == len(changes)
     assert sum(row.kind == "A" for row in changes) == len(quads_after(patches))
+    corrupt = spark.read.format("jelly-patch").load(str(log)).selectExpr("* EXCEPT (kind)", "'X' k")
+    with pytest.raises(PySparkException, match="mode FAILFAST"):
+        net_changes(corrupt.selectExpr("*", "nullif(k, 'X') AS kind")).collect()
 
 
 def message(*patches: Patch) -> bytes:
@@ -260,7 +264,8 @@ def test_processes_of_executors_that_are_killed(spark: SparkSession, tmp_path: P
     assert done.committed
     assert len(list(tmp_path.glob("killed-*"))) == 2
     assert_same(tmp_path / "root", replayed(log))
-    assert vacuum(root, grace=timedelta()).stores == ()
+    vacuum(root, grace=timedelta())
+    assert set(root.stored()) == set(ShardedStore(root).content.stored())
 
 
 def test_spark_has_the_same_hash(spark: SparkSession) -> None:
