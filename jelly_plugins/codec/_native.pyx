@@ -30,6 +30,7 @@ Memory, for maintainers:
 
 import os
 import re
+from dataclasses import replace
 
 cimport cython
 
@@ -50,7 +51,6 @@ from .rdf import decoder as reference_decoder
 from .rdf import encoder as reference_encoder
 from .text import forms, lines, ntriples
 from .patch import rules as patch_rules
-from . import explain
 from .rdf import rules
 from .common import positions, terms
 from .patch import columns as reference_patch_columns
@@ -63,6 +63,7 @@ from .common import term_writer as reference_writer
 from .text import transcoding as reference_text
 from .rdf.decoder import Frame
 from .common.limits import DEFAULT_LIMITS, ROW_OVERHEAD, over
+from .common.term_reader import Checkpoint
 from .patch.operations import CHAIN_KEYS, END, Header, Namespace, Operation, OperationKind
 from .rdf.options import PhysicalType, StreamOptions
 from .patch.decoder import PatchFrame

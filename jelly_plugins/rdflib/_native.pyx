@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False,
 # allow_none_for_extension_args=False
 """What of this package is worth compiling: rdflib's terms made and taken apart, and the indices of
-its stores in memory read. ``terms``, ``memory`` and ``dump`` do the same without it.
+its stores in memory read and written. ``terms`` and ``dump`` do the same without it; graphs are
+filled with ``addN``.
 
 For maintainers:
 
@@ -41,3 +42,4 @@ include "../codec/kernel/common/slots.pxi"
 include "kernel/objects.pxi"
 include "kernel/terms.pxi"
 include "kernel/generic.pxi"
+include "kernel/indices.pxi"

@@ -16,7 +16,7 @@ from ...errors import LookupTableError
 class ReaderTable:
     """Entries 1 to ``size`` of one lookup, by id. Grows only as entries are set."""
 
-    __slots__ = ("_last", "characters", "name", "size", "values")
+    __slots__ = ("characters", "last", "name", "size", "values")
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name
@@ -25,19 +25,20 @@ class ReaderTable:
         self.characters = 0
         #: Entries by id; index 0 is unused.
         self.values: list[str | None] = [None]
-        self._last = 0
+        #: The id that was set last; the next entry's id of 0 denotes the one after it.
+        self.last = 0
 
     def assign(self, entry_id: int, value: str) -> int:
         """Set an entry and return its id; id 0 is the previous entry's id plus one.
 
         :raises LookupTableError: the id is above the declared size.
         """
-        entry_id = entry_id or self._last + 1
+        entry_id = entry_id or self.last + 1
         if entry_id > self.size:
             raise LookupTableError(
                 f"{self.name} entry {entry_id} is outside the declared table of {self.size}"
             )
-        self._last = entry_id
+        self.last = entry_id
         missing = entry_id + 1 - len(self.values)
         if missing > 0:
             self.values.extend([None] * missing)

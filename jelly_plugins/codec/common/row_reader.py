@@ -3,6 +3,10 @@
 It finds the rows, checks that each sets one field, checks their order, and reads options,
 statements and lookup entries. The decoder interprets the other rows.
 
+The compiled kernel leaves rare work to these classes, by methods without an underscore: options,
+fields of frames that are not rows, ends of patches' frames, and the reason for an invalid row
+(:meth:`RowReader.error_of_row`).
+
 Reference: Jelly-RDF specification, sections "Stream frames" and "Stream rows".
 """
 
@@ -16,6 +20,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 from ...errors import JellyError, OptionsError, OrderError, WireError
 from .limits import Limits, over
 from .options import CommonOptions, read_options
+from .term_reader import Checkpoint
 from .wire import BYTES, read_field, read_fields, wrong_type
 
 ROW_NUMBER: Final = 1
@@ -72,6 +77,7 @@ class RowReader(ABC, Generic[R, F]):
     _kinds: ClassVar[tuple[Any, Any]] = (None, None)
     _operation: ClassVar[Any] = None
     _format: ClassVar[RowFormat]
+    _frame_class: ClassVar[Any]
 
     def __init__(self, limits: Limits, first_frame: int = 0) -> None:
         self._limits = limits
@@ -82,6 +88,11 @@ class RowReader(ABC, Generic[R, F]):
         self._terms: Any = None
         #: The stream's options; None before the first row is read.
         self.options: Any = None
+
+    @property
+    def state(self) -> Any:
+        """The position in the order of rows, a member of the format's states."""
+        return self._state
 
     @property
     def next_frame(self) -> int:
@@ -167,7 +178,7 @@ class RowReader(ABC, Generic[R, F]):
                 elif row is datatype:
                     terms.set_datatype(data, start, stop)
                 elif row is options:
-                    self._read_options(data, start, stop)
+                    self.read_options_row(data, start, stop)
                     terms = self._terms
                     allowed = following[self._state]
                     continue
@@ -180,7 +191,7 @@ class RowReader(ABC, Generic[R, F]):
                     allowed = following[state]
         finally:
             frame.rows = rows
-        self._end_frame(frame)
+        self.end_frame(frame)
 
     @abstractmethod
     def _read_row(self, row: R, data: bytes, pos: int, end: int, frame: F) -> bool:
@@ -190,7 +201,7 @@ class RowReader(ABC, Generic[R, F]):
         """
 
     @abstractmethod
-    def _end_frame(self, frame: F) -> None:
+    def end_frame(self, frame: F) -> None:
         """Process the end of a frame."""
 
     def _misplaced(self, row: R) -> JellyError:
@@ -198,13 +209,37 @@ class RowReader(ABC, Generic[R, F]):
             return OptionsError("the stream does not start with its options")
         return OrderError(f"a row {row.name} {self._format.rules.WHERE[self._state]}")
 
-    def _read_options(self, data: bytes, pos: int, end: int) -> None:
+    def read_options_row(self, data: bytes, pos: int, end: int) -> None:
         options = read_options(self._format.options, data, pos, end, self._limits)
         if self.options is None:
             options.check(self._limits)
             self._begin_stream(options)
         elif options != self.options:
             raise OptionsError("the stream options differ from those at the stream's start")
+
+    def error_of_row(self, row: bytes, options: Any, before: Checkpoint) -> JellyError:
+        """Read a row that the compiled kernel has rejected, and return the error.
+
+        The kernel only detects that a row is invalid. Errors are defined once, here. This reader
+        must be new, and its limit on the expansion of a frame out of reach: the kernel counts that
+        itself.
+
+        :param row: the row, with the subsequent bytes if its end is not known.
+        :param options: the stream's options; None if they were not read yet.
+        :param before: the state before the row.
+        """
+        if options is not None:
+            self._begin_stream(options)
+            self._terms.restore(before)
+        self._state = type(self._state)(before.state)
+        frame = self._frame_class(0)
+        try:
+            self._decode_rows(row, frame, [])
+        except JellyError as error:
+            return error
+        return WireError(
+            "the row is not valid (the kernels do not agree on it: please report this)"
+        )
 
     @abstractmethod
     def _begin_stream(self, options: Any) -> None:
@@ -221,10 +256,10 @@ class RowReader(ABC, Generic[R, F]):
         tag, start, stop, _ = read_field(data, pos, end)
         if tag == ROW_TAG:
             return *self._read_row_tag(data, start, stop), stop
-        self._read_frame_field(tag, data, start, stop, frame)
+        self.read_frame_field(tag, data, start, stop, frame)
         return None, start, stop, stop
 
-    def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: F) -> None:  # noqa: ARG002
+    def read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: F) -> None:  # noqa: ARG002
         """Read a field of a frame that is not a row. No such field is common to all formats."""
         if tag >> 3 == ROW_NUMBER:
             raise wrong_type(ROW_NUMBER, f"{self._format.message}Frame")

@@ -8,6 +8,7 @@ Reference: Jelly-RDF specification, sections "RDF terms" and "Repeated terms".
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from ...errors import JellyError, LookupTableError, StatementError, TermError, WireError
@@ -46,6 +47,28 @@ _LITERAL: Final = Kind.LITERAL
 #: Tags of prefix id and name id in RdfIri, for its short forms.
 _PREFIX_TAG: Final = 1 << 3 | VARINT
 _NAME_TAG: Final = 2 << 3 | VARINT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """A decoder's state before a row.
+
+    :ivar state: the position in the order of rows, a member of the format's states.
+    :ivar names: the name lookup, by id; likewise ``prefixes`` and ``datatypes``.
+    :ivar next_ids: the ids that an entry id of 0 denotes: name, prefix, datatype.
+    :ivar prefix_id: the id that a prefix id of 0 denotes.
+    :ivar name_id: the id before the one that a name id of 0 denotes.
+    :ivar given: a bit for each position that some statement has set.
+    """
+
+    state: int
+    names: dict[int, str]
+    prefixes: dict[int, str]
+    datatypes: dict[int, str]
+    next_ids: tuple[int, int, int]
+    prefix_id: int
+    name_id: int
+    given: int
 
 
 class TermReader:
@@ -102,6 +125,20 @@ class TermReader:
             if position < width
             and positions.undeclared(position, kind, self._generalized, self._rdf_star) is None
         }
+
+    def restore(self, before: Checkpoint) -> None:
+        """Continue at a checkpoint of another reader of the same stream, with empty caches."""
+        for entries, next_id, table, enter in (
+            (before.names, before.next_ids[0], self.names, self.enter_name),
+            (before.prefixes, before.next_ids[1], self.prefixes, self.enter_prefix),
+            (before.datatypes, before.next_ids[2], self.datatypes, self.enter_datatype),
+        ):
+            for entry_id, value in entries.items():
+                enter(entry_id, value)
+            table.last = next_id - 1
+        self._prefix_id = before.prefix_id
+        self._name_id = before.name_id
+        self._missing &= ~before.given
 
     def begin_frame(self) -> None:
         """Reset the counters of the frame."""

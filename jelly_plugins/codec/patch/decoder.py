@@ -71,6 +71,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
 
     options: PatchOptions | None
     _format = RowFormat(_ROWS, patch_rules, "RdfPatch", PatchOptions)
+    _frame_class = PatchFrame
     _kinds = (OperationKind.ADD, OperationKind.DELETE)
     _operation = Operation._make
 
@@ -85,10 +86,21 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         self._factory = factory
         self._strict = strict
         self.deviations: list[JellyError] = []
-        #: Frames without rows before the options.
-        self._early = 0
+        #: Frames without rows before the options, which are patches if each frame is one.
+        self.early = 0
         #: Frame and row of the start of the last transaction.
         self._begin = (0, 0)
+
+    def place(self, state: int, frame: int, begin: tuple[int, int]) -> None:
+        """Continue at the position of the compiled decoder that this one works for.
+
+        :param state: a number of :class:`~.rules.PatchState`.
+        :param frame: number of the next frame.
+        :param begin: frame and row of the start of the last transaction.
+        """
+        self._state = PatchState(state)
+        self._frames = frame
+        self._begin = begin
 
     @property
     def inside_patch(self) -> bool:
@@ -106,7 +118,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         return self._state is PatchState.PUNCTUATED_LOOSE
 
     @property
-    def _ends_with_frame(self) -> bool:
+    def ends_with_frame(self) -> bool:
         """Whether each frame is a patch."""
         return self.options is not None and self.options.stream_type is PatchStreamType.FRAME
 
@@ -160,7 +172,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         if row is PatchRow.NAMESPACE_ADD or row is PatchRow.NAMESPACE_DELETE:
             read = self._read_namespace(terms, row, data, pos, end)
             if read.value.graph is None and len(terms.last) > positions.GRAPH:
-                self._without_graph(frame.index, frame.rows - 1)
+                self.default_namespace_graph(frame.index, frame.rows - 1)
                 graph = self._factory.default_graph
                 read = Operation(read.kind, read.value._replace(graph=graph))
             frame.operations.append(read)
@@ -176,19 +188,19 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
             frame.operations.append(operation)
         return False
 
-    def _end_frame(self, frame: PatchFrame) -> None:
+    def end_frame(self, frame: PatchFrame) -> None:
         self._outside_rows = True
         after = patch_rules.NEXT[self._state].get(PatchRow.END_OF_FRAME)
         if after is None:
             raise self._misplaced(PatchRow.END_OF_FRAME)
         self._state = after
-        if self._ends_with_frame:
+        if self.ends_with_frame:
             # Each frame before the options was a patch too.
-            frame.operations[:0] = [END] * self._early
-            self._early = 0
+            frame.operations[:0] = [END] * self.early
+            self.early = 0
             frame.operations.append(END)
         elif self.options is None:
-            self._early += 1
+            self.early += 1
         self._outside_rows = False
 
     def _misplaced(self, row: PatchRow) -> JellyError:
@@ -212,7 +224,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         namespace = terms.namespace(data, pos, end, needs_iri=adds)
         return Operation(kind, namespace)
 
-    def _without_graph(self, frame: int, row: int) -> None:
+    def default_namespace_graph(self, frame: int, row: int) -> None:
         """Record a namespace in a stream of quads that has no graph and cannot repeat one of a
         previous row: its graph is the default graph. Jelly-JVM writes such rows for prefixes at
         the start.

@@ -134,6 +134,7 @@ class Decoder(RowReader[Row, AnyFrame]):
 
     options: StreamOptions | None
     _format = RowFormat(Row, rules, "RdfStream", StreamOptions)
+    _frame_class = Frame
 
     def __init__(
         self, factory: TermFactory[Any], *, limits: Limits = DEFAULT_LIMITS, first_frame: int = 0
@@ -181,12 +182,12 @@ class Decoder(RowReader[Row, AnyFrame]):
                 frame.empty_graphs += self._terms.graph
         return False
 
-    def _end_frame(self, frame: AnyFrame) -> None:
+    def end_frame(self, frame: AnyFrame) -> None:
         if len(frame.statements) > self._graph_start:
             self._graph_is_empty = False
         self._graph_start = 0
 
-    def _read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: AnyFrame) -> None:
+    def read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: AnyFrame) -> None:
         if tag == _METADATA_TAG:
             key, value = read_metadata_entry(data, pos, end)
             if key == restarts.KEY:
@@ -196,7 +197,7 @@ class Decoder(RowReader[Row, AnyFrame]):
         elif tag >> 3 == 15:
             raise wrong_type(15, "RdfStreamFrame")
         else:
-            super()._read_frame_field(tag, data, pos, end, frame)
+            super().read_frame_field(tag, data, pos, end, frame)
 
     def _begin_stream(self, options: StreamOptions) -> None:
         self.options = options

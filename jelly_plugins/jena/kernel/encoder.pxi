@@ -192,7 +192,7 @@ cdef class LineTexts(TermTexts):
         self.lines.quads = parser.quads
         self.lines.relative_iris = parser.relative_iris
         self.lines.string_bytes = self.string_bytes
-        forget_heard(&self.lines)
+        forget_previous(&self.lines)
         if (characters_in(pos, end) < 0
                 or <uint64_t> (end - pos) > <uint64_t> parser.limits.frame_bytes):
             # The reference reports errors of the whole term before it reads any part of it.

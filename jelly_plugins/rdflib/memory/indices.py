@@ -22,7 +22,7 @@ from typing import Any, Final
 from rdflib.graph import Graph
 from rdflib.plugins.stores.memory import Memory, SimpleMemory
 from rdflib.store import Store
-from rdflib.term import Literal, URIRef
+from rdflib.term import BNode, Literal, URIRef
 
 from .compiled import compiled, reject, replaced, say_why_not
 
@@ -38,6 +38,7 @@ _METHODS: Final = tuple(
         (Memory, ("add", "add_graph", "triples")),
         (Memory, ("_Memory__add_triple_context", "_Memory__ctx_to_str")),
         (SimpleMemory, ("add", "triples")),
+        (Literal, ("__hash__", "__eq__")),
     )
     for name in names
     if name in vars(owner)
@@ -54,64 +55,6 @@ def collector_paused() -> Iterator[None]:
     finally:
         if running:
             gc.enable()
-
-
-class Added:
-    """What statements came to in one graph: triples that the store did not have, as keys, and
-    those that it had, in order; one that comes twice is new the first time."""
-
-    def __init__(self) -> None:
-        self.new: dict[_Triple, None] = {}
-        self.known: list[_Triple] = []
-
-
-class IndexWriter:
-    """Writes triples into the three indices of a store, and says which were new.
-
-    :ivar graphs: what was written, by graph in the order in which they came: by a quad's fourth
-        term, None for triples.
-    """
-
-    def __init__(self, spo: _Index, pos: _Index, osp: _Index) -> None:
-        self._spo = spo
-        self._pos = pos
-        self._osp = osp
-        self.graphs: dict[Any, Added] = {}
-
-    def add(self, statements: list[Any]) -> None:
-        """Write triples, or quads: those of one call have the same width."""
-        spo, pos, osp = self._spo, self._pos, self._osp
-        last_s = last_p = last_g = None
-        of_subject: dict[Any, dict[Any, int]] = {}
-        objects: dict[Any, int] = {}
-        added = Added()
-        quads = bool(statements) and len(statements[0]) == 4
-        if statements and not quads:
-            added = self.graphs.setdefault(None, added)
-        for statement in statements:
-            if quads:
-                s, p, o, g = statement
-                triple = (s, p, o)
-                if g is not last_g:
-                    last_g = g
-                    added = self.graphs.setdefault(g, Added())
-            else:
-                s, p, o = triple = statement
-            if s is not last_s:
-                last_s = s
-                last_p = None
-                of_subject = spo.setdefault(s, {})
-            if p is not last_p:
-                last_p = p
-                objects = of_subject.setdefault(p, {})
-            if o in objects:
-                added.known.append(triple)
-                continue
-            # First, so that it can be taken back whatever happens.
-            added.new[triple] = None
-            objects[o] = 1
-            pos.setdefault(p, {}).setdefault(o, {})[s] = 1
-            osp.setdefault(o, {}).setdefault(s, {})[p] = 1
 
 
 def _set_contexts(
@@ -131,6 +74,8 @@ def _attributes(store: Any, *names: str) -> list[Any]:
 class BulkWriter:
     """Adds statements to a store in memory, all of those of a call or none.
 
+    The compiled module writes the indices.
+
     :param store: a store for which :func:`writable` returned True.
     :param graph: gives the graph of a quad's fourth term, and of None for triples.
     """
@@ -142,7 +87,9 @@ class BulkWriter:
     def add(self, batches: Iterable[list[Any]]) -> None:
         """Add statements: tuples of terms, those of each batch of the same width."""
         spo, pos, osp = _attributes(self._store, "spo", "pos", "osp")
-        writer = IndexWriter(spo, pos, osp)
+        module = compiled()
+        assert module is not None  # writable() checks this
+        writer = module.IndexWriter(spo, pos, osp)
         undo: list[Callable[[], object]] = []
         with collector_paused():
             try:
@@ -157,7 +104,7 @@ class BulkWriter:
                     _remove((spo, pos, osp), added.new)
                 raise
 
-    def _set_contexts(self, graphs: dict[Any, Added], undo: list[Callable[[], object]]) -> None:
+    def _set_contexts(self, graphs: dict[Any, Any], undo: list[Callable[[], object]]) -> None:
         """Do what ``Memory.__add_triple_context`` does."""
         store = self._store
         contexts, members, everything = _attributes(
@@ -263,6 +210,7 @@ def writable(graph: Graph) -> bool:
     store: Any = graph.store
     return (
         type(store) in (Memory, SimpleMemory)
+        and compiled() is not None
         and not overridden(graph)
         and not {"add", "addN", "add_graph"} & vars(store).keys()
         # With a map, the store notifies subscribers of each addition, or fails if there are none.
@@ -297,7 +245,7 @@ def _differences(kind: Any) -> Iterator[str]:
     """
     names = [URIRef(f"urn:g{n}") for n in range(3)]
     one, two, three = (URIRef(f"urn:{n}") for n in range(3))
-    text = Literal("x", lang="en")
+    text = Literal("x", lang="en-GB")
     # New, known, in other graphs, alternating graphs, the subject or predicate of the one before.
     quads = [
         (one, two, three, 0),
@@ -310,6 +258,8 @@ def _differences(kind: Any) -> Iterator[str]:
         (three, one, one, 0),
         (three, one, one, 1),
         (three, one, one, 2),
+        (three, two, Literal("1"), 2),
+        (BNode("b"), two, three, 2),
     ]
     for count in (6, len(quads)):
         slow, fast = kind(), kind()
@@ -318,10 +268,13 @@ def _differences(kind: Any) -> Iterator[str]:
         )
         for s, p, o, g in quads[:count]:
             slow.add((s, p, o), slow_graphs[g])
-        writer = BulkWriter(fast, fast_graphs.__getitem__)
-        # In two calls, so that some of the second are known before.
-        writer.add([quads[:1], quads[1:3]])
-        writer.add([quads[3:count]])
+            if compiled() is None:
+                fast.add((s, p, o), fast_graphs[g])
+        if compiled() is not None:
+            writer = BulkWriter(fast, fast_graphs.__getitem__)
+            # In two calls, so that some of the second are known before.
+            writer.add([quads[:1], quads[1:3]])
+            writer.add([quads[3:count]])
         for store in slow, fast:
             # A listing stores the requested graph next to its name.
             list(store.triples((None, None, None), None))

@@ -119,9 +119,12 @@ class GraphSink:
         steps.end(count)
         return count
 
-    def _add_by_interface(self, batches: Iterable[list[Any]]) -> None:
+    def _add_by_interface(self, batches: Sequence[list[Any]]) -> None:
         default = self.default
         graph = self._graph
+        # Before the first statement is added.
+        for name in {quad[3] for batch in batches if len(batch[0]) == 4 for quad in batch}:
+            reject_graph(str(name))
         try:
             # All frames of a stream have statements of one width; those of several streams may not.
             for width, run in groupby(batches, key=lambda statements: len(statements[0])):

@@ -1,5 +1,9 @@
 # Work left to the reference: rows of options, and the reasons for a rejected row.
 
+# More than any row can expand to.
+cdef object OUT_OF_REACH = 1 << 80
+
+
 cdef uint64_t bounded(limit) except? 0:
     """Convert a limit to a C integer; a value that exceeds any input means no limit."""
     return min(limit, 0xFFFFFFFFFFFF)
@@ -67,15 +71,15 @@ cdef int read_frame_field(reference, Reader *reader, bytes data, frame) except -
     """Read the field at the reader's position, which is not a row."""
     cdef Field *field = &reader.stopped_at
     cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(data)
-    reference._read_frame_field(field.tag, data, field.start - start, field.stop - start, frame)
+    reference.read_frame_field(field.tag, data, field.start - start, field.stop - start, frame)
     return 0
 
 
 cdef object rejection(Reader *reader, Status status, options, limits, factory,
-                    why=explain.reason):
+                      reference=reference_decoder.Decoder):
     """Return the error for a stop at which reading ends.
 
-    :param why: makes the format's reference raise the error of a row.
+    :param reference: the class of the format's reference, which knows the error of a row.
     """
     if status == NO_MEMORY:
         return MemoryError()
@@ -89,7 +93,7 @@ cdef object rejection(Reader *reader, Status status, options, limits, factory,
         return over(
             limits, "frame_expansion", reader.expansion, "what IRIs of a frame expand to"
         )
-    return reason(reader, options, limits, factory, why)
+    return reason(reader, options, limits, factory, reference)
 
 
 cdef object row_number(Reader *reader):
@@ -97,15 +101,14 @@ cdef object row_number(Reader *reader):
     return reader.row_number if reader.in_row else None
 
 
-cdef object reason(Reader *reader, options, limits, factory, why=explain.reason):
-    """Make the reference read the row again, from the state before it, and raise the error."""
+cdef object reason(Reader *reader, options, limits, factory,
+                   reference=reference_decoder.Decoder):
+    """Make the reference read the row again, from the state before it, and return the error."""
     cdef const uint8_t *stop = reader.pos if reader.pos > reader.row else reader.end
-    return why(
+    return reference(factory, limits=replace(limits, frame_expansion=OUT_OF_REACH)).error_of_row(
         (<const char *> reader.row)[:stop - reader.row],
-        factory,
         options,
-        limits,
-        explain.Before(
+        Checkpoint(
             state=reader.state,
             names=entries_of(&reader.names),
             prefixes=entries_of(&reader.prefixes),

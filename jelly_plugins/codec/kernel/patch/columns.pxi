@@ -62,14 +62,12 @@ cdef class PatchColumnDecoder(GatheringDecoder):
         """Mark the end of the stream; see the reference."""
         for operation in self._placed_reference().finish():
             self._note(operation)
-        self.reader.state = self.reference._state
+        self.reader.state = self.reference.state
         return self.flush()
 
     cdef object _placed_reference(self):
         """Return the reference, set to this decoder's position."""
-        self.reference._state = patch_rules.PatchState(self.reader.state)
-        self.reference._frames = self.next_frame
-        self.reference._begin = self.begin
+        self.reference.place(self.reader.state, self.next_frame, self.begin)
         return self.reference
 
     cdef int _note(self, operation) except -1:
@@ -121,15 +119,15 @@ cdef class PatchColumnDecoder(GatheringDecoder):
             elif status == AT_FRAME_END:
                 # An error at a frame's end has no row.
                 reader.in_row = False
-                self._placed_reference()._end_frame(self.frame)
-                reader.state = self.reference._state
+                self._placed_reference().end_frame(self.frame)
+                reader.state = self.reference.state
                 self._take_noted()
                 self.gathered_all = True
             elif status == NOT_RDF_1_2:
                 raise rejected_statement(reader, self.validator)
             else:
                 raise rejection(reader, status, self.options, self.limits, self.factory,
-                              explain.patch_reason)
+                                reference_patch_decoder.PatchDecoder)
 
     cdef int _take_noted(self) except -1:
         """Add the rows that the reference has added to the frame."""
@@ -213,7 +211,7 @@ cdef class PatchColumnDecoder(GatheringDecoder):
             self._note(Operation(kind, Namespace(name, iri, None)))
             return 0
         if reader.last[3] == NULL:
-            self.reference._without_graph(self.next_frame, row_number(reader))
+            self.reference.default_namespace_graph(self.next_frame, row_number(reader))
         # A subsequent statement may repeat this graph without another validation, so reject a
         # graph that no statement can have.
         if graph.kind != IRI and graph.kind != BLANK_NODE and graph.kind != DEFAULT_GRAPH:

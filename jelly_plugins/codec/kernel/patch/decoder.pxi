@@ -6,7 +6,6 @@ if not (is_bare_tuple(Operation) and is_bare_tuple(Header)):
 
 cdef object ADD_KIND = OperationKind.ADD
 cdef object DELETE_KIND = OperationKind.DELETE
-cdef dict PATCH_STATE_OF = {int(state): state for state in patch_rules.PatchState}
 # The state after a frame's end, by the state before it, in streams whose frames are not patches.
 cdef dict FRAME_END_STATES = {
     int(state): int(following[patch_rules.PatchRow.END_OF_FRAME])
@@ -57,14 +56,12 @@ cdef class PatchDecoder(ObjectDecoder):
     def finish(self):
         """Mark the end of the stream; see the reference."""
         ended = self._placed_reference().finish()
-        self.reader.state = self.reference._state
+        self.reader.state = self.reference.state
         return ended
 
     cdef object _placed_reference(self):
         """Return the reference, set to this decoder's position."""
-        self.reference._state = PATCH_STATE_OF[self.reader.state]
-        self.reference._frames = self.frames
-        self.reference._begin = self.begin
+        self.reference.place(self.reader.state, self.frames, self.begin)
         return self.reference
 
     cdef object _new_frame(self, size):
@@ -86,8 +83,8 @@ cdef class PatchDecoder(ObjectDecoder):
                     return 0
                 # An error at a frame's end has no row.
                 self.row = None
-                self._placed_reference()._end_frame(frame)
-                reader.state = self.reference._state
+                self._placed_reference().end_frame(frame)
+                reader.state = self.reference.state
                 return 0
             self.row = row_number(reader)
             if status == AT_OPTIONS:
@@ -100,14 +97,14 @@ cdef class PatchDecoder(ObjectDecoder):
                 self._take_header()
             elif status != AT_PLAN_END:
                 raise rejection(reader, status, self.options, self.limits, GenericFactory(),
-                              explain.patch_reason)
+                                reference_patch_decoder.PatchDecoder)
 
     cdef int _take_options(self, bytes data, frame) except -1:
         """Read the options at the reader's position."""
         self.options = read_patch_options(
             &self.reader, self.reference, data, self.options, self.taken
         )
-        self.plain_ends = not self.reference._ends_with_frame
+        self.plain_ends = not self.reference.ends_with_frame
         return 0
 
     cdef int _take_namespace(self) except -1:
@@ -121,7 +118,7 @@ cdef class PatchDecoder(ObjectDecoder):
             drop(term, &reader.pool)
         if reader.width == 4:
             if reader.last[3] == NULL:
-                self.reference._without_graph(self.frames, self.row)
+                self.reference.default_namespace_graph(self.frames, self.row)
             graph = self._graph(namespace_graph(reader))
         kind = OperationKind.ADD_NAMESPACE
         if reader.row_kind == PATCH_NAMESPACE_DELETE:
@@ -181,17 +178,17 @@ cdef object read_patch_options(Reader *reader, reference, bytes data, known, lis
     start, or None. Rows before them are appended to `taken`.
     """
     cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(data)
-    reference._read_options(
+    reference.read_options_row(
         data, reader.stopped_at.start - start, reader.stopped_at.stop - start
     )
     if known is not None:
         return known
     set_patch_options(reader, reference.options)
-    if reference._ends_with_frame:
+    if reference.ends_with_frame:
         # Each frame before the options was a patch too.
-        taken += [END] * reference._early
-    reference._early = 0
-    reader.state = reference._state
+        taken += [END] * reference.early
+    reference.early = 0
+    reader.state = reference.state
     return reference.options
 
 

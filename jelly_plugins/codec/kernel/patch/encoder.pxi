@@ -40,7 +40,7 @@ cdef class PatchTermWriter(TermWriter):
         cdef bint writing = False
         self._enter()
         try:
-            self._speak()
+            self._repeat_by_object()
             for operation in operations:
                 writing = True
                 kind, value = operation
@@ -147,7 +147,7 @@ cdef class PatchTermWriter(TermWriter):
         self.reference.text(name, "a namespace's name")
         self._enter()
         try:
-            self._speak()
+            self._repeat_by_object()
             self._row((iri, graph), WRITE_NAMESPACE)
             if graph is not None:
                 self.last[3] = graph

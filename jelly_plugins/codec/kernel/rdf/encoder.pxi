@@ -169,7 +169,7 @@ cdef class TermWriter:
             self.last = [None] * 4
             self.last_described = [None] * 4
             self.previous = False
-            forget_heard(&self.lines)
+            forget_previous(&self.lines)
         finally:
             self._leave()
 
@@ -195,7 +195,7 @@ cdef class TermWriter:
         cdef bint writing = False
         self._enter()
         try:
-            self._speak()
+            self._repeat_by_object()
             for statement in statements:
                 writing = True
                 if not self.asked:
@@ -293,7 +293,7 @@ cdef class TermWriter:
         self._begin_text(parser)
         if characters_in(pos, end) < 0 or <uint64_t> (end - pos) > self.line_bytes:
             # The reference checks the whole text before it reads any part of it.
-            self._speak()
+            self._repeat_by_object()
             encoder._add_unusual(parser.statements(data))
             return 0
         lines.checked = True
@@ -304,7 +304,7 @@ cdef class TermWriter:
                     parse_line(lines, pos, end, &line)
                     if line == LINE_WRITTEN:
                         encoder._begin_restart()
-                self._listen()
+                self._repeat_by_text()
                 self._ask(encoder)
                 full = False
                 at_start = True
@@ -335,7 +335,7 @@ cdef class TermWriter:
                     self._hand_over(encoder)
                     parser.line_ends += line_ends_in(counted, start)
                     counted = pos
-                    self._speak()
+                    self._repeat_by_object()
                     encoder._add_unusual(parser.statements((<const char *> start)[:pos - start]))
                 elif full:
                     self._hand_over(encoder)
@@ -377,7 +377,7 @@ cdef class TermWriter:
             while row < source.rows:
                 if encoder._restarting and parse_row(lines, source.given, row, self.line_bytes):
                     encoder._begin_restart()
-                self._listen()
+                self._repeat_by_text()
                 self._ask(encoder)
                 full = False
                 with nogil:
@@ -392,7 +392,7 @@ cdef class TermWriter:
                         full = self._is_full()
                 self._hand_over(encoder)
                 if not usual:
-                    self._speak()
+                    self._repeat_by_object()
                     written = DONE
                     ended = owner._add_rows(columns, row, row + 1)
                     encoder._ended += ended
@@ -415,11 +415,11 @@ cdef class TermWriter:
         )
         return 0
 
-    cdef int _listen(self) except -1:
+    cdef int _repeat_by_text(self) except -1:
         """Compare the next terms with those of the previous line."""
         if not self.previous:
             self.previous = True
-            forget_heard(&self.lines)
+            forget_previous(&self.lines)
             for position, description in enumerate(self.last_described):
                 self._recall(position, description)
         return 0
@@ -431,20 +431,20 @@ cdef class TermWriter:
             return 0
         encoded = description.encoded
         if encoded.kind == TRIPLE:
-            self.lines.said.size = 0
+            self.lines.triple_key.size = 0
             for term in description.parts:
                 part = self._describe(term)
                 if part.encoded.kind == TRIPLE:
                     # No line that is read here has a triple term in a triple term.
                     return 0
-                if not say(&self.lines.said, &part.encoded):
+                if not append_key(&self.lines.triple_key, &part.encoded):
                     raise MemoryError
-            encoded.text = contents(&self.lines.said)
+            encoded.text = contents(&self.lines.triple_key)
         if not keep_previous(&self.lines.last[position], &encoded):
             raise MemoryError
         return 0
 
-    cdef int _speak(self) except -1:
+    cdef int _repeat_by_object(self) except -1:
         """Compare the next terms with objects again."""
         if self.previous:
             self.previous = False
@@ -476,7 +476,7 @@ cdef class TermWriter:
             raise TypeError("a statement has three terms or four")
         self._enter()
         try:
-            self._speak()
+            self._repeat_by_object()
             self._statement(given)
             return self._body()
         finally:
@@ -973,7 +973,7 @@ cdef object previous_term(PreviousTerm *previous):
     if previous.kind == DEFAULT_GRAPH:
         return terms.DEFAULT_GRAPH
     if previous.kind == TRIPLE:
-        return Triple(*said_terms(text))
+        return Triple(*terms_of_key(text))
     open_fields(&walk, text.bytes, text.bytes + text.size, LITERAL_FIELDS)
     lex = ""
     langtag = None
@@ -989,10 +989,10 @@ cdef object previous_term(PreviousTerm *previous):
     return Literal(lex, langtag, datatype)
 
 
-cdef list said_terms(Slice said):
-    """Read the terms that :func:`say` has written."""
-    cdef const uint8_t *end = said.bytes + said.size
-    cdef const uint8_t *pos = said.bytes
+cdef list terms_of_key(Slice triple_key):
+    """Read the terms whose encoding :func:`append_key` has written."""
+    cdef const uint8_t *end = triple_key.bytes + triple_key.size
+    cdef const uint8_t *pos = triple_key.bytes
     cdef PreviousTerm term
     cdef uint64_t size = 0
     cdef list found = []

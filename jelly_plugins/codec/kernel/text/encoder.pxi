@@ -19,7 +19,7 @@ cdef bint keep_previous(PreviousTerm *previous, EncodedTerm *encoded) noexcept n
         not encoded.typed or append(&previous.datatype, encoded.datatype.bytes, encoded.datatype.size))
 
 
-cdef Written write_heard(Writer *writer, LineReader *lines, TermTags *tags) noexcept nogil:
+cdef Written write_terms(Writer *writer, LineReader *lines, TermTags *tags) noexcept nogil:
     """Write the line's terms, except repeated ones, into the writer's body."""
     cdef Written written
     writer.row += 1
@@ -80,13 +80,13 @@ cdef Written write_line(Writer *writer, LineReader *lines, TermTags *tags, uint8
         writer.body.size = 0
         writer.repeats += 1
         return DONE if write_row(writer, row_tag) else OUT_OF_MEMORY
-    written = write_heard(writer, lines, tags)
+    written = write_terms(writer, lines, tags)
     if written == NO_ROOM and writer.full == &writer.prefixes:
         # As in TermWriter._row.
         writer.prefix_id = prefix_id
         writer.name_id = name_id
         writer.split = False
-        written = write_heard(writer, lines, tags)
+        written = write_terms(writer, lines, tags)
         writer.split = True
     if written == DONE and writer.body.size > row_bytes:
         written = ROW_TOO_LONG

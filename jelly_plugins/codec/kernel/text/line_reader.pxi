@@ -29,9 +29,9 @@ cdef struct LineReader:
     uint64_t string_bytes
     # The terms of the line, and the bytes that they point to if these are not in the line.
     EncodedTerm encoded[4]
-    # The terms of the triple that is the object, and their encoding by `say`.
+    # The terms of the triple that is the object, and an encoding that identifies them.
     EncodedTerm quoted[3]
-    Buffer said
+    Buffer triple_key
     # Whether a term is known to equal the one of the previous statement.
     bint repeated[4]
     Buffer wire
@@ -288,21 +288,21 @@ cdef const uint8_t *parse_term(LineReader *lines, const uint8_t *pos, const uint
 cdef const uint8_t *parse_triple_term(LineReader *lines, const uint8_t *pos, const uint8_t *end,
                                       EncodedTerm *encoded) noexcept nogil:
     """Read an RDF 1.2 triple term after its `<<(`; it must not contain another one."""
-    lines.said.size = 0
+    lines.triple_key.size = 0
     for position in range(3):
         pos = parse_part(lines, skip_space(pos, end), end, position, &lines.quoted[position])
-        if pos == NULL or not say(&lines.said, &lines.quoted[position]):
+        if pos == NULL or not append_key(&lines.triple_key, &lines.quoted[position]):
             return NULL
     pos = skip_space(pos, end)
     if end - pos < 3 or memcmp(pos, <const char *> b")>>", 3) != 0:
         return NULL
     encoded.kind = TRIPLE
     encoded.typed = False
-    encoded.text = contents(&lines.said)
+    encoded.text = contents(&lines.triple_key)
     return pos + 3
 
 
-cdef bint say(Buffer *out, EncodedTerm *encoded) noexcept nogil:
+cdef bint append_key(Buffer *out, EncodedTerm *encoded) noexcept nogil:
     """Append an encoding that identifies the term; False if memory is exhausted."""
     if not reserve(out, encoded.text.size + encoded.datatype.size + 22):
         return False
@@ -423,7 +423,7 @@ cdef uint64_t count_bytes(const uint8_t *pos, const uint8_t *end, uint8_t byte,
     return count
 
 
-cdef void forget_heard(LineReader *lines) noexcept nogil:
+cdef void forget_previous(LineReader *lines) noexcept nogil:
     for position in range(4):
         lines.last[position].kind = -1
 
@@ -434,4 +434,4 @@ cdef void close_line_reader(LineReader *lines) noexcept nogil:
         release(&lines.last[position].datatype)
     release(&lines.wire)
     release(&lines.unescaped)
-    release(&lines.said)
+    release(&lines.triple_key)

@@ -37,7 +37,7 @@ cdef void open_plain(LineReader *reader) noexcept nogil:
     memset(reader, 0, sizeof(LineReader))
     reader.relative_iris = True
     reader.string_bytes = <uint64_t> -1
-    forget_heard(reader)
+    forget_previous(reader)
 
 
 cdef bint is_kept_term(EncodedTerm *encoded) noexcept nogil:

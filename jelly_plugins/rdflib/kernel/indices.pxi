@@ -1,0 +1,164 @@
+# Statements into the indices of rdflib's stores in memory, each term hashed once.
+#
+# `Literal.__hash__` is a function of Python, and `Memory.add` calls it for each of the three indices
+# and for the sets of contexts. Here it is computed in C, and dictionaries receive it with the key.
+
+cdef extern from *:
+    """
+    /* CPython has no public function that takes a known hash. Versions after those that this was
+       tested with hash again, with the public functions. */
+    #if PY_VERSION_HEX < 0x030E0000
+    #if PY_VERSION_HEX >= 0x030D0000
+    PyAPI_FUNC(int) _PyDict_SetItem_KnownHash(PyObject *, PyObject *, PyObject *, Py_hash_t);
+    PyAPI_FUNC(PyObject *) _PyDict_GetItem_KnownHash(PyObject *, PyObject *, Py_hash_t);
+    #endif
+    #define set_item _PyDict_SetItem_KnownHash
+    #define get_item _PyDict_GetItem_KnownHash
+    #else
+    #define set_item(dict, key, value, hash) ((void)(hash), PyDict_SetItem(dict, key, value))
+    #define get_item(dict, key, hash) ((void)(hash), PyDict_GetItemWithError(dict, key))
+    #endif
+
+    static inline Py_hash_t text_hash(PyObject *text) {
+        return PyUnicode_Type.tp_hash(text);
+    }
+
+    /* CPython's hash of a tuple of three items, from theirs (64 bits). */
+    static inline Py_hash_t hash_of_three(Py_hash_t a, Py_hash_t b, Py_hash_t c) {
+        const uint64_t multiplier = 11400714785074694791ULL, step = 14029467366897019727ULL,
+                       start = 2870177450012600261ULL;
+        uint64_t hash = start, items[3] = {(uint64_t)a, (uint64_t)b, (uint64_t)c};
+        for (int at = 0; at < 3; at++) {
+            hash += items[at] * step;
+            hash = (hash << 31) | (hash >> 33);
+            hash *= multiplier;
+        }
+        hash += 3 ^ (start ^ 3527539ULL);
+        return hash == (uint64_t)-1 ? 1546275796 : (Py_hash_t)hash;
+    }
+    """
+    # A hash is negative also where there is no error, and -1 only for one.
+    int set_item(object, object, object, Py_hash_t) except -1
+    PyObject *get_item(object, object, Py_hash_t) except? NULL
+    Py_hash_t text_hash(object) except -1
+    Py_hash_t hash_of_three(Py_hash_t, Py_hash_t, Py_hash_t)
+
+
+if hash_of_three(hash("a"), hash("b"), hash("c")) != hash(("a", "b", "c")):
+    raise ImportError("this Python hashes tuples in another way")
+
+
+@cython.final
+cdef class Added:
+    """What statements came to in one graph.
+
+    :ivar new: triples that the store did not have, as keys in order.
+    :ivar known: triples that it had, in order; one that comes twice is new the first time.
+    """
+
+    cdef readonly dict new
+    cdef readonly list known
+
+    def __cinit__(self):
+        self.new = {}
+        self.known = []
+
+
+@cython.final
+cdef class IndexWriter:
+    """Writes triples into the three indices of a store, and says which were new.
+
+    :ivar graphs: an `Added` for each graph in the order in which they came: by a quad's fourth term,
+        None for triples.
+    """
+
+    cdef readonly dict graphs
+    cdef dict spo, pos, osp, langtags
+
+    def __init__(self, dict spo not None, dict pos not None, dict osp not None):
+        self.graphs = {}
+        self.langtags = {}
+        self.spo = spo
+        self.pos = pos
+        self.osp = osp
+
+    def add(self, list statements not None):
+        """Write triples or quads, as tuples."""
+        cdef object last_s = None, last_p = None, last_o = None, last_g = None
+        cdef Py_hash_t hash_s = 0, hash_p = 0, hash_o = 0
+        cdef dict of_subject = None, objects = None, by_object = None
+        cdef Added added = None
+        cdef Py_ssize_t width
+        for statement in statements:
+            if type(statement) is not tuple:
+                statement = tuple(statement)
+            width = PyTuple_GET_SIZE(statement)
+            if width == 3:
+                triple = statement
+                g = None
+            elif width == 4:
+                triple = (<tuple> statement)[:3]
+                g = <object> tuple_item(statement, 3)
+            else:
+                raise TypeError("a statement has three terms or four")
+            s = <object> tuple_item(statement, 0)
+            p = <object> tuple_item(statement, 1)
+            o = <object> tuple_item(statement, 2)
+            if g is not last_g or added is None:
+                last_g = g
+                added = self.graphs.get(g)
+                if added is None:
+                    added = self.graphs[g] = Added()
+            if s is not last_s:
+                last_s = s
+                last_p = None
+                hash_s = self.hash_of(s)
+                of_subject = inner(self.spo, s, hash_s)
+            if p is not last_p:
+                last_p = p
+                hash_p = self.hash_of(p)
+                objects = inner(of_subject, p, hash_p)
+                by_object = inner(self.pos, p, hash_p)
+            if o is not last_o:
+                last_o = o
+                hash_o = self.hash_of(o)
+            if get_item(objects, o, hash_o) != NULL:
+                added.known.append(triple)
+                continue
+            # First, so that it can be taken back whatever happens.
+            set_item(added.new, triple, None, hash_of_three(hash_s, hash_p, hash_o))
+            set_item(objects, o, 1, hash_o)
+            set_item(inner(by_object, o, hash_o), s, 1, hash_s)
+            set_item(inner(inner(self.osp, o, hash_o), s, hash_s), p, 1, hash_p)
+
+    cdef Py_hash_t hash_of(self, object term) except -1:
+        """What ``hash(term)`` gives, without calling Python for a literal."""
+        cdef Py_hash_t found
+        cdef PyObject *part
+        if not is_a(<PyObject *> term, RdflibLiteral):
+            return hash(term)
+        found = text_hash(term)
+        part = get_slot(<PyObject *> term, LITERAL_LANGUAGE)
+        if part != NULL and part != <PyObject *> None:
+            langtag = <object> part
+            lower = self.langtags.get(langtag)
+            if lower is None:
+                lower = langtag.lower()
+                if len(self.langtags) < REMEMBERED:
+                    self.langtags[langtag] = lower
+            if lower:
+                found ^= hash(lower)
+        part = get_slot(<PyObject *> term, LITERAL_DATATYPE)
+        if part != NULL and part != <PyObject *> None:
+            found ^= hash(<object> part)
+        return -2 if found == -1 else found
+
+
+cdef inline dict inner(dict outer, object key, Py_hash_t key_hash):
+    """The dictionary of a key, made if there is none."""
+    cdef PyObject *found = get_item(outer, key, key_hash)
+    if found != NULL:
+        return <dict> <object> found
+    cdef dict made = {}
+    set_item(outer, key, made, key_hash)
+    return made
