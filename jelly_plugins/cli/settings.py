@@ -158,6 +158,10 @@ StoreFolder: TypeAlias = Annotated[
 Base: TypeAlias = Annotated[
     str | None, typer.Option("--base", metavar="IRI", help="Base IRI for relative IRIs.")
 ]
+Prefixes: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--prefix", metavar="NAME=IRI", help="Prefix to declare in the output."),
+]
 FrameRows: TypeAlias = Annotated[
     int | None, typer.Option("--frame-rows", min=1, help="Rows per frame.")
 ]
@@ -214,6 +218,21 @@ def limits_from(settings: list[str] | None, usual: Limits = DEFAULT_LIMITS) -> L
         return replace(usual, **asked)
     except ValueError as error:
         raise WrongUsageError(f"--limit: {error}") from error
+
+
+def prefixes_from(given: list[str] | None) -> dict[str, str]:
+    """The prefixes that ``--prefix`` options declare, IRI by name.
+
+    >>> prefixes_from(["ex=http://example.org/"])
+    {'ex': 'http://example.org/'}
+    """
+    prefixes = {}
+    for each in given or ():
+        name, equals, iri = each.partition("=")
+        if not equals or ":" not in iri:
+            raise WrongUsageError(f"--prefix {each}: NAME=IRI is needed")
+        prefixes[name.removesuffix(":")] = iri
+    return prefixes
 
 
 def contexts_from(files: list[str] | None) -> dict[str, Any] | None:

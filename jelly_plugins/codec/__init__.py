@@ -57,6 +57,7 @@ try:
         TextEncoder,
         count_rows,
         plain_lines,
+        usual_lines,
     )
 except ModuleNotFoundError:  # Any other ImportError: kernel and sources differ.
     # Only source trees contain this file: Python run inside a checkout imports them instead of the
@@ -75,7 +76,7 @@ except ModuleNotFoundError:  # Any other ImportError: kernel and sources differ.
     from .rdf.decoder import Decoder, count_rows
     from .rdf.encoder import Encoder
     from .text.columns import ColumnDecoder, ColumnEncoder
-    from .text.plain import plain_lines
+    from .text.plain import plain_lines, usual_lines
     from .text.transcoding import TextDecoder, TextEncoder
 
 #: Whether the compiled kernel runs.
@@ -136,4 +137,5 @@ __all__ = [
     "is_delimited",
     "native",
     "plain_lines",
+    "usual_lines",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from ..errors import LimitError
 
@@ -34,22 +34,49 @@ def too_deep() -> LimitError:
     return LimitError(f"the text is nested more than {DEPTH} deep")
 
 
-class TurtleGuard:
-    """Bounds how many triple terms can be open in a statement of Turtle or TriG.
+class Held(deque[Any]):
+    """The statements of a parser that are held, and the number of all that it has given.
 
-    :ivar open: triple terms that were begun in text from which no statement has come yet.
+    Its reader looks at the number when the parser asks for more text, so that no function need be
+    called for each statement.
     """
 
     def __init__(self) -> None:
+        super().__init__()
+        self._before = 0
+
+    @property
+    def total(self) -> int:
+        """Number of statements so far."""
+        return self._before + len(self)
+
+    def clear(self) -> None:
+        """Remove the statements that are held."""
+        self._before += len(self)
+        super().clear()
+
+
+class TurtleGuard:
+    """Bounds how many triple terms can be open in a statement of Turtle or TriG.
+
+    :param held: the statements that the parser has given.
+    :ivar open: triple terms that were begun in text from which no statement has come yet.
+    """
+
+    def __init__(self, held: Held) -> None:
         self.open = 0
+        self._held = held
+        self._given = 0
         self._last = 0
         #: Bytes since the last statement.
         self._waiting = 0
 
-    def given(self) -> None:
-        """Note that there was a statement: what is open began in the last chunk."""
-        self.open = self._last
-        self._waiting = 0
+    def _note_given(self) -> None:
+        """If there was a statement, what is open began in the last chunk."""
+        if self._held.total != self._given:
+            self._given = self._held.total
+            self.open = self._last
+            self._waiting = 0
 
     def chunks(self, text: Iterable[bytes]) -> Iterator[bytes]:
         """The text in chunks.
@@ -62,6 +89,7 @@ class TurtleGuard:
             size = len(part) if part.count(_OPENING) <= DEPTH // 2 else TURTLE_CHUNK
             for start in range(0, len(part), size or 1):
                 chunk = part[start : start + size]
+                self._note_given()
                 self._last = (before + chunk).count(_OPENING)
                 before = chunk[1 - len(_OPENING) :]
                 self.open += self._last
@@ -77,6 +105,7 @@ class TurtleGuard:
         for part in rest:
             parts = [part]
             size = len(part)
+            self._note_given()
             while size < self._waiting and (more := next(rest, b"")):
                 parts.append(more)
                 size += len(more)

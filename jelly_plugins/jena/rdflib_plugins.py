@@ -46,13 +46,10 @@ def dump(
     if inner is not None and (
         isinstance(graph, Dataset) or not isinstance(graph, ConjunctiveGraph)
     ):
-        from .oxigraph import dump as dump_from_oxigraph
-
-        return dump_from_oxigraph(
-            inner,
+        return oxigraph_store.dump(
+            graph,
             dst,
-            format=format,
-            graph=None if isinstance(graph, Dataset) else oxigraph_store.graph_name(graph),
+            format=str(format),
             namespaces={name: str(iri) for name, iri in namespaces_of(graph, namespaces)},
             limits=limits,
         )

@@ -13,7 +13,7 @@ from typing import Any
 from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDecoder
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError
-from ..formats.to_jelly import UndeclaredError
+from ..formats.jelly import UndeclaredError
 from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, is_replaceable, open_output
 from ..io.sources import Input, Source, rewinder

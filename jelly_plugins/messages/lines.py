@@ -18,7 +18,7 @@ from ..codec import Decoder, GenericFactory, Limits, StreamOptions, TextEncoder
 from ..codec.common.limits import over
 from ..codec.text.lines import SPACE, STRING
 from ..errors import JellyError, StatementError, TextError
-from ..formats.to_jelly import undeclared
+from ..formats.jelly import undeclared
 from ..io.sinks import Writable
 from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER

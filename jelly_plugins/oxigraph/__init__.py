@@ -40,9 +40,7 @@ except ImportError as error:
 
 from .dumping.dumper import dump
 from .dumping.statements import encode_quads, write_quads
-from .dumping.text_dump import nquads as nquads
-from .loading.formats import load
-from .loading.loader import read_quads
+from .loading.loader import load, read_quads
 from .patches.bookkeeping import BOOKKEEPING, count_quads, namespaces
 from .patches.deferred import positions, set_position
 from .patches.record import Recorder, record

@@ -26,8 +26,8 @@ from ..codec import (
 )
 from ..codec.rdf.decoder import opens_with_options
 from ..errors import OrderError
-from ..formats.reading import read_statements
 from ..formats.settings import ConversionSettings, OptionChanges
+from ..formats.table import read_statements
 from ..io.names import Format
 from ..io.sources import Source
 from ..io.streams import FrameReader, read, write_bytes

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jelly_plugins.jena.oxigraph import dump, load, read_quads
 from pyoxigraph import (
     BaseDirection,
     BlankNode,
@@ -24,7 +25,6 @@ from pyoxigraph import (
 from jelly_plugins import Iri, JellyError, LimitError, Limits, OptionsError, TermError
 from jelly_plugins import Triple as GenericTriple
 from jelly_plugins.jena import JenaFormat, write
-from jelly_plugins.jena.oxigraph import dump, load, read_quads
 from jelly_plugins.jena.reader import BATCH_ROWS, WIRES
 from jelly_plugins.jena.schema import RESULT, VARIABLES
 from jelly_plugins.oxigraph import BOOKKEEPING, read_solutions, write_solutions

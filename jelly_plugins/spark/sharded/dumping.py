@@ -22,7 +22,7 @@ from ...codec import Limits, StreamOptions, TextEncoder
 from ...io.names import check_jelly_name
 from ...io.progress import Steps
 from ...io.sinks import Destination, Writable, open_output
-from ...oxigraph.dumping.text_dump import encode_text
+from ...oxigraph.dumping.store_reader import encode_text
 
 #: Default maximum of threads. Each starts another one, in which a store writes its text.
 MOST_THREADS: Final = 8

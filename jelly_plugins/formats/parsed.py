@@ -1,0 +1,263 @@
+"""Turtle, TriG, RDF/XML and JSON-LD to chunks of N-Quads and back, by pyoxigraph.
+
+pyoxigraph parses a source and writes the statements as N-Quads, without a Python object for any
+term; and the other way round. It lower-cases language tags.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, Final
+
+from ..codec.common.limits import over
+from ..codec.text.lines import unescaped
+from ..codec.text.ntriples import StandIns
+from ..errors import JellyError, TermError, TextError
+from ..io.chunks import Chunk, ChunkReader, relabelled
+from ..io.names import Format
+from ..io.sinks import Writable
+from ..io.sources import CHUNK, Input, Source, without_mark
+from .depth import Held, TurtleGuard, with_bounded_json
+from .lines import no_graphs, without_graphs
+from .reading import (
+    AFTER_END,
+    NO_BASE,
+    NO_BASE_SCHEME,
+    WHOLE,
+    ChunkFile,
+    check_base,
+    gathered,
+    parsed,
+    parser_of,
+    pyoxigraph_module,
+    rdf_format,
+)
+from .settings import ConversionSettings, Job
+from .xml import (
+    NAME,
+    NO_CHARACTER,
+    NO_PROPERTIES,
+    RESERVED_NAMESPACES,
+    guarded,
+    with_known_parse_types,
+    with_line_feeds,
+    with_root,
+)
+
+#: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
+#: an IRI that is nearly as long as the text before them. More are not faster (measured: 32 to 4096
+#: take the same time).
+_BATCH: Final = 32
+
+
+class ParsedReader(ChunkReader):
+    """Reads Turtle, TriG, RDF/XML or JSON-LD.
+
+    :param settings: ``base``, without which relative IRIs are rejected; of the limits,
+        ``frame_bytes`` bounds the bytes of RDF/XML between two statements.
+    :raises TextError: while iterating: the text is malformed; with line and column.
+    :raises LimitError: while iterating: the text is nested too deep, or a term is too long.
+
+    >>> with ParsedReader(b"<urn:s> a <urn:o> .", Format.TURTLE, ConversionSettings()) as chunks:
+    ...     [chunk.statements for chunk in chunks]
+    [1]
+    """
+
+    validated = True
+
+    def __init__(self, src: Source, format: Format, settings: ConversionSettings) -> None:  # noqa: A002
+        self._input = Input(src)
+        self.name = self._input.name
+        self.namespaces = {}
+        self.has_graphs = format.has_graphs
+        self._format = format
+        self._base = settings.base
+        self._limits = settings.limits
+        self._held = Held()
+        self._parser: Any = None
+
+    def __iter__(self) -> Iterator[Chunk]:
+        try:
+            for text in gathered(self._texts(without_mark(self._input.chunks()))):
+                self._declare()
+                yield Chunk(text, text.count(b"\n"))
+        except JellyError as error:
+            raise error.locate(source=self.name) from error.__cause__
+        self._declare()
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._input.close()
+
+    def _declare(self) -> None:
+        if self._parser is not None:
+            self.namespaces.update(
+                (prefix, iri)
+                for prefix, iri in self._parser.prefixes.items()
+                if not iri.startswith(NO_BASE_SCHEME)
+            )
+
+    def _texts(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """The text as N-Quads, in the batches in which it is parsed."""
+        form = self._format
+        base = self._base
+        if form is Format.RDF_XML:
+            chunks = with_known_parse_types(with_root(guarded(with_line_feeds(chunks))))
+            chunks = chain(self._bounded(chunks), [2 * AFTER_END.encode()])
+        elif form is Format.JSON_LD:
+            chunks = with_bounded_json(chunks)
+            base = base or NO_BASE
+        # The guard knows what the parser has read of what it was given: nothing is read ahead.
+        source: Any = (
+            ChunkFile(TurtleGuard(self._held).chunks(chunks))
+            if form in (Format.TURTLE, Format.TRIG)
+            else io.BufferedReader(ChunkFile(chunks), CHUNK)
+        )
+        self._parser = parser_of(source, rdf_format(form), base)
+        try:
+            for lines in parsed(self._parser, batch=_BATCH, held=self._held):
+                if base is NO_BASE:
+                    check_base(lines)
+                yield lines
+        except TextError as error:
+            if not WHOLE.search(error.message):
+                raise
+
+    def _bounded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Chunks of a text whose parser holds a token of any length in memory.
+
+        :raises LimitError: too many of them have no statement.
+        """
+        waiting = given = 0
+        for chunk in chunks:
+            if self._held.total != given:
+                given = self._held.total
+                waiting = 0
+            waiting += len(chunk)
+            if waiting > self._limits.frame_bytes:
+                what = "the number of bytes without a statement"
+                raise over(self._limits, "frame_bytes", waiting, what)
+            yield chunk
+
+
+#: Names that are valid in every format with prefixes; pyoxigraph does not check them.
+_PREFIX_NAME: Final = re.compile(r"(?!xml)[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?|")
+
+
+def write(
+    source: ChunkReader,
+    out: Writable,
+    format: Format,  # noqa: A002
+    job: Job,
+) -> None:
+    """Write statements as Turtle, TriG, RDF/XML or JSON-LD.
+
+    Prefixes come first in these formats: those are written that the source has declared before the
+    end of its first chunk, and that the format can express; with ``namespaces`` ``"used"`` only
+    those that an IRI of this chunk begins with.
+
+    :raises TermError: the format cannot express a term, or has no graphs.
+    """
+    chunks = iter(source) if format.has_graphs else without_graphs(source, no_graphs(format))
+    first = next(chunks, Chunk(b"", 0))
+    checks = _XmlChecks() if format is Format.RDF_XML else None
+    pyoxigraph = pyoxigraph_module()
+    nquads = pyoxigraph.RdfFormat.N_QUADS
+
+    def statements(chunk: Chunk) -> Iterable[Any]:
+        text = chunk.text if checks is None else checks.checked(chunk.text)
+        job.counter.add(chunk.statements)
+        parser: Iterable[Any] = pyoxigraph.parse(text, nquads, lenient=source.validated)
+        return parser
+
+    try:
+        pyoxigraph.serialize(
+            chain.from_iterable(map(statements, chain((first,), chunks))),
+            _Output(out, format),
+            rdf_format(format),
+            prefixes=_prefixes(source, first, job.settings),
+        )
+    except TermError as error:
+        raise source.located(error) from error.__cause__
+    except JellyError:
+        raise
+    except (ValueError, OSError, SyntaxError, MemoryError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # From writing: a full disk, a closed pipe.
+        message = error.msg if isinstance(error, SyntaxError) else error
+        raise source.located(TermError(f"{format} cannot express this: {message}")) from error
+
+
+def _prefixes(source: ChunkReader, first: Chunk, settings: ConversionSettings) -> dict[str, str]:
+    if not settings.namespaces:
+        return {}
+    return {
+        prefix: iri
+        for prefix, iri in source.namespaces.items()
+        if _PREFIX_NAME.fullmatch(prefix)
+        and (settings.namespaces != "used" or b"<" + iri.encode() in first.text)
+    }
+
+
+#: Labels of blank nodes in RDF/XML: pyoxigraph writes any as ``rdf:nodeID``, which has to be an XML
+#: name.
+_XML_LABELS: Final = StandIns(re.compile(NAME).fullmatch)
+#: IRIs that end in an XML name without a colon, as properties have to in RDF/XML.
+_XML_PREDICATE: Final = re.compile(rf"{NAME}\Z")
+#: Predicates of lines and of triple terms.
+_PREDICATE: Final = re.compile(
+    rb'"(?:[^"\\]++|\\.)*+"|(?:^|<<\( )(?:<[^>]*+>|_:[^ ]++) <([^>]*+)>', re.MULTILINE | re.DOTALL
+)
+_STRING: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"', re.DOTALL)
+
+
+class _XmlChecks:
+    """Rejects what pyoxigraph would write, but RDF/XML cannot express."""
+
+    def __init__(self) -> None:
+        self._known: set[bytes] = set()
+
+    def checked(self, text: bytes) -> bytes:
+        """The text of a chunk, with labels that are XML names.
+
+        :raises TermError: RDF/XML cannot express it.
+        """
+        for predicate in {found for found in _PREDICATE.findall(text) if found} - self._known:
+            self._check_predicate(predicate.decode())
+            self._known.add(predicate)
+        if b"\\" in text or b"\xef\xbf" in text:
+            for string in _STRING.findall(text):
+                if found := NO_CHARACTER.search(unescaped(string.decode())):
+                    raise TermError(f"XML cannot express the character U+{ord(found[0]):04X}")
+        return relabelled(text, lambda label: _XML_LABELS.write(label.decode()).encode())
+
+    def _check_predicate(self, predicate: str) -> None:
+        name = _XML_PREDICATE.search(predicate)
+        if name is None:
+            raise TermError(
+                f"RDF/XML cannot express the predicate <{predicate}>: it has no XML name at its end"
+            )
+        if predicate in NO_PROPERTIES or predicate[: name.start()] in RESERVED_NAMESPACES:
+            raise TermError(f"RDF/XML cannot express the predicate <{predicate}>")
+
+
+class _Output:
+    """What pyoxigraph writes to.
+
+    :param form: in RDF/XML, carriage returns become references: pyoxigraph leaves them as they are,
+        and an XML parser would take them for line feeds.
+    """
+
+    def __init__(self, out: Writable, form: Format) -> None:
+        self._out = out
+        self._references = form is Format.RDF_XML
+
+    def write(self, data: bytes, /) -> int:
+        self._out.write(data.replace(b"\r", b"&#13;") if self._references else data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Required by pyoxigraph; the code that opened the output flushes it."""
