@@ -22,6 +22,7 @@ from ..codec import (
     TermFactory,
 )
 from ..codec.common.detection import StreamKind, kind_of
+from ..codec.common.options import member
 from ..errors import JellyError, SourceError, TruncatedError
 from ..io.sources import Closing, Followed, Input, Source
 from ..io.streams import GENERIC
@@ -92,6 +93,7 @@ class PatchReader(Closing):
         resumable: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
+        statement_type = member(PatchStatementType, statement_type, "statement_type")
         self._input = Input(src)
         self._wait = wait
         self._starve = starve

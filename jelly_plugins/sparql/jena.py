@@ -16,17 +16,43 @@ from ..errors import JellyError, StatementError, TermError, TruncatedError
 from ..jena.names import JenaFormat
 from ..jena.reader import WIRES, RowReader
 from ..jena.schema import RESULT, VARIABLES
+from ..jena.streams import batches
 from ..jena.wire import check_row_bytes
 from ..jena.writer import TermWriter
-
-#: A solution: a term for each variable, None where it is unbound.
-Solution = tuple[Any, ...]
+from .w3c import Results, Solution, check_count
 
 #: In results any kind of term may be in any column: none is a subject or a predicate.
 _OBJECT: Final = 2
 
 
-class RowDecoder(RowReader):
+def read_rows(
+    chunks: Iterator[bytes],
+    factory: TermFactory[Any],
+    limits: Limits,
+    format: JenaFormat,  # noqa: A002
+) -> Results:
+    """Read the row of variables.
+
+    :raises JellyError: here or while iterating, with the row; the variables are row 0.
+    """
+    rows = _RowDecoder(format, factory, limits)
+    solutions = _solutions(chunks, rows)
+    # The first item is a mark: the variables were read.
+    next(solutions)
+    return Results(rows.variables, None, solutions)
+
+
+def _solutions(chunks: Iterator[bytes], rows: _RowDecoder) -> Iterator[Solution]:
+    begun = False
+    for batch in batches(chunks, rows.decode, rows.finish):
+        # The row of variables may be longer than a chunk.
+        if not begun and rows.started:
+            begun = True
+            yield ()
+        yield from batch
+
+
+class _RowDecoder(RowReader):
     """Reads rows of results.
 
     :ivar variables: names of the variables, in order; empty before the first row was read.
@@ -36,6 +62,7 @@ class RowDecoder(RowReader):
 
     def __init__(self, format: JenaFormat, factory: TermFactory[Any], limits: Limits) -> None:  # noqa: A002
         super().__init__(factory, format, generalized=True, limits=limits)
+        self._limits = limits
         self.variables: list[str] = []
         self._last: list[Any] | None = None
 
@@ -70,6 +97,7 @@ class RowDecoder(RowReader):
         names = [variable["name"] for variable in value["vars"]]
         if len(set(names)) < len(names):
             raise StatementError("a variable is named twice")
+        check_count(len(names), self._limits)
         return names
 
     def _solution(self, terms: Sequence[tuple[str, Any]]) -> Solution:
@@ -100,6 +128,7 @@ def encode_rows(
     """Encode results, row by row."""
     wire = WIRES[format]
     terms = TermWriter(describe, format=format, generalized=True, limits=limits)
+    check_count(len(variables), limits)
     if len(set(variables)) < len(variables):
         raise TermError("a variable is named twice")
     for name in variables:
