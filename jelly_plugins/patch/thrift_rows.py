@@ -26,7 +26,7 @@ from ..codec import (
 )
 from ..codec.common.positions import GRAPH, OBJECT
 from ..codec.common.terms import build, parts_of
-from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, header
+from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS, header
 from ..errors import StatementError, TruncatedError, WireError
 from ..jena.names import JenaFormat
 from ..jena.reader import WIRES, RowReader, is_default
@@ -76,6 +76,9 @@ class PatchRowReader(RowReader):
         self._last: list[Any] = [None] * 4
         #: Bytes of a last row that was not complete, in a source that grows.
         self._pending = 0
+        #: Bytes of the rows that were read, and of those up to the end of a transaction or patch.
+        self._size = 0
+        self.complete_bytes = 0
 
     @property
     def inside_patch(self) -> bool:
@@ -109,7 +112,13 @@ class PatchRowReader(RowReader):
 
     def _decode(self, data: bytes, at: int) -> tuple[list[Operation], int]:
         found: list[Operation] = []
-        return found, self.read_rows(data, at, found)
+        stop = self.read_rows(data, at, found)
+        self._size += stop - at
+        if found and found[-1].kind in ENDS:
+            # A mark after a transaction comes with the next patch.
+            is_mark = found[-1] is END
+            self.complete_bytes = self._size - (len(PatchRowWriter.mark) if is_mark else 0)
+        return found, stop
 
     def _take(self, row: tuple[str, Any], batch: list[Operation]) -> None:
         batch += self._operations(*row)

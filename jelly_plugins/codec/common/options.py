@@ -109,10 +109,15 @@ class CommonOptions:
                 raise OptionsError(f"{name} must be True or False (got {value!r})")
         for name, kind in self._enums.items():
             value = getattr(self, name)
+            if isinstance(value, str):
+                value = kind.__members__.get(value.upper().replace("-", "_"), value)
             try:
                 object.__setattr__(self, name, kind(value))
             except ValueError:
-                raise OptionsError(f"{name.replace('_', ' ')} {value} is not valid") from None
+                known = ", ".join(each.lower().replace("_", "-") for each in kind.__members__)
+                raise OptionsError(
+                    f"{name.replace('_', ' ')} {value} is not valid: it is one of {known}"
+                ) from None
 
     @classmethod
     def big(cls, **changes: Any) -> Self:
