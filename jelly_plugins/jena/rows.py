@@ -869,6 +869,13 @@ class RowReader:
         self.prefixes[key] = value
         self._forget()
 
+    def undeclare(self, name: str) -> None:
+        """Release a prefix, if it is bound."""
+        iri = self.prefixes.pop(name.encode(), None)
+        if iri is not None:
+            self.prefix_bytes -= len(name.encode()) + len(iri)
+            self._forget()
+
     @cython.cfunc
     def _forget(self) -> None:
         self.caches = [{}, {}, {}, {}]
@@ -1596,9 +1603,14 @@ class RowWriter:
 
         :raises LimitError: it is too long.
         """
-        row = self.struct(schema, [(place, value)])
-        if not self.thrift:
-            row = varint(len(row)) + row
+        return self.whole_row(self.struct(schema, [(place, value)]))
+
+    def whole_row(self, data: bytes) -> bytes:
+        """A row, of the bytes of its message.
+
+        :raises LimitError: it is too long.
+        """
+        row = data if self.thrift else varint(len(data)) + data
         self._check_row(len(row))
         self.row += 1
         return row
@@ -1824,13 +1836,13 @@ class RowWriter:
             width = 3
         position: cython.int
         for position in range(width):
-            encoded: bytes = self._encoded(terms[position], position)
+            encoded: bytes = self.encoded(terms[position], position)
             self._add_member(position, encoded, len(encoded))
         self._end_statement(width == 4)
 
-    @cython.cfunc
-    def _encoded(self, term: Any, position: cython.int) -> bytes:
-        """The bytes of a term, which are cached."""
+    @cython.ccall
+    def encoded(self, term: Any, position: cython.int) -> bytes:
+        """The bytes of a term, which are cached; see :meth:`term`."""
         # Hashing tuples that are nested deeply enough ends the process.
         if isinstance(term, tuple):
             return self.term(term, position)
