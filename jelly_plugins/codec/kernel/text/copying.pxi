@@ -18,7 +18,7 @@ def usual_lines(bytes data not None, Py_ssize_t start, bint quads):
     memset(&reader, 0, sizeof(LineReader))
     memset(&out, 0, sizeof(Buffer))
     begin_text(&reader, quads, False, <uint64_t> -1)
-    forget_heard(&reader)
+    forget_previous(&reader)
     try:
         with nogil:
             while pos < end:
