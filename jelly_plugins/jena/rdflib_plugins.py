@@ -59,7 +59,8 @@ def dump(
         out.write(declared(writer, prefixes, None))
         for rows in _rows(graph, writer, terms):
             out.write(rows)
-    return writer.statements
+    count: int = writer.statements
+    return count
 
 
 def _rows(graph: Graph, writer: RowWriter, terms: EncoderTerms) -> Iterator[bytes]:

@@ -838,7 +838,7 @@ class RowReader:
         except LimitError as error:
             raise error.locate(row=self.row) from None
 
-    def finish(self, rest: bytes = b"") -> None:
+    def end(self, rest: bytes = b"") -> None:
         """Mark the end of the input.
 
         :param rest: the bytes after the last whole row.

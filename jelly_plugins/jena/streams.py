@@ -65,12 +65,13 @@ class JenaReader(Closing):
             factory, self.format, quads=quads, directions=directions, limits=limits
         )
         self._factory = factory
-        self._frames = self._source.batches(self._read, self._reader.finish)
+        self._frames = self._source.batches(self._read, self._reader.end)
 
     @property
     def base(self) -> str | None:
         """The base IRI that was declared last. All IRIs are absolute without it."""
-        return self._reader.base
+        base: str | None = self._reader.base
+        return base
 
     def _read(self, data: bytes, at: int) -> tuple[AnyFrame, int]:
         frame = Frame(0)
@@ -167,8 +168,9 @@ def write(
         while batch := list(islice(iterator, BATCH)):
             out.write(writer.add(batch))
             steps.reach(writer.statements)
-    steps.end(writer.statements)
-    return writer.statements
+    count: int = writer.statements
+    steps.end(count)
+    return count
 
 
 def declared(writer: RowWriter, prefixes: Mapping[str, str] | None, base: str | None) -> bytes:

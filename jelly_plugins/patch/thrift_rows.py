@@ -104,7 +104,7 @@ class PatchRowReader(RowReader):
         :raises JellyError: with the row, while iterating.
         """
         self._growing = growing
-        return chain.from_iterable(batches(chunks, self._decode, self._end_of_rows))
+        return chain.from_iterable(batches(chunks, self._decode, self.end))
 
     def finish(self) -> list[Operation]:
         """Mark the end of the source.
@@ -116,10 +116,10 @@ class PatchRowReader(RowReader):
             raise TruncatedError("the input ends inside a transaction", row=self.row)
         return self.order.finish()
 
-    def _end_of_rows(self, rest: bytes) -> None:
+    def end(self, rest: bytes = b"") -> None:
         self._pending = len(rest)
         if rest and not self._growing:
-            raise TruncatedError("the input ends inside a row", row=self.row)
+            super().end(rest)
 
     def _decode(self, data: bytes, at: int) -> tuple[list[Operation], int]:
         found: list[Operation] = []
@@ -245,10 +245,10 @@ class PatchRowWriter(PatchTextWriter):
                 members += self._graph_member(4, terms[3])
             struct = rows.struct(_STATEMENTS[place][1], members)
         else:
-            struct = rows.struct(_NAMESPACES[place][1], self._namespace(kind, value))
+            struct = rows.struct(_NAMESPACES[place][1], self._namespace_members(kind, value))
         return rows.row_of(messages.PATCH_ROW, place, struct)
 
-    def _namespace(self, kind: OperationKind, namespace: Namespace) -> list[tuple[int, bytes]]:
+    def _namespace_members(self, kind: OperationKind, namespace: Namespace) -> list[tuple[int, bytes]]:
         name, iri, graph = parts_of(namespace, (3,), "a namespace")
         prefix = self._rows.string(name, "a prefix")
         members = [] if graph is None else self._graph_member(1, graph)

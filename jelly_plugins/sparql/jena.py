@@ -49,7 +49,7 @@ def read_rows(
 
 def _solutions(chunks: Iterator[bytes], rows: _RowDecoder) -> Iterator[Solution]:
     begun = False
-    for batch in batches(chunks, rows.decode, rows.finish):
+    for batch in batches(chunks, rows.decode, rows.end):
         # The row of variables may be longer than a chunk.
         if not begun and rows.started:
             begun = True
@@ -83,8 +83,8 @@ class _RowDecoder(RowReader):
             self.variables = self._names()
             self.started = True
 
-    def finish(self, rest: bytes = b"") -> None:
-        super().finish(rest)
+    def end(self, rest: bytes = b"") -> None:
+        super().end(rest)
         if not self.started:
             raise TruncatedError("the results have no row of variables: they are empty")
 

@@ -37,7 +37,7 @@ class Kernel(NamedTuple):
         reader = self.StatementReader(
             factory or GenericFactory(), format, limits=limits, **settings
         )
-        read = batches(chunks(data, size), reader.read_statements, reader.finish)
+        read = batches(chunks(data, size), reader.read_statements, reader.end)
         return [statement for batch in read for statement in batch]
 
     def text(
@@ -51,7 +51,7 @@ class Kernel(NamedTuple):
     ) -> bytes:
         """Return all lines of rows."""
         reader = self.StatementReader(None, format, limits=limits, **settings)
-        return b"".join(batches(chunks(data, size), reader.read_text, reader.finish))
+        return b"".join(batches(chunks(data, size), reader.read_text, reader.end))
 
     def lines(self, text: bytes, format: JenaFormat) -> bytes:  # noqa: A002
         """Return the rows of lines."""
