@@ -35,6 +35,7 @@ from .codec import (
     StreamOptions,
     delimit,
 )
+from .codec.common.options import member
 from .codec.sparql.columns import ResultsColumnDecoder
 from .codec.sparql.decoder import ResultsFrame
 from .codec.sparql.options import RESULTS_LIMITS
@@ -243,7 +244,7 @@ def _column(array: pyarrow.Array, name: str) -> Column:
 def read(
     src: Source,
     *,
-    notation: Notation = Notation.RDF_1_2,
+    notation: Notation | str = Notation.RDF_1_2,
     limits: Limits = DEFAULT_LIMITS,
     batch_rows: int = DEFAULT_BATCH_ROWS,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
@@ -253,7 +254,8 @@ def read(
     Blank node labels are kept as they are; their scope is the stream.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
-    :param notation: how quoted triples are written.
+    :param notation: how quoted triples are written: a ``Notation``, or ``"RDF_STAR"`` or
+        ``"RDF_1_2"``.
     :param limits: the limits on untrusted input.
     :param batch_rows: rows of a batch, at most.
     :param batch_bytes: bytes of text after which a batch ends before that.
@@ -261,6 +263,7 @@ def read(
         TRIPLES, otherwise :data:`QUADS`.
     :raises JellyError: here or while reading, with source, frame and row.
     """
+    notation = member(Notation, notation, "notation")
     decoder = ColumnDecoder(notation, limits=limits, batch_rows=batch_rows, batch_bytes=batch_bytes)
     frames = FrameBytes(src, limits=limits)
     options = frames.peek_options()
@@ -472,7 +475,7 @@ def write(
     dst: Destination,
     *,
     options: StreamOptions | None = None,
-    dialect: Dialect = Dialect.RDF_STAR,
+    dialect: Dialect | str = Dialect.RDF_STAR,
     generalized: bool = False,
     relative_iris: bool = False,
     progress: Progress | None = None,
@@ -487,7 +490,8 @@ def write(
         replaced only once everything is written.
     :param options: of the stream; by default flat, of quads where there is a column ``graph``,
         otherwise of triples.
-    :param dialect: which triples may be terms.
+    :param dialect: which triples may be terms: a ``Dialect`` or the name of one, such as
+        ``"RDF 1.2"``.
     :param generalized: whether any kind of term may occur in any position.
     :param relative_iris: whether IRIs without a scheme are accepted.
     :param progress: called about every 10,000 statements and at the end, with the number of
@@ -495,10 +499,13 @@ def write(
     :param settings: ``frame_rows`` and ``frame_bytes``, see ``codec.Encoder``.
     :return: number of statements.
     :raises JellyError: with the row, from 0 over all batches, if one cannot be written.
+    :raises ValueError: there is no dialect of that name.
+    :raises TypeError: ``batches`` is not a table, such as a lazy data frame that is not computed.
 
     A stream has quoted triples or generalized statements only if its options declare them.
     """
     check_jelly_name(dst)
+    dialect = member(Dialect, dialect, "dialect")
     encoder: ColumnEncoder | None = None
     steps = Steps(progress)
     written = 0
@@ -529,6 +536,9 @@ def write(
 def _batches(batches: Batches) -> Iterable[pyarrow.RecordBatch]:
     if hasattr(batches, "__arrow_c_stream__") or hasattr(batches, "__arrow_c_array__"):
         return _imported(batches)
+    if not isinstance(batches, Iterable) or hasattr(batches, "collect"):
+        # A lazy data frame of Polars has __getitem__, and raises an error of its own.
+        return _imported(batches)
     return chain.from_iterable(map(_imported, batches))
 
 
@@ -541,6 +551,8 @@ def _imported(batches: Any) -> Iterable[pyarrow.RecordBatch]:
         return reader
     if hasattr(batches, "__arrow_c_array__"):
         return (pyarrow.record_batch(batches),)
+    if hasattr(batches, "collect"):
+        raise TypeError(f"{type(batches).__name__} is not computed yet: pass its collect()")
     raise TypeError(
         f"{type(batches).__name__} has none of Arrow's C interfaces: pass tables, record batches "
         "or data frames"

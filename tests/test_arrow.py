@@ -275,3 +275,25 @@ def test_the_error_without_pyarrow_names_the_extra() -> None:
     run = [sys.executable, "-c", program]
     found = subprocess.run(run, capture_output=True, text=True, check=True)
     assert "pip install 'jelly-plugins[arrow]'" in found.stdout
+
+
+def test_names_instead_of_members() -> None:
+    rows = table([(S, P, Triple(S, P, S))])
+    options = StreamOptions(physical_type=PhysicalType.TRIPLES, rdf_star=True)
+    file = io.BytesIO()
+    assert arrow.write(rows, file, options=options, dialect="RDF 1.2") == 1
+    found = arrow.read(file.getvalue(), notation="rdf_star").read_all()
+    assert found["object"].to_pylist() == ["<< <urn:s> <urn:p> <urn:s> >>"]
+    with pytest.raises(ValueError, match="dialect must be one of RDF_1_1, RDF_1_2, RDF_STAR"):
+        arrow.write(rows, io.BytesIO(), dialect="nonsense")
+    with pytest.raises(ValueError, match="notation must be one of RDF_STAR, RDF_1_2"):
+        arrow.read(file.getvalue(), notation="nonsense")
+
+
+def test_a_lazy_data_frame() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"subject": ["<urn:s>"], "predicate": ["<urn:p>"], "object": ["_:o"]})
+    with pytest.raises(TypeError, match=r"LazyFrame is not computed yet: pass its collect\(\)"):
+        arrow.write(frame.lazy(), io.BytesIO())
+    with pytest.raises(TypeError, match="int has none of Arrow's C interfaces"):
+        arrow.write(5, io.BytesIO())

@@ -1,6 +1,6 @@
 """How deep text is nested, found out before pyoxigraph parses it.
 
-pyoxigraph's parsers of Turtle and of SPARQL JSON make nested triple terms of any depth, and free
+pyoxigraph's parser of Turtle makes nested triple terms of any depth, and frees
 them by recursion: some thousand levels end the process. JSON-LD takes time and memory that grow
 with the square of the depth.
 """

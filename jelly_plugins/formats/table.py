@@ -50,13 +50,7 @@ def _read_rows(src: Source, format: Format, job: Job) -> ChunkReader:  # noqa: A
     from ..jena.chunks import RowsReader
     from ..jena.names import JenaFormat
 
-    settings = job.settings
-    return RowsReader(
-        src,
-        JenaFormat(format),
-        generalized=settings.generalized,
-        limits=settings.limits,
-    )
+    return RowsReader(src, JenaFormat(format), limits=job.settings.limits)
 
 
 def _write_rows(source: ChunkReader, out: Writable, format: Format, job: Job) -> None:  # noqa: A002
@@ -69,7 +63,6 @@ def _write_rows(source: ChunkReader, out: Writable, format: Format, job: Job) ->
         out,
         JenaFormat(format),
         namespaces=bool(settings.namespaces),
-        generalized=settings.generalized,
         # The prefixes of the source may be any number.
         limits=replace(settings.limits, prefix_table=1 << 40),
         count=job.counter.add,

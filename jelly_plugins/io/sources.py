@@ -15,7 +15,6 @@ import zlib
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
-from stat import S_ISREG
 from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias
 
 from ..errors import JellyError, MissingExtraError, SourceError, TruncatedError
@@ -417,49 +416,3 @@ def _decompress(chunks: Iterator[bytes], make: Callable[[], _Decompressor]) -> I
         raise SourceError(f"the compressed data is corrupt: {error}") from error
     if decompressor is not None:
         raise TruncatedError("the compressed data ends too early")
-
-
-class Followed:
-    """A source that is read while it grows: whether it is still the file that was opened.
-
-    Only a file with a path is checked. One that was rewritten in place and did not become shorter
-    cannot be distinguished from one that has grown.
-
-    :ivar read: bytes of it that were read.
-    """
-
-    def __init__(self, src: Source) -> None:
-        self.read = 0
-        known = isinstance(src, str | os.PathLike)
-        # The process may go to another folder meanwhile.
-        self._path: Final = os.path.abspath(src) if known else None  # type: ignore[arg-type]
-        self._file: Final = self._look()
-
-    def _look(self) -> os.stat_result | None:
-        """The status of the path's file; None if there is no file."""
-        if self._path is None:
-            return None
-        try:
-            found = os.stat(self._path)
-        except OSError:
-            return None
-        return found if S_ISREG(found.st_mode) else None
-
-    def check(self) -> None:
-        """Raise an error for a file that no longer exists, is not the one that was opened, or is
-        shorter than what was read.
-
-        :raises SourceError: it is so.
-        """
-        if self._file is None:
-            return
-        found = self._look()
-        if found is None:
-            raise SourceError("the file that is followed is not there any more")
-        if not os.path.samestat(found, self._file):
-            raise SourceError("the file that is followed was replaced by another one")
-        if found.st_size < self.read:
-            raise SourceError(
-                f"the file that is followed was rewritten: it has {found.st_size} bytes, and "
-                f"{self.read} were read"
-            )

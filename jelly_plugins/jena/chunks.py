@@ -4,43 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..codec import Limits
+from ..codec import DEFAULT_LIMITS, Limits
 from ..io.chunks import Chunk, ChunkReader
 from ..io.sinks import Writable
 from ..io.sources import Source
-from .codec import LineEncoder
+from .codec import RowWriter, StatementReader
 from .names import JenaFormat
-from .streams import JenaText
+from .sources import RowSource
 
 
 class RowsReader(ChunkReader):
-    """Reads rows."""
+    """Reads rows as chunks.
+
+    :param format: how rows are encoded; by default detected from the name or the content.
+    :raises SourceError: the source cannot be opened, or is neither encoding.
+
+    >>> with RowsReader(bytes.fromhex("1c180178180475726e3a0000")) as chunks:
+    ...     list(chunks), chunks.namespaces
+    ([], {'x': 'urn:'})
+    """
 
     def __init__(
         self,
         src: Source,
-        format: JenaFormat,  # noqa: A002
+        format: JenaFormat | None = None,  # noqa: A002
         *,
-        limits: Limits,
-        generalized: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
+        self._source = RowSource(src, format)
+        self._reader = StatementReader(None, self._source.format, limits=limits)
+        self.name = self._source.name
         self.namespaces = {}
-        self._text = JenaText(
-            src,
-            format=format,
-            generalized=generalized,
-            on_namespace=self.namespaces.__setitem__,
-            limits=limits,
-        )
-        self.name = self._text.name
 
     def __iter__(self) -> Iterator[Chunk]:
-        for text in self._text:
+        reader = self._reader
+        before = 0
+        for text in self._source.batches(reader.read_text, reader.finish):
+            self.namespaces.update(reader.declared)
             if text:
-                yield Chunk(text, text.count(b"\n"))
+                yield Chunk(text, reader.statements - before)
+                before = reader.statements
 
     def close(self) -> None:
-        self._text.close()
+        """Close the source, if it was opened here."""
+        self._source.close()
 
 
 def write_rows(
@@ -49,26 +56,27 @@ def write_rows(
     format: JenaFormat,  # noqa: A002
     *,
     namespaces: bool,
-    generalized: bool,
     limits: Limits,
     count: Callable[[int], object],
 ) -> None:
     """Write the statements of a source as rows.
 
+    :param namespaces: whether to declare the prefixes of the source, each before the first chunk
+        that follows it.
     :param count: called with the number of statements of each chunk.
+    :raises JellyError: a statement cannot be written.
     """
-    lines = LineEncoder(format, quads=True, generalized=generalized, limits=limits)
+    writer = RowWriter(format, limits=limits)
     declared: dict[str, str] = {}
 
     def declare() -> None:
         for prefix, iri in source.namespaces.items() if namespaces else ():
             if declared.get(prefix) != iri:
-                out.write(lines.rows.add_prefix(prefix, iri))
+                out.write(writer.add_prefix(prefix, iri))
                 declared[prefix] = iri
 
     for chunk in source:
         declare()
-        for rows in lines.encode(chunk.text):
-            out.write(rows)
+        out.write(writer.add_lines(chunk.text))
         count(chunk.statements)
     declare()

@@ -29,6 +29,7 @@ from ..codec.patch.operations import (
     OperationKind,
     add,
     add_namespace,
+    chain_key,
     delete,
     delete_namespace,
     header,
@@ -102,8 +103,11 @@ class Patch:
         return self.header(PREV)
 
     def header(self, key: str) -> Term | None:
-        """The value of the first header with this key, None without one."""
-        return next((value for name, value in self.headers if name == key), None)
+        """The value of the first header with this key, None without one. ``ID``, ``PREV`` and
+        ``previous`` are other forms of ``id`` and ``prev``.
+        """
+        key = chain_key(key)
+        return next((each.value for each in self.headers if each.chain_key == key), None)
 
     @property
     def operations(self) -> list[Operation]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Any, ClassVar, Final, Self, TypeVar
 
 from ...errors import OptionsError
@@ -31,6 +31,32 @@ _TABLE_LIMITS: Final = dict(
     zip(TABLES, ("name_table", "prefix_table", "datatype_table"), strict=True)
 )
 _STREAM_NAME: Final = "stream_name"
+
+
+EnumT = TypeVar("EnumT", bound=Enum)
+
+
+def member(kind: type[EnumT], given: EnumT | str, parameter: str) -> EnumT:
+    """The member of an enumeration that a parameter names.
+
+    :param given: a member, the name of one, or its value if that is text.
+    :raises ValueError: there is no such member; the message lists the names.
+
+    >>> class Color(Enum):
+    ...     RED = "Red"
+    >>> member(Color, "red", "color"), member(Color, Color.RED, "color")
+    (<Color.RED: 'Red'>, <Color.RED: 'Red'>)
+    >>> member(Color, "blue", "color")
+    Traceback (most recent call last):
+    ValueError: color must be one of RED (got 'blue')
+    """
+    if isinstance(given, kind):
+        return given
+    if isinstance(given, str):
+        for each in kind:
+            if given.casefold() in (each.name.casefold(), str(each.value).casefold()):
+                return each
+    raise ValueError(f"{parameter} must be one of {', '.join(kind.__members__)} (got {given!r})")
 
 
 def presets(big: tuple[int, int, int], small: tuple[int, int, int]) -> dict[str, dict[str, Any]]:
@@ -83,10 +109,15 @@ class CommonOptions:
                 raise OptionsError(f"{name} must be True or False (got {value!r})")
         for name, kind in self._enums.items():
             value = getattr(self, name)
+            if isinstance(value, str):
+                value = kind.__members__.get(value.upper().replace("-", "_"), value)
             try:
                 object.__setattr__(self, name, kind(value))
             except ValueError:
-                raise OptionsError(f"{name.replace('_', ' ')} {value} is not valid") from None
+                known = ", ".join(each.lower().replace("_", "-") for each in kind.__members__)
+                raise OptionsError(
+                    f"{name.replace('_', ' ')} {value} is not valid: it is one of {known}"
+                ) from None
 
     @classmethod
     def big(cls, **changes: Any) -> Self:

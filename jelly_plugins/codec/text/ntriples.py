@@ -21,6 +21,7 @@ from typing import Any, Final, NoReturn, cast
 from ...errors import LimitError, TermError
 from ..common import positions
 from ..common.limits import DEFAULT_LIMITS, NESTING_CEILING, Limits, over
+from ..common.options import member
 from ..common.terms import (
     DEFAULT_GRAPH,
     BlankNode,
@@ -151,7 +152,7 @@ class LineParser(LineReader):
         super().__init__(limits)
         #: Whether a language tag may have a base direction, which stays part of the tag.
         self.base_directions = base_directions
-        self.dialect = dialect
+        self.dialect = member(Dialect, dialect, "dialect")
         self.generalized = generalized
         self.relative_iris = relative_iris
         self.quads = quads
