@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, auto_pickle=False
+# cython: language_level=3, auto_pickle=False
 """Rows of Jena RDF Binary to terms and N-Quads, and back: one codec over two wires, Thrift's
 compact protocol and delimited Protocol Buffers messages. No I/O.
 
@@ -339,7 +339,7 @@ class Wire:
 
     data: bytes
     buf: cython.p_uchar
-    pos = cython.declare(cython.Py_ssize_t, visibility="public")
+    pos: cython.Py_ssize_t
     #: Where the message ends, or the data.
     end: cython.Py_ssize_t
     #: The last string.
@@ -369,7 +369,7 @@ class Wire:
             self.lasts = [0] * 256
         self.hold(b"")
 
-    @cython.ccall
+    @cython.cfunc
     def hold(self, data: bytes) -> None:
         """Read from these bytes."""
         self.data = data
@@ -718,7 +718,7 @@ class RowReader:
     """
 
     row = cython.declare(cython.ulonglong, visibility="public")
-    wire = cython.declare(Wire, visibility="public")
+    wire = cython.declare(Wire, visibility="readonly")
     prefixes = cython.declare(dict, visibility="public")
     factory = cython.declare(object, visibility="public")
     limits = cython.declare(object, visibility="public")
@@ -1043,7 +1043,7 @@ class RowReader:
     def _repeated(self, position: cython.int, column: cython.int) -> Any:
         if column < 0:
             raise StatementError("there is a repeat in a quoted triple")
-        if self.factory is None and self.tos[column] >= 0:
+        if self.factory is None and column < 4 and self.tos[column] >= 0:
             return self.out.between(self.froms[column], self.tos[column]).rstrip()
         again: Any = self.last[column] if column < len(self.last) else None
         if again is None and (column >= len(self.last) or not self.optional):

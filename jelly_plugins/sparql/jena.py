@@ -134,7 +134,8 @@ def encode_rows(
     try:
         members = [writer.struct(messages.VARIABLE, [(1, name)]) for name in names]
         yield writer.row_of(messages.VARIABLES, 1, members)
-        unbound = writer.struct(messages.TERM, [(_UNDEFINED, b"")])
+        undefined = writer.struct(messages.UNDEFINED, [])
+        unbound = writer.struct(messages.TERM, [(_UNDEFINED, undefined)])
         for solution in solutions:
             if len(solution) != len(variables):
                 raise StatementError(f"{len(solution)} terms for {len(variables)} variables")

@@ -78,6 +78,22 @@ def rows(format: JenaFormat, *values: Any) -> bytes:  # noqa: A002
     return peers.protobuf_bytes([("RDF_StreamRow", value) for value in values])
 
 
+def result_rows(format: JenaFormat, names: list[str], *solutions: list[Any]) -> bytes:  # noqa: A002
+    """Write rows of results with other implementations of the encodings."""
+    variables = {"vars": [{"name": name} for name in names]}
+    terms = [{"row": solution} for solution in solutions]
+    if format is JenaFormat.THRIFT:
+        return peers.thrift_bytes(
+            [
+                (peers.THRIFT_VARIABLES, variables),
+                *((peers.THRIFT_RESULT, each) for each in terms),
+            ]
+        )
+    return peers.protobuf_bytes(
+        [("RDF_VarTuple", variables), *(("RDF_DataTuple", each) for each in terms)]
+    )
+
+
 def outcome(call: Any, *arguments: Any, **settings: Any) -> Any:
     """Return the result of a call, or the type and message of its error."""
     try:
