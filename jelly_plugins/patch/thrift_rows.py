@@ -248,7 +248,9 @@ class PatchRowWriter(PatchTextWriter):
             struct = rows.struct(_NAMESPACES[place][1], self._namespace_members(kind, value))
         return rows.row_of(messages.PATCH_ROW, place, struct)
 
-    def _namespace_members(self, kind: OperationKind, namespace: Namespace) -> list[tuple[int, bytes]]:
+    def _namespace_members(
+        self, kind: OperationKind, namespace: Namespace
+    ) -> list[tuple[int, bytes]]:
         name, iri, graph = parts_of(namespace, (3,), "a namespace")
         prefix = self._rows.string(name, "a prefix")
         members = [] if graph is None else self._graph_member(1, graph)
