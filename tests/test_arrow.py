@@ -284,9 +284,9 @@ def test_names_instead_of_members() -> None:
     assert arrow.write(rows, file, options=options, dialect="RDF 1.2") == 1
     found = arrow.read(file.getvalue(), notation="rdf_star").read_all()
     assert found["object"].to_pylist() == ["<< <urn:s> <urn:p> <urn:s> >>"]
-    with pytest.raises(ValueError, match="dialect must be one of RDF_1_1, RDF_1_2, RDF_STAR"):
+    with pytest.raises(ValueError, match="dialect must be one of rdf-1-1, rdf-1-2, rdf-star"):
         arrow.write(rows, io.BytesIO(), dialect="nonsense")
-    with pytest.raises(ValueError, match="notation must be one of RDF_STAR, RDF_1_2"):
+    with pytest.raises(ValueError, match="notation must be one of rdf-star, rdf-1-2"):
         arrow.read(file.getvalue(), notation="nonsense")
 
 

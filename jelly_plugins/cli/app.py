@@ -94,10 +94,20 @@ def _errors_in_one_line() -> Iterator[None]:
 #: How an error names a limit in Python, before the option for it.
 _IN_PYTHON: Final = re.compile(r"\(Limits\.\w+, (?=--limit )")
 
+#: What errors suggest to users of Python, and the option for it.
+_OPTIONS: Final = {
+    "relative IRIs need a base": "--base",
+    "set rdf_star": "--rdf-star",
+    "check_blank_nodes=False": "--no-check-blank-nodes",
+    "pass it with contexts=": "--context URL=FILE",
+}
+
 
 def _complain(message: str) -> None:
     # The names of arguments in Python are not for users of the command.
     message = _IN_PYTHON.sub("(", " ".join(message.split()))
+    for suggestion, option in _OPTIONS.items():
+        message = message.replace(suggestion, f"{suggestion} ({option})")
     print(f"jelly: {message}", file=sys.stderr)
 
 

@@ -254,12 +254,13 @@ def convert(
                 "--logical-type": logical_type,
                 "--rdf-star": rdf_star,
                 "--base": base,
+                "--context": context,
                 **only_statements,
             },
             "query results",
         )
-    elif from_dialect or to_dialect or context:
-        raise WrongUsageError("--from-dialect, --to-dialect and --context need --messages")
+    if not messages and (from_dialect or to_dialect):
+        raise WrongUsageError("--from-dialect and --to-dialect need --messages")
     chosen = ConversionSettings(
         changes=OptionChanges(
             like=None if options_from is None else _options_of(options_from),
@@ -283,6 +284,7 @@ def convert(
         frame_bytes=frame_bytes,
         restart_every=restart_every,
         base=base,
+        contexts=settings.contexts_from(context),
         concatenated=concatenated,
         lossy=lossy,
         strict=strict,
@@ -294,7 +296,6 @@ def convert(
             chosen,
             source_dialect=from_dialect,
             target_dialect=to_dialect,
-            contexts=settings.contexts_from(context),
         )
     elif for_results:
         results.convert(*files, chosen)
@@ -369,6 +370,7 @@ def _convert_messages(
             source_format=source,
             target_format=target,
             base=chosen.base,
+            contexts=chosen.contexts,
             options=chosen.changes.applied(log_options(graphs=source.has_graphs)),
             notation=chosen.notation,
             strict=chosen.strict,

@@ -148,8 +148,8 @@ ContextFiles: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--context",
-        metavar="IRI=FILE",
-        help="Local file for a remote JSON-LD context of a message log. None is fetched.",
+        metavar="URL=FILE",
+        help="Local file for a remote context of JSON-LD. None is fetched.",
     ),
 ]
 StoreFolder: TypeAlias = Annotated[
@@ -243,7 +243,7 @@ def contexts_from(files: list[str] | None) -> dict[str, Any] | None:
     for given in files:
         name, _, iri = given[::-1].partition("=")
         if not iri:
-            raise WrongUsageError(f"--context {given}: IRI=FILE is needed")
+            raise WrongUsageError(f"--context {given}: URL=FILE is needed")
         try:
             with open(name[::-1], "rb") as file:
                 contexts[iri[::-1]] = json.load(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import asdict, replace
 from datetime import timedelta
@@ -13,6 +14,7 @@ import typer
 from . import console, settings
 from .console import STANDARD, WrongUsageError
 from .patch import CheckPrev, LogArguments, LogName, LogTo, log_output
+from .signals import stopped_by_signals
 
 if TYPE_CHECKING:
     from ..spark.sharded import Commit
@@ -152,8 +154,13 @@ def apply(
     description = _named(metadata, "--metadata")
     # Before Spark, which takes seconds to start.
     make_log(storage, shards, None if shard_by is None else shard_by.value, create=not existing)
-    spark = session(master, config={"spark.log.level": "FATAL"})
+    # Py4J logs interrupts there.
+    logging.getLogger().addFilter(lambda record: "KeyboardInterrupt" not in record.getMessage())
+    spark: Any = None
     try:
+        # Java would print an error of its own if the command ended while it starts.
+        with stopped_by_signals(lambda: None):
+            spark = session(master, config={"spark.log.level": "FATAL"})
         with console.open_sources(logs, "apply") as sources:
             done = apply_patches(
                 spark,
@@ -167,7 +174,8 @@ def apply(
                 limits=limits,
             )
     finally:
-        spark.stop()
+        if spark is not None:
+            spark.stop()
     replayed = done.replayed
     position = replayed.position
     console.print_report(

@@ -71,6 +71,7 @@ def load(
         ),
     ] = True,
     base: settings.Base = None,
+    context: settings.ContextFiles = None,
     reify: Annotated[
         bool,
         typer.Option("--reify", help="Reify quoted triples outside the object position."),
@@ -90,6 +91,7 @@ def load(
 
     loading: dict[str, Any] = {
         "base": base,
+        "contexts": settings.contexts_from(context),
         "graph": graph_name(graph),
         "blank_nodes": blank_nodes.value,
         "atomic": atomic,

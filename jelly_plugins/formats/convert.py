@@ -141,8 +141,7 @@ def _check_frame(frame: AnyFrame, *, lossy: bool) -> None:
     check_metadata(frame, lossy=lossy)
     if frame.empty_graphs and not lossy:
         raise TermError(
-            "an empty graph can only be kept where all sources are Jelly; discard it with lossy "
-            "(--lossy)",
+            "an empty graph can only be kept where all sources are Jelly; discard it with lossy",
             frame=frame.index,
         )
 

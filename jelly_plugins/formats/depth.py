@@ -130,10 +130,10 @@ def with_bounded_json(chunks: Iterable[bytes]) -> Iterator[bytes]:
     Traceback (most recent call last):
     jelly_plugins.errors.LimitError: the text is nested more than 1024 deep
     """
-    brackets_of = _Brackets().of
+    text = JsonText()
     depth = 0
     for chunk in chunks:
-        brackets = brackets_of(chunk)
+        brackets = _brackets(text.of(chunk))
         passes = 0
         # Each pass takes away what is innermost.
         while (outer := brackets.replace(b"{}", b"").replace(b"[]", b"")) != brackets:
@@ -148,16 +148,16 @@ def with_bounded_json(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-class _Brackets:
-    """Finds the brackets of JSON that comes in chunks, outside of strings."""
+class JsonText:
+    """JSON that comes in chunks, without escapes: strings end at the next quotation mark."""
 
     def __init__(self) -> None:
-        #: What the next chunk begins in: a quotation mark in a string, and the start of an escape.
+        #: The start of an escape.
         self._before = b""
-        self._string = b""
+        self.in_string = False
 
     def of(self, chunk: bytes) -> bytes:
-        """The brackets of a chunk."""
+        """The text of a chunk, after a quotation mark if it begins in a string."""
         data = self._before + chunk if self._before else chunk
         self._before = b""
         if b"\\" in data:
@@ -165,8 +165,14 @@ class _Brackets:
             if last is not None and len(last[0]) & 1:
                 data, self._before = data[:-1], b"\\"
             data = _ESCAPE.sub(b"", data)
-        brackets = (self._string + data).translate(None, _IRRELEVANT)
-        # Most strings have no brackets; two that have become one.
-        brackets = _STRINGS.sub(b"", brackets.replace(b'""', b""))
-        brackets, self._string, _ = brackets.partition(b'"')
-        return brackets
+        text = b'"' + data if self.in_string else data
+        self.in_string = bool(text.count(b'"') & 1)
+        return text
+
+
+def _brackets(text: bytes) -> bytes:
+    """The brackets of a text outside of its strings."""
+    brackets = text.translate(None, _IRRELEVANT)
+    # Most strings have no brackets; two that have become one.
+    brackets = _STRINGS.sub(b"", brackets.replace(b'""', b""))
+    return brackets.partition(b'"')[0]

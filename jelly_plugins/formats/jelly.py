@@ -228,8 +228,7 @@ class UndeclaredError(StatementError):
 def undeclared(source: str | None) -> UndeclaredError:
     """The error for a quoted triple, of a source."""
     return UndeclaredError(
-        "a quoted triple, which the options at the stream's start do not declare: "
-        "set rdf_star (--rdf-star)",
+        "a quoted triple, which the options at the stream's start do not declare: set rdf_star",
         source=source,
     )
 

@@ -15,6 +15,7 @@ from ..codec import FrameSplitter, Limits
 from ..codec.common.limits import over
 from ..errors import LimitError, TextError, WireError
 from ..io.sinks import Destination, Writable, open_output
+from ..io.sources import name_of
 from ..lazy import library
 
 _OPENS_FRAME: Final = re.compile(rb"#[ \t]*frame\b", re.IGNORECASE)
@@ -49,7 +50,9 @@ def frame_text(data: bytes, index: int) -> bytes:
 class _Output:
     """Writes the Jelly that it is given as text."""
 
-    def __init__(self, out: Writable, limits: Limits) -> None:
+    def __init__(self, out: Writable, limits: Limits, name: str) -> None:
+        #: How errors name the output.
+        self.name = name
         self._out = out
         self._splitter = FrameSplitter(limits=limits)
         self._frames = 0
@@ -64,7 +67,7 @@ class _Output:
 def text_output(dst: Destination, limits: Limits) -> Iterator[Writable]:
     """A destination of delimited Jelly, which becomes text."""
     with open_output(dst) as out:
-        yield _Output(out, limits)
+        yield _Output(out, limits, name_of(dst))
 
 
 def frames_of_text(chunks: Iterable[bytes], limits: Limits) -> Iterator[bytes]:

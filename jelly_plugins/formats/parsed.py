@@ -20,8 +20,10 @@ from ..io.chunks import Chunk, ChunkReader, relabelled
 from ..io.names import Format
 from ..io.sinks import Writable
 from ..io.sources import CHUNK, Input, Source, without_mark
-from .depth import Held, TurtleGuard, with_bounded_json
+from .depth import Held, TurtleGuard
+from .json_ld import prepared
 from .lines import no_graphs, without_graphs
+from .rdf_xml import RdfXmlText
 from .reading import (
     AFTER_END,
     NO_BASE,
@@ -30,6 +32,7 @@ from .reading import (
     ChunkFile,
     check_base,
     gathered,
+    message_of,
     parsed,
     parser_of,
     pyoxigraph_module,
@@ -41,10 +44,6 @@ from .xml import (
     NO_CHARACTER,
     NO_PROPERTIES,
     RESERVED_NAMESPACES,
-    guarded,
-    with_known_parse_types,
-    with_line_feeds,
-    with_root,
 )
 
 #: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
@@ -75,9 +74,12 @@ class ParsedReader(ChunkReader):
         self.has_graphs = format.has_graphs
         self._format = format
         self._base = settings.base
+        self._contexts = settings.contexts
         self._limits = settings.limits
         self._held = Held()
         self._parser: Any = None
+        #: The namespaces of RDF/XML, which pyoxigraph does not report.
+        self._xml_namespaces: dict[str, str] | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
         try:
@@ -93,22 +95,23 @@ class ParsedReader(ChunkReader):
         self._input.close()
 
     def _declare(self) -> None:
-        if self._parser is not None:
-            self.namespaces.update(
-                (prefix, iri)
-                for prefix, iri in self._parser.prefixes.items()
-                if not iri.startswith(NO_BASE_SCHEME)
-            )
+        declared = self._xml_namespaces
+        if declared is None:
+            declared = {} if self._parser is None else self._parser.prefixes
+        self.namespaces.update(
+            (prefix, iri) for prefix, iri in declared.items() if not iri.startswith(NO_BASE_SCHEME)
+        )
 
     def _texts(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """The text as N-Quads, in the batches in which it is parsed."""
         form = self._format
         base = self._base
         if form is Format.RDF_XML:
-            chunks = with_known_parse_types(with_root(guarded(with_line_feeds(chunks))))
-            chunks = chain(self._bounded(chunks), [2 * AFTER_END.encode()])
+            rewritten = RdfXmlText(base)
+            self._xml_namespaces = rewritten.namespaces
+            chunks = chain(rewritten.chunks(self._bounded(chunks)), [AFTER_END.encode()])
         elif form is Format.JSON_LD:
-            chunks = with_bounded_json(chunks)
+            chunks = prepared(chunks, self._contexts, base, self._limits)
             base = base or NO_BASE
         # The guard knows what the parser has read of what it was given: nothing is read ahead.
         source: Any = (
@@ -187,7 +190,7 @@ def write(
     except (ValueError, OSError, SyntaxError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # From writing: a full disk, a closed pipe.
-        message = error.msg if isinstance(error, SyntaxError) else error
+        message = message_of(error) if isinstance(error, SyntaxError) else error
         raise source.located(TermError(f"{format} cannot express this: {message}")) from error
 
 

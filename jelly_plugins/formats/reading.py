@@ -16,12 +16,14 @@ from ..codec import (
     delimit,
 )
 from ..codec.common.detection import kind_of
+from ..codec.text.lines import shorten
 from ..errors import JellyError, LimitError, SourceError, TextError
 from ..io.names import Format, FormatKind
 from ..io.sources import CHUNK, Input, Readable, Source, name_of, rewinder
 from ..lazy import library
 from .depth import Held
 from .jelly_text import frames_of_text
+from .rdf_xml import NEED_BASE
 from .settings import Given
 
 #: Bytes that the statements held at once may come to, if they are as long as those before.
@@ -35,7 +37,17 @@ _PLACE: Final = re.compile(
 _RELATIVE: Final = re.compile(
     r"\A(?:error while parsing IRI '.*': )?No scheme found in an absolute IRI\Z", re.DOTALL
 )
-_NEED_BASE: Final = ": relative IRIs need a base (--base)"
+#: What pyoxigraph says of a remote context.
+_NO_CONTEXT: Final = "No LoadDocumentCallback has been set to load remote contexts"
+
+#: What pyoxigraph says of a term in RDF/XML, and of one in Turtle, where it has the position.
+_TERM: Final = re.compile(r"error while parsing (IRI|language tag) '(.*?)': (.*)", re.DOTALL)
+_REJECTED: Final = {
+    "Invalid IRI": "an IRI",
+    "Invalid character": "an IRI",
+    "A subtag": "a language tag",
+    "The given language subtag": "a language tag",
+}
 
 #: Base IRI of a JSON-LD document without one. pyoxigraph leaves out statements with relative IRIs,
 #: as JSON-LD requires. Under this base they are included, and are rejected here.
@@ -47,7 +59,7 @@ _IRI: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|<([^>]*+)>')
 
 #: A closing tag after the end of an RDF/XML document. pyoxigraph accepts a document that ends
 #: inside an element; with the tag, it reports which closing tag it expects, or that it expects
-#: none. Given twice: the first may become part of a tag that is cut off.
+#: none.
 AFTER_END: Final = "</x-jelly-plugins-after-end>"
 _EXPECTED: Final = re.compile(rf"expected `(</[^<>`]*)[^`]*`, but `{AFTER_END}`")
 WHOLE: Final = re.compile(rf"close tag `{AFTER_END}` does not match any open tag")
@@ -166,21 +178,28 @@ def parser_error(error: BaseException, *, first_line: int | None = None) -> Jell
         return error
     if isinstance(error, SyntaxError):
         if first_line is not None:
-            return TextError(_message_of(error), line=first_line + (error.lineno or 1) - 1)
-        return TextError(_message_of(error), line=error.lineno, column=error.offset)
+            return TextError(message_of(error), line=first_line + (error.lineno or 1) - 1)
+        return TextError(message_of(error), line=error.lineno, column=error.offset)
     if isinstance(error, MemoryError):
         return LimitError(f"a term is too long: {error}")
     return SourceError(str(error))
 
 
-def _message_of(error: SyntaxError) -> str:
+def message_of(error: SyntaxError) -> str:
     """pyoxigraph's message for malformed text, without the position."""
     message = _PLACE.sub("", error.msg or "") or "malformed"
     if found := _EXPECTED.search(message):
         return f"the document is truncated: {found[1]}> is missing"
-    if AFTER_END[:-1] in message and not WHOLE.search(message):
-        return "the document is truncated"
-    return f"{message}{_NEED_BASE}" if _RELATIVE.search(message) else message
+    if message == _NO_CONTEXT:
+        return "a remote context, which is never fetched: pass it with contexts="
+    if _RELATIVE.search(message):
+        return message + NEED_BASE
+    if found := _TERM.match(message):
+        return f"Oxigraph rejects the {found[1]} {shorten(found[2])!r}: {found[3]}"
+    for start, term in _REJECTED.items():
+        if message.startswith(start):
+            return f"Oxigraph rejects {term}: {message}"
+    return message
 
 
 def iris_with(start: str, lines: bytes) -> list[str]:
@@ -202,7 +221,7 @@ def check_base(lines: bytes) -> None:
     """
     for iri in iris_with(NO_BASE_SCHEME, lines):
         reference = iri.removeprefix(NO_BASE).removeprefix(NO_BASE_SCHEME)
-        raise TextError(f"the IRI <{reference}> is relative{_NEED_BASE}")
+        raise TextError(f"the IRI <{reference}> is relative{NEED_BASE}")
 
 
 class ChunkFile(io.RawIOBase):

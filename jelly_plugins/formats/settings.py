@@ -27,6 +27,7 @@ from ..io.names import Format
 from ..io.progress import Progress, Steps
 from ..io.sources import Source
 from ..notebook import Shown
+from .contexts import Contexts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +121,9 @@ class ConversionSettings:
         RDF/XML) those are kept that are declared before the end of the first chunk of statements,
         some 64 KiB.
     :ivar base: IRI that relative ones in RDF text are resolved against.
+    :ivar contexts: remote contexts of JSON-LD by their IRIs, as documents or their ``@context``, or
+        a function that returns one for an IRI; none is fetched. A document that is read with them
+        is held in memory, up to ``frame_bytes`` of the limits.
     :ivar blank_nodes: for several sources: ``"fresh"`` relabels the nodes of each source,
         ``"keep"`` treats equal labels as one node. One source keeps its labels.
     :ivar concatenated: a Jelly source may hold several streams.
@@ -138,6 +142,7 @@ class ConversionSettings:
     restart_every: int | None = None
     namespaces: Namespaces = True
     base: str | None = None
+    contexts: Contexts | None = None
     blank_nodes: BlankNodes = "fresh"
     concatenated: bool = False
     lossy: bool = False

@@ -64,8 +64,14 @@ class Subscription(Answer):
 
         :raises JellyError: the stream has none.
         """
-        while (options := self._opening.options) is None:
+        options = (
+            self._opening.options
+            or self._early
+            or self._take_early(await self._call.initial_metadata())
+        )
+        while options is None:
             self._peek(await self._receive())
+            options = self._opening.options
         return options
 
     def __aiter__(self) -> Self:

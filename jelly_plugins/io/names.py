@@ -10,6 +10,7 @@ from typing import Final, Protocol, Self, TypeAlias
 
 from ..errors import SourceError
 from .sinks import Destination, ending_of
+from .sources import name_of
 
 
 class FormatKind(IntEnum):
@@ -137,6 +138,8 @@ def format_named(name: FormatName) -> Format:
     given = name if isinstance(name, str) else getattr(name, "media_type", None)
     lower = given.lower().strip() if isinstance(given, str) else ""
     plain = lower.replace("-", "").replace("/", "")
+    if plain in ("n3", "notation3", "textn3"):
+        raise ValueError(_NO_N3)
     found = (
         _MEDIA_TYPES.get(lower.partition(";")[0].strip())
         or _ENDINGS.get(lower)
@@ -162,6 +165,8 @@ def did_you_mean(given: str, names: Collection[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
+_NO_N3: Final = "Notation3 is not supported; if the text is Turtle, give the format turtle"
+
 #: File endings that name a format.
 ENDINGS: Final = tuple(_ENDINGS)
 
@@ -170,10 +175,15 @@ def format_of(named: object) -> Format | None:
     """The format that a path or the name of an open file ends in, compressed or not; None if
     unknown.
 
+    :raises SourceError: it is the ending of Notation3, which many files of Turtle have.
+
     >>> format_of("data/x.ttl.gz"), format_of("x.txt"), format_of(b"data")
     (<Format.TURTLE: 'ttl'>, None, None)
     """
-    return _ENDINGS.get(ending_of(named))
+    ending = ending_of(named)
+    if ending == ".n3":
+        raise SourceError(_NO_N3, source=name_of(named))
+    return _ENDINGS.get(ending)
 
 
 def check_jelly_name(dst: Destination) -> None:

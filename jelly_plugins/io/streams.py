@@ -199,7 +199,7 @@ class FrameBytes(Closing):
                     break
         except JellyError as error:
             rest = _raising(error)
-        self._frames = chain(peeked, rest)
+        self._frames = _after(peeked, rest)
         return options
 
     def reject(self, error: JellyError, decoder: _Decoding) -> NoReturn:
@@ -231,6 +231,13 @@ class FrameBytes(Closing):
             yield from Encoder(infer_options(None)).finish()
             return
         yield from self._splitter.finish()
+
+
+def _after(first: list[_ItemT], rest: Iterator[_ItemT]) -> Generator[_ItemT]:
+    """Items that were read before, and then the others. Unlike ``itertools.chain``, a generator
+    rejects a second caller."""
+    yield from first
+    yield from rest
 
 
 def _raising(error: JellyError) -> Iterator[bytes]:
@@ -369,7 +376,7 @@ class FrameReader(StreamReader[Frame[StatementT, IriT, GraphT]], Generic[Stateme
                 raise OptionsError("no options were read", source=self.name)
             read.append(frame)
         if read:
-            self._items = chain(read, self._decoding)
+            self._items = _after(read, self._decoding)
         options: StreamOptions = self._decoder.options
         return options
 

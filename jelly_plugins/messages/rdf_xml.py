@@ -17,8 +17,9 @@ from ..codec import Limits
 from ..codec.common.limits import over
 from ..codec.text.ntriples import written_label
 from ..errors import JellyError, TextError
+from ..formats.rdf_xml import RdfXmlText
 from ..formats.reading import gathered, parsed, parser_of, pyoxigraph_module
-from ..formats.xml import EntityGuard, with_line_feeds
+from ..formats.xml import normalized
 from ..io.sources import Input
 from .boundaries import DELIMITER
 from .parsing import ParsedLog, ReadSettings, batch_for
@@ -61,16 +62,14 @@ def _chunks(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterato
     format_ = pyoxigraph_module().RdfFormat.RDF_XML
     base = settings.base
     try:
-        for found in documents(with_line_feeds(source.chunks()), settings.limits):
+        for found in documents(normalized(source.chunks()), settings.limits):
             if found is None:
                 yield b""
                 continue
             line, document = found
-            guard = EntityGuard(line)
-            guard.look(document)
-            size = len(document) + guard.expanded
-            batch = batch_for(size)
-            parser = parser_of(document, format_, base)
+            text = b"".join(RdfXmlText(base, line).chunks([document]))
+            batch = batch_for(len(text))
+            parser = parser_of(text, format_, base)
             for chunk in parsed(parser, batch=batch, first_line=line):
                 yield _with_labels(chunk) if b"_:label-" in chunk else chunk
             lines.append(line)

@@ -201,3 +201,12 @@ def test_a_write_that_fails_is_one_line(tmp_path: Path) -> None:
         pytest.skip("there is no /dev/full here")
     path = triples_file(tmp_path)
     assert_failed(jelly("convert", path, "-o", "/dev/full"), 1, "No space left")
+    for to in ("jelly-text", "nt"):
+        failed = jelly("convert", path, "-o", "/dev/full", "--to", to)
+        assert_failed(failed, 1, "jelly: /dev/full: No space left")
+
+
+def test_an_output_without_a_name(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    assert_failed(jelly("convert", path, "-o", "", "--to", "nt"), 2, "the output is empty")
+    assert_failed(jelly("convert", path, "-o", "", "--to", "nt", "--force"), 2, "is empty")

@@ -101,7 +101,9 @@ def test_the_position_of_an_error() -> None:
     with pytest.raises(TextError) as caught:
         list(read_statements(b"<urn:s> <urn:p>\n <urn:o x> .", Format.TURTLE))
     assert (caught.value.source, caught.value.line, caught.value.column) == ("<bytes>", 2, 2)
-    assert str(caught.value).startswith("<bytes>: line 2, column 2: Invalid IRI")
+    assert str(caught.value).startswith(
+        "<bytes>: line 2, column 2: Oxigraph rejects an IRI: Invalid IRI"
+    )
 
 
 @pytest.mark.parametrize("source", [bytes, OneByte])
@@ -114,7 +116,7 @@ def test_entities_that_grow_are_rejected(source: Any) -> None:
         '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
         '<r:Description r:about="urn:s" r:value="&a9;"/></r:RDF>'
     )
-    with pytest.raises(TextError, match="line 1: an entity expands to"):
+    with pytest.raises(TextError, match="line 2: an entity expands to"):
         list(read_statements(source(text.encode()), Format.RDF_XML))
     many = text.replace(entities, f'<!ENTITY a "{"x" * 60_000}">').replace("&a9;", "&a;" * 400)
     with pytest.raises(TextError, match="line 2: entities expand to"):
@@ -131,6 +133,42 @@ def test_namespaces_may_be_entities() -> None:
     found = list(read_statements(text.encode(), Format.RDF_XML))
     assert len(found) == 5000
     assert found[-1].object == Literal("http://www.w3.org/2001/XMLSchema#string")
+
+
+#: A term that N-Triples can have and pyoxigraph rejects, and its error.
+REJECTED = {
+    "<http://e/x?a[]=1>": "an IRI: Invalid IRI code point '['",
+    "<http://e/100%>": "an IRI: Invalid IRI percent encoding '%'",
+    "<http://[x>": "an IRI: Invalid character '[' in host",
+    '"x"@zh-classical': "a language tag: A subtag may be eight characters in length at maximum",
+    '"x"@a': "a language tag: The given language subtag is invalid",
+}
+
+
+@pytest.mark.parametrize("term", REJECTED)
+def test_terms_that_pyoxigraph_rejects_are_named_alike(term: str) -> None:
+    """N-Triples and N-Quads have them; every other format reports them in the same words."""
+    text = f"<urn:s> <urn:p> {term} .\n".encode()
+    for form in (Format.N_TRIPLES, Format.N_QUADS):
+        out = io.BytesIO()
+        convert(text, out, source_format=form, target_format="nt")
+        assert out.getvalue() == text
+    kind, reason = REJECTED[term].split(": ", 1)
+    words = rf"Oxigraph rejects (an?|the) {kind.partition(' ')[2]}.*: {re.escape(reason)}"
+    attribute = "r:resource" if term.startswith("<") else "xml:lang"
+    value = term.strip("<>").removeprefix('"x"@')
+    content = "" if term.startswith("<") else "x"
+    xml = (
+        '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:">'
+        f'<r:Description r:about="urn:s"><e:p {attribute}="{value}">{content}</e:p>'
+        "</r:Description></r:RDF>"
+    ).encode()
+    for form, source in ((Format.TURTLE, text), (Format.TRIG, text), (Format.RDF_XML, xml)):
+        with pytest.raises(TextError, match=words):
+            list(read_statements(source, form))
+    for target in ("turtle", "trig", "rdf", "jsonld"):
+        with pytest.raises(JellyError, match=words):
+            convert(text, io.BytesIO(), source_format="nt", target_format=target)
 
 
 def test_a_literal_that_the_parser_rejects() -> None:
@@ -229,7 +267,7 @@ RELATIVE = {
 def test_relative_iris_in_json_ld_need_a_base(position: str) -> None:
     document, iri = RELATIVE[position]
     text = json.dumps([{"@id": "urn:s", "urn:p": "first"}, document]).encode()
-    message = re.escape(f"<bytes>: the IRI <{iri}> is relative: relative IRIs need a base (--base)")
+    message = re.escape(f"<bytes>: the IRI <{iri}> is relative: relative IRIs need a base")
     with pytest.raises(TextError, match=message):
         list(read_statements(text, Format.JSON_LD))
     found = list(read_statements(text, Format.JSON_LD, ConversionSettings(base="http://e/d/x")))
@@ -248,7 +286,7 @@ def test_json_ld_without_relative_iris_needs_no_base() -> None:
 @pytest.mark.parametrize("form", [Format.TURTLE, Format.TRIG, Format.RDF_XML])
 def test_relative_iris_need_a_base(form: Format) -> None:
     text = TEXTS[form].replace(b"urn:s", b"s")
-    with pytest.raises(TextError, match=r"relative IRIs need a base \(--base\)"):
+    with pytest.raises(TextError, match=r"relative IRIs need a base"):
         list(read_statements(text, form))
     assert len(list(read_statements(text, form, ConversionSettings(base="http://e/")))) == 2
 
@@ -282,7 +320,7 @@ def test_rdf_xml_without_a_root_element(source: Any) -> None:
         with pytest.raises(TextError, match="the document has no root element"):
             list(read_statements(source(text), Format.RDF_XML))
     for text in (b"<!-- a -- b -->", prolog.replace(b"- >", b"-- >"), b"<!-- a"):
-        with pytest.raises(TextError, match=r"malformed XML|no root element"):
+        with pytest.raises(TextError, match=r"malformed XML|no root element|truncated"):
             list(read_statements(source(text), Format.RDF_XML))
     for root in (
         b'<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>',
@@ -306,10 +344,6 @@ def test_a_parse_type_that_the_parser_would_omit(source: Any) -> None:
         f'{opening}<!-- <e:p r:parseType="x"/> --><e:p>r:parseType="x"</e:p>'
         '<e:q r:parseType="Literal"><b/></e:q></r:Description></r:RDF>'
     )
-    with pytest.raises(TextError, match="parseType x"):
-        # Rejected in a comment, too, because such text is rare.
-        list(read_statements(source(text.encode()), Format.RDF_XML))
-    text = text.replace('<!-- <e:p r:parseType="x"/> -->', "")
     assert len(list(read_statements(source(text.encode()), Format.RDF_XML))) == 2
 
 

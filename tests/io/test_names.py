@@ -124,7 +124,7 @@ def test_pyoxigraph_and_rdflib_names_of_formats() -> None:
             assert isinstance(format_named(known), Format), known
 
 
-@pytest.mark.parametrize("name", ["turtel", "", "n3", "text/html", 3, None, b"ttl", SourceError])
+@pytest.mark.parametrize("name", ["turtel", "", "text/html", 3, None, b"ttl", SourceError])
 def test_unknown_names_of_formats(name: Any) -> None:
     with pytest.raises(ValueError, match="is not one of the formats jelly, jelly-text, nt, nq"):
         format_named(name)
@@ -144,3 +144,10 @@ def test_every_function_takes_every_name() -> None:
         assert oxigraph.dump(store, out, format=name, graph=None) == 1
         ours = pytest.importorskip("jelly_plugins.rdflib")
         assert ours.load(rdflib.Graph(), text, format=name) == 1
+
+
+def test_notation3_is_named() -> None:
+    with pytest.raises(SourceError, match=r"x.n3.gz: Notation3 is not supported; if .* turtle"):
+        convert("x.n3.gz", io.BytesIO(), target_format="nt")
+    with pytest.raises(ValueError, match="Notation3 is not supported"):
+        convert(b"", io.BytesIO(), source_format="N3", target_format="nt")

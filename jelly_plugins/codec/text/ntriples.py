@@ -74,7 +74,6 @@ _REST: Final = Pattern(SPACE + END_OF_LINE)
 _VERSION: Final = Pattern(rf"{SPACE}VERSION{SPACE}{STRING}{SPACE}{END_OF_LINE}")
 _DIRECTION: Final = re.compile(r"--(?:ltr|rtl)(?![A-Za-z])")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
-_LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _TAGGED_DATATYPES: Final = (_RDF + "langString", _RDF + "dirLangString")
@@ -263,8 +262,6 @@ class LineParser(LineReader):
             datatype = self.iri(datatype, text, pos).value
         if datatype in _TAGGED_DATATYPES:
             self.fail(f"a literal of type {datatype} has no language tag", text, pos)
-        if self.dialect is Dialect.RDF_1_2 and langtag and _LONG_SUBTAG.search(langtag):
-            self.fail(f"the language tag {shorten(langtag)} is not well-formed", text, pos)
         return Literal(lex, langtag, datatype)
 
 

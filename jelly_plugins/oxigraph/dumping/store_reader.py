@@ -16,7 +16,6 @@ from typing import Any, Final
 from pyoxigraph import NamedNode, RdfFormat, Store
 
 from ...codec import TextEncoder, delimit
-from ...errors import TermError, TextError
 from ...io.chunks import Chunk, ChunkReader
 from ...io.progress import Steps
 from ...io.sinks import Writable
@@ -24,6 +23,7 @@ from ...io.sources import name_of
 from ...reserved import BOOKKEEPING_TEXT
 from ..patches.bookkeeping import BOOKKEEPING
 from ..terms import GraphName
+from .statements import naming_lines
 
 #: Bytes of text in a chunk, approximately.
 _CHUNK: Final = 1 << 17
@@ -167,13 +167,11 @@ def encode_text(
     :return: number of statements that the encoder has written.
     :raises JellyError: Jelly cannot express a term, at least not with the encoder's options.
     """
-    try:
-        with closing(StoreReader(store, graph, bookkeeping=bookkeeping)) as chunks:
-            for text, _ in chunks:
-                deliver(encoder.feed(text), encoder.statements, out, steps)
-    except TextError as error:
-        # The store's text is sound; what it says may be more than Jelly can (a base direction).
-        raise TermError(error.message) from None
+    with closing(StoreReader(store, graph, bookkeeping=bookkeeping)) as chunks:
+        for text, _ in chunks:
+            with naming_lines(text, encoder):
+                frames = encoder.feed(text)
+            deliver(frames, encoder.statements, out, steps)
     deliver(encoder.finish(), encoder.statements, out, steps)
     return encoder.statements
 

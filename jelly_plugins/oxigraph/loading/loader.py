@@ -27,6 +27,7 @@ from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Store, parse
 from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
 from ...errors import JellyError, TermError
+from ...formats.contexts import Contexts
 from ...formats.convert import as_jelly
 from ...formats.lines import without_graphs
 from ...formats.reading import parser_error
@@ -226,6 +227,7 @@ def load(
     *,
     format: FormatName | None = None,  # noqa: A002
     base: str | None = None,
+    contexts: Contexts | None = None,
     graph: GraphName | None = None,
     blank_nodes: LoadedBlankNodes = "fresh",
     atomic: bool = True,
@@ -257,6 +259,8 @@ def load(
         source, and is Jelly where the name says nothing.
     :param base: IRI that relative IRIs of Turtle, TriG, RDF/XML and JSON-LD are resolved against;
         without it they are rejected.
+    :param contexts: remote contexts of JSON-LD by IRI, or a function that returns one; none is
+        fetched. A document that is read with them is held in memory.
     :param graph: the graph that statements go into, by default that of the statement. With it, a
         statement in a named graph is rejected.
     :param blank_nodes: ``"fresh"`` makes new nodes for each load, so that no label equals one that
@@ -301,6 +305,7 @@ def load(
         bookkeeping=bookkeeping,
         conversion=ConversionSettings(
             base=base,
+            contexts=contexts,
             limits=limits,
             concatenated=concatenated,
             strict=strict,

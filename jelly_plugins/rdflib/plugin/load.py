@@ -21,6 +21,7 @@ from rdflib.term import BNode
 from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, AnyFrame, Decoder, Limits
 from ...errors import JellyError, TermError
+from ...formats.contexts import Contexts
 from ...formats.jelly import encoded, options_for
 from ...formats.settings import ConversionSettings, Given, Job, OptionChanges
 from ...formats.table import open_reader
@@ -177,6 +178,7 @@ def load(
     *,
     format: FormatName | None = None,  # noqa: A002
     base: str | None = None,
+    contexts: Contexts | None = None,
     blank_nodes: BlankNodes = "fresh",
     generalized: bool = False,
     atomic: bool = True,
@@ -189,8 +191,8 @@ def load(
     """Read a source of any format into a graph, and bind the namespaces that it declares.
 
     N-Triples, N-Quads and Jelly are read by this package, Turtle, TriG, RDF/XML and JSON-LD by
-    pyoxigraph (extra ``oxigraph``), which lower-cases language tags. Terms are otherwise those that
-    rdflib's own parsers make.
+    pyoxigraph (extra ``oxigraph``), which lower-cases language tags, and declares all namespaces in
+    scope in XML literals. Terms are otherwise those that rdflib's own parsers make.
 
     :param graph: a Graph, which takes triples and quads of the default graph; or a Dataset or
         ConjunctiveGraph, which also take named graphs, empty ones included.
@@ -200,6 +202,8 @@ def load(
         source, and is Jelly where the name says nothing.
     :param base: IRI that relative IRIs of Turtle, TriG, RDF/XML and JSON-LD are resolved against;
         without it they are rejected.
+    :param contexts: remote contexts of JSON-LD by IRI, or a function that returns one; none is
+        fetched. A document that is read with them is held in memory.
     :param blank_nodes: ``"fresh"`` makes new nodes for each reading, so that two files never share
         one; ``"keep"`` keeps labels.
     :param generalized: accept generalized statements, which rdflib can hold but not write.
@@ -254,6 +258,7 @@ def load(
             whole=whole,
             format=form,
             base=base,
+            contexts=contexts,
             blank_nodes=blank_nodes,
             atomic=atomic,
             concatenated=concatenated,
@@ -281,7 +286,7 @@ def load(
         )
     else:
         changes = OptionChanges(generalized_statements=generalized)
-        settings = ConversionSettings(base=base, changes=changes, limits=limits)
+        settings = ConversionSettings(base=base, contexts=contexts, changes=changes, limits=limits)
         reader = _TextFrames(Given(src, form), settings, make())
     with reader as frames:
         try:

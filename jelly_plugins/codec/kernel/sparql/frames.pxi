@@ -64,7 +64,7 @@ def enter_packed(reader, bint prefixes, bytes data not None, list fields not Non
     cdef list keys = reader._prefix_keys if prefixes else reader._name_keys
     cdef list last_iris = reader._last_iris
     cdef list found
-    cdef uint64_t last = table._last
+    cdef uint64_t last = table.last
     cdef uint64_t size = table.size
     cdef Py_ssize_t characters = table.characters
     # Columns of text do not cache IRIs by key.
@@ -127,6 +127,6 @@ def enter_packed(reader, bint prefixes, bytes data not None, list fields not Non
         while PyList_GET_SIZE(last_iris) < PyList_GET_SIZE(values):
             last_iris.append((0, None))
     table.characters = characters
-    table._last = last
+    table.last = last
     reader._serial = serial
     return read

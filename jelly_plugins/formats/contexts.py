@@ -196,8 +196,7 @@ class ContextLoader:
         contexts = self._contexts
         if contexts is None:
             raise TextError(
-                f"the context {iri} is not available and never fetched: pass it with contexts= "
-                "(--context IRI=FILE)"
+                f"the context {iri} is not available and never fetched: pass it with contexts="
             )
         try:
             return contexts[iri] if isinstance(contexts, Mapping) else contexts(iri)
