@@ -142,3 +142,24 @@ def test_real_files(tmp_path: Path) -> None:
 
     assert (tmp_path / "so.rt").read_bytes() == gzip.decompress(src.read_bytes())
     assert JenaFormat("rt") is JenaFormat.THRIFT
+
+
+@pytest.mark.parametrize("name", ["rt", "rdf-thrift", "application/rdf+thrift", "rpb", "pbrdf"])
+def test_formats_are_named_by_text(name: str) -> None:
+    statements = [Triple(Iri("urn:s"), Iri("urn:p"), Literal("x"))]
+    written, expected = io.BytesIO(), io.BytesIO()
+    assert write(statements, written, format=name) == 1
+    thrift = "rt" in name or "thrift" in name
+    write(statements, expected, format=JenaFormat.THRIFT if thrift else JenaFormat.PROTOBUF)
+    assert written.getvalue() == expected.getvalue()
+    assert list(read_rows(written.getvalue(), format=name)) == statements
+
+
+def test_unknown_names_of_formats_are_rejected() -> None:
+    for call in (
+        lambda: write([], io.BytesIO(), format="nonsense"),
+        lambda: list(read_rows(b"", format="nonsense")),
+        lambda: JenaReader(b"", format=1),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ValueError, match="is not one of the formats rt, rpb"):
+            call()
