@@ -15,9 +15,7 @@ from ..io.names import FORMAT_NAMES, Format, did_you_mean, format_named
 from ..messages.formats import Dialect, LogFormat, format_of, syntax_named
 from ..sparql import formats as results
 from ..sparql.formats import ResultsFormat
-from .console import WrongUsageError
-
-EXIT_USAGE: Final = 2
+from .console import EXIT_USAGE, WrongUsageError
 
 
 class Preset(StrEnum):
