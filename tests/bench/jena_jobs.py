@@ -15,8 +15,8 @@ import pyoxigraph
 from rdflib import Graph
 
 from jelly_plugins import codec
-from jelly_plugins.codec import DEFAULT_LIMITS, FrameSplitter, delimit
 from jelly_plugins import oxigraph as stores
+from jelly_plugins.codec import DEFAULT_LIMITS, FrameSplitter, delimit
 from jelly_plugins.jena import JenaFormat, rows
 from jelly_plugins.jena import codec as kernel
 from jelly_plugins.jena.rdflib_plugins import dump
