@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...codec import (
     DEFAULT_GRAPH,
@@ -29,7 +30,7 @@ from ...codec.text.ntriples import Dialect, LineParser
 from ...errors import JellyError, StatementError, TextError
 from ...patch.writer import PatchSerializer
 from .options import FileWriting
-from .schema import KIND
+from .schema import GRAPH, KIND
 from .terms import joined
 
 #: The kinds of operations by their code in the column ``kind``: of changes, and all.
@@ -37,6 +38,11 @@ CHANGES: Final = {kind.code: kind for kind in (OperationKind.ADD, OperationKind.
 ALL: Final = {kind.code: kind for kind in OperationKind}
 
 _OF_TRANSACTIONS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
+_NAMED: Final = (
+    OperationKind.HEADER,
+    OperationKind.ADD_NAMESPACE,
+    OperationKind.DELETE_NAMESPACE,
+)
 _ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
 #: Headers that are also columns.
 _CHAIN: Final = ("id", "prev")
@@ -58,25 +64,23 @@ def operations(
     :param before: number of the first row.
     :raises JellyError: a row is not such an operation; has the row.
     """
-    terms = _Terms()
-    names = (KIND, *POSITIONS, "name", "value")
-    columns = [
-        joined(batch.column(name)).to_pylist()
-        if name in batch.schema.names
-        else [None] * batch.num_rows
-        for name in names
-    ]
-    for row, (code, *texts, name, value) in enumerate(zip(*columns, strict=True), before):
+    subjects, predicates, objects, graphs = terms = [_Terms(batch, name) for name in POSITIONS]
+    kind_names, names, values = (_column(batch, name) for name in (KIND, "name", "value"))
+    rows = zip(kind_names, *(each.places for each in terms), names, values, strict=True)
+    found: Any
+    for row, (code, subject, predicate, object_, graph, name, value) in enumerate(rows, before):
         try:
             kind = kinds.get(code)
             if kind is None:
                 raise StatementError(f"kind must be one of {', '.join(kinds)} (got {code!r})")
             if code in CHANGES:
-                found: Any = Quad(*map(terms.of, range(len(POSITIONS)), texts))
-            elif kind in _OF_TRANSACTIONS or kind is OperationKind.END:
-                found = None
+                found = Quad(
+                    subjects[subject], predicates[predicate], objects[object_], graphs[graph]
+                )
+            elif kind in _NAMED:
+                found = _named(kind, name, value, graphs[graph])
             else:
-                found = _named(kind, name, value, terms, texts[-1])
+                found = None
         except JellyError as error:
             error.row = row
             raise
@@ -84,47 +88,59 @@ def operations(
 
 
 def _named(
-    kind: OperationKind, name: str | None, value: str | None, terms: _Terms, graph: str | None
+    kind: OperationKind, name: str | None, value: str | None, graph: Any
 ) -> Header | Namespace:
     """Return what a header or the operation on a namespace has."""
     if name is None:
         raise StatementError(f"name is missing: a row of kind {kind.code} needs one")
     if value is None and kind is not OperationKind.DELETE_NAMESPACE:
         raise StatementError(f"value is missing: a row of kind {kind.code} needs one")
-    term: Any = None if value is None else terms.any(value)
-    if kind is OperationKind.HEADER:
-        return Header(name, term)
-    return Namespace(name, term, terms.of(POSITIONS.index("graph"), graph))
+    term: Any = None if value is None else _parser().term(value.encode(), OBJECT)
+    return Header(name, term) if kind is OperationKind.HEADER else Namespace(name, term, graph)
 
 
-class _Terms:
-    """Parses the terms of rows, each distinct text once."""
+def _parser() -> LineParser:
+    return LineParser(Dialect.RDF_STAR, False, False, DEFAULT_LIMITS, quads=True)
 
-    def __init__(self) -> None:
-        self._parser = LineParser(Dialect.RDF_STAR, False, False, DEFAULT_LIMITS, quads=True)
-        self._known: list[dict[str | None, Any]] = [{}, {}, {}, {None: DEFAULT_GRAPH}]
 
-    def of(self, position: int, text: str | None) -> Any:
-        """Return the term at a position."""
-        known = self._known[position]
-        if text not in known:
-            known[text] = self._parsed(position, text)
-        return known[text]
+def _column(batch: pa.RecordBatch, name: str) -> Any:
+    """Return the values of a column, null if it does not exist."""
+    if name not in batch.schema.names:
+        return [None] * batch.num_rows
+    return batch.column(name).to_pylist()
 
-    def any(self, text: str) -> Any:
-        """Return the term of a header or namespace."""
-        return self._parser.term(text.encode(), OBJECT)
 
-    def _parsed(self, position: int, text: str | None) -> Any:
-        name = POSITIONS[position]
+class _Terms(dict[int, Any]):
+    """The distinct terms of a column, each parsed when it is first used.
+
+    :ivar places: for each row, the key of its term.
+    """
+
+    def __init__(self, batch: pa.RecordBatch, name: str) -> None:
+        column = pa.nulls(batch.num_rows, pa.string())
+        if name in batch.schema.names:
+            column = joined(batch.column(name))
+        encoded = pc.dictionary_encode(column, null_encoding="encode")
+        self._texts = encoded.dictionary.to_pylist()
+        self._name = name
+        self._parser = _parser()
+        self.places = encoded.indices.to_pylist()
+
+    def __missing__(self, place: int) -> Any:
+        text, name = self._texts[place], self._name
         if text is None:
-            raise TextError(f"the {name} is null")
-        if not text and name == "graph":
+            if name != GRAPH:
+                raise TextError(f"the {name} is null")
+            term: Any = DEFAULT_GRAPH
+        elif not text and name == GRAPH:
             raise TextError(EMPTY_GRAPH)
-        try:
-            return self._parser.term(text.encode(), position)
-        except TextError as error:
-            raise TextError(f"{name}: {error.message}", column=error.column) from None
+        else:
+            try:
+                term = self._parser.term(text.encode(), POSITIONS.index(name))
+            except TextError as error:
+                raise TextError(f"{name}: {error.message}", column=error.column) from None
+        self[place] = term
+        return term
 
 
 def encode_log(batch: pa.RecordBatch, settings: FileWriting) -> bytes:
@@ -140,11 +156,7 @@ def encode_log(batch: pa.RecordBatch, settings: FileWriting) -> bytes:
     """
     serializer = PatchSerializer(options=patch_options(settings))
     found = list(operations(batch, ALL))
-    rows = [
-        batch.column(name).to_pylist() if name in batch.schema.names else [None] * len(found)
-        for name in ("patch", *_CHAIN)
-    ]
-    patches, *chains = rows
+    patches, *chains = (_column(batch, name) for name in ("patch", *_CHAIN))
     starts = _starts(patches if "patch" in batch.schema.names else chains[0])
     written = b""
     for start, stop in pairwise([*starts, len(found)]):
@@ -187,7 +199,7 @@ def _patch(
                 f"all rows of a patch must have the same {key} (got {', '.join(texts)})"
             )
         if texts and key not in given:
-            headers.append(header(key, _Terms().any(texts[0])))
+            headers.append(header(key, _parser().term(texts[0].encode(), OBJECT)))
     headers += (each for each in rows if each[0] is OperationKind.HEADER)
     changes = [each for each in rows if each[0] not in _ABOUT]
     if not any(kind in _OF_TRANSACTIONS for kind, _ in rows):
