@@ -11,7 +11,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-_ATTEMPTS: Final = 3
+_ATTEMPTS: Final = 10
 
 
 def finished(start: Callable[[], StreamingQuery]) -> StreamingQuery:
