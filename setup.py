@@ -12,13 +12,12 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 #: Packages with something compiled: `_native.pyx`, made of the files in `kernel`, if there are any,
-#: and for those of rdflib and Jena of the codec's too.
+#: and for that of rdflib of the codec's too.
 COMPILED = (
     Path("jelly_plugins/codec"),
     Path("jelly_plugins/codec/sparql"),
     Path("jelly_plugins/rdflib"),
     Path("jelly_plugins/messages"),
-    Path("jelly_plugins/jena"),
 )
 
 KERNELS = [

@@ -19,6 +19,8 @@ from ..io.sources import Source
 
 STANDARD: Final = "-"
 
+EXIT_USAGE: Final = 2
+
 #: Files smaller than this are read too quickly for a progress bar.
 _WORTH_A_BAR: Final = 4 << 20
 

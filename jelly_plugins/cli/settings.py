@@ -16,9 +16,7 @@ from ..io.names import format_of as rdf_format_of
 from ..messages.formats import Dialect, LogFormat, format_of, syntax_named
 from ..sparql import formats as results
 from ..sparql.formats import ResultsFormat
-from .console import WrongUsageError
-
-EXIT_USAGE: Final = 2
+from .console import EXIT_USAGE, WrongUsageError
 
 
 class Preset(StrEnum):

@@ -39,7 +39,7 @@ class RowsReader(ChunkReader):
     def __iter__(self) -> Iterator[Chunk]:
         reader = self._reader
         before = 0
-        for text in self._source.batches(reader.read_text, reader.finish):
+        for text in self._source.batches(reader.read_text, reader.end):
             self.namespaces.update(reader.declared)
             if text:
                 yield Chunk(text, reader.statements - before)

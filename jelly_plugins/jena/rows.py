@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, auto_pickle=False
+# cython: language_level=3, auto_pickle=False
 """Rows of Jena RDF Binary to terms and N-Quads, and back: one codec over two wires, Thrift's
 compact protocol and delimited Protocol Buffers messages. No I/O.
 
@@ -339,7 +339,7 @@ class Wire:
 
     data: bytes
     buf: cython.p_uchar
-    pos = cython.declare(cython.Py_ssize_t, visibility="public")
+    pos: cython.Py_ssize_t
     #: Where the message ends, or the data.
     end: cython.Py_ssize_t
     #: The last string.
@@ -369,7 +369,7 @@ class Wire:
             self.lasts = [0] * 256
         self.hold(b"")
 
-    @cython.ccall
+    @cython.cfunc
     def hold(self, data: bytes) -> None:
         """Read from these bytes."""
         self.data = data
@@ -718,7 +718,7 @@ class RowReader:
     """
 
     row = cython.declare(cython.ulonglong, visibility="public")
-    wire = cython.declare(Wire, visibility="public")
+    wire = cython.declare(Wire, visibility="readonly")
     prefixes = cython.declare(dict, visibility="public")
     factory = cython.declare(object, visibility="public")
     limits = cython.declare(object, visibility="public")
@@ -838,7 +838,7 @@ class RowReader:
         except LimitError as error:
             raise error.locate(row=self.row) from None
 
-    def finish(self, rest: bytes = b"") -> None:
+    def end(self, rest: bytes = b"") -> None:
         """Mark the end of the input.
 
         :param rest: the bytes after the last whole row.
@@ -868,6 +868,13 @@ class RowReader:
             raise over(self.limits, "lookup_characters", self.prefix_bytes, what)
         self.prefixes[key] = value
         self._forget()
+
+    def undeclare(self, name: str) -> None:
+        """Release a prefix, if it is bound."""
+        iri = self.prefixes.pop(name.encode(), None)
+        if iri is not None:
+            self.prefix_bytes -= len(name.encode()) + len(iri)
+            self._forget()
 
     @cython.cfunc
     def _forget(self) -> None:
@@ -1036,7 +1043,7 @@ class RowReader:
     def _repeated(self, position: cython.int, column: cython.int) -> Any:
         if column < 0:
             raise StatementError("there is a repeat in a quoted triple")
-        if self.factory is None and self.tos[column] >= 0:
+        if self.factory is None and column < 4 and self.tos[column] >= 0:
             return self.out.between(self.froms[column], self.tos[column]).rstrip()
         again: Any = self.last[column] if column < len(self.last) else None
         if again is None and (column >= len(self.last) or not self.optional):
@@ -1596,9 +1603,14 @@ class RowWriter:
 
         :raises LimitError: it is too long.
         """
-        row = self.struct(schema, [(place, value)])
-        if not self.thrift:
-            row = varint(len(row)) + row
+        return self.whole_row(self.struct(schema, [(place, value)]))
+
+    def whole_row(self, data: bytes) -> bytes:
+        """A row, of the bytes of its message.
+
+        :raises LimitError: it is too long.
+        """
+        row = data if self.thrift else varint(len(data)) + data
         self._check_row(len(row))
         self.row += 1
         return row
@@ -1824,13 +1836,13 @@ class RowWriter:
             width = 3
         position: cython.int
         for position in range(width):
-            encoded: bytes = self._encoded(terms[position], position)
+            encoded: bytes = self.encoded(terms[position], position)
             self._add_member(position, encoded, len(encoded))
         self._end_statement(width == 4)
 
-    @cython.cfunc
-    def _encoded(self, term: Any, position: cython.int) -> bytes:
-        """The bytes of a term, which are cached."""
+    @cython.ccall
+    def encoded(self, term: Any, position: cython.int) -> bytes:
+        """The bytes of a term, which are cached; see :meth:`term`."""
         # Hashing tuples that are nested deeply enough ends the process.
         if isinstance(term, tuple):
             return self.term(term, position)

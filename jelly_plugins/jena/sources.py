@@ -53,11 +53,11 @@ class RowSource(Closing):
         return found or JenaFormat.THRIFT
 
     def batches(
-        self, read: Callable[[bytes, int], tuple[_T, int]], finish: Callable[[bytes], object]
+        self, read: Callable[[bytes, int], tuple[_T, int]], end: Callable[[bytes], object]
     ) -> Generator[_T]:
         """What the rows contain; see :func:`batches`. An error names and closes the source."""
         try:
-            yield from batches(self._chunks, read, finish)
+            yield from batches(self._chunks, read, end)
         except JellyError as error:
             raise error.locate(source=self.name) from error.__cause__
         finally:
@@ -71,13 +71,13 @@ class RowSource(Closing):
 def batches(
     chunks: Iterable[bytes],
     read: Callable[[bytes, int], tuple[_T, int]],
-    finish: Callable[[bytes], object],
+    end: Callable[[bytes], object],
 ) -> Generator[_T]:
     """What rows contain that come in chunks.
 
     :param read: takes bytes and a position, and returns the contents of the rows from there on, and
         the position after the last whole one.
-    :param finish: takes the bytes after the last whole row.
+    :param end: takes the bytes after the last whole row.
     """
     pending: list[bytes] = []
     size = wanted = 0
@@ -101,4 +101,4 @@ def batches(
         pending = [rest]
         size = len(rest)
         wanted = 2 * size if size > CHUNK else 0
-    finish(rest)
+    end(rest)

@@ -37,7 +37,7 @@ class Kernel(NamedTuple):
         reader = self.StatementReader(
             factory or GenericFactory(), format, limits=limits, **settings
         )
-        read = batches(chunks(data, size), reader.read_statements, reader.finish)
+        read = batches(chunks(data, size), reader.read_statements, reader.end)
         return [statement for batch in read for statement in batch]
 
     def text(
@@ -51,7 +51,7 @@ class Kernel(NamedTuple):
     ) -> bytes:
         """Return all lines of rows."""
         reader = self.StatementReader(None, format, limits=limits, **settings)
-        return b"".join(batches(chunks(data, size), reader.read_text, reader.finish))
+        return b"".join(batches(chunks(data, size), reader.read_text, reader.end))
 
     def lines(self, text: bytes, format: JenaFormat) -> bytes:  # noqa: A002
         """Return the rows of lines."""
@@ -76,6 +76,22 @@ def rows(format: JenaFormat, *values: Any) -> bytes:  # noqa: A002
     if format is JenaFormat.THRIFT:
         return peers.thrift_bytes([(peers.THRIFT_ROW, value) for value in values])
     return peers.protobuf_bytes([("RDF_StreamRow", value) for value in values])
+
+
+def result_rows(format: JenaFormat, names: list[str], *solutions: list[Any]) -> bytes:  # noqa: A002
+    """Write rows of results with other implementations of the encodings."""
+    variables = {"vars": [{"name": name} for name in names]}
+    terms = [{"row": solution} for solution in solutions]
+    if format is JenaFormat.THRIFT:
+        return peers.thrift_bytes(
+            [
+                (peers.THRIFT_VARIABLES, variables),
+                *((peers.THRIFT_RESULT, each) for each in terms),
+            ]
+        )
+    return peers.protobuf_bytes(
+        [("RDF_VarTuple", variables), *(("RDF_DataTuple", each) for each in terms)]
+    )
 
 
 def outcome(call: Any, *arguments: Any, **settings: Any) -> Any:

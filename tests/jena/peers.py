@@ -1,7 +1,7 @@
 """Independent implementations of the encodings: the ``thrift`` package and protobuf, with a second
 copy of Apache Jena's schema in their own form.
 
-Values are like those of ``jelly_plugins.jena.wire``: a struct is a dict, a union is a pair.
+In values, a struct is a dict by names of members, a union a pair of name and value.
 """
 
 from __future__ import annotations

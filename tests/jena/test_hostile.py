@@ -301,7 +301,7 @@ def test_memory_does_not_grow_with_files(kernel: Kernel) -> None:
     reader = kernel.StatementReader(None, T)
     count = 300 if kernel.name == "native" else 3
     tracemalloc.start()
-    for _ in batches((row * 1000 for _ in range(count)), reader.read_text, reader.finish):
+    for _ in batches((row * 1000 for _ in range(count)), reader.read_text, reader.end):
         pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
