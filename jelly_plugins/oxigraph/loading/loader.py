@@ -47,7 +47,7 @@ from .relabelling import relabelled
 #: Statements up to which one transaction on disk is cheaper than a bulk load.
 SMALL: Final = 2048
 
-#: Bytes of text of so many statements, at most: a namespace of megabytes makes statements of megabytes
+#: Bytes of text of so many statements, at most: a namespace of megabytes makes long statements
 #: out of a few bytes of Turtle.
 _SMALL_BYTES: Final = 1 << 25
 
