@@ -15,7 +15,6 @@ from setuptools import Extension, setup
 #: and for those of rdflib and Jena of the codec's too.
 COMPILED = (
     Path("jelly_plugins/codec"),
-    Path("jelly_plugins/codec/sparql"),
     Path("jelly_plugins/rdflib"),
     Path("jelly_plugins/messages"),
     Path("jelly_plugins/jena"),
@@ -43,6 +42,13 @@ def readme() -> str:
     return re.sub(r"\]\((?!https?:|#)", f"]({files}", text)
 
 
+#: Modules in Cython's pure Python mode, and the names that they have when they are compiled.
+PURE_MODE = {
+    "jelly_plugins.codec.sparql._reading": "jelly_plugins/codec/sparql/reading.py",
+    "jelly_plugins.codec.sparql._writing": "jelly_plugins/codec/sparql/writing.py",
+}
+
+
 setup(
     long_description=readme(),
     long_description_content_type="text/markdown",
@@ -56,6 +62,10 @@ setup(
             optional=True,
         )
         for package in COMPILED
+    ]
+    + [
+        Extension(name, [path], extra_compile_args=COMPILER_ARGUMENTS, optional=True)
+        for name, path in PURE_MODE.items()
     ],
     # As many at a time as there are processors.
     options={"build_ext": {"parallel": True}},
