@@ -12,12 +12,11 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 #: Packages with something compiled: `_native.pyx`, made of the files in `kernel`, if there are any,
-#: and for those of rdflib and Jena of the codec's too.
+#: and for that of rdflib of the codec's too.
 COMPILED = (
     Path("jelly_plugins/codec"),
     Path("jelly_plugins/rdflib"),
     Path("jelly_plugins/messages"),
-    Path("jelly_plugins/jena"),
 )
 
 KERNELS = [
@@ -46,6 +45,7 @@ def readme() -> str:
 PURE_MODE = {
     "jelly_plugins.codec.sparql._reading": "jelly_plugins/codec/sparql/reading.py",
     "jelly_plugins.codec.sparql._writing": "jelly_plugins/codec/sparql/writing.py",
+    "jelly_plugins.jena._rows": "jelly_plugins/jena/rows.py",
 }
 
 
@@ -64,7 +64,13 @@ setup(
         for package in COMPILED
     ]
     + [
-        Extension(name, [path], extra_compile_args=COMPILER_ARGUMENTS, optional=True)
+        Extension(
+            name,
+            [path],
+            extra_compile_args=COMPILER_ARGUMENTS,
+            define_macros=[("NDEBUG", None)],
+            optional=True,
+        )
         for name, path in PURE_MODE.items()
     ],
     # As many at a time as there are processors.

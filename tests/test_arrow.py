@@ -15,6 +15,7 @@ from jelly_plugins import (
     JellyError,
     Literal,
     PhysicalType,
+    Quad,
     StreamOptions,
     Triple,
 )
@@ -209,6 +210,19 @@ def test_two_columns_of_one_name() -> None:
     assert written(others) == TRIPLES
 
 
+def test_joined_streams() -> None:
+    triple = Triple(Iri("http://a.org/s"), Iri("http://a.org/p"), Literal("a"))
+    quad = Quad(Iri("http://b.org/s"), Iri("http://b.org/p"), Literal("b"), Iri("http://b.org/g"))
+    data = write_bytes([triple]) + write_bytes([quad])
+    rows = arrow.read(data, concatenated=True).read_all().to_pylist()
+    assert [(row["subject"], row["graph"]) for row in rows] == [
+        ("<http://a.org/s>", None),
+        ("<http://b.org/s>", "<http://b.org/g>"),
+    ]
+    with pytest.raises(TruncatedError, match="frame 1"):
+        arrow.read(data[:-2], concatenated=True).read_all()
+
+
 def test_tables_without_statements(tmp_path: Path) -> None:
     path = tmp_path / "out.jelly"
     with pytest.raises(StatementError, match="column object is missing"):
@@ -284,9 +298,9 @@ def test_names_instead_of_members() -> None:
     assert arrow.write(rows, file, options=options, dialect="RDF 1.2") == 1
     found = arrow.read(file.getvalue(), notation="rdf_star").read_all()
     assert found["object"].to_pylist() == ["<< <urn:s> <urn:p> <urn:s> >>"]
-    with pytest.raises(ValueError, match="dialect must be one of RDF_1_1, RDF_1_2, RDF_STAR"):
+    with pytest.raises(ValueError, match="dialect must be one of rdf-1-1, rdf-1-2, rdf-star"):
         arrow.write(rows, io.BytesIO(), dialect="nonsense")
-    with pytest.raises(ValueError, match="notation must be one of RDF_STAR, RDF_1_2"):
+    with pytest.raises(ValueError, match="notation must be one of rdf-star, rdf-1-2"):
         arrow.read(file.getvalue(), notation="nonsense")
 
 

@@ -9,7 +9,7 @@ from pyoxigraph import Store
 from ..backends import Backend, BlankNodes
 from ..codec import TermFactory
 from .dumping.dumper import dump
-from .loading.formats import load
+from .loading.loader import load
 from .patches.bookkeeping import namespaces, positions_in
 from .patches.deferred import positions, set_position, set_recorded
 from .patches.record import record

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from ..codec.common.wire import read_varint
-from ..errors import WireError
+from ..errors import OptionsError, WireError
 from ..io.sinks import ending_of
 from ..jena.names import format_of as jena_format_of
 
@@ -16,7 +16,7 @@ DETECTION_BYTES: Final = 24
 
 _FIRST_FIELD: Final = 0x0A
 #: How RDF Patch text starts.
-_TEXT: Final = re.compile(rb"\s*+(?:#|(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[\s.<\"':])")
+_TEXT: Final = re.compile(rb"(?:\xef\xbb\xbf)?+\s*+(?:#|(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[\s.<\"':])")
 #: How binary RDF Patch starts: a header, a statement, a namespace, a transaction or a mark.
 _THRIFT: Final = re.compile(rb"\x1c\x18|[\x2c\x3c]\x1c|[\x4c\x5c][\x1c\x28]|\x65[\x00-\x06]\x00")
 
@@ -28,6 +28,36 @@ class PatchFormat(StrEnum):
     RDF_PATCH = "rdfp"
     #: Binary RDF Patch, as Apache Jena has it.
     RDF_PATCH_THRIFT = "trp"
+
+
+_ALIASES: Final = {
+    "jelly-patch": PatchFormat.JELLY_PATCH,
+    "application/x-jelly-rdf-patch": PatchFormat.JELLY_PATCH,
+    "rdf-patch": PatchFormat.RDF_PATCH,
+    "application/rdf-patch": PatchFormat.RDF_PATCH,
+    "rdf-patch-thrift": PatchFormat.RDF_PATCH_THRIFT,
+    "application/rdf-patch+thrift": PatchFormat.RDF_PATCH_THRIFT,
+}
+
+
+def format_named(given: PatchFormat | str | None) -> PatchFormat | None:
+    """A format as a caller gives it: by its file ending, its title or its media type.
+
+    :raises OptionsError: there is none of that name.
+
+    >>> format_named("rdfp"), format_named("Jelly-Patch"), format_named(None)
+    (<PatchFormat.RDF_PATCH: 'rdfp'>, <PatchFormat.JELLY_PATCH: 'jellyp'>, None)
+    """
+    if given is None or isinstance(given, PatchFormat):
+        return given
+    if isinstance(given, str):
+        plain = given.lower().removeprefix(".")
+        found = _ALIASES.get(plain) or PatchFormat._value2member_map_.get(plain)
+        if isinstance(found, PatchFormat):
+            return found
+    raise OptionsError(
+        f"{given!r} is not one of the formats of patches, which are {', '.join(PatchFormat)}"
+    )
 
 
 def format_of(name: str) -> PatchFormat | None:

@@ -13,22 +13,27 @@ from typing import Any, Final
 
 from ..codec import (
     DEFAULT_LIMITS,
+    AnyOperation,
     FrameSplitter,
     Limits,
     Operation,
     PatchDecoder,
     PatchOptions,
     PatchStatementType,
+    PatchStreamType,
     TermFactory,
 )
 from ..codec.common.detection import StreamKind, kind_of
 from ..codec.common.options import member
-from ..errors import JellyError, SourceError, TruncatedError
-from ..io.sources import Closing, Followed, Input, Source
+from ..codec.patch.operations import END, ENDS, OperationKind
+from ..errors import JellyError, OptionsError, OrderError, SourceError, TruncatedError
+from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
 from ..notebook import table
-from .formats import DETECTION_BYTES, PatchFormat, detect
+from .follow import Followed
+from .formats import DETECTION_BYTES, PatchFormat, detect, format_named
 from .model import Patch, group
+from .text.order import PatchOrder
 from .text.reader import PatchTextReader
 from .thrift_rows import PatchRowReader
 
@@ -48,7 +53,7 @@ class PatchReader(Closing):
 
     :param src: path, URL, open binary file or bytes; format and compression are detected from the
         content, or from the name if the content is ambiguous.
-    :param format: the source's format; detected by default.
+    :param format: the source's format, ``"jellyp"``, ``"rdfp"`` or ``"trp"``; detected by default.
     :param factory: makes terms and statements, see :class:`~jelly_plugins.codec.TermFactory`.
     :param statement_type: for RDF Patch, which does not declare it: whether a statement without a
         graph is a quad in the default graph, or a triple (and then none may have a graph).
@@ -57,9 +62,10 @@ class PatchReader(Closing):
     :param wait: makes the reader follow a source that grows. It is called at the current end of the
         source and returns whether to read again; if not, iteration ends, and an incomplete patch is
         not an error (see :attr:`inside_patch`). Compressed sources cannot be followed. A file,
-        given by its path, that is deleted or replaced meanwhile, or gets shorter than what was
-        read, is an error; one that is rewritten in place and is as long or longer is read on where
-        it was.
+        given by its path, that is deleted or replaced meanwhile, or loses complete transactions, is
+        an error. If only its last, incomplete patch was removed, by the recorder that continues
+        after another one was killed, a :class:`~jelly_plugins.patch.follow.RewrittenError` is
+        raised: read the log again from its beginning.
     :param starve: called before more of the source is read, which may take a while.
     :param strict: whether to reject known deviations of other implementations that have one
         sensible reading. Without it, :attr:`deviations` lists them.
@@ -68,6 +74,7 @@ class PatchReader(Closing):
         ended by a mark then, in a stream of type PUNCTUATED: more of them would be of the same one.
     :param limits: the limits on untrusted input.
     :ivar ended: whether the source has ended. The END of a patch that comes then is not in it.
+    :raises OptionsError: there is no such format or statement type.
     :raises JellyError: while iterating, with source and place. Without ``wait``, a source that ends
         inside a patch is truncated. A stream of type PUNCTUATED that ends without a mark, as
         Jelly-JVM writes it, does not end inside one if it ends after an operation or a
@@ -83,9 +90,9 @@ class PatchReader(Closing):
         self,
         src: Source,
         *,
-        format: PatchFormat | None = None,  # noqa: A002
+        format: PatchFormat | str | None = None,  # noqa: A002
         factory: TermFactory[Any] = GENERIC,
-        statement_type: PatchStatementType = PatchStatementType.QUADS,
+        statement_type: PatchStatementType | str = PatchStatementType.QUADS,
         generalized: bool = False,
         wait: Callable[[], bool] | None = None,
         starve: Callable[[], object] | None = None,
@@ -93,7 +100,13 @@ class PatchReader(Closing):
         resumable: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        statement_type = member(PatchStatementType, statement_type, "statement_type")
+        #: The source's format; None until something was read, unless it was given.
+        self.format = format_named(format)
+        self._settings: dict[str, Any] = {
+            "statement_type": member(PatchStatementType, statement_type, "statement_type"),
+            "generalized": generalized,
+            "limits": limits,
+        }
         self._input = Input(src)
         self._wait = wait
         self._starve = starve
@@ -102,25 +115,24 @@ class PatchReader(Closing):
         self._limits = limits
         self._splitter = FrameSplitter(limits=limits)
         self._decoder = PatchDecoder(factory, limits=limits, strict=strict)
-        self._settings: dict[str, Any] = {
-            "statement_type": statement_type,
-            "generalized": generalized,
-            "limits": limits,
-        }
         self._factory = factory
+        self._strict = strict
+        #: Of the rows, unless marks end patches; and the deviation that there are more patches.
+        self._order = PatchOrder()
+        self._several: OrderError | None = None
         #: Reads what is not Jelly-Patch.
         self._text: PatchTextReader | PatchRowReader | None = None
         #: Whether nothing shows that the source is a log.
         self._guessed = False
         self._opening = b""
+        #: Bytes up to the end of the last complete transaction or patch, as far as it is known.
+        self.complete_bytes = 0
         #: Whether the source has ended, which alone ends a patch then.
         self.ended = False
-        #: The source's format; None until something was read, unless it was given.
-        self.format = format
         #: The rows, as many together as come together: of a Jelly-Patch stream, those of a frame as
         #: a list. For callers that process them in batches.
         self.batches = self._read()
-        self._rows = chain.from_iterable(self.batches)
+        self._rows = self._each()
 
     @property
     def name(self) -> str:
@@ -145,7 +157,8 @@ class PatchReader(Closing):
     def deviations(self) -> list[JellyError]:
         """What was read so far though it is not valid, as the errors that it would be if reading
         were strict: each kind of it once, with the place of the first."""
-        return [error.locate(source=self.name) for error in self._decoder.deviations]
+        several = () if self._several is None else (self._several,)
+        return [error.locate(source=self.name) for error in (*self._decoder.deviations, *several)]
 
     @property
     def inside_patch(self) -> bool:
@@ -168,11 +181,16 @@ class PatchReader(Closing):
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
+        self._rows.close()
         self.batches.close()
-        self._rows = chain()
         # The exception may refer to this reader, and to a store that closes when unreferenced.
         self._starve = None
         self._input.close()
+
+    def _each(self) -> Generator[Operation]:
+        """The rows. A generator rejects a second caller; what itertools has would lose rows."""
+        for batch in self.batches:
+            yield from batch
 
     def _read(self) -> Generator[Iterable[Operation]]:
         """The rows, as many together as come together."""
@@ -211,6 +229,13 @@ class PatchReader(Closing):
                 if kind_of(self._opening) is StreamKind.JELLY_RDF:
                     message = "this is Jelly-RDF, not a log of patches"
                     raise SourceError(message, source=self.name) from None
+                if self._opening and not self._opening.strip(b"\0"):
+                    # Zeros are empty frames; Jelly-JVM writes one for a log without patches.
+                    raise OptionsError(
+                        "this is not Jelly-Patch, or an empty stream without its options: there "
+                        "are only zeros",
+                        source=self.name,
+                    ) from None
                 if self._guessed:
                     error.message = f"neither Jelly-Patch nor RDF Patch text: {error.message}"
             error.locate(source=self.name)
@@ -230,14 +255,54 @@ class PatchReader(Closing):
                 yield from ending
 
     def _read_jelly(self, chunks: Iterator[bytes]) -> Iterator[Iterable[Operation]]:
+        size = 0
         for chunk in chunks:
+            size += len(chunk)
+            operations: list[AnyOperation] = []
             for frame in self._splitter.feed(chunk):
-                yield self._decoder.decode(frame).operations
+                read = self._decode_frame(frame)
+                operations = read or operations
+                yield read
+            if operations and operations[-1].kind in ENDS:
+                self.complete_bytes = size - self._splitter.pending
         if self._wait is None:
             for frame in self._splitter.finish():
-                yield self._decoder.decode(frame).operations
+                yield self._decode_frame(frame)
             self.ended = True
             yield self._finish()
+
+    def _decode_frame(self, frame: bytes) -> list[AnyOperation]:
+        operations = self._decoder.decode(frame).operations
+        options = self._decoder.options
+        if options is not None and options.stream_type is not PatchStreamType.PUNCTUATED:
+            return list(self._split(operations))
+        return operations
+
+    def _split(self, operations: Iterable[AnyOperation]) -> Iterator[AnyOperation]:
+        """The rows of a stream of type FLAT, or of a frame of one of type FRAME, which are one
+        patch. Jelly-JVM writes several patches into one, with their headers, so that these begin
+        patches as they do in text.
+
+        :raises OrderError: reading is strict, and there is another patch.
+        """
+        for row in operations:
+            if row.kind is not OperationKind.HEADER:
+                self._order.take(row.kind)
+            elif self._order.header(row.value.key):
+                self._note_several()
+                yield END
+            yield row
+
+    def _note_several(self) -> None:
+        if self._several is None:
+            assert self._decoder.options is not None
+            extent = (
+                "frame" if self._decoder.options.stream_type is PatchStreamType.FRAME else "stream"
+            )
+            message = f"a header begins another patch in a {extent} that is one patch"
+            self._several = OrderError(message, frame=self._decoder.next_frame - 1)
+        if self._strict:
+            raise self._several
 
     def _finish(self) -> Any:
         """End the Jelly-Patch stream and return its last rows.
@@ -258,8 +323,11 @@ class PatchReader(Closing):
             for chunk in self._input.chunks():
                 more = True
                 if self._followed is not None:
-                    self._followed.read += len(chunk)
+                    self._followed.take(chunk)
                 yield chunk
+                if self._followed is not None:
+                    known = self._text or self
+                    self._followed.complete(known.complete_bytes)
                 if self._starve is not None:
                     self._starve()
             if self._wait is None or self._followed is None:
@@ -274,9 +342,9 @@ class PatchReader(Closing):
 def read_patches(
     src: Source,
     *,
-    format: PatchFormat | None = None,  # noqa: A002
+    format: PatchFormat | str | None = None,  # noqa: A002
     factory: TermFactory[Any] = GENERIC,
-    statement_type: PatchStatementType = PatchStatementType.QUADS,
+    statement_type: PatchStatementType | str = PatchStatementType.QUADS,
     generalized: bool = False,
     strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,

@@ -450,7 +450,7 @@ class LogWriter:
         with PatchReader(self._reader(), strict=strict, limits=self._limits) as rows:
             for kind, value in rows:
                 if isinstance(value, Header):
-                    ids.setdefault(value.key, value.value)
+                    ids.setdefault(value.chain_key, value.value)
                 elif kind is OperationKind.END:
                     if ID not in ids:
                         raise ChainError("the log has patches without an id: no patch can follow")

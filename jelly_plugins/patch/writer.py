@@ -36,13 +36,14 @@ from ..codec import (
 from ..codec import describe as describe_generic
 from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
+from ..codec.common.options import member
 from ..codec.common.terms import parts_of, terms_of
 from ..codec.patch.operations import END
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import CHUNK
 from ..errors import LimitError, StatementError
 from ..io.sinks import Counted, Destination, open_output
-from .formats import PatchFormat, format_of
+from .formats import PatchFormat, format_named, format_of
 from .model import Patch, check_patches
 from .text.writer import PatchTextWriter
 from .thrift_rows import PatchRowWriter
@@ -80,23 +81,25 @@ class PatchSerializer:
 
     def __init__(
         self,
-        format: PatchFormat = PatchFormat.JELLY_PATCH,  # noqa: A002
+        format: PatchFormat | str = PatchFormat.JELLY_PATCH,  # noqa: A002
         options: PatchOptions | None = None,
         *,
         describe: Describe = describe,
         continues: bool = False,
-        notation: Notation = Notation.RDF_1_2,
+        notation: Notation | str = Notation.RDF_1_2,
         strict: bool = False,
         frame_rows: int = DEFAULT_FRAME_ROWS,
         frame_bytes: int = DEFAULT_FRAME_BYTES,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
+        written = format_named(format)
+        notation = member(Notation, notation, "notation")
         known = _with_generic(describe)
         self._describe = known
         self._parser = LineParser(Dialect.RDF_1_2, False, False, limits, quads=True)
         self._text: PatchTextWriter | None = None
-        if format is not PatchFormat.JELLY_PATCH:
-            writer = PatchTextWriter if format is PatchFormat.RDF_PATCH else PatchRowWriter
+        if written is not PatchFormat.JELLY_PATCH:
+            writer = PatchTextWriter if written is PatchFormat.RDF_PATCH else PatchRowWriter
             self._takes_quads = False
             self._text = writer(
                 known, continues=continues, notation=notation, strict=strict, limits=limits
@@ -267,10 +270,10 @@ def write_rows(
     rows: Iterable[AnyOperation],
     dst: Destination,
     *,
-    format: PatchFormat | None = None,  # noqa: A002
+    format: PatchFormat | str | None = None,  # noqa: A002
     options: PatchOptions | None = None,
     describe: Describe = describe,
-    notation: Notation = Notation.RDF_1_2,
+    notation: Notation | str = Notation.RDF_1_2,
     strict: bool = False,
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
@@ -281,7 +284,7 @@ def write_rows(
 
     :return: the number of rows.
     """
-    format = format or _format_for(dst)  # noqa: A001
+    format = format_named(format) or _format_for(dst)  # noqa: A001
     iterator = iter(rows)
     if options is None and format is PatchFormat.JELLY_PATCH:
         first = list(islice(iterator, LOOK_AHEAD))
@@ -311,10 +314,10 @@ def write_patches(
     patches: Iterable[Patch],
     dst: Destination,
     *,
-    format: PatchFormat | None = None,  # noqa: A002
+    format: PatchFormat | str | None = None,  # noqa: A002
     options: PatchOptions | None = None,
     describe: Describe = describe,
-    notation: Notation = Notation.RDF_1_2,
+    notation: Notation | str = Notation.RDF_1_2,
     strict: bool = False,
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
@@ -325,7 +328,7 @@ def write_patches(
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param format: by default from the path's ending, ``.jellyp``, ``.rdfp`` or ``.trp``, and
+    :param format: ``"jellyp"``, ``"rdfp"`` or ``"trp"``; by default from the path's ending, and
         Jelly-Patch for any other.
     :param options: of a Jelly-Patch stream. By default it is of type PUNCTUATED, and the patches
         determine the other options: all of them where they are a list and in memory, otherwise the
@@ -339,6 +342,7 @@ def write_patches(
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: limits on the output.
     :return: the number of patches.
+    :raises OptionsError: there is no such format or notation.
     :raises JellyError: a patch cannot be written in this format or with these options.
     :raises TypeError: it is one patch, or a path.
 
@@ -351,7 +355,7 @@ def write_patches(
     [Iri(value='urn:1')]
     """
     check_patches(patches)
-    format = format or _format_for(dst)  # noqa: A001
+    format = format_named(format) or _format_for(dst)  # noqa: A001
     known = isinstance(patches, list | tuple) and all(patch.in_memory for patch in patches)
     if known and options is None and format is PatchFormat.JELLY_PATCH:
         options = infer_options(_rows(patches), describe)

@@ -25,7 +25,6 @@ from ..codec import Literal as GenericLiteral
 from ..codec import describe as describe_generic
 from ..codec.common.positions import POSITIONS
 from ..codec.common.terms import XSD_STRING, terms_of
-from ..codec.text.ntriples import STAND_IN, StandIns
 from ..errors import JellyError, TermError
 from ..io.streams import BATCH
 from .memory.compiled import compiled
@@ -40,21 +39,14 @@ MAX_DECIMAL_EXPONENT: Final = 1000
 _XSD_DECIMAL: Final = "http://www.w3.org/2001/XMLSchema#decimal"
 
 
-#: What replaces the empty label, which is none to rdflib: a graph that is named by such a node gets
-#: another name each time it is made. Labels that look like a replacement are replaced, too.
-LABELS: Final = StandIns(bool)
-
-
 def kept(label: str) -> BNode:
     """The blank node of a label that is kept.
 
     >>> kept("b0"), kept("a b"), kept("")
-    (rdflib.term.BNode('b0'), rdflib.term.BNode('a b'), rdflib.term.BNode('label-'))
+    (rdflib.term.BNode('b0'), rdflib.term.BNode('a b'), rdflib.term.BNode(''))
     """
     if not isinstance(label, str):
         raise TypeError(f"a label must be a str (got {type(label).__name__})")
-    if not label or label.startswith(STAND_IN):
-        label = LABELS.write(label)
     return BNode(label)
 
 
@@ -69,7 +61,7 @@ class RdflibFactory:
     """Makes rdflib's terms for one reading; see :class:`~jelly_plugins.codec.TermFactory`.
 
     :param blank_nodes: ``"fresh"`` gives each label a node that no other reading has; ``"keep"``
-        makes nodes by the labels as they are, but for the empty one, see :data:`LABELS`.
+        makes nodes by the labels as they are.
     :param generalized: let generalized statements through. rdflib holds them, but most of it, all
         its serializers included, takes no notice that there is such a thing.
     :param named_graphs: without it, quads become triples, and must be in the default graph.
@@ -106,7 +98,7 @@ class RdflibFactory:
             self.literal = module.Literals(make_literal).literal
             self.triple = module.Statements(_check_triple).check
             if scope is None:
-                self.blank_node = module.Kept(kept).blank_node
+                self.blank_node = module.blank_node
             else:
                 fresh = partial(_fresh_node, scope)
                 self.blank_node = module.Scope(f"{scope}b", fresh).blank_node
@@ -158,17 +150,6 @@ def read_form(term: Any) -> Any:
     read = _read_literal()(str(term), None, str(term.datatype))
     # The one that is there has its hash by now.
     return term if str(read) == str(term) else read
-
-
-def normalized_form(lex: str, datatype: str) -> str:
-    """The lexical form that rdflib's constructor gives a literal.
-
-    :raises TermError: rdflib cannot hold the literal.
-
-    >>> normalized_form("TRUE", "http://www.w3.org/2001/XMLSchema#boolean")
-    'true'
-    """
-    return str(_read_literal()(lex, None, datatype))
 
 
 @cache
@@ -232,7 +213,7 @@ def _check_triple(terms: Any, /) -> Any:
 
 
 def _check_graph_of(terms: Any, /) -> Any:
-    if type(terms[3]) is Literal:
+    if type(terms[3]) is Literal or not terms[3]:
         check_graph(terms[3], named_graphs=True)
     return terms
 
@@ -257,6 +238,9 @@ def check_graph(name: Node, /, *, named_graphs: bool) -> None:
     """
     if isinstance(name, Literal):
         raise TermError("rdflib cannot hold a graph that is named by a literal")
+    if isinstance(name, BNode) and not name:
+        # rdflib gives such a graph another name each time.
+        raise TermError("rdflib cannot hold a graph that is named by a blank node without a label")
     if not named_graphs and name != DATASET_DEFAULT_GRAPH_ID:
         raise TermError(
             "the stream has named graphs, which a Graph cannot show: parse into "
@@ -298,7 +282,7 @@ def describe_node(term: object) -> tuple[Any, ...]:
             datatype = None
         return (Kind.LITERAL, str(term), term.language, datatype)
     if isinstance(term, BNode):
-        return (Kind.BLANK_NODE, LABELS.read(str(term)))
+        return (Kind.BLANK_NODE, str(term))
     if isinstance(term, DefaultGraph):
         return (Kind.DEFAULT_GRAPH,)
     raise TermError(f"{type(term).__name__} {str(term)[:80]!r} is not an RDF term")

@@ -109,6 +109,9 @@ class _Document:
     def _new_parser(self) -> expat.XMLParserType:
         parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
+        # Expat 2.6 and later may leave a tag for the next chunk even if it is complete.
+        if hasattr(parser, "SetReparseDeferralEnabled"):
+            parser.SetReparseDeferralEnabled(False)
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._characters

@@ -6,6 +6,9 @@ from __future__ import annotations
 
 import random
 import shutil
+import subprocess
+import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +16,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import oxigraph
+from jelly_plugins import errors, oxigraph
 from jelly_plugins.errors import ChainError, ConflictError
 from jelly_plugins.oxigraph.patches import deferred
 from jelly_plugins.oxigraph.patches import record as record_module
@@ -336,3 +339,40 @@ def test_a_load_finds_the_store_where_it_says_that_it_is(tmp_path: Path) -> None
     assert not recordings(left)
     oxigraph.replay(left, path)
     assert quad(1) in left
+
+
+@pytest.mark.parametrize("suffix", ["jellyp", "rdfp"])
+def test_the_log_of_a_killed_recorder_that_ends_in_a_truncated_patch(
+    tmp_path: Path, suffix: str
+) -> None:
+    """Its complete patches are applied, and the position is exact: other changes are allowed."""
+    log, folder = tmp_path / f"log.{suffix}", tmp_path / "store"
+    killed = f"""
+        import os
+        from pyoxigraph import Literal, NamedNode, Quad, Store
+        from jelly_plugins.oxigraph import record
+        import jelly_plugins.patch.recording as recording
+
+        s, p = NamedNode("urn:s"), NamedNode("urn:p")
+        recorder = record(Store({str(folder)!r}), {str(log)!r})
+        for i in range(3):
+            recorder.add(Quad(s, p, Literal(str(i))))
+
+        def write(self, data):
+            self._file.write(data[:-9])
+            os._exit(9)
+
+        recording.LogWriter._write = write
+        recorder.add(Quad(s, p, Literal("truncated")))
+    """
+    assert subprocess.run([sys.executable, "-c", textwrap.dedent(killed)]).returncode == 9
+    store = ox.Store(str(folder))
+    with pytest.raises(ChainError, match="record or replay that log first"):
+        oxigraph.replay(store, b"H id <urn:other> . TX . TC .")
+    with pytest.raises(errors.TruncatedError, match=f"log.{suffix}: "):
+        oxigraph.replay(store, log)
+    assert oxigraph.count_quads(store) == 3
+    oxigraph.replay(store, b"H id <urn:other> . TX . TC .")
+    with oxigraph.record(store, log) as recorder:
+        recorder.add(quad(7))
+    assert oxigraph.count_quads(store) == 4

@@ -193,5 +193,7 @@ def test_a_stream_that_holds_several_patches_is_written_as_text_split_at_their_h
         first, second = read_patches(text)
         assert (first.id, second.prev) == (Literal("1"), Literal("1"))
         assert bool(check(text))
-        with pytest.raises(OrderError, match="it would open another patch"):
+        with pytest.raises(OrderError, match="begins another patch in a"):
             as_text(log, strict=True)
+        for target in (Store(), Store()):
+            assert replay(target, log).patches == 2

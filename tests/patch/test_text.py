@@ -462,8 +462,9 @@ def test_round_trip(log: tuple[PatchOptions, list[Operation]]) -> None:
     ],
 )
 def test_malformed(text: str | bytes, message: str) -> None:
+    line_end = b"\n" if isinstance(text, bytes) else "\n"
     with pytest.raises(TextError, match=message):
-        read(text)
+        read(text + line_end)  # type: ignore[operator]
 
 
 def test_generalized_statements() -> None:

@@ -433,3 +433,25 @@ def test_a_long_term_that_many_rows_repeat_is_not_copied() -> None:
     finally:
         tracemalloc.stop()
     assert len(graph) == 2000
+
+
+@pytest.mark.parametrize("suffix", ["jellyp", "rdfp"])
+@pytest.mark.parametrize("make", [Graph, Dataset])
+def test_labels_that_look_like_others(
+    make: Callable[[], Graph], suffix: str, tmp_path: Path
+) -> None:
+    """Each label is one of its own, also the empty one and the forms that N-Triples would have."""
+    path = tmp_path / f"log.{suffix}"
+    graph, copy = make(), make()
+    labels = ["", "label-", "label-6c6162656c2d", "label-612062", "a b"]
+    with record(graph, path) as recorder:
+        for label in labels:
+            recorder.graph.add((BNode(label), URIRef("urn:p"), Literal(label)))
+    replay(copy, path)
+    assert len(graph) == len(labels)
+    assert set(copy) == set(graph)
+    with record(graph, path) as recorder:
+        recorder.graph.remove((BNode(""), None, None))
+    replay(copy, path)
+    assert set(copy) == set(graph)
+    assert len(graph) == len(labels) - 1

@@ -13,7 +13,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from jelly_plugins import Iri, Literal, Triple, write
 from jelly_plugins.patch import read_patches
 from jelly_plugins.spark import apply_patches
-from jelly_plugins.spark.sharded import ShardedStore
+from jelly_plugins.spark.shards import ShardedStore
+
+from .queries import finished
 
 
 def triples(start: int, stop: int) -> list[Triple]:
@@ -22,14 +24,8 @@ def triples(start: int, stop: int) -> list[Triple]:
 
 def run(stream: DataFrame, kind: str, out: Path, checkpoint: Path) -> StreamingQuery:
     """Write what there is of a stream."""
-    query = (
-        stream.writeStream.format(kind)
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(availableNow=True)
-        .start(str(out))
-    )
-    query.awaitTermination()
-    return query
+    writer = stream.writeStream.format(kind).option("checkpointLocation", str(checkpoint))
+    return finished(lambda: writer.trigger(availableNow=True).start(str(out)))
 
 
 def batches(folder: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
@@ -39,24 +40,27 @@ EnumT = TypeVar("EnumT", bound=Enum)
 def member(kind: type[EnumT], given: EnumT | str, parameter: str) -> EnumT:
     """The member of an enumeration that a parameter names.
 
-    :param given: a member, the name of one, or its value if that is text.
-    :raises ValueError: there is no such member; the message lists the names.
+    :param given: a member, the name of one, or its value if that is text; in any case, with
+        hyphens or underscores.
+    :raises OptionsError: there is no such member; the message lists the names.
 
     >>> class Color(Enum):
-    ...     RED = "Red"
-    >>> member(Color, "red", "color"), member(Color, Color.RED, "color")
-    (<Color.RED: 'Red'>, <Color.RED: 'Red'>)
+    ...     DARK_RED = "Red"
+    >>> member(Color, "dark-red", "color"), member(Color, "red", "color")
+    (<Color.DARK_RED: 'Red'>, <Color.DARK_RED: 'Red'>)
     >>> member(Color, "blue", "color")
     Traceback (most recent call last):
-    ValueError: color must be one of RED (got 'blue')
+    jelly_plugins.errors.OptionsError: color must be one of dark-red (got 'blue')
     """
     if isinstance(given, kind):
         return given
     if isinstance(given, str):
+        name = re.sub("[-. ]", "_", given.casefold())
         for each in kind:
-            if given.casefold() in (each.name.casefold(), str(each.value).casefold()):
+            if name == each.name.casefold() or given.casefold() == str(each.value).casefold():
                 return each
-    raise ValueError(f"{parameter} must be one of {', '.join(kind.__members__)} (got {given!r})")
+    known = ", ".join(name.lower().replace("_", "-") for name in kind.__members__)
+    raise OptionsError(f"{parameter} must be one of {known} (got {given!r})")
 
 
 def presets(big: tuple[int, int, int], small: tuple[int, int, int]) -> dict[str, dict[str, Any]]:
@@ -109,10 +113,15 @@ class CommonOptions:
                 raise OptionsError(f"{name} must be True or False (got {value!r})")
         for name, kind in self._enums.items():
             value = getattr(self, name)
+            if isinstance(value, str):
+                value = member(kind, value, name)
             try:
                 object.__setattr__(self, name, kind(value))
             except ValueError:
-                raise OptionsError(f"{name.replace('_', ' ')} {value} is not valid") from None
+                known = ", ".join(each.lower().replace("_", "-") for each in kind.__members__)
+                raise OptionsError(
+                    f"{name.replace('_', ' ')} {value} is not valid: it is one of {known}"
+                ) from None
 
     @classmethod
     def big(cls, **changes: Any) -> Self:

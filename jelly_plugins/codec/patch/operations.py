@@ -9,9 +9,11 @@ of the kinds.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias
 
+from ...notebook import parts
 from ..common.terms import GraphName, Iri, Statement, Term
 
 
@@ -53,6 +55,11 @@ _CODES: Final = {
 }
 
 
+@parts.register(OperationKind)
+def _(kind: OperationKind) -> Iterator[str]:
+    yield kind.code
+
+
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
@@ -90,11 +97,30 @@ PREV: Final = "prev"
 CHAIN_KEYS: Final = (ID, PREV)
 
 
+#: How the keys of these headers may be written, in lower case.
+_CHAIN: Final = {ID: ID, PREV: PREV, "previous": PREV}
+
+
+def chain_key(key: str) -> str:
+    """A header's key; if it chains patches, in its usual form. Apache Jena compares such keys
+    without case, and knows ``previous`` as well.
+
+    >>> chain_key("Previous"), chain_key("ID"), chain_key("Author")
+    ('prev', 'id', 'Author')
+    """
+    return _CHAIN.get(key.lower(), key) if isinstance(key, str) else key
+
+
 class Header(NamedTuple, Generic[TermT]):
     """A header of a patch; the value can be any term."""
 
     key: str
     value: TermT
+
+    @property
+    def chain_key(self) -> str:
+        """See :func:`chain_key`."""
+        return chain_key(self.key)
 
 
 class Operation(NamedTuple, Generic[ValueT]):
@@ -124,6 +150,8 @@ COMMIT: Final = Operation(OperationKind.COMMIT)
 ABORT: Final = Operation(OperationKind.ABORT)
 #: A patch ends (Z in RDF Patch text, punctuation in Jelly-Patch).
 END: Final = Operation(OperationKind.END)
+#: Rows that end a transaction or a patch.
+ENDS: Final = (OperationKind.COMMIT, OperationKind.ABORT, OperationKind.END)
 
 
 def add(statement: Any) -> Operation:

@@ -175,7 +175,8 @@ WHERE: Final = {
     "mark, in a stream of type PUNCTUATED",
     PatchState.PUNCTUATED_LOOSE: "outside a transaction, before a mark, in a stream of type "
     "PUNCTUATED",
-    PatchState.OVER: "after the one patch of a stream of type FLAT",
+    PatchState.OVER: "after the one patch of a stream of type FLAT (one of type PUNCTUATED "
+    "holds several)",
 }
 
 #: The row or event that ends a patch, by stream type.

@@ -1,4 +1,4 @@
-# cython: language_level=3
+# cython: language_level=3, auto_pickle=False
 """Columns of query results, and the lookup entries that they need: wire bytes to terms or text.
 
 This module is compiled (as ``_reading``) where there is a compiler, and runs as it is otherwise;
@@ -1108,6 +1108,8 @@ class TextColumnReader(ColumnReader):
     def _finish(self, layout: bytes, rows: cython.Py_ssize_t) -> object:
         """The column of the values that were read."""
         ends: cython.p_int = self._ends
+        # What the pointer points into.
+        held: object = self._ends_made
         count: cython.Py_ssize_t = self._count
         runs: list = runs_of(layout, count, rows)
         buffer: bytearray = self._buffer
@@ -1160,6 +1162,7 @@ class TextColumnReader(ColumnReader):
             unbound.append((row, rows - row))
             for cell in range(row + 1, rows + 1):
                 offsets[cell] = size
+        del held
         self._text_bytes += size
         self._buffer = bytearray()
         return Column(

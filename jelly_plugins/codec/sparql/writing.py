@@ -1,4 +1,4 @@
-# cython: language_level=3
+# cython: language_level=3, auto_pickle=False
 """Columns of query results, and the lookup entries that they need: terms to wire bytes.
 
 This module is compiled (as ``_writing``) where there is a compiler, and runs as it is otherwise;

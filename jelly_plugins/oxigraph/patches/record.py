@@ -87,7 +87,9 @@ def record(
         there before it. Deletions of statements with blank nodes that are not there are always
         omitted: a replay rejects them.
     :param options: of a new log; by default a Jelly-Patch stream of quads with ``rdf_star``.
-    :param sync: see :class:`~jelly_plugins.patch.recording.LogWriter`. The store is flushed too.
+    :param sync: see :class:`~jelly_plugins.patch.recording.LogWriter`. The store is flushed too,
+        after each change: if that raises an error, as on a full disk, log and store keep the
+        change.
     :param limits: the limits on an existing log.
     :raises ChainError: the log does not belong to this store.
     :raises JellyError: the log cannot be read, or cannot be written.

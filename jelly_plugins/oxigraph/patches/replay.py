@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pyoxigraph import Store
 
 from ...codec import DEFAULT_LIMITS, Limits
+from ...errors import TruncatedError
 from ...io.progress import Progress
 from ...io.sources import Source
 from ...patch import Patch
@@ -147,7 +148,14 @@ def replay(
     if until is not None:
         check_recorded(store)
     factory = RowFactory(graph=graph, named_graphs=named_graphs)
-    replayed = replay_log(target, log, factory, settings)
+    done = Replayed()
+    try:
+        replay_log(target, log, factory, settings, done)
+    except TruncatedError:
+        # Its complete patches were applied: these are all that a recorder has left.
+        if not dry_run:
+            target.end(done.position)
+        raise
     if not dry_run:
-        target.end(replayed.position)
-    return replayed
+        target.end(done.position)
+    return done

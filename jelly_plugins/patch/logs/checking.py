@@ -59,7 +59,7 @@ class Report(Shown):
 def check(
     src: Source,
     *,
-    format: PatchFormat | None = None,  # noqa: A002
+    format: PatchFormat | str | None = None,  # noqa: A002
     generalized: bool = False,
     strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
@@ -113,8 +113,9 @@ class _Chain:
         self._ids: dict[Any, int] = {}
 
     def header(self, header: Header) -> None:
-        if header.key in self._headers:
-            self._headers[header.key].append(header.value)
+        key = header.chain_key
+        if key in self._headers:
+            self._headers[key].append(header.value)
 
     def end_patch(self) -> None:
         report = self._report
@@ -136,6 +137,8 @@ class _Chain:
         else:
             self._check_order(patch_id, prev)
         if patch_id is not None:
+            if prev == patch_id:
+                self._problem(f"prev is the patch's own id, {term_text(patch_id)}")
             self._check_id(patch_id)
         report.last_id = patch_id
         report.patches += 1

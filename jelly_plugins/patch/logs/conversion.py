@@ -21,7 +21,7 @@ from ...codec import (
     PatchStatementType,
     PatchStreamType,
 )
-from ...codec.common.options import TABLES
+from ...codec.common.options import TABLES, member
 from ...codec.patch.operations import END
 from ...codec.text.ntriples import Notation
 from ...errors import JellyError
@@ -48,13 +48,22 @@ class PatchOptionChanges:
     """
 
     preset: str | None = None
-    statement_type: PatchStatementType | None = None
-    stream_type: PatchStreamType | None = None
+    statement_type: PatchStatementType | str | None = None
+    stream_type: PatchStreamType | str | None = None
     generalized_statements: bool | None = None
     rdf_star: bool | None = None
     max_name_table_size: int | None = None
     max_prefix_table_size: int | None = None
     max_datatype_table_size: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in (
+            ("statement_type", PatchStatementType),
+            ("stream_type", PatchStreamType),
+        ):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, member(kind, given, name))
 
     def on(self, options: PatchOptions) -> PatchOptions:
         """Other options, changed.
@@ -71,12 +80,12 @@ def convert(
     sources: Sequence[Source],
     dst: Destination,
     *,
-    source_format: PatchFormat | None = None,
-    target_format: PatchFormat | None = None,
+    source_format: PatchFormat | str | None = None,
+    target_format: PatchFormat | str | None = None,
     changes: PatchOptionChanges = PatchOptionChanges(),
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
-    notation: Notation = Notation.RDF_1_2,
+    notation: Notation | str = Notation.RDF_1_2,
     strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> None:

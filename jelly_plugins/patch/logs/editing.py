@@ -161,7 +161,7 @@ def _opening(rows: Iterator[AnyOperation]) -> tuple[list[AnyOperation], bool]:
 def _checked(rows: Iterable[AnyOperation]) -> Iterator[AnyOperation]:
     """The rows of a patch after the headers at its start."""
     for row in rows:
-        if row.kind is OperationKind.HEADER and row.value.key in (ID, PREV):
+        if row.kind is OperationKind.HEADER and row.value.chain_key in (ID, PREV):
             raise OrderError(f"the header {row.value.key!r} comes after the patch's operations")
         yield row
 

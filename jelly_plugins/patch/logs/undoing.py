@@ -309,7 +309,7 @@ def _patches(
             if kind in CHANGES:
                 part.append(row)
             elif isinstance(value, Header):
-                headers.setdefault(value.key, value.value)
+                headers.setdefault(value.chain_key, value.value)
             elif kind is OperationKind.ABORT:
                 part.clear()
             else:

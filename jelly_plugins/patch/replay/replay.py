@@ -18,6 +18,7 @@ from ...codec.common.conversion import check_text, convert
 from ...codec.patch.operations import END, AnyOperation, Header, Namespace, Operation, OperationKind
 from ...errors import ChainError, JellyError, StatementError
 from ...io.sources import Source, rewinder
+from ..follow import RewrittenError
 from ..model import ID, Patch
 from ..reader import PatchReader
 from .position import DIGEST, Position, Replayed
@@ -158,11 +159,13 @@ class Replay(Generic[C]):
     """One replay of one log.
 
     :param target: where to.
-    :ivar done: what was done so far.
+    :ivar done: counts what is done, in a new object by default.
     """
 
-    def __init__(self, target: Target[C], settings: ReplaySettings) -> None:
-        self.done = done = Replayed()
+    def __init__(
+        self, target: Target[C], settings: ReplaySettings, *, done: Replayed | None = None
+    ) -> None:
+        self.done = done = Replayed() if done is None else done
         self._selection = Selection(target, settings, done=done)
         self._transactions = TransactionReader(
             target, keeps_rows=self._selection.keeps_rows, done=done
@@ -241,10 +244,12 @@ def replay_log(
     log: Source | Iterable[Patch],
     factory: TermFactory[Any],
     settings: ReplaySettings,
-) -> Replayed:
+    done: Replayed,
+) -> None:
     """Replay a log into ``target``.
 
     :param factory: makes the terms that ``target`` takes.
+    :param done: gets what is done, so that it is known after an error as well.
     """
     follow, last = settings.follow, settings.last
     if settings.commit_every is None and (_is_source(log) or isinstance(log, list | tuple)):
@@ -254,7 +259,33 @@ def replay_log(
         raise _missing(last, "nothing was applied")
     if follow and not _is_source(log):
         raise ValueError("only a source of bytes can be followed")
-    replay = Replay(target, settings)
+    if _is_source(log):
+        while True:
+            try:
+                reached = _replay_source(target, log, factory, settings, done)
+                break
+            except RewrittenError:
+                # Its position is known, and what follows is read anew.
+                continue
+    else:
+        replay = Replay(target, settings, done=done)
+        reached = replay.run((_converted(cast(Iterable[Patch], log), factory),))
+    if last is not None and not reached and not follow:
+        raise _missing(last, "it was read to its end")
+
+
+def _replay_source(
+    target: Target[Any],
+    log: Source,
+    factory: TermFactory[Any],
+    settings: ReplaySettings,
+    done: Replayed,
+) -> bool:
+    """Replay a source once; return whether ``until`` was reached.
+
+    :raises RewrittenError: the last patch of a followed file was replaced while it was read.
+    """
+    replay = Replay(target, settings, done=done)
 
     def wait() -> bool:
         replay.wait()
@@ -263,29 +294,23 @@ def replay_log(
         time.sleep(settings.interval)
         return True
 
-    if _is_source(log):
-        # Whether nothing has to be waited for when more of the source is read.
-        if isinstance(log, str | os.PathLike):
-            at_hand = os.path.isfile(log)
-        else:
-            at_hand = isinstance(log, bytes | bytearray | memoryview)
-        with PatchReader(
-            log,
-            factory=factory,
-            wait=wait if follow else None,
-            starve=None if at_hand else replay.commit,
-            limits=settings.limits,
-        ) as rows:
-            try:
-                reached = replay.run(rows.batches, has_ended=lambda: rows.ended)
-            except JellyError as error:
-                error.locate(source=rows.name)
-                raise
+    # Whether nothing has to be waited for when more of the source is read.
+    if isinstance(log, str | os.PathLike):
+        at_hand = os.path.isfile(log)
     else:
-        reached = replay.run((_converted(cast(Iterable[Patch], log), factory),))
-    if last is not None and not reached and not follow:
-        raise _missing(last, "it was read to its end")
-    return replay.done
+        at_hand = isinstance(log, bytes | bytearray | memoryview)
+    with PatchReader(
+        log,
+        factory=factory,
+        wait=wait if settings.follow else None,
+        starve=None if at_hand else replay.commit,
+        limits=settings.limits,
+    ) as rows:
+        try:
+            return replay.run(rows.batches, has_ended=lambda: rows.ended)
+        except JellyError as error:
+            error.locate(source=rows.name)
+            raise
 
 
 def _missing(patch: str, what: str) -> ChainError:
@@ -319,7 +344,7 @@ def _may_have(
     try:
         with PatchReader(log, factory=factory, limits=settings.limits) as rows:
             return any(
-                isinstance(value, Header) and value.key == ID and is_it(value.value)
+                isinstance(value, Header) and value.chain_key == ID and is_it(value.value)
                 for _, value in rows
             )
     except JellyError:

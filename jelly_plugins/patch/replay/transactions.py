@@ -193,12 +193,13 @@ class TransactionReader(Generic[C]):
 
     def _add_header(self, header: Header) -> None:
         self.has_headers = True
-        if header.key not in (ID, PREV):
+        key = header.chain_key
+        if key not in (ID, PREV):
             return
         if self._has_transactions:
             raise OrderError(f"the header {header.key!r} comes after a transaction of its patch")
         value = self._target.text(header.value)
-        if header.key == PREV:
+        if key == PREV:
             self._prev = self._prev or value
         else:
             self.id = self.id or value

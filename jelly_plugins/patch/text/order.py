@@ -6,7 +6,7 @@ Z ends a patch. Many tools write none, and begin the next patch with its headers
 
 from __future__ import annotations
 
-from ...codec.patch.operations import END, Operation, OperationKind
+from ...codec.patch.operations import END, Operation, OperationKind, chain_key
 from ...codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
 from ...errors import OrderError
 from ..model import ID, PREV
@@ -52,6 +52,7 @@ class PatchOrder:
 
     def header(self, key: str) -> bool:
         """Take a header; return whether it opens a new patch, so that the one before it ends."""
+        key = chain_key(key)
         opens = not self.inside_transaction and (
             (key == ID and self._has_id) or (key in (ID, PREV) and self.has_operations)
         )

@@ -43,12 +43,15 @@ from ...codec.text.lines import (
     count_line_ends,
     shorten,
 )
-from ...errors import LimitError, OrderError, TruncatedError
+from ...errors import LimitError, OrderError, TextError, TruncatedError
 from .order import PatchOrder
 
-#: What Apache Jena calls the default graph where it must have a name. Here only namespaces need
-#: that: one that is deleted with its IRI, because a single term after its name is its graph.
+#: What Apache Jena calls the default graph where it must have a name. The writer needs that only
+#: for a namespace that is deleted with its IRI, because a single term after its name is its graph.
 DEFAULT_GRAPH_IRI: Final = "urn:x-arq:DefaultGraph"
+_DEFAULT_GRAPH_IRIS: Final = frozenset((DEFAULT_GRAPH_IRI, f"{DEFAULT_GRAPH_IRI}Node"))
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 _KINDS: Final = {kind.code: kind for kind in OperationKind} | {"TB": OperationKind.BEGIN}
 _ALONE: Final = {
@@ -98,6 +101,11 @@ _LOCAL_ESCAPE: Final = re.compile(r"\\(.)")
 _DIRECTION: Final = re.compile(r"--(?:ltr|rtl)(?![A-Za-z])")
 _SKIP: Final = re.compile(SPACE)
 _REST_OF_LINE: Final = re.compile(SPACE + END_OF_LINE)
+#: The beginning of a row in a last line that has no line end, and does not end with the dot of its
+#: row.
+_CUT_ROW: Final = re.compile(
+    rb"(?:.*\.)?\s*(?:TX?|TB|TC|TA|PA?|PD|[ADHZ])(?:[\s<\"'].*)?", re.DOTALL
+)
 
 #: A cache of terms that reaches this many entries starts afresh.
 _CACHE_ENTRIES: Final = 1 << 16
@@ -288,6 +296,10 @@ class PatchTextReader(TermScanner):
         self._make = factory.quad if self._quads else factory.triple
         self.order = PatchOrder()
         self._prefix_characters = 0
+        #: Bytes of the text up to the end of its last complete transaction.
+        self.complete_bytes = 0
+        #: Position in the current chunk of that end; None if it is in an earlier one.
+        self._complete: int | None = None
 
     @property
     def inside_patch(self) -> bool:
@@ -303,11 +315,24 @@ class PatchTextReader(TermScanner):
         :raises TextError: with the line, while iterating.
         :raises JellyError: the text is beyond the limits, or a term cannot be held.
         """
+        before = 0
         for data in self.chunks(text, growing=growing):
-            chunk = self.decode(data)
-            self.text = chunk
-            self.pos = 0
-            yield from self._rows(chunk)
+            shown = data if before else data.removeprefix(_BYTE_ORDER_MARK)
+            try:
+                chunk = self.decode(shown)
+                self.text = chunk
+                self.pos = 0
+                self._complete = None
+                yield from self._rows(chunk)
+            except TextError as error:
+                if _is_cut(shown):
+                    raise TruncatedError(
+                        f"line {error.line}: the text ends inside a row: {error.message}"
+                    ) from None
+                raise
+            before += len(data)
+            if self._complete is not None:
+                self.complete_bytes = before - len(chunk[self._complete :].encode())
             self.line_ends += count_line_ends(chunk)
 
     def finish(self) -> list[Operation]:
@@ -349,7 +374,8 @@ class PatchTextReader(TermScanner):
                 object_ = self.literal(lex, langtag, datatype, found.start(7))
             graph = None
             if g is not None:
-                graph = get_iri(g) or self.iri(g, found.start(10))
+                if g not in _DEFAULT_GRAPH_IRIS:
+                    graph = get_iri(g) or self.iri(g, found.start(10))
             elif g_node is not None:
                 graph = get_blank_node(g_node) or self.blank_node(g_node)
             statement = self._statement((subject, predicate, object_), graph)
@@ -377,7 +403,11 @@ class PatchTextReader(TermScanner):
             elif kind is OperationKind.DELETE_NAMESPACE:
                 value = self._deleted_namespace()
             self._end_row()
-            yield self._row(kind, value, start)
+            row = self._row(kind, value, start)
+            if kind is OperationKind.COMMIT or kind is OperationKind.ABORT:
+                # A mark after it comes with the next patch.
+                self._complete = self.pos
+            yield row
 
     def _row(self, kind: OperationKind, value: Any, start: int) -> Operation:
         """A row, if it is allowed here."""
@@ -411,12 +441,16 @@ class PatchTextReader(TermScanner):
         return build(self._make, terms)
 
     def _graph(self) -> Any:
-        """The graph's name, None where there is none."""
+        """The graph's name, None where there is none or one of the default graph."""
         self.skip()
         if self.text.startswith(".", self.pos):
             return None
         if _REST_OF_LINE.match(self.text, self.pos):
             self._end_row()
+        named = _IRI.match(self.text, self.pos)
+        if named is not None and named[1] in _DEFAULT_GRAPH_IRIS:
+            self.pos = named.end()
+            return None
         return self.term(positions.GRAPH)
 
     def _added_namespace(self) -> Namespace:
@@ -470,10 +504,9 @@ class PatchTextReader(TermScanner):
     def _namespace_graph(self) -> Any:
         start = self.pos
         graph = self._graph()
-        default = graph is not None and graph == build(self._factory.iri, DEFAULT_GRAPH_IRI)
         if self._quads:
-            return self._factory.default_graph if graph is None or default else graph
-        if graph is not None and not default:
+            return self._factory.default_graph if graph is None else graph
+        if graph is not None:
             self.reject("a namespace has a graph in a patch of triples", start)
         return None
 
@@ -482,3 +515,10 @@ class PatchTextReader(TermScanner):
         if not self.text.startswith(".", self.pos):
             self.reject("the row does not end here with a '.'")
         self.pos += 1
+
+
+def _is_cut(data: bytes) -> bool:
+    """Whether a chunk of text ends inside a row: its last line has no line end, and the row there
+    has no dot."""
+    last = data[max(data.rfind(b"\n"), data.rfind(b"\r")) + 1 :].rstrip(b" \t")
+    return bool(last) and not last.endswith(b".") and _CUT_ROW.fullmatch(last) is not None

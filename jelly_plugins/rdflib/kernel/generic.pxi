@@ -22,8 +22,6 @@ cdef object new_iri(PyObject *term):
 
 cdef object new_label(PyObject *term):
     text = PyUnicode_FromObject(<object> term)
-    if opens_as_stand_in(text):
-        text = LABELS.read(text)
     node = new_object(BlankNode)
     set_slot(node, GENERIC_LABEL, text)
     PyObject_GC_UnTrack(node)

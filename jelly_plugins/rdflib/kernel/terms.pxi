@@ -36,27 +36,6 @@ def blank_node(str label not None):
     return new_identifier(BNode, label)
 
 
-cdef class Kept:
-    """Blank nodes whose labels are kept.
-
-    :param other: makes the node of a label that is empty, or may be an encoded one.
-    """
-
-    cdef object other
-
-    def __init__(self, other):
-        self.other = other
-
-    def blank_node(self, str label not None):
-        if PyUnicode_GET_LENGTH(label) == 0 or opens_as_stand_in(label):
-            return self.other(label)
-        return new_identifier(BNode, label)
-
-
-cdef inline bint opens_as_stand_in(str label):
-    return PyUnicode_Tailmatch(label, STAND_IN, 0, PyUnicode_GET_LENGTH(label), -1) == 1
-
-
 cdef inline object new_identifier(kind, str text):
     identifier = new_text(kind, (text,))
     PyObject_GC_UnTrack(identifier)
@@ -90,6 +69,12 @@ cdef class Scope:
         return new_identifier(BNode, PyUnicode_Concat(self.plain, label))
 
 
+cdef inline bint names_a_graph(PyObject *term):
+    """Whether a term is no literal, and has a text."""
+    return not is_a(term, RdflibLiteral) and not (
+        isinstance(<object> term, str) and PyUnicode_GET_LENGTH(<object> term) == 0)
+
+
 cdef class Statements:
     """Lets statements through that RDF 1.1 has, and others if something else takes them.
 
@@ -107,7 +92,7 @@ cdef class Statements:
         if (is_a(tuple_item(terms, 1), URIRef)
                 and not is_a(tuple_item(terms, 0), RdflibLiteral)
                 and (PyTuple_GET_SIZE(terms) == 3
-                     or not is_a(tuple_item(terms, 3), RdflibLiteral))):
+                     or names_a_graph(tuple_item(terms, 3)))):
             PyObject_GC_UnTrack(terms)
             return terms
         return self.other(terms)

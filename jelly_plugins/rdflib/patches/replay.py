@@ -186,7 +186,7 @@ def replay(
         backend: Any = get_backend("oxigraph")
         place = graph_name(into)
         before = backend.namespaces(store, place)
-        done: Replayed = backend.replay(
+        replayed: Replayed = backend.replay(
             store, log, graph=place, named_graphs=whole, name=name, **checks, **settings
         )
         now = backend.namespaces(store, place)
@@ -194,14 +194,15 @@ def replay(
             unbind(into, prefix)
         for prefix, iri in now.items():
             bind_beside(into, prefix, URIRef(iri))
-        return done
+        return replayed
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
     # It has no transactions of its own that would cost less together.
     settings["commit_every"] = 1 if commit_every is None else commit_every
     factory = RdflibFactory(blank_nodes="keep", named_graphs=named)
-    return replay_log(
-        GraphTarget(into, **checks), log, factory, ReplaySettings(log_name=name, **settings)
-    )
+    done = Replayed()
+    target = GraphTarget(into, **checks)
+    replay_log(target, log, factory, ReplaySettings(log_name=name, **settings), done)
+    return done
 
 
 def _text(term: Node) -> str:

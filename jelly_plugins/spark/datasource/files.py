@@ -7,14 +7,13 @@ written. Does not import Spark.
 
 from __future__ import annotations
 
-import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, BinaryIO, Final
-from urllib.parse import unquote
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -24,9 +23,13 @@ from ...errors import JellyError, OptionsError, SourceError
 from ..ordering import natural
 
 _HIDDEN: Final = ("_", ".")
-_MAGIC: Final = frozenset("*?[")
-#: Null in the name of a folder.
-_NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
+_MAGIC: Final = frozenset("*?[{")
+#: Braces without others inside.
+_BRACES: Final = re.compile(r"\{([^{}]*)\}")
+#: A path with a scheme, or a chain of them, such as ``simplecache::s3://bucket/folder``.
+_URL: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]*://")
+#: A folder that is named like a column.
+_COLUMN: Final = re.compile(r"(?:^|/)([^/=]+=[^/]+)/")
 
 #: Keys under which file systems return the time of modification, in seconds or as a date.
 _MODIFIED: Final = ("mtime", "LastModified", "last_modified", "updated", "created")
@@ -58,47 +61,51 @@ class Files:
     def system(self, path: str) -> tuple[AbstractFileSystem, str]:
         """Return the file system of a path or URL, and the path within it.
 
+        As in Spark, a path without a scheme is local, whatever characters it has, and ``%20`` in
+        it and in ``file:`` is not an escape.
+
         :raises SourceError: the file system does not exist, or cannot be reached.
         """
-        storage = {} if _is_local(path) else self._storage
+        if not _URL.match(path) or path.startswith("file:"):
+            local = path.removeprefix("file:").removeprefix("//")
+            return LocalFileSystem(), Path(local).absolute().as_posix()
         try:
             # Other processes add files, so listings are not cached.
-            system, name = fsspec.core.url_to_fs(
-                _without_authority(path), use_listings_cache=False, **storage
-            )
+            system, name = fsspec.core.url_to_fs(path, use_listings_cache=False, **self._storage)
         except Exception as error:
             # Each protocol has its own library, with its own exceptions.
             raise SourceError(str(error) or type(error).__name__, source=path) from error
         return system, name
 
-    def list(
-        self, paths: Iterable[str], pattern: str | None = None, *, columns: bool = True
-    ) -> list[DataFile]:
+    def list(self, paths: Iterable[str]) -> list[DataFile]:
         """List all files of the given paths; those of a path that is given twice, twice.
 
         Files are in the order of the paths, and for each path in the order of their names, each
         once.
 
         :param paths: files, folders (including all subfolders), or patterns with ``*``, ``?``,
-            ``[...]`` and ``**``.
-        :param pattern: glob pattern for the names of files inside folders.
-        :param columns: whether folders below the paths may be named like columns, ``name=value``.
+            ``[...]``, ``{...}`` and ``**``.
         :raises SourceError: a path or pattern has no files.
-        :raises OptionsError: a folder is named like a column.
+        :raises OptionsError: a folder below a path is named like a column, ``name=value``.
         """
         found: list[DataFile] = []
         for path in paths:
-            files = {file.path: file for file in self._expand(path, pattern, columns)}
+            files = {file.path: file for file in self._expand(path)}
             found += sorted(files.values(), key=_place)
         return found
 
-    def _expand(self, path: str, pattern: str | None, columns: bool) -> Iterator[DataFile]:
+    def _expand(self, path: str) -> Iterator[DataFile]:
         system, name = self.system(path)
         try:
             roots = [name]
             if _MAGIC.intersection(name) and not system.exists(name):
-                matches = sorted(str(each) for each in system.glob(name))
-                roots = [each for each in matches if not _hidden(_below(each, name))]
+                matches = {
+                    str(each)
+                    for pattern in _alternatives(name)
+                    # A pattern of Hadoop may negate a range with either character.
+                    for each in system.glob(pattern.replace("[^", "[!"))
+                }
+                roots = sorted(each for each in matches if not _hidden(_below(each, name)))
             if not roots or not all(map(system.exists, roots)):
                 raise SourceError("there is no such file or folder", source=path)
             for root in roots:
@@ -107,16 +114,15 @@ class Files:
                     continue
                 for each, info in system.find(root, detail=True).items():
                     inside = _below(str(each), root)
-                    if not _hidden(inside) and fnmatchcase(
-                        posixpath.basename(inside), pattern or "*"
-                    ):
-                        if not columns and (named := folder_columns(inside)):
-                            raise OptionsError(
-                                f"{path}: the folder name {next(iter(named))!r} looks like a "
-                                "column, which would be lost: set partitionColumns to the names of "
-                                "the columns, or to an empty text"
-                            )
-                        yield self._file(system, info)
+                    if _hidden(inside):
+                        continue
+                    if column := _COLUMN.search(inside):
+                        raise OptionsError(
+                            f"{path}: the folder {column[1]!r} looks like a column, which would be "
+                            "lost: name such folders in the path, as in folder/date=*, and take "
+                            "the value from the column source"
+                        )
+                    yield self._file(system, info)
         except JellyError:
             raise
         except Exception as error:
@@ -144,33 +150,23 @@ class Files:
             yield file
 
 
-def folder_columns(path: str) -> dict[str, str | None]:
-    """Return the columns in the names of folders, as Spark's other formats write them.
-
-    >>> folder_columns("logs/date=2026-11-21/x=a%2Fb/part-0=1.jelly")
-    {'date': '2026-11-21', 'x': 'a/b'}
-    """
-    found: dict[str, str | None] = {}
-    for name in path.split("/")[:-1]:
-        key, equals, value = name.partition("=")
-        if key and equals:
-            found[unquote(key)] = None if value == _NO_VALUE else unquote(value)
-    return found
-
-
 def _place(file: DataFile) -> tuple[Any, str]:
     return natural(file.path), file.path
 
 
-def _is_local(path: str) -> bool:
-    return "://" not in path or path.startswith("file:")
+def _alternatives(pattern: str) -> list[str]:
+    """Return the patterns that a pattern with ``{a,b}`` stands for.
 
-
-def _without_authority(path: str) -> str:
-    """Return ``file:/folder``, a form that Spark's users also write, as a path."""
-    if path.startswith("file:/") and not path.startswith("file://"):
-        return path.removeprefix("file:")
-    return path
+    >>> _alternatives("{x,{y,z}}.jelly")
+    ['x.jelly', 'y.jelly', 'x.jelly', 'z.jelly']
+    """
+    found = _BRACES.search(pattern)
+    if found is None:
+        return [pattern]
+    before, after = pattern[: found.start()], pattern[found.end() :]
+    return [
+        each for part in found[1].split(",") for each in _alternatives(f"{before}{part}{after}")
+    ]
 
 
 def _below(name: str, root: str) -> str:

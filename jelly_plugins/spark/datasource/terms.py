@@ -91,6 +91,11 @@ def _character(found: re.Match[str]) -> str:
     return chr(int(code, 16)) if code else _SHORT.get(found[3], found[3])
 
 
+def joined(column: pa.Array) -> pa.Array:
+    """Return a column of terms as text."""
+    return join_terms(column) if pa.types.is_struct(column.type) else column
+
+
 def join_terms(column: pa.StructArray) -> pa.Array:
     """Join structures into terms, as text of N-Triples.
 
@@ -100,9 +105,10 @@ def join_terms(column: pa.StructArray) -> pa.Array:
     >>> join_terms(pa.array([term]))[0].as_py()
     '<urn:s>'
     """
+    names = [field.name.lower() for field in column.type]
     value, kind, datatype, language = (
         # A null structure gets null fields.
-        pc.struct_field(column, name).cast(pa.string())
+        pc.struct_field(column, [names.index(name)]).cast(pa.string())
         for name in ("value", "kind", "datatype", "language")
     )
     known = pc.is_in(kind, value_set=pa.array([IRI, BLANK_NODE, LITERAL, TRIPLE]))
@@ -141,7 +147,8 @@ def join_terms(column: pa.StructArray) -> pa.Array:
     special = pc.fill_null(special, False)
     if not pc.any(special).as_py():
         return joined
-    texts = [_text(**each) for each in column.filter(special).to_pylist()]
+    fields = (each.filter(special).to_pylist() for each in (value, kind, datatype, language))
+    texts = [_text(*each) for each in zip(*fields, strict=True)]
     return pc.replace_with_mask(joined, special, pa.array(texts, pa.string()))
 
 

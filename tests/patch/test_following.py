@@ -1,0 +1,177 @@
+"""Following a log whose writer is killed in the middle of a patch, which the next one removes."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rdflib
+from pyoxigraph import Literal, NamedNode, Quad, Store
+
+from jelly_plugins import SourceError
+from jelly_plugins import oxigraph as ox
+from jelly_plugins import rdflib as rl
+from jelly_plugins.patch import PatchReader, read_patches, write_patches
+
+FORMATS = ("jellyp", "rdfp", "trp")
+
+
+def quad(text: str) -> Quad:
+    return Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal(text))
+
+
+def recorded(path: Path, *texts: str) -> bytes:
+    """The log after each text was recorded in a patch of its own, in a store that has the log."""
+    store = Store()
+    with ox.record(store, path) as recorder:
+        for text in texts:
+            recorder.add(quad(text))
+    return path.read_bytes()
+
+
+class Logs:
+    """The bytes of a log: of its whole patches, of a patch that is not finished, and of those that
+    take its place."""
+
+    def __init__(self, folder: Path, form: str) -> None:
+        name = f"log.{'rdfp' if form == 'rdfp' else 'jellyp'}"
+        (folder / "one").mkdir()
+        self.whole = recorded(folder / "one" / name, "one")
+        shutil.copytree(folder / "one", folder / "other")
+        long = recorded(folder / "one" / name, "AAAA-" + "a" * 60)
+        other = recorded(folder / "other" / name, "BBBB-" + "b" * 60, "three" * 30)
+        if form == "trp":
+            size = len(thrift(self.whole))
+            self.whole, long, other = (thrift(each) for each in (self.whole, long, other))
+            assert long[:size] == other[:size] == self.whole
+        self.lost = long[len(self.whole) :]
+        self.next = other[len(self.whole) :]
+
+
+def thrift(log: bytes) -> bytes:
+    file = io.BytesIO()
+    write_patches(read_patches(log), file, format="trp")
+    return file.getvalue()
+
+
+@pytest.fixture(scope="module", params=FORMATS)
+def logs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Logs:
+    return Logs(tmp_path_factory.mktemp("logs"), request.param)
+
+
+def new_store() -> tuple[Any, Callable[..., Any], Callable[[], set[str]]]:
+    store = Store()
+    return (
+        store,
+        ox.replay,
+        lambda: {q.object.value for q in store if q.graph_name != ox.BOOKKEEPING},
+    )
+
+
+def new_graph() -> tuple[Any, Callable[..., Any], Callable[[], set[str]]]:
+    graph = rdflib.Graph()
+    return graph, rl.replay, lambda: {str(value) for value in graph.objects()}
+
+
+TARGETS = [pytest.param(new_store, id="oxigraph"), pytest.param(new_graph, id="rdflib")]
+
+
+def cuts(lost: bytes) -> Iterator[int]:
+    """Places within a patch: in its headers, in its transaction, before its last byte."""
+    yield from range(1, len(lost), 17)
+    yield len(lost) - 1
+
+
+@pytest.mark.parametrize("make", TARGETS)
+@pytest.mark.parametrize("seen_shorter", [False, True])
+def test_a_patch_that_was_removed(
+    logs: Logs, tmp_path: Path, make: Any, seen_shorter: bool
+) -> None:
+    path = tmp_path / "log"
+    for cut in cuts(logs.lost):
+        steps = [logs.whole, logs.whole + logs.lost[:cut]]
+        steps += [logs.whole] * seen_shorter
+        steps += [logs.whole + logs.next[: cut + 3], logs.whole + logs.next]
+        path.write_bytes(steps.pop(0))
+
+        def stop(steps: list[bytes] = steps) -> bool:
+            if steps:
+                path.write_bytes(steps.pop(0))
+                return False
+            return True
+
+        target, replay, data = make()
+        # The same file stays: it is written anew in place.
+        replay(target, path, follow=True, interval=0, stop=stop)
+        assert data() == {"one", "BBBB-" + "b" * 60, "three" * 30}, cut
+        assert replay(target, path).transactions == 0, cut
+
+
+def test_a_patch_of_several_frames_that_was_removed(tmp_path: Path) -> None:
+    """What was read of it is longer than a chunk."""
+    path = tmp_path / "log.jellyp"
+    whole = recorded(path, "one")
+    store = Store()
+    with ox.record(store, path) as recorder:
+        recorder.extend(quad(f"lost {i}") for i in range(20_000))
+    lost = path.read_bytes()
+    path.write_bytes(whole)
+    follower = Store()
+    steps = [lost[:-100], lost[:-10]]
+
+    def stop() -> bool:
+        if steps:
+            path.write_bytes(steps.pop(0))
+            return False
+        if len(ox_data(follower)) == 1:
+            path.write_bytes(whole)
+            store = Store()
+            with ox.record(store, path) as recorder:
+                recorder.extend(quad(f"kept {i}") for i in range(30_000))
+            return False
+        return True
+
+    ox.replay(follower, path, follow=True, interval=0, stop=stop)
+    assert ox_data(follower) == {"one"} | {f"kept {i}" for i in range(30_000)}
+
+
+def ox_data(store: Store) -> set[str]:
+    return {each.object.value for each in store if each.graph_name != ox.BOOKKEEPING}
+
+
+def test_complete_patches_must_stay(logs: Logs, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(logs.whole + logs.next)
+    steps = [logs.whole]
+
+    def stop() -> bool:
+        if steps:
+            path.write_bytes(steps.pop(0))
+            return False
+        return True
+
+    with pytest.raises(SourceError, match="bytes of complete patches were read"):
+        ox.replay(Store(), path, follow=True, interval=0, stop=stop)
+
+
+def test_a_reader_of_its_own(logs: Logs, tmp_path: Path) -> None:
+    """Those that follow a log by a reader see that they have to read it again."""
+    path = tmp_path / "log"
+    path.write_bytes(logs.whole + logs.lost[:-20])
+    steps = [logs.whole + logs.next]
+
+    def wait() -> bool:
+        if steps:
+            path.write_bytes(steps.pop(0))
+            return True
+        return False
+
+    with (
+        pytest.raises(SourceError, match="last patch of the file that is followed was replaced"),
+        PatchReader(path, wait=wait) as rows,
+    ):
+        list(rows)
