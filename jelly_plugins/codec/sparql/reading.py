@@ -230,6 +230,11 @@ class Numbers:
 _NOT_LAST = bytes(range(0x80, 0x100))
 
 
+def outside(name: str, entry_id: int, size: int) -> LookupTableError:
+    """The error for an entry outside its table."""
+    return LookupTableError(f"{name} entry {entry_id} is outside the declared table of {size}")
+
+
 def twice(number: int, message: str) -> WireError:
     """The error for a field that occurs twice."""
     return WireError(f"field {number} of {message} occurs twice")
@@ -443,15 +448,13 @@ class ColumnReader:
             table = self._prefixes
         elif number == DATATYPES:
             table = self._datatypes
-        entry_id = self._packed_id(data, pos, end) or table.last + 1
+        entry_id = self._packed_id(table, data, pos, end) or table.last + 1
         cursor.open(data, pos, end)
         while cursor.next():
             if cursor.number != 2:
                 continue
             if entry_id > table.size:
-                raise LookupTableError(
-                    f"{table.name} entry {entry_id} is outside the declared table of {table.size}"
-                )
+                raise outside(table.name, entry_id, table.size)
             text = self._text(data, cursor.start, cursor.stop, "a lookup entry")
             while len(table.values) <= entry_id:
                 table.values.append(None)
@@ -482,12 +485,13 @@ class ColumnReader:
 
     @cython.cfunc
     def _packed_id(
-        self, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
+        self, table: Lookup, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> cython.ulonglong:
         """The id of the first of packed entries, 0 for the one after the last; also checks their
         fields."""
         cursor: Cursor = self._outer
         entry_id: cython.ulonglong = 0
+        count: cython.ulonglong = 0
         seen: cython.bint = False
         cursor.open(data, pos, end)
         while cursor.next():
@@ -499,6 +503,9 @@ class ColumnReader:
                 entry_id = cursor.uint32("a lookup entry's id")
             elif cursor.number == 2:
                 cursor.check(2, "packed lookup entries")
+                count += 1
+                if count > table.size:
+                    raise outside(table.name, count, table.size)
         return entry_id
 
     @cython.cfunc
