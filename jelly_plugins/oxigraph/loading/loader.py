@@ -31,7 +31,7 @@ from ...formats.contexts import Contexts
 from ...formats.convert import as_jelly
 from ...formats.lines import without_graphs
 from ...formats.reading import parser_error
-from ...formats.settings import ConversionSettings, Given, Job
+from ...formats.settings import ConversionSettings, Given, Job, OptionChanges
 from ...formats.table import open_reader
 from ...io.chunks import Chunk, ChunkReader
 from ...io.names import Format, FormatName, format_named, format_of
@@ -318,6 +318,8 @@ def load(
         on_namespace=on_namespace,
         bookkeeping=bookkeeping,
         conversion=ConversionSettings(
+            # Read RDF-star's quoted triples, whose subjects may be quoted triples too.
+            changes=OptionChanges(rdf_star=True if quoted_triples == "reify" else None),
             base=base,
             contexts=contexts,
             limits=limits,
