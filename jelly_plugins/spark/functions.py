@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
@@ -21,13 +22,14 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 from pyspark.sql.types import ArrayType, BinaryType, DataType, StringType, StructField, StructType
 
 from ..arrow import QUADS, record_batch
-from ..codec import ColumnDecoder, Encoder, FrameSplitter, StreamOptions
+from ..codec import Encoder, FrameSplitter, StreamOptions
 from ..codec.common.positions import POSITIONS
 from ..errors import JellyError, LimitError, OptionsError, SourceError, StatementError
 from ..io.sources import Input, compression_in
 from ..patch.columns import PatchColumnReader
 from .datasource.batches import complete
-from .datasource.encoding import StreamWriter
+from .datasource.decoding import decode_frames
+from .datasource.encoding import StreamWriter, plain
 from .datasource.operations import OperationRows
 from .datasource.options import check_names
 from .datasource.patch_encoding import KIND, encode_log
@@ -76,16 +78,17 @@ def from_jelly(
 ) -> Column:
     """Convert a binary column of Jelly-RDF into arrays of statements.
 
-    Each value is a stream, or a single frame; compressed values are decompressed. Null becomes
-    null, and an empty value an empty array. The elements are structures with the columns of the
+    Each value is a stream; compressed values are decompressed. Null becomes null, and an empty
+    value an empty array. The elements are structures with the columns of the
     data source ``jelly``.
 
     :param data: the binary column.
-    :param stream_options: options of the streams, if the values do not contain them.
+    :param stream_options: each value is a single frame without a delimiter, of a stream with these
+        options; needed if the frames do not contain them.
     :param options: ``mode``: with ``FAILFAST``, the default, the query fails at a corrupt value;
         with ``PERMISSIVE``, a corrupt value becomes null. ``columnNameOfCorruptRecord``: with
         ``PERMISSIVE``, a corrupt value becomes instead an array of one structure, whose field of
-        this name has the error. ``terms``: as in the data source.
+        this name has the error. ``terms`` and ``concatenated``: as in the data source.
     :param source: a column that names the value in errors, such as its topic, partition and offset.
     :raises OptionsError: an option or its value is invalid.
     """
@@ -401,7 +404,7 @@ class _Part:
         table = pa.Table.from_batches(self._batches, schema=self._decoded)
         found = {name: pa.concat_arrays(table[name].chunks) for name in table.schema.names if rows}
         if self._column is not None:
-            found[self._column] = pa.array(map(self._errors.get, range(rows)), pa.string())
+            found[self._column.lower()] = pa.array(map(self._errors.get, range(rows)), pa.string())
         batch = complete(found, rows, FileSplit(""), self._schema)
         return pa.ListArray.from_arrays(
             pa.array(self._offsets, pa.int32()),
@@ -413,7 +416,7 @@ class _Part:
 
 class FromJelly(_Reading):
     name = "from_jelly"
-    _names = _READ
+    _names = (*_READ, "concatenated")
     _decoded = QUADS
 
     def __init__(self, options: Mapping[str, str] | None, opening: bytes = b"") -> None:
@@ -421,21 +424,27 @@ class FromJelly(_Reading):
         self._opening = opening
         super().__init__(options)
 
+    def _take(self, options: Mapping[str, str]) -> None:
+        super()._take(options)
+        if self._opening and self._settings.concatenated:
+            raise OptionsError(
+                "option concatenated excludes stream_options, with which a value is a single frame"
+            )
+
     def _fields(self, settings: ReadSettings) -> list[StructField]:
         return statement_schema(ReadSettings(terms=settings.terms)).fields
 
     def _decode(self, value: bytes) -> Iterator[pa.RecordBatch]:
         if not value:
             return
-        # The frame with the options is not part of the value, and is not counted.
-        decoder = ColumnDecoder(first_frame=-1 if self._opening else 0)
-        if self._opening:
-            yield from map(record_batch, decoder.decode(self._opening))
-        splitter = FrameSplitter()
-        for frames in (splitter.feed(value), splitter.finish()):
-            for frame in frames:
-                yield from map(record_batch, decoder.decode(frame))
-        yield from map(record_batch, decoder.finish())
+        frames: Iterable[bytes] = [value]
+        if not self._opening:
+            splitter = FrameSplitter()
+            frames = chain(splitter.feed(value), splitter.finish())
+        concatenated = self._settings.concatenated
+        yield from map(
+            record_batch, decode_frames(frames, opening=self._opening, concatenated=concatenated)
+        )
 
 
 class FromJellyPatch(_Reading):
@@ -458,8 +467,12 @@ class FromJellyPatch(_Reading):
 
 
 class _Writing(_Function):
-    """Converts arrays of structures to binary values."""
+    """Converts arrays of structures to binary values.
 
+    :cvar _required: fields that an element must have.
+    """
+
+    _required: ClassVar[tuple[str, ...]]
     type = BinaryType()
     _names = _WRITE
 
@@ -478,10 +491,15 @@ class _Writing(_Function):
         if pa.types.is_null(values.type):
             yield pa.nulls(len(values), pa.binary())
             return
+        if pa.types.is_list(values.type) and pa.types.is_null(values.type.value_type):
+            # Spark's type of array().
+            values = values.cast(
+                pa.list_(pa.struct((name, pa.string()) for name in self._required))
+            )
         if not pa.types.is_list(values.type) or not pa.types.is_struct(values.type.value_type):
             raise OptionsError(f"{self.name} takes arrays of structures (got {values.type})")
         self._check(from_arrow_schema(pa.schema(list(values.type.value_type))))
-        rows = pa.RecordBatch.from_struct_array(values.values)
+        rows = plain(pa.RecordBatch.from_struct_array(values.values))
         nulls = values.values.is_null() if values.values.null_count else None
         offsets = values.offsets.to_pylist()
         found: list[bytes | None] = []
@@ -509,6 +527,7 @@ class _Writing(_Function):
 
 class ToJelly(_Writing):
     name = "to_jelly"
+    _required = POSITIONS[:3]
 
     def _check(self, schema: StructType) -> None:
         check_columns(schema)
@@ -525,6 +544,7 @@ class ToJelly(_Writing):
 
 class ToJellyPatch(_Writing):
     name = "to_jelly_patch"
+    _required = (KIND, *POSITIONS[:3])
 
     def _check(self, schema: StructType) -> None:
         check_columns(schema, (KIND,), _OPTIONAL)

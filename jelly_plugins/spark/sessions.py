@@ -17,6 +17,10 @@ from ..errors import MissingExtraError
 from .java import INSTALL, use_java
 from .registration import register, register_in_new
 
+#: Settings of every session. By default, Spark gives up if a Python process does not authenticate
+#: within 15 seconds, which happens on busy machines. (The limit for processes of streams is ten
+#: seconds, and Spark has no setting for it.)
+_ALWAYS: Final = {"spark.python.authenticate.socketTimeout": "120s"}
 #: Settings of a session in this process: no web interface, and no dependency on the machine's name,
 #: which may not resolve.
 _LOCAL: Final = {
@@ -46,7 +50,7 @@ def session(
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName(name)
     settings = _LOCAL if master.startswith("local") else {}
-    for key, value in {**settings, **(config or {})}.items():
+    for key, value in {**_ALWAYS, **settings, **(config or {})}.items():
         builder = builder.config(key, value)
     try:
         spark: SparkSession = builder.getOrCreate()

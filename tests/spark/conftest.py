@@ -19,8 +19,6 @@ SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.log.level": "OFF",
     "spark.python.daemon.module": "tests.spark.daemon",
-    # On a machine that has much else to do, Python takes its time to start.
-    "spark.python.authenticate.socketTimeout": "120s",
     # Rows by the hundred are not worth a compiler, nor a plan that is looked at again.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

@@ -4,14 +4,13 @@ against."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any, Final
 
 from jelly_plugins.codec import AnyOperation, OperationKind
 from jelly_plugins.codec.text.transcoding import TextFactory
 from jelly_plugins.io.sources import Source
 from jelly_plugins.patch import PatchReader
-from jelly_plugins.spark.datasource.operations import ABOUT, not_waiting
+from jelly_plugins.spark.datasource.operations import ABOUT
 from jelly_plugins.spark.datasource.schema import PatchRow
 
 _ADD: Final = OperationKind.ADD
@@ -64,23 +63,13 @@ def _named(kind: OperationKind, value: Any) -> dict[str, str | None]:
     return {}
 
 
-def read_rows(
-    src: Source, *, about: bool = False, first: int = 0, stop: int | None = None
-) -> Iterator[PatchRow]:
+def read_rows(src: Source, *, about: bool = False) -> Iterator[PatchRow]:
     """The rows of a file.
 
-    :param first: the ``order`` of the first row that is asked for.
-    :param stop: of the first one that is not, in a file that may be growing after it; None for
-        the end of the file.
     :raises JellyError: while iterating, with source and place.
 
     >>> [row.kind for row in read_rows(b"TX . A <urn:s> <urn:p> <urn:o> . TC .")]
     ['TX', 'A', 'TC']
     """
-    growing = stop is not None
-    with PatchReader(
-        src, factory=TextFactory(), wait=not_waiting if growing else None
-    ) as operations:
-        for row in patch_rows(islice(operations, stop), about=about):
-            if row.order >= first:
-                yield row
+    with PatchReader(src, factory=TextFactory()) as operations:
+        yield from patch_rows(operations, about=about)

@@ -94,6 +94,32 @@ def test_compressed_bare_and_empty_files(tmp_path: Path) -> None:
     assert len(read(packed, bare, empty)) == 1005
 
 
+def test_joined_files(tmp_path: Path) -> None:
+    path = tmp_path / "joined.jelly"
+    parts = [
+        [triple._replace(predicate=Iri(f"http://{name}.org/p")) for triple in TRIPLES[:50]]
+        for name in "abc"
+    ]
+    data = [write_bytes(part, frame_rows=20, restart_every=300) for part in parts]
+    path.write_bytes(b"".join(data))
+    rows = read(path, concatenated="true", sourceColumns="true")
+    assert [row["predicate"] for row in rows] == [
+        f"<http://{name}.org/p>" for name in "abc" for _ in range(50)
+    ]
+    assert {row["frame"] for row in rows} == set(range(len(frames(path.read_bytes()))))
+    # Several tasks may read it.
+    [file] = Files().list([str(path)])
+    splits = [split for split, _ in cut(file, Files(), 400)]
+    assert len(splits) > 4
+    assert read(*splits, concatenated="true", sourceColumns="true") == rows
+    path.write_bytes(data[0] + data[1][:-3])
+    with pytest.raises(TruncatedError, match=r"joined\.jelly: frame \d+: "):
+        read(path, concatenated="true")
+    found = read(path, concatenated="true", mode="PERMISSIVE")
+    assert 50 < len(found) < 100
+    assert found[-2]["predicate"] == "<http://b.org/p>"
+
+
 def test_failfast_says_where(corrupt: Path) -> None:
     with pytest.raises(LookupTableError, match=r"corrupt\.jelly: frame 3, row 0: "):
         read(corrupt)
@@ -155,17 +181,6 @@ def test_files_that_are_not_jelly(
 def test_a_file_that_is_gone_is_no_bad_record(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="none: "):
         read(tmp_path / "none", mode="PERMISSIVE")
-
-
-def test_a_section_of_a_growing_file(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    parts = frames(write_bytes(TRIPLES, frame_rows=200))
-    path.write_bytes(b"".join(parts))
-    middle = len(b"".join(parts[:4]))
-    first = read(FileSplit(str(path), stop=middle), sourceColumns="true")
-    rest = read(FileSplit(str(path), first=middle, stop=path.stat().st_size), sourceColumns="true")
-    assert first + rest == read(path, sourceColumns="true")
-    assert {row["frame"] for row in first} == {0, 1, 2, 3}
 
 
 def test_terms_in_parts(tmp_path: Path) -> None:

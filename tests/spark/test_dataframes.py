@@ -13,7 +13,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, read, write
-from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
+
+from .queries import finished
 
 QUADS = [
     Quad(Iri("urn:s"), Iri("urn:p"), Literal('a "b"\n', "en"), Iri("urn:g")),
@@ -124,6 +125,30 @@ def test_writing(spark: SparkSession, tmp_path: Path) -> None:
     assert spark.read.format("jelly").load(str(path)).count() == 2
 
 
+def test_names_and_types_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """Names in any case, and VOID for a column that has only nulls."""
+    path = str(tmp_path / "data::2026" / "out")
+    for kind, columns in (("jelly", ""), ("jelly-patch", "'A' AS KIND, ")):
+        frame = spark.sql(
+            f"SELECT {columns} '<urn:s>' AS Subject, '<urn:p>' AS PREDICATE, '<urn:o>' AS object, "
+            "NULL AS graph"
+        )
+        frame.write.format(kind).mode("append").save(f"{path}/{kind}")
+        found = spark.read.format(kind).load(f"{path}/{kind}").where("subject IS NOT NULL")
+        names = ("subject", "predicate", "object", "graph")
+        assert [tuple(row) for row in found.select(*names).collect()] == [
+            ("<urn:s>", "<urn:p>", "<urn:o>", None)
+        ]
+    nothing = spark.sql("SELECT '<urn:s>' AS subject, '<urn:p>' AS predicate, NULL AS object")
+    with pytest.raises(PySparkException, match="the object is null"):
+        nothing.write.format("jelly").mode("append").save(path)
+    twice = spark.sql(
+        "SELECT '<urn:s>' AS subject, '<urn:s>' AS Subject, '<urn:p>' AS predicate, '1' AS object"
+    )
+    with pytest.raises(PySparkException):
+        twice.write.format("jelly").mode("append").save(path)
+
+
 def test_rows_without_graphs_are_streams_of_triples(spark: SparkSession, tmp_path: Path) -> None:
     """As they come from streams of triples, which other readers want back."""
     write(triples(0, 10), tmp_path / "in.jelly")
@@ -196,23 +221,21 @@ def test_what_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
 
 def ran(stream: DataFrame, name: str, checkpoint: Path) -> list[int]:
     """Run a query over what is there; how many rows each batch had."""
-    query = (
+    writer = (
         stream.writeStream.format("memory")
         .queryName(name)
         .option("checkpointLocation", str(checkpoint))
         .trigger(availableNow=True)
         .outputMode("append")
-        .start()
     )
-    query.awaitTermination()
+    query = finished(writer.start)
     return [progress.numInputRows for progress in query.recentProgress if progress.numInputRows]
 
 
 def appended(stream: DataFrame, out: Path, checkpoint: Path) -> None:
     """Run a query over what is there, into files."""
-    stream.writeStream.format("json").option("checkpointLocation", str(checkpoint)).trigger(
-        availableNow=True
-    ).start(str(out)).awaitTermination()
+    writer = stream.writeStream.format("json").option("checkpointLocation", str(checkpoint))
+    finished(lambda: writer.trigger(availableNow=True).start(str(out)))
 
 
 def test_a_stream_over_a_folder(spark: SparkSession, tmp_path: Path) -> None:
@@ -230,25 +253,3 @@ def test_a_stream_over_a_folder(spark: SparkSession, tmp_path: Path) -> None:
     appended(reader.load(str(source)), out, checkpoint)
     appended(reader.load(str(source)), out, checkpoint)
     assert numbers(spark.read.json(str(out))) == list(range(60))
-
-
-def test_a_stream_over_growing_logs(spark: SparkSession, tmp_path: Path) -> None:
-    source = tmp_path / "in"
-    source.mkdir()
-    patches = [
-        Patch([BEGIN, *map(add, triples(n * 10, n * 10 + 10)), COMMIT], [("id", Iri(f"urn:{n}"))])
-        for n in range(4)
-    ]
-    write_patches(patches, tmp_path / "all.jellyp")
-    data = (tmp_path / "all.jellyp").read_bytes()
-    log = source / "log.jellyp"
-    reader = spark.readStream.format("jelly-patch").option("growing", "true")
-    out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
-    for share in (0.4, 0.4, 1):
-        log.write_bytes(data[: int(len(data) * share)])
-        appended(reader.load(str(source)), out, checkpoint)
-    rows = spark.read.json(str(out)).sort("order").collect()
-    assert [row.kind for row in rows] == (["TX"] + ["A"] * 10 + ["TC"]) * 4
-    assert sorted({(row.patch, row.id) for row in rows}) == [(n, f"<urn:{n}>") for n in range(4)]
-    batch = spark.read.format("jelly-patch").load(str(source))
-    assert batch.where("kind = 'A'").count() == 40

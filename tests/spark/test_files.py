@@ -50,8 +50,36 @@ def test_files_and_patterns_each_file_once_for_each_path(folder: Path) -> None:
     assert names(folder, f"{folder}/**/*.jelly") == ["a.jelly", "day=1/c.jelly"]
     assert names(folder, f"{folder}/[ab].*") == ["a.jelly", "b.jelly.gz"]
     assert names(folder, f"{folder}/*.gz", f"{folder}/b.jelly.gz") == ["b.jelly.gz"] * 2
-    (folder / "x[1].jelly").write_bytes(b"12345")
-    assert names(folder, f"{folder}/x[1].jelly") == ["x[1].jelly"]
+    for name in ("x[1].jelly", "x{1}.jelly", "x%20y.jelly"):
+        (folder / name).write_bytes(b"12345")
+        assert names(folder, f"{folder}/{name}") == [name]
+    assert names(folder, f"file://{folder}/x%20y.jelly") == ["x%20y.jelly"]
+
+
+def test_patterns_mean_what_they_mean_in_spark(folder: Path) -> None:
+    assert names(folder, f"{folder}/{{a,b}}.*") == ["a.jelly", "b.jelly.gz"]
+    assert names(folder, f"{folder}/{{a.jelly,none}}") == ["a.jelly"]
+    assert names(folder, f"{folder}/{{day=*/c,{{a,x}}}}.jelly") == ["a.jelly", "day=1/c.jelly"]
+    assert names(folder, f"{folder}/{{_SUCCESS,a*}}") == ["a.jelly"]
+    assert names(folder, f"{folder}/[^ad]*") == ["b.jelly.gz"]
+    assert names(folder, f"{folder}/[!ad]*") == ["b.jelly.gz"]
+    with pytest.raises(SourceError, match="there is no such file or folder"):
+        Files().list([f"{folder}/{{none,nothing}}"])
+
+
+def test_a_path_without_a_scheme_is_local(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = ("data::2026", "memory::x", "a::memory:", "b#c?d")
+    for name in odd:
+        (folder / name).mkdir()
+        (folder / name / "c.jelly").write_bytes(b"12345")
+        for path in (f"{folder}/{name}", f"file:{folder}/{name}", f"file://{folder}/{name}"):
+            assert names(folder, path) == [f"{name}/c.jelly"]
+    monkeypatch.chdir(folder)
+    assert names(folder, "data::2026") == ["data::2026/c.jelly"]
+    fsspec.filesystem("memory").pipe("/chained/x.jelly", b"12345")
+    [file] = Files().list(["simplecache::memory://chained"])
+    with Files().open(file.path) as opened:
+        assert opened.read() == b"12345"
 
 
 def test_a_path_that_is_not_there_is_an_error(folder: Path) -> None:

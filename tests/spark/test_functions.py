@@ -207,13 +207,87 @@ def test_a_frame_without_options() -> None:
     [whole] = encoder.add(arrow.columns(batch)) + encoder.finish()
     assert whole.startswith(opening)
     bare = whole[len(opening) :]
-    found = run(FromJelly({}, opening), binary(bare, whole, delimit(bare)))
-    assert [listed(rows) for rows in found] == [[TRIPLES[0]]] * 3
+    found = run(FromJelly({}, opening), binary(bare, whole, b""))
+    assert [listed(rows) for rows in found] == [[TRIPLES[0]], [TRIPLES[0]], []]
+    # With given options, a value is never a delimited stream.
+    with pytest.raises(JellyError, match="a value: frame 0"):
+        run(FromJelly({}, opening), binary(delimit(bare)))
     # A frame's number does not count the options that were given.
     with pytest.raises(WireError, match="a value: frame 0"):
         run(FromJelly({}, opening), binary(bare[:-1]))
     with pytest.raises(JellyError, match="a value: frame 0"):
         run(FromJelly({}), binary(bare))
+
+
+def test_frames_without_options_of_any_size() -> None:
+    """Also of those whose first bytes look like a delimited stream."""
+    options = StreamOptions.flat(PhysicalType.TRIPLES, max_prefix_table_size=0)
+    opening = b"".join(ColumnEncoder(options).finish())
+    read = FromJelly({}, opening)
+    for size in range(1, 200):
+        encoder = ColumnEncoder(options)
+        row = {"subject": f"<urn:{'s' * size}>", "predicate": P, "object": S}
+        [whole] = encoder.add(arrow.columns(pa.RecordBatch.from_pylist([row]))) + encoder.finish()
+        [rows] = run(read, binary(whole[len(opening) :]))
+        assert listed(rows) == [(*row.values(), None)]
+
+
+def test_joined_streams() -> None:
+    first, second = (value([(f"<urn:{n}>", f"<urn:p{n}>", S, None)]) for n in "ab")
+    [rows] = run(FromJelly({"concatenated": "true"}), binary(first + second))
+    assert [row["subject"] for row in rows] == ["<urn:a>", "<urn:b>"]
+    with pytest.raises(JellyError, match="a value: frame 1"):
+        run(FromJelly({"concatenated": "true"}), binary(first + second[:-1]))
+    with pytest.raises(OptionsError, match="concatenated excludes stream_options"):
+        from_jelly("value", StreamOptions(), {"concatenated": "true"})
+
+
+def test_names_and_types_are_those_of_spark() -> None:
+    """Names in any case; VOID for what has only nulls; array() of nothing."""
+    struct = pa.struct(
+        [
+            ("Subject", pa.string()),
+            ("PREDICATE", pa.string()),
+            ("object", pa.string()),
+            ("graph", pa.null()),
+        ]
+    )
+    rows = pa.array([[(S, P, S, None)]], pa.list_(struct))
+    [written] = run(ToJelly({}), rows)
+    assert [listed(each) for each in run(FromJelly({}), binary(written))] == [[(S, P, S, None)]]
+    empty = pa.array([[], None], pa.list_(pa.null()))
+    written = run(ToJelly({}), empty)
+    assert written[1] is None
+    assert run(FromJelly({}), binary(written[0])) == [[]]
+    assert list(read_patches(run(ToJellyPatch({}), empty)[0])) == []
+    term = pa.struct(
+        [
+            ("VALUE", pa.string()),
+            ("Kind", pa.string()),
+            ("datatype", pa.null()),
+            ("language", pa.null()),
+        ]
+    )
+    split = pa.struct([(name, term) for name in ("subject", "predicate", "object")])
+    terms = [
+        ("urn:s", "iri", None, None),
+        ("urn:p", "iri", None, None),
+        ('a"', "literal", None, None),
+    ]
+    [written] = run(ToJelly({}), pa.array([[tuple(terms)]], pa.list_(split)))
+    assert [listed(each) for each in run(FromJelly({}), binary(written))] == [
+        [(S, P, r'"a\""', None)]
+    ]
+    twice = pa.struct(
+        [
+            ("subject", pa.string()),
+            ("Subject", pa.string()),
+            ("predicate", pa.string()),
+            ("object", pa.string()),
+        ]
+    )
+    with pytest.raises(OptionsError, match="two columns have the same name"):
+        run(ToJelly({}), pa.array([[(S, S, P, S)]], pa.list_(twice)))
 
 
 def test_corrupt_values() -> None:
@@ -223,12 +297,12 @@ def test_corrupt_values() -> None:
         run(FromJelly({}), values)
     found = run(FromJelly({"Mode": "permissive"}), values)
     assert [listed(rows) for rows in found] == [TRIPLES, None, None, None]
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "Error"}
     found = run(FromJelly(options), values, pa.array(range(4)))
     first, *others, last = found
     assert listed(first) == [(*row, None) for row in TRIPLES]
     for number, [row] in enumerate(others, 1):
-        error = row.pop("_error")
+        error = row.pop("Error")
         assert error.startswith(f"{number}: ")
         assert set(row.values()) == {None}
     assert last is None

@@ -10,6 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, write
 
+from .queries import finished
+
 GRAPHS = (DEFAULT_GRAPH, Iri("urn:g"), BlankNode("g"))
 QUADS = [
     Quad(Iri(f"urn:{n % 7}"), Iri(f"urn:p{n % 3}"), Literal(f"{n}"), GRAPHS[n % 3])
@@ -49,9 +51,11 @@ def test_a_schema_says_which_columns_are_read(spark: SparkSession, path: str) ->
     found = spark.sql("SELECT * FROM narrow")
     assert rows(found) == rows(whole.where("predicate = '<urn:p1>'").select("subject"))
     assert read_rows(found) == 100
+    other_case = spark.read.schema("SUBJECT string, graph string").format("jelly").load(path)
+    assert other_case.columns == ["SUBJECT", "graph"]
+    assert rows(other_case) == rows(whole.select("subject", "graph"))
     schemas = (
         "subject int",
-        "Subject string",
         "subject string not null",
         "subject string, x string",
     )
@@ -64,15 +68,14 @@ def test_a_schema_says_which_columns_are_read(spark: SparkSession, path: str) ->
 
 def test_a_stream_of_what_is_asked_for(spark: SparkSession, path: str, tmp_path: Path) -> None:
     reader = spark.readStream.schema("subject string").format("jelly").option("object", '"7"')
-    query = (
+    writer = (
         reader.load(path)
         .writeStream.format("memory")
         .queryName("asked")
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .trigger(availableNow=True)
-        .start()
     )
-    query.awaitTermination()
+    finished(writer.start)
     assert rows(spark.table("asked")) == [("<urn:0>",)]
 
 

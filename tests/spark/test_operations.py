@@ -15,14 +15,14 @@ from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.errors import JellyError
 from jelly_plugins.patch import write_patches
 from jelly_plugins.patch.columns import PatchColumnReader
-from jelly_plugins.spark.datasource.operations import OperationRows, not_waiting
+from jelly_plugins.spark.datasource.operations import OperationRows
 from jelly_plugins.spark.datasource.schema import PatchRow
 from jelly_plugins.spark.marks import Begin, mark
 from jelly_plugins.spark.sharded.completeness import Segments
 from jelly_plugins.spark.sharded.frames import _Reading
 from jelly_plugins.spark.sharded.terms import canonical_terms
 
-from ..codec.test_patch_columns import frames, literals, operations_of, rows
+from ..codec.test_patch_columns import frames, literals, rows
 from .patch_rows import read_rows
 from .sharded.logs import Writer
 
@@ -41,28 +41,17 @@ def logs() -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", logs())
 @pytest.mark.parametrize("about", [False, True])
-@pytest.mark.parametrize(("first", "stop"), [(0, None), (3, None), (2, 8), (40, 200), (0, 0)])
-def test_columns_have_the_same_rows(name: str, about: bool, first: int, stop: int | None) -> None:
+def test_columns_have_the_same_rows(name: str, about: bool) -> None:
     data = logs()[name]
-    expected = list(read_rows(data, about=about, first=first, stop=stop))
+    expected = list(read_rows(data, about=about))
     for batch_rows in (1, 7, 10_000):
-        wait = None if stop is None else not_waiting
-        with PatchColumnReader(data, wait=wait, batch_rows=batch_rows) as batches:
+        with PatchColumnReader(data, batch_rows=batch_rows) as batches:
             found = [
                 PatchRow(*row)
-                for table in OperationRows(about).tables(batches, first, stop)
+                for table in OperationRows(about).tables(batches)
                 for row in zip(*(table[each].to_pylist() for each in PatchRow._fields), strict=True)
             ]
         assert found == [row._replace(graph=row.graph or None) for row in expected]
-
-
-def test_a_growing_file_is_read_up_to_its_last_whole_frame() -> None:
-    data = logs()["everything"]
-    with PatchColumnReader(data[:-5], wait=not_waiting) as batches:
-        found = operations_of(list(batches))
-    with PatchColumnReader(data) as batches:
-        assert found == operations_of(list(batches))[: len(found)]
-    assert len(found) > 100
 
 
 def test_objects_get_the_form_of_the_store() -> None:

@@ -82,7 +82,7 @@ INVALID: dict[str, tuple[str, str, dict[str, str], str]] = {
     "partitionColumns": ("jelly", "graph", {}, "two columns have the same name"),
     "maxPartitionBytes": ("jelly", "0", {}, "must be a size"),
     "maxFilesPerTrigger": ("jelly", "0", {}, "must be a whole number of at least 1"),
-    "growing": ("jelly", "x", {}, "must be 'true' or 'false'"),
+    "concatenated": ("jelly", "x", {}, "must be 'true' or 'false'"),
     "storageOptions": ("jelly-store", '{"a": "b"}', {}, "only for roots in object stores"),
     "versionAsOf": ("jelly-store", "9", {}, "there is no version 9"),
     "timestampAsOf": ("jelly-store", "2026-11-21", {}, "must have a time zone"),

@@ -42,6 +42,17 @@ def test_nothing_is_visible_before_all_of_it_is(tmp_path: Path) -> None:
     assert [name[:10] for name in names] == ["part-00000", "part-00001", "part-00001"]
 
 
+def test_a_folder_with_colons_is_not_a_chain_of_urls(tmp_path: Path) -> None:
+    kept = tmp_path / "data" / "kept.txt"
+    kept.parent.mkdir()
+    kept.write_bytes(b"x")
+    output = Output(f"{tmp_path}/data::2026/out", overwrite=True)
+    name = write(output, 0)
+    output.publish([name])
+    assert visible(tmp_path / "data::2026" / "out") == [name]
+    assert kept.read_bytes() == b"x"
+
+
 def test_append_and_overwrite(tmp_path: Path) -> None:
     (tmp_path / "day=1").mkdir()
     for name in ("old.jelly", "day=1/old.jelly"):

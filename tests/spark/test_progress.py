@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from jelly_plugins import Iri, Triple
-from jelly_plugins.errors import JellyError
-from jelly_plugins.io.streams import write_bytes
-from jelly_plugins.patch import BEGIN, COMMIT, Operation, Patch, add, write_patches
-from jelly_plugins.spark.datasource.batches import Format
-from jelly_plugins.spark.datasource.decoding import complete_frames
+from jelly_plugins.errors import SourceError
+from jelly_plugins.spark.datasource import progress as progress_module
 from jelly_plugins.spark.datasource.files import DataFile, Files
-from jelly_plugins.spark.datasource.operations import OPERATIONS, boundary
 from jelly_plugins.spark.datasource.progress import INITIAL, Offset, Progress
-from jelly_plugins.spark.datasource.statements import STATEMENTS
 
-STATEMENT = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
+
+class Listing(Files):
+    """Files that exist."""
+
+    def __init__(self, files: list[DataFile]) -> None:
+        super().__init__()
+        self._given = files
+
+    def list(self, *_: object, **__: object) -> list[DataFile]:
+        return self._given
 
 
 def put(folder: Path, name: str, at: int, data: bytes = b"12345") -> None:
@@ -28,22 +31,15 @@ def put(folder: Path, name: str, at: int, data: bytes = b"12345") -> None:
     os.utime(folder / name, (at, at))
 
 
-def progress(folder: Path, kind: Format | None = None) -> Progress:
+def progress(folder: Path) -> Progress:
     """As new as after a restart."""
-    files = Files()
-
-    def grown(file: DataFile, before: int) -> int:
-        assert kind is not None
-        with files.open(file.path) as opened:
-            return kind.boundary(opened, file, before)
-
-    return Progress(files, [str(folder)], None, None if kind is None else grown)
+    return Progress(Files(), [str(folder)], None)
 
 
 def step(made: Progress, start: Offset, most: int | None = None) -> tuple[list[str], Offset]:
     """The names that come next, and the offset after them, as it would be kept on disk."""
     end = json.loads(json.dumps(made.latest(start, most)))
-    return [Path(split.path).name for split, _ in made.splits(start, end)], end
+    return [Path(file.path).name for file in made.batch(start, end)], end
 
 
 def test_files_come_once_in_the_order_they_were_written(tmp_path: Path) -> None:
@@ -60,8 +56,11 @@ def test_files_come_once_in_the_order_they_were_written(tmp_path: Path) -> None:
     put(tmp_path, "late", 0)
     put(tmp_path, "a", 9, b"1234567")
     assert step(made, two)[0] == ["late"]
-    # The splits between two offsets are always the same.
-    assert [split.path[-1] for split, _ in progress(tmp_path).splits(INITIAL, one)] == ["b", "a"]
+    # The files between two offsets are always the same.
+    files = progress(tmp_path).batch(INITIAL, one)
+    assert [file.path[-1] for file in files] == ["b", "a"]
+    with pytest.raises(SourceError, match="lacks offset 1"):
+        made.batch(INITIAL, two)
 
 
 def test_available_now_ends(tmp_path: Path) -> None:
@@ -77,69 +76,52 @@ def test_available_now_ends(tmp_path: Path) -> None:
     assert made.latest(offset) is offset
 
 
-def test_a_growing_file_gives_what_is_complete(tmp_path: Path) -> None:
-    data = write_bytes([STATEMENT] * 100, frame_rows=10)
-    path = tmp_path / "x.jelly"
-    made = progress(tmp_path, STATEMENTS)
-    offset: Any = INITIAL
-    reached = 0
-    for size in range(1, len(data) + 1, 7):
-        path.write_bytes(data[:size])
-        for one in (made, progress(tmp_path, STATEMENTS)):
-            end = one.latest(offset)
-            splits = one.splits(offset, end)
-        for split, _ in splits:
-            assert (split.first, split.stop) == (reached, end["files"][str(path)])
-            reached = end["files"][str(path)]
-        assert reached <= size
-        offset = end
-    path.write_bytes(data)
-    assert made.latest(offset)["files"] == {str(path): len(data)}
-    path.write_bytes(data[:50])
-    with pytest.raises(JellyError, match=r"x\.jelly: the file is shorter than before"):
-        progress(tmp_path, STATEMENTS).latest(made.latest(offset))
+def test_an_offset_does_not_grow_with_the_files_that_were_read() -> None:
+    most = progress_module.REMEMBERED
+    listed = [DataFile(f"/data/part-{n:05}-0f3d2a44.jelly", 1, n / 7) for n in range(100_000)]
+    made = Progress(Listing(listed), ["/data"], None)
+    offset = made.latest(INITIAL)
+    assert made.batch(INITIAL, offset) == listed
+    for number in range(3):
+        listed.append(DataFile(f"/data/{number}", 1, 1e6 + number))
+        start, offset = offset, made.latest(offset)
+        assert made.batch(start, offset) == listed[-1:]
+    assert len(json.dumps(offset)) < 100 * most
+    # Another file as old as those that are forgotten is an error.
+    listed.append(DataFile("/data/late", 1, 0.5))
+    with pytest.raises(SourceError, match="1 new files are older than the last 5,000 files"):
+        made.latest(offset)
 
 
-def test_what_is_complete_of_statements(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    path.write_bytes(b"\xff" * 20)
-    with path.open("rb") as file, pytest.raises(JellyError):
-        complete_frames(file, str(path), 0)
-
-
-def logged(tmp_path: Path, operations: list[Operation], **settings: Any) -> bytes:
-    path = tmp_path / "log.jellyp"
-    write_patches([Patch(operations), Patch(operations)], path, **settings)
-    return path.read_bytes()
-
-
-def test_what_is_complete_of_patches(tmp_path: Path) -> None:
-    transaction = [BEGIN, add(STATEMENT), COMMIT]
-    data = logged(tmp_path, transaction)
-    assert boundary(data) == 8
-    # Whole patches only, where their ends are marked.
-    assert {boundary(data[:size]) for size in range(30, len(data))} <= {0, 4}
-    text = b"TX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\n"
-    assert boundary(text) == 3
-    assert boundary(text + b"TX .\nA <urn:s>") == 3
-    assert boundary(text + b"A <urn:s> <urn:p> <urn:o> .\n") == 4
-    with pytest.raises(JellyError):
-        boundary(b"TX .\nTX .\nTC .\n")
-
-
-def test_growing_patches(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    path = tmp_path / "in" / "log.rdfp"
-    text = b"TX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\n"
-    path.write_bytes(text + b"TX .\n")
-    made = progress(tmp_path / "in", OPERATIONS)
-    one = made.latest(INITIAL)
-    path.write_bytes(text * 2)
-    two = made.latest(one)
-    [(split, _)] = made.splits(one, two)
-    assert (split.first, split.stop) == (3, 6)
-    # What is compressed is whole.
-    (tmp_path / "in" / "x.rdfp.gz").write_bytes(b"1234")
-    three = made.latest(two)
-    [(split, _)] = made.splits(two, three)
-    assert (split.first, split.stop) == (0, None)
+@pytest.mark.parametrize(("spread", "removes"), [(0, True), (3, True), (12, False)])
+def test_each_file_is_read_once_or_there_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, spread: int, removes: bool
+) -> None:
+    monkeypatch.setattr(progress_module, "REMEMBERED", 3)
+    random_ = random.Random(4)
+    errors = 0
+    for _ in range(60):
+        listed: list[DataFile] = []
+        made = Progress(Listing(listed), ["/data"], None)
+        offset = INITIAL
+        read: list[DataFile] = []
+        for number in range(40):
+            for _ in range(random_.randrange(4)):
+                at = number - random_.randrange(spread) if spread else 1
+                listed.append(DataFile(f"/data/{number + len(listed)}", 1, at))
+            if removes and random_.random() < 0.2 and len(read) > 9:
+                listed.remove(read.pop(random_.randrange(len(read) - 8)))
+            start = offset
+            most = None if number == 39 else random_.choice([1, 2, None])
+            try:
+                offset = json.loads(json.dumps(made.latest(start, most)))
+            except SourceError:
+                unread = {file.path for file in listed} - {file.path for file in read}
+                late = [file for file in listed if file.path in unread]
+                assert min(file.modified for file in late) <= start["last"][0]
+                errors += 1
+                break
+            read += made.batch(start, offset)
+        else:
+            assert sorted(file.path for file in read) == sorted(file.path for file in listed)
+    assert (0 < errors < 60) == (spread > 3)

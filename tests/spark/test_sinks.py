@@ -15,6 +15,8 @@ from jelly_plugins.patch import read_patches
 from jelly_plugins.spark import apply_patches
 from jelly_plugins.spark.sharded import ShardedStore
 
+from .queries import finished
+
 
 def triples(start: int, stop: int) -> list[Triple]:
     return [Triple(Iri(f"urn:{n}"), Iri("urn:p"), Literal(str(n))) for n in range(start, stop)]
@@ -22,14 +24,8 @@ def triples(start: int, stop: int) -> list[Triple]:
 
 def run(stream: DataFrame, kind: str, out: Path, checkpoint: Path) -> StreamingQuery:
     """Write what there is of a stream."""
-    query = (
-        stream.writeStream.format(kind)
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(availableNow=True)
-        .start(str(out))
-    )
-    query.awaitTermination()
-    return query
+    writer = stream.writeStream.format(kind).option("checkpointLocation", str(checkpoint))
+    return finished(lambda: writer.trigger(availableNow=True).start(str(out)))
 
 
 def batches(folder: Path) -> list[str]:

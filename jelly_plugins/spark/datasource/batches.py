@@ -34,13 +34,11 @@ class Format:
 
     :ivar cut: divides a file into splits of about the given number of bytes, with their sizes.
     :ivar read: reads the batches of a split.
-    :ivar boundary: returns how much of a growing file is complete, given how much was before.
     :ivar read_none: returns the batches of a stream's batch without files, given their schema.
     """
 
     cut: Callable[[DataFile, Files, int], Iterable[tuple[FileSplit, int]]]
     read: ReadSplit
-    boundary: Callable[[BinaryIO, DataFile, int], int]
     read_none: Callable[[pa.Schema], Iterator[pa.RecordBatch]]
 
 
@@ -80,18 +78,19 @@ def complete(
 ) -> pa.RecordBatch:
     """Return a batch with the columns of ``schema``, made of the columns that were read.
 
-    :param found: columns by name; terms are text.
+    :param found: columns by name, in lower case; terms are text.
     :param rows: number of rows.
     """
     columns = []
     folders = folder_columns(split.path)
     for field in schema:
-        if field.name in found:
-            column = found[field.name]
+        name = field.name.lower()
+        if name in found:
+            column = found[name]
             if pa.types.is_struct(field.type):
                 column = split_terms(column.cast(pa.string()), field.type)
             columns.append(column if column.type == field.type else column.cast(field.type))
-        elif field.name == "source":
+        elif name == "source":
             columns.append(pa.repeat(pa.scalar(split.path, pa.string()), rows))
         elif (value := folders.get(field.name)) is not None:
             columns.append(pa.repeat(pa.scalar(value, pa.string()), rows))
@@ -102,8 +101,8 @@ def complete(
 
 def _row(error: JellyError, column: str, schema: pa.Schema) -> pa.RecordBatch:
     """Return a row that reports an error instead of data."""
-    known = {"source": error.source, "frame": error.frame, column: str(error)}
-    values = [pa.array([known.get(field.name)], field.type) for field in schema]
+    known = {"source": error.source, "frame": error.frame, column.lower(): str(error)}
+    values = [pa.array([known.get(field.name.lower())], field.type) for field in schema]
     return pa.RecordBatch.from_arrays(values, schema=schema)
 
 
@@ -112,7 +111,7 @@ def _record(error: JellyError, split: FileSplit, settings: ReadSettings) -> None
 
     A task that runs again overwrites the same file.
     """
-    name = hashlib.sha256(f"{split.path}\n{split.start}\n{split.first}".encode()).hexdigest()[:32]
+    name = hashlib.sha256(f"{split.path}\n{split.start}".encode()).hexdigest()[:32]
     record = {
         "source": split.path,
         "frame": error.frame,

@@ -4,18 +4,14 @@ than the codec does."""
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import replace
-from typing import BinaryIO, Final, cast
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, cast
 
 from ...codec import DEFAULT_LIMITS, ColumnDecoder, Columns, FrameSplitter
+from ...codec.rdf.decoder import opens_with_options
 from ...errors import JellyError
 from ...io.sources import Input
-from ...io.streams import find_restarts
 from .splits import FileSplit
-
-_CHUNK: Final = 1 << 20
 
 
 class _Section(io.RawIOBase):
@@ -49,81 +45,61 @@ def section(file: BinaryIO, name: str, start: int = 0, stop: int | None = None) 
     return cast(BinaryIO, _Section(file, name, start, stop))
 
 
-def decode(file: BinaryIO, split: FileSplit) -> Iterator[Columns]:
+def decode(file: BinaryIO, split: FileSplit, *, concatenated: bool = False) -> Iterator[Columns]:
     """Decode the rows of a split. The rows of frames before a corrupt one are returned first.
 
     :param file: open at its start.
+    :param concatenated: whether options at the start of a frame start a new stream.
     :raises JellyError: with source, frame and row.
     """
-    if split.first > split.start:
-        split = _from_last_restart(file, split)
-    decoder = ColumnDecoder(first_frame=split.first_frame)
-    splitter = FrameSplitter(limits=DEFAULT_LIMITS)
-    if split.start:
-        splitter.delimited = True
     try:
-        if split.first > split.start:
-            before = section(file, split.path, split.start, split.first)
-            for frame in _frames(before, splitter, decoder, last=False):
-                for _ in decoder.decode(frame):
-                    pass
-            decoder.flush()
-        wanted = section(file, split.path, max(split.start, split.first), split.stop)
-        for frame in _frames(wanted, splitter, decoder, last=True):
-            yield from decoder.decode(frame)
-        yield from decoder.finish()
+        yield from decode_frames(_frames(file, split), split.first_frame, concatenated=concatenated)
     except JellyError as error:
-        yield from decoder.flush()
         error.locate(source=split.path)
         raise
 
 
-def _from_last_restart(file: BinaryIO, split: FileSplit) -> FileSplit:
-    """Return the split with ``start`` at the last restart point before ``first``."""
-    found = split
-    # A growing file may end inside a frame.
-    with suppress(JellyError):
-        for offset, frame in find_restarts(file):
-            if offset > split.first:
-                break
-            found = replace(split, start=offset, first_frame=frame)
-    file.seek(0)
-    return found
+def decode_frames(
+    frames: Iterable[bytes], first_frame: int = 0, *, opening: bytes = b"", concatenated: bool
+) -> Iterator[Columns]:
+    """Decode frames. The rows of frames before a corrupt one are returned first.
 
-
-def _frames(
-    source: BinaryIO, splitter: FrameSplitter, decoder: ColumnDecoder, *, last: bool
-) -> Iterator[bytes]:
-    """Read the frames of a section.
-
-    :param last: whether this is the last section.
+    :param first_frame: number of the first frame.
+    :param opening: a frame with the options of the stream, if the frames have none; not counted.
+    :param concatenated: whether options at the start of a frame start a new stream.
+    :raises JellyError: with frame and row.
     """
+    decoder = ColumnDecoder(first_frame=first_frame - bool(opening))
     try:
-        with Input(source) as opened:
-            for data in opened.chunks():
-                yield from splitter.feed(data)
-        if last:
-            yield from splitter.finish()
-    except JellyError as error:
-        # The splitter counts frames from the start of the split.
-        error.frame = decoder.next_frame
+        if opening:
+            yield from decoder.decode(opening)
+        for at, frame in enumerate(frames):
+            if concatenated and at and opens_with_options(frame):
+                yield from decoder.finish()
+                decoder = ColumnDecoder(first_frame=decoder.next_frame)
+            yield from decoder.decode(frame)
+        yield from decoder.finish()
+    except JellyError:
+        yield from decoder.flush()
         raise
 
 
-def complete_frames(file: BinaryIO, path: str, before: int) -> int:
-    """Return the end of the last complete frame of a growing file, in bytes.
-
-    :param before: end of a frame that was complete before.
-    :raises JellyError: a length is malformed, or the file cannot be read.
-    """
+def _frames(file: BinaryIO, split: FileSplit) -> Iterator[bytes]:
+    """Read the frames of a split."""
     splitter = FrameSplitter(limits=DEFAULT_LIMITS)
-    if before:
+    if split.start:
         splitter.delimited = True
-    source = section(file, path, before)
-    read = 0
-    while data := source.read(_CHUNK):
-        read += len(data)
-        for _ in splitter.feed(data):
-            pass
-    # A file without delimiters is one frame, and nothing can follow it.
-    return before + read - (splitter.pending if splitter.delimited else 0)
+    number = split.first_frame
+    try:
+        with Input(section(file, split.path, split.start, split.stop)) as opened:
+            for data in opened.chunks():
+                for frame in splitter.feed(data):
+                    yield frame
+                    number += 1
+        for frame in splitter.finish():
+            yield frame
+            number += 1
+    except JellyError as error:
+        # The splitter counts frames from the start of the split.
+        error.frame = number
+        raise

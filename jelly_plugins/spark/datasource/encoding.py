@@ -62,6 +62,16 @@ class StreamWriter:
         self._stack.close()
 
 
+def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the batch with the names of columns in lower case, and VOID columns as text."""
+    columns = [
+        column.cast(pa.string()) if pa.types.is_null(column.type) else column
+        for column in batch.columns
+    ]
+    names = [name.lower() for name in batch.schema.names]
+    return pa.RecordBatch.from_arrays(columns, names=names)
+
+
 def _joined(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the batch with terms as text."""
     names = [name for name in POSITIONS if name in batch.schema.names]

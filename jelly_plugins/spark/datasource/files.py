@@ -8,11 +8,13 @@ written. Does not import Spark.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, BinaryIO, Final
 from urllib.parse import unquote
 
@@ -24,7 +26,11 @@ from ...errors import JellyError, OptionsError, SourceError
 from ..ordering import natural
 
 _HIDDEN: Final = ("_", ".")
-_MAGIC: Final = frozenset("*?[")
+_MAGIC: Final = frozenset("*?[{")
+#: Braces without others inside.
+_BRACES: Final = re.compile(r"\{([^{}]*)\}")
+#: A path with a scheme, or a chain of them, such as ``simplecache::s3://bucket/folder``.
+_URL: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]*://")
 #: Null in the name of a folder.
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 
@@ -58,14 +64,17 @@ class Files:
     def system(self, path: str) -> tuple[AbstractFileSystem, str]:
         """Return the file system of a path or URL, and the path within it.
 
+        As in Spark, a path without a scheme is local, whatever characters it has, and ``%20`` in
+        it and in ``file:`` is not an escape.
+
         :raises SourceError: the file system does not exist, or cannot be reached.
         """
-        storage = {} if _is_local(path) else self._storage
+        if not _URL.match(path) or path.startswith("file:"):
+            local = path.removeprefix("file:").removeprefix("//")
+            return LocalFileSystem(), Path(local).absolute().as_posix()
         try:
             # Other processes add files, so listings are not cached.
-            system, name = fsspec.core.url_to_fs(
-                _without_authority(path), use_listings_cache=False, **storage
-            )
+            system, name = fsspec.core.url_to_fs(path, use_listings_cache=False, **self._storage)
         except Exception as error:
             # Each protocol has its own library, with its own exceptions.
             raise SourceError(str(error) or type(error).__name__, source=path) from error
@@ -97,8 +106,13 @@ class Files:
         try:
             roots = [name]
             if _MAGIC.intersection(name) and not system.exists(name):
-                matches = sorted(str(each) for each in system.glob(name))
-                roots = [each for each in matches if not _hidden(_below(each, name))]
+                matches = {
+                    str(each)
+                    for pattern in _alternatives(name)
+                    # A pattern of Hadoop may negate a range with either character.
+                    for each in system.glob(pattern.replace("[^", "[!"))
+                }
+                roots = sorted(each for each in matches if not _hidden(_below(each, name)))
             if not roots or not all(map(system.exists, roots)):
                 raise SourceError("there is no such file or folder", source=path)
             for root in roots:
@@ -162,15 +176,19 @@ def _place(file: DataFile) -> tuple[Any, str]:
     return natural(file.path), file.path
 
 
-def _is_local(path: str) -> bool:
-    return "://" not in path or path.startswith("file:")
+def _alternatives(pattern: str) -> list[str]:
+    """Return the patterns that a pattern with ``{a,b}`` stands for.
 
-
-def _without_authority(path: str) -> str:
-    """Return ``file:/folder``, a form that Spark's users also write, as a path."""
-    if path.startswith("file:/") and not path.startswith("file://"):
-        return path.removeprefix("file:")
-    return path
+    >>> _alternatives("{x,{y,z}}.jelly")
+    ['x.jelly', 'y.jelly', 'x.jelly', 'z.jelly']
+    """
+    found = _BRACES.search(pattern)
+    if found is None:
+        return [pattern]
+    before, after = pattern[: found.start()], pattern[found.end() :]
+    return [
+        each for part in found[1].split(",") for each in _alternatives(f"{before}{part}{after}")
+    ]
 
 
 def _below(name: str, root: str) -> str:

@@ -9,12 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from ...arrow import record_batch
-from ...codec import AnyOperation, OperationColumns, OperationKind, PatchStreamType
+from ...codec import AnyOperation, OperationColumns, OperationKind
 from ...codec.patch.operations import Namespace
-from ...codec.text.transcoding import TextFactory
 from ...errors import JellyError
-from ...io.sources import Source
-from ...patch import PatchReader
 from ...patch.columns import PatchColumnReader
 from ..marks import Begin, mark
 from .batches import Format, complete
@@ -34,16 +31,14 @@ def read_operations(
 ) -> Iterator[pa.RecordBatch]:
     """Read the batches of a split of a file."""
     source = section(file, split.path)
-    growing = split.stop is not None
-    with PatchColumnReader(source, wait=not_waiting if growing else None) as batches:
-        rows = OperationRows(settings.about)
-        tables = rows.tables(batches, split.first, split.stop)
-        for found in _marked(tables, rows, split, settings.mode is not Mode.FAILFAST):
+    with PatchColumnReader(source) as batches:
+        tables = OperationRows(settings.about).tables(batches)
+        for found in _marked(tables, split, settings.mode is not Mode.FAILFAST):
             yield complete(found, len(found["mark"]), split, schema)
 
 
 def _marked(
-    tables: Iterator[dict[str, Any]], rows: OperationRows, split: FileSplit, lenient: bool
+    tables: Iterator[dict[str, Any]], split: FileSplit, lenient: bool
 ) -> Iterator[dict[str, Any]]:
     """Add the column ``mark`` to tables, see ``marks``."""
     held: dict[str, Any] | None = None
@@ -52,8 +47,7 @@ def _marked(
     try:
         for found in tables:
             if held is None:
-                begin = Begin(split.path, split.number, split.files, rows.before, lenient)
-                count = rows.before
+                begin = Begin(split.path, split.number, split.files, lenient=lenient)
             else:
                 yield held | {"mark": _marks(len(held["order"]), begin)}
                 begin = None
@@ -66,8 +60,8 @@ def _marked(
         raise
     if held is None:
         # The row with the mark is the only one of the file.
-        begin = Begin(split.path, split.number, split.files, rows.before, lenient)
-        yield {"mark": _marks(1, begin, rows.before + 1)}
+        begin = Begin(split.path, split.number, split.files, lenient=lenient)
+        yield {"mark": _marks(1, begin, 1)}
     else:
         yield held | {"mark": _marks(len(held["order"]), begin, count)}
 
@@ -87,32 +81,20 @@ def _marks(rows: int, begin: Begin | None, end: int | None = None) -> Any:
 class OperationRows:
     """Converts the operations of a file to rows.
 
-    :ivar before: number of rows skipped because they are before the first requested one.
     :param about: whether headers and ends of patches are rows too.
     """
 
     def __init__(self, about: bool) -> None:
-        self.before = 0
         self._about = about
         self._order = 0
         self._transactions = 0
         #: Of the next row: patch, id, prev, transaction.
         self._state: tuple[int, str | None, str | None, int | None] = (0, None, None, None)
 
-    def tables(
-        self, batches: Iterable[OperationColumns], first: int = 0, stop: int | None = None
-    ) -> Iterator[dict[str, Any]]:
-        """Return the columns of the rows from ``first`` to before ``stop``."""
+    def tables(self, batches: Iterable[OperationColumns]) -> Iterator[dict[str, Any]]:
+        """Return the columns of the rows, batch by batch."""
         for batch in batches:
-            if stop is not None and self._order >= stop:
-                return
             found = self._table(batch)
-            if first or stop is not None:
-                orders = found["order"].to_numpy()
-                end = self._order if stop is None else stop
-                self.before += int(np.count_nonzero(orders < first))
-                kept = pa.array((orders >= first) & (orders < end))
-                found = {name: column.filter(kept) for name, column in found.items()}
             if len(found["order"]):
                 yield found
 
@@ -186,47 +168,8 @@ def _merged(found: dict[str, Any], others: list[PatchRow]) -> dict[str, Any]:
     return {name: column.take(order) for name, column in merged.items()}
 
 
-def boundary(src: Source) -> int:
-    """Count the complete rows of a growing file, including headers and ends of patches.
-
-    Only complete patches count. If nothing marks the ends of patches (a stream of type FLAT, and
-    text), complete transactions count, and rows outside of transactions.
-
-    :raises JellyError: the file is corrupt, or compressed.
-
-    >>> boundary(b"TX . TC .\\nTX .\\nA <urn:s>")
-    2
-    """
-    complete = count = 0
-    inside = False
-    with PatchReader(src, factory=TextFactory(), wait=not_waiting) as operations:
-        for count, (kind, _) in enumerate(operations, 1):
-            if kind is OperationKind.BEGIN:
-                inside = True
-            elif kind in (OperationKind.COMMIT, OperationKind.ABORT):
-                inside = False
-            if kind is OperationKind.END or (not inside and not _marks_ends(operations)):
-                complete = count
-    return complete
-
-
-def _marks_ends(reader: PatchReader) -> bool:
-    options = reader.options
-    return options is not None and options.stream_type is not PatchStreamType.FLAT
-
-
-def not_waiting() -> bool:
-    """Do not wait for more data of a file."""
-    return False
-
-
 def _uncut(file: DataFile, files: Files, target: int) -> list[tuple[FileSplit, int]]:  # noqa: ARG001
     return [(FileSplit(file.path), file.size)]
-
-
-def _boundary(file: BinaryIO, about: DataFile, before: int) -> int:  # noqa: ARG001
-    # Rows are counted from the start of the file, because later rows refer to earlier ones.
-    return boundary(section(file, about.path))
 
 
 def _none(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -234,4 +177,4 @@ def _none(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     yield complete({"mark": _marks(1, nothing, 1)}, 1, FileSplit(""), schema)
 
 
-OPERATIONS: Final = Format(_uncut, read_operations, _boundary, _none)
+OPERATIONS: Final = Format(_uncut, read_operations, _none)

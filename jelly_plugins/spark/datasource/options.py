@@ -85,6 +85,14 @@ OPTIONS: Final = (
         "the label.",
     ),
     Option(
+        "concatenated",
+        _JELLY,
+        False,
+        "`false`",
+        "Whether a file may hold several streams, as after `cat`. Without the option, the options "
+        "of the second stream are a repeat, as the specification has it, and its terms are wrong.",
+    ),
+    Option(
         "sourceColumns",
         _JELLY,
         False,
@@ -150,13 +158,6 @@ OPTIONS: Final = (
         False,
         "all",
         "Maximum number of files, or of versions of a store, in a batch of a stream.",
-    ),
-    Option(
-        "growing",
-        _BOTH,
-        False,
-        "`false`",
-        "Files of a stream may grow; their new data is read.",
     ),
     Option(
         "storageOptions",

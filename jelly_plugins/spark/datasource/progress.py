@@ -1,33 +1,42 @@
-"""The progress of a stream over a folder: files that were read, and positions in growing files.
+"""The progress of a stream over a folder: which files were read. Does not import Spark.
 
-An offset is JSON and contains the complete state, ``{"files": {path: position}}``, so that a query
-that restarts from its checkpoint continues exactly where it stopped. The position of a file that is
-read as a whole is its size; the position of a growing file is how much of it was complete. Files
-are read in order of modification time, then of name. Does not import Spark.
+Each file is read once, as a whole, in order of modification time, then of name. An offset is JSON
+and has all that a query needs to restart from its checkpoint:
+
+- ``batch``: the number of offsets before it.
+- ``new``: the files of the batch that ends with it, each as modification time, path and size.
+- ``read``: the last :data:`REMEMBERED` files before those, in the same form and in order.
+- ``last`` and ``forgotten``: the last of the files before all of these, or null, and how many of
+  them existed when the offset was made.
+
+The size of an offset therefore depends on its batch, but not on how many files were ever read. A
+file that appears before ``last`` cannot be distinguished from those that were read. It is not
+skipped: there are then more files than ``forgotten``, and this is an error. (It is not detected if
+as many of the files that were read are removed before the same batch.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 from ...errors import SourceError
-from ...io.sinks import compression_of
 from ..ordering import natural
 from .files import DataFile, Files
-from .splits import FileSplit
 
+#: As the checkpoint keeps it.
 Offset: TypeAlias = dict[str, Any]
 
-INITIAL: Final[Offset] = {"files": {}}
+INITIAL: Final[Offset] = {"batch": 0, "new": [], "read": [], "last": None, "forgotten": 0}
+
+#: Number of files that an offset names besides those of its batch. A file takes about 80 bytes.
+REMEMBERED: Final = 5_000
 
 
 class Progress:
-    """Finds the available data, and selects what comes next.
+    """Finds the files that no batch has read, and selects those of the next batch.
 
     :param paths: files, folders and patterns, see :meth:`Files.list`; a folder may be empty.
-    :param boundary: for growing files: returns how much of a file is complete, given how much was
-        complete before. None if every file is complete once it exists.
     :param columns: whether folders may be named like columns, see :meth:`Files.list`.
     """
 
@@ -36,75 +45,87 @@ class Progress:
         files: Files,
         paths: Sequence[str],
         pattern: str | None,
-        boundary: Callable[[DataFile, int], int] | None,
         *,
         columns: bool = True,
     ) -> None:
         self._files = files
         self._paths = paths
         self._pattern = pattern
-        self._boundary = boundary
         self._columns = columns
-        #: Size of each file when its position was found; an unchanged file is not read again.
-        self._seen: dict[str, tuple[int, int]] = {}
-        self._target: dict[str, int] | None = None
-
-    def latest(self, start: Offset, most: int | None = None) -> Offset:
-        """Return the offset after the next data.
-
-        :param most: maximum number of files to take; None for all.
-        :return: ``start`` itself if there is no new data.
-        """
-        done: Mapping[str, int] = start["files"]
-        there = self._target
-        if there is None:
-            there = self._positions(done)
-        new = {path: position for path, position in there.items() if position > done.get(path, 0)}
-        if self._boundary is None:
-            new = {path: position for path, position in new.items() if path not in done}
-        if not new:
-            return start
-        return {"files": {**done, **dict(list(new.items())[:most])}}
+        self._available: list[DataFile] | None = None
 
     def stop_here(self) -> None:
-        """Ignore data that arrives from now on."""
-        self._target = self._positions({})
+        """Ignore files that appear from now on."""
+        self._available = self._list()
 
-    def splits(self, start: Offset, end: Offset) -> list[tuple[FileSplit, int]]:
-        """Return the splits between two offsets, in order, with their approximate sizes."""
-        done: Mapping[str, int] = start["files"]
-        reached: Mapping[str, int] = end["files"]
-        splits = []
-        for path, position in reached.items():
-            before = done.get(path, 0)
-            if position > before:
-                grows = self._grows(path)
-                split = FileSplit(path, first=before, stop=position) if grows else FileSplit(path)
-                splits.append((split, position))
-        return splits
+    def latest(self, start: Offset, most: int | None = None) -> Offset:
+        """Return the offset after the next batch.
 
-    def _grows(self, path: str) -> bool:
-        """Return whether a file may grow; a compressed file does not."""
-        return self._boundary is not None and compression_of(path) is None
-
-    def _positions(self, done: Mapping[str, int]) -> dict[str, int]:
-        """Return how much of each file is complete, in the order in which files are read."""
-        # A file without bytes is about to be written.
-        listed = self._files.list(self._paths, self._pattern, columns=self._columns)
-        found = [file for file in listed if file.size]
-        found.sort(key=lambda file: (file.modified, natural(file.path), file.path))
-        return {file.path: self._position(file, done.get(file.path, 0)) for file in found}
-
-    def _position(self, file: DataFile, before: int) -> int:
-        if self._boundary is None or not self._grows(file.path):
-            return file.size
-        size, position = self._seen.get(file.path, (-1, before))
-        if size != file.size:
-            position = self._boundary(file, before)
-            self._seen[file.path] = (file.size, position)
-        if position < before:
+        :param most: maximum number of files to take; None for all.
+        :return: ``start`` itself if there is no new file.
+        :raises SourceError: a file is older than those of which the offset has only the number.
+        """
+        listed = self._list() if self._available is None else self._available
+        read = sorted([*start["read"], *start["new"]], key=_place)
+        known = {path for _, path, _ in read}
+        paths = {file.path for file in listed}
+        others = [_entry(file) for file in listed if file.path not in known]
+        before = _up_to(start["last"], others)
+        if before > start["forgotten"]:
             raise SourceError(
-                "the file is shorter than before: growing files must only be appended to",
-                source=file.path,
+                f"{before - start['forgotten']} new files are older than the last "
+                f"{REMEMBERED:,} files that this query has read, so that it cannot be known which: "
+                "copy them, so that they become the newest files, and remove the old ones; or "
+                "start the query with a new checkpoint",
+                source=", ".join(self._paths),
             )
-        return position
+        new = others[before:]
+        if not new:
+            return start
+        # The forgotten files are before all others, also before those of the next batches.
+        forgotten = [each for each in read[:-REMEMBERED] if _place(each) < _place(new[0])]
+        kept = read[len(forgotten) :]
+        last = forgotten[-1] if forgotten else start["last"]
+        return {
+            "batch": start["batch"] + 1,
+            "new": new[:most],
+            "read": kept,
+            "last": last,
+            "forgotten": before + len({path for _, path, _ in forgotten}.intersection(paths)),
+        }
+
+    def batch(self, start: Offset, end: Offset) -> list[DataFile]:
+        """Return the files between two offsets, in order.
+
+        :raises SourceError: ``end`` is not the next offset after ``start``.
+        """
+        if start["batch"] == end["batch"]:
+            return []
+        if start["batch"] + 1 != end["batch"]:
+            raise SourceError(
+                f"the checkpoint lacks offset {end['batch'] - 1} of this query: start the query "
+                "with a new checkpoint",
+                source=", ".join(self._paths),
+            )
+        return [DataFile(path, size, modified) for modified, path, size in end["new"]]
+
+    def _list(self) -> list[DataFile]:
+        """List the files in the order in which they are read."""
+        # A file without bytes is about to be written.
+        found = self._files.list(self._paths, self._pattern, columns=self._columns)
+        files = {file.path: file for file in found if file.size}.values()
+        return sorted(files, key=lambda file: _place(_entry(file)))
+
+
+def _entry(file: DataFile) -> list[Any]:
+    return [file.modified, file.path, file.size]
+
+
+def _place(entry: list[Any]) -> tuple[Any, ...]:
+    modified, path, _ = entry
+    return modified, natural(path), path
+
+
+def _up_to(last: list[Any] | None, entries: Sequence[list[Any]]) -> int:
+    """Count the entries up to ``last``."""
+    return 0 if last is None else sum(_place(each) <= _place(last) for each in entries)

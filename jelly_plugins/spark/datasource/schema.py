@@ -125,15 +125,16 @@ def requested_schema(available: StructType, settings: ReadSettings) -> StructTyp
 def check_schema(given: StructType, available: StructType, settings: ReadSettings) -> None:
     """Check a schema that the user gives.
 
-    It may have any of the columns, in any order, with their types.
+    It may have any of the columns, in any order, with their types. Names are case-insensitive, as
+    in Spark.
 
     :param available: all columns of the format.
     :raises OptionsError: it has another column, another type, or a column that is not nullable.
     """
-    there = {field.name: field.dataType.simpleString() for field in available}
+    there = {field.name.lower(): field.dataType.simpleString() for field in available}
     for field in given:
         kind = field.dataType.simpleString()
-        if there.get(field.name) != kind or not field.nullable:
+        if there.get(field.name.lower()) != kind or not field.nullable:
             null = "" if field.nullable else " NOT NULL"
             raise OptionsError(
                 f"column {field.name}:{kind}{null} is not available: with these options, the "
@@ -144,7 +145,8 @@ def check_schema(given: StructType, available: StructType, settings: ReadSetting
 
 def _check_errors(schema: StructType, settings: ReadSettings) -> None:
     """Check that a schema has a column for errors; without it, errors would be rows of nulls."""
-    if settings.corrupt_column is not None and settings.corrupt_column not in schema.names:
+    names = {name.lower() for name in schema.names}
+    if settings.corrupt_column is not None and settings.corrupt_column.lower() not in names:
         raise OptionsError(
             f"mode PERMISSIVE needs the column {settings.corrupt_column}: add it to the selected "
             "columns, or set badRecordsPath"

@@ -245,6 +245,7 @@ class ReadSettings:
 
     :ivar columns: names of the selected columns; None for all.
     :ivar conditions: conditions on rows.
+    :ivar concatenated: whether options at the start of a frame start a new stream.
     :ivar source_columns: whether rows have their file and frame.
     :ivar corrupt_column: name of the column for errors, if they become rows; None otherwise.
     :ivar bad_records: folder for error records, if errors become records; None otherwise.
@@ -252,7 +253,6 @@ class ReadSettings:
     :ivar partition_bytes: target size of a partition.
     :ivar partition_columns: columns from the names of folders; None if such folders are an error.
     :ivar about: whether headers and ends of patches are rows too.
-    :ivar growing: whether files of a stream may grow.
     :ivar most_files: maximum number of files in a batch of a stream; None for no maximum.
     :ivar storage: settings of the file system, as fsspec takes them.
     """
@@ -260,6 +260,7 @@ class ReadSettings:
     terms: Terms = Terms.NTRIPLES
     columns: tuple[str, ...] | None = None
     conditions: Conditions = field(default_factory=dict)
+    concatenated: bool = False
     source_columns: bool = False
     mode: Mode = Mode.FAILFAST
     corrupt_column: str | None = None
@@ -269,7 +270,6 @@ class ReadSettings:
     blank_nodes: BlankNodes = BlankNodes.KEEP
     partition_columns: tuple[str, ...] | None = None
     about: bool = False
-    growing: bool = False
     most_files: int | None = None
     storage: Mapping[str, Any] = field(default_factory=dict)
 
@@ -297,6 +297,7 @@ class ReadSettings:
             terms=choice(options, "terms", Terms.NTRIPLES),
             columns=_names(options, "columns"),
             conditions=conditions_of(options),
+            concatenated=switch(options, "concatenated"),
             source_columns=switch(options, "sourceColumns"),
             mode=mode,
             corrupt_column=corrupt_column,
@@ -306,7 +307,6 @@ class ReadSettings:
             blank_nodes=choice(options, "blankNodes", BlankNodes.KEEP),
             partition_columns=_names(options, "partitionColumns"),
             about=switch(options, "headers"),
-            growing=switch(options, "growing"),
             most_files=number(options, "maxFilesPerTrigger"),
             storage=_json_object(options, "storageOptions"),
         )

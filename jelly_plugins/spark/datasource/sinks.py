@@ -13,7 +13,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import NullType, StringType, StructType
 
 from ...codec import ColumnEncoder, PatchEncoder
 from ...codec.common.positions import POSITIONS
@@ -24,19 +24,21 @@ from .schema import GRAPH
 from .settings import WriteSettings
 from .writing import Sink
 
-_SPLIT: Final = {"value", "kind", "datatype", "language"}
+_SPLIT: Final = sorted(("value", "kind", "datatype", "language"))
 
 
 def check_columns(
     schema: StructType, besides: tuple[str, ...] = (), optional: tuple[str, ...] = ()
 ) -> None:
-    """Check that columns represent statements.
+    """Check that columns represent statements. Names are case-insensitive, as in Spark.
 
     :param besides: required columns of text, besides terms.
     :param optional: optional columns of any type.
     :raises OptionsError: a column is missing, is not one of these, or has another type.
     """
-    names = set(schema.names)
+    names = {name.lower() for name in schema.names}
+    if len(names) < len(schema.names):
+        raise OptionsError(f"two columns have the same name: {', '.join(schema.names)}")
     missing = {*besides, *POSITIONS} - {GRAPH} - names
     other = names - {*besides, *optional, *POSITIONS}
     if missing or other:
@@ -48,10 +50,11 @@ def check_columns(
             )
         )
     for each in schema:
-        split = isinstance(each.dataType, StructType) and set(each.dataType.names) == _SPLIT
-        if each.name in optional or isinstance(each.dataType, StringType):
+        kind = each.dataType
+        if each.name.lower() in optional or isinstance(kind, StringType | NullType):
             continue
-        if split and each.name not in besides:
+        split = isinstance(kind, StructType) and sorted(map(str.lower, kind.names)) == _SPLIT
+        if split and each.name.lower() not in besides:
             continue
         raise OptionsError(
             f"column {each.name} must be text or a structure of value, kind, datatype and language "
@@ -61,7 +64,7 @@ def check_columns(
 
 def _check_statements(schema: StructType, settings: WriteSettings) -> None:
     check_columns(schema)
-    ColumnEncoder(stream_options(settings, GRAPH in schema.names))
+    ColumnEncoder(stream_options(settings, GRAPH in map(str.lower, schema.names)))
 
 
 def _check_operations(schema: StructType, settings: WriteSettings) -> None:

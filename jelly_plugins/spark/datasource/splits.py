@@ -19,10 +19,7 @@ class FileSplit:
     """A file, or a range of one.
 
     :ivar start: offset of the first frame to decode (of its delimiter), in bytes.
-    :ivar first: start of the returned data: the offset of a frame in bytes, or the number of a row
-        of a patch file. Data between ``start`` and ``first`` is decoded because later frames refer
-        to it.
-    :ivar stop: end of the returned data, exclusive; None for the end of the file.
+    :ivar stop: offset after the last frame, in bytes; None for the end of the file.
     :ivar first_frame: number of the frame at ``start``.
     :ivar number: number of the file among the files that are read together, from 0.
     :ivar files: number of files that are read together.
@@ -30,7 +27,6 @@ class FileSplit:
 
     path: str
     start: int = 0
-    first: int = 0
     stop: int | None = None
     first_frame: int = 0
     number: int = 0
@@ -59,7 +55,7 @@ def cut(file: DataFile, files: Files, target: int) -> Iterator[tuple[FileSplit, 
     for start, after in zip(starts, [*starts[1:], None], strict=True):
         stop = None if after is None else after.offset
         size = (file.size if stop is None else stop) - start.offset
-        yield FileSplit(file.path, start.offset, start.offset, stop, start.frame), size
+        yield FileSplit(file.path, start.offset, stop, start.frame), size
 
 
 def numbered(

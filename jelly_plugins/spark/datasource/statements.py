@@ -14,8 +14,7 @@ from ... import arrow
 from ...codec import Columns
 from ...codec.common.positions import POSITIONS
 from .batches import Format, complete
-from .decoding import complete_frames, decode
-from .files import DataFile
+from .decoding import decode
 from .settings import BlankNodes, Conditions, ReadSettings
 from .splits import FileSplit, cut
 
@@ -33,14 +32,15 @@ def read_statements(
     columns of the schema."""
     relabel = Relabelling(split.path) if settings.blank_nodes is BlankNodes.FILE else None
     conditions = settings.conditions
-    names = [name for name in POSITIONS if name in schema.names or name in conditions]
-    for columns in decode(file, split):
+    wanted = {name.lower() for name in schema.names}
+    names = [name for name in POSITIONS if name in wanted or name in conditions]
+    for columns in decode(file, split, concatenated=settings.concatenated):
         batch = arrow.record_batch(columns, pa.schema([arrow.QUADS.field(name) for name in names]))
         found = dict(zip(names, batch.columns, strict=True))
         rows = columns.rows
         if relabel is not None:
             found = {name: relabel.column(column) for name, column in found.items()}
-        if "frame" in schema.names and settings.source_columns:
+        if "frame" in wanted and settings.source_columns:
             found["frame"] = _frames(columns)
         if conditions:
             met = _meeting(found, conditions)
@@ -106,13 +106,8 @@ def _frames(columns: Columns) -> pa.Array:
     return pa.concat_arrays(numbers)
 
 
-def _boundary(file: BinaryIO, about: DataFile, before: int) -> int:
-    # For a file that has become shorter, the caller raises an error.
-    return complete_frames(file, about.path, before) if about.size >= before else about.size
-
-
 def _none(schema: pa.Schema) -> Iterator[pa.RecordBatch]:  # noqa: ARG001
     return iter(())
 
 
-STATEMENTS: Final = Format(cut, read_statements, _boundary, _none)
+STATEMENTS: Final = Format(cut, read_statements, _none)

@@ -29,7 +29,7 @@ from ..sharded.layout import MAX_SHARDS
 from ..sharded.processes import on_driver
 from ..sharded.statements import Part, StoreWrite
 from ..sharded.terms import canonical_terms
-from .encoding import joined
+from .encoding import joined, plain
 from .patch_encoding import KIND
 from .settings import ShardKey, choice, metadata, number, storage_of, switch, text
 from .shipping import Shipped
@@ -61,7 +61,7 @@ class StoreWriter(Shipped, DataSourceArrowWriter):
     """Writes a DataFrame; Spark creates one, and sends it to every task and to the commit."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
-        check_columns(schema, (KIND,) if KIND in schema.names else ())
+        check_columns(schema, (KIND,) if KIND in map(str.lower, schema.names) else ())
         settings = batch_settings(options)
         self._processes = number(options, "processes") or min(os.cpu_count() or 1, _PROCESSES)
         self._write = StoreWrite.begin(storage_of(options), settings, replaces=overwrite)
@@ -75,7 +75,7 @@ class StoreWriter(Shipped, DataSourceArrowWriter):
         assert context is not None
         task = context.partitionId()
         try:
-            part = self._write.stage(task, _operations(iterator))
+            part = self._write.stage(task, _operations(map(plain, iterator)))
         except JellyError as error:
             if error.row is not None:
                 error.locate(source=f"partition {task}")

@@ -1,4 +1,4 @@
-"""The formats as streaming sources: a folder with new files, or with files that grow."""
+"""The formats as streaming sources: a folder with new files."""
 
 from __future__ import annotations
 
@@ -14,28 +14,22 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from .files import DataFile, Files
+from .files import Files
 from .progress import INITIAL, Offset, Progress
 from .reading import FilePartition, PartitionReader
 from .schema import arrow_schema
-from .splits import FileSplit, numbered, pack
+from .splits import numbered, pack
 
 
 class FolderStreamReader(PartitionReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads new data in folders."""
+    """Reads new files in folders."""
 
     @cached_property
     def _progress(self) -> Progress:
         settings = self._settings
-        files = Files(settings.storage)
-
-        def boundary(file: DataFile, before: int) -> int:
-            with files.open(file.path) as opened:
-                return self._kind.boundary(opened, file, before)
-
-        grow = boundary if settings.growing else None
         columns = settings.partition_columns is not None
-        return Progress(files, self._paths, settings.pattern, grow, columns=columns)
+        files = Files(settings.storage)
+        return Progress(files, self._paths, settings.pattern, columns=columns)
 
     def initialOffset(self) -> Offset:  # noqa: N802
         return INITIAL
@@ -54,12 +48,7 @@ class FolderStreamReader(PartitionReader, DataSourceStreamReader, SupportsTrigge
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         target = self._settings.partition_bytes
         files = Files(self._settings.storage)
-        splits = [
-            self._kind.cut(DataFile(split.path, size), files, target)
-            if split == FileSplit(split.path)
-            else [(split, size)]
-            for split, size in self._progress.splits(start, end)
-        ]
+        splits = [self._kind.cut(file, files, target) for file in self._progress.batch(start, end)]
         return [FilePartition(each) for each in pack(numbered(splits), target)] or [
             FilePartition(())
         ]

@@ -100,9 +100,10 @@ def join_terms(column: pa.StructArray) -> pa.Array:
     >>> join_terms(pa.array([term]))[0].as_py()
     '<urn:s>'
     """
+    names = [field.name.lower() for field in column.type]
     value, kind, datatype, language = (
         # A null structure gets null fields.
-        pc.struct_field(column, name).cast(pa.string())
+        pc.struct_field(column, [names.index(name)]).cast(pa.string())
         for name in ("value", "kind", "datatype", "language")
     )
     known = pc.is_in(kind, value_set=pa.array([IRI, BLANK_NODE, LITERAL, TRIPLE]))
@@ -141,7 +142,8 @@ def join_terms(column: pa.StructArray) -> pa.Array:
     special = pc.fill_null(special, False)
     if not pc.any(special).as_py():
         return joined
-    texts = [_text(**each) for each in column.filter(special).to_pylist()]
+    fields = (each.filter(special).to_pylist() for each in (value, kind, datatype, language))
+    texts = [_text(*each) for each in zip(*fields, strict=True)]
     return pc.replace_with_mask(joined, special, pa.array(texts, pa.string()))
 
 

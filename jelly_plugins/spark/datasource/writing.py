@@ -21,6 +21,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from ...errors import JellyError, OptionsError
+from .encoding import plain
 from .output import Output
 from .settings import WriteSettings
 from .shipping import Shipped
@@ -87,7 +88,7 @@ def write_task(
     task = 0 if context is None else context.partitionId()
     names: list[str] = []
     rows = 0
-    parts = sink.split(batch for batch in batches if batch.num_rows)
+    parts = sink.split(plain(batch) for batch in batches if batch.num_rows)
     while (first := next(parts, None)) is not None:
         with output.new_file(task, sink.suffix + settings.suffix) as (name, file):
             writer = sink.open(file, f"{output.job}-{task}-{len(names)}", first.schema, settings)

@@ -106,9 +106,6 @@ def test_a_file_without_rows_is_distinguished_from_one_that_lacks(tmp_path: Path
     with_headers = together(*names, headers="true")
     assert with_headers["kind"].to_pylist().count(None) == 2
     check(with_headers)
-    # A growing file may get nothing but headers.
-    grown = read(FileSplit(names[1], first=0, stop=1), FileSplit(names[2], number=1))
-    assert grown["mark"].null_count == len(grown) - 3
 
 
 def test_a_batch_of_a_stream_without_files_is_distinguished_from_one_that_was_filtered() -> None:
@@ -126,8 +123,6 @@ def test_a_file_that_is_truncated_after_headers_is_an_error(tmp_path: Path, head
         path.write_text(before + headers)
         with pytest.raises(TruncatedError, match=r"log\.rdfp.* after the headers of a patch"):
             together(str(path))
-        # More may come of a file that grows, and Z says that there is none.
-        assert len(read(FileSplit(str(path), stop=4))) > 0
         path.write_text(before + headers + "Z .\n")
         check(together(str(path)))
 
@@ -169,18 +164,6 @@ def test_names_that_say_no_order_are_rejected(tmp_path: Path) -> None:
         check(together(*names))
     # A stream has its files in the order in which they were written.
     check(together(*names), continues=True)
-
-
-def test_a_part_of_a_growing_file_is_for_streams(tmp_path: Path) -> None:
-    name = log_file(tmp_path / "0.jellyp", [Writer().patch() for _ in range(3)])
-    first = read(FileSplit(name, stop=30))
-    second = read(FileSplit(name, first=30, stop=90))
-    check(first)
-    check(second, continues=True)
-    with pytest.raises(IncompleteLogError, match="its first 29 rows are missing"):
-        check(second)
-    with pytest.raises(IncompleteLogError):
-        check(second.slice(1), continues=True)
 
 
 def test_what_is_corrupt_is_not_whole(tmp_path: Path) -> None:

@@ -142,28 +142,6 @@ def test_a_streaming_dataframe_is_applied_as_far_as_there_is(
     assert_same(root, replayed(*logs[:2]))
 
 
-@pytest.mark.slow
-def test_files_that_grow_in_the_middle_of_a_patch(spark: SparkSession, tmp_path: Path) -> None:
-    """Text does not say where its last patch ends; its transactions come as they are complete."""
-    folder, root = tmp_path / "logs", tmp_path / "root"
-    folder.mkdir()
-    file = folder / "log.rdfp"
-    chunks = [
-        "H id <urn:1> .\nTX .\nA <urn:s1> <urn:p> _:b .\nTC .\n",
-        "TX .\nA <urn:s2> <urn:p> _:b .\nTC .\nTX .\nA <urn:no> <urn:p> _:b .\nTA .\n",
-        "TX .\nD <urn:s1> <urn:p> _:b .\nTC .\nZ .\nH id <urn:2> .\nH prev <urn:1> .\n",
-        "TX .\nA <urn:s3> <urn:p> _:b .\nTC .\nTX .\nA <urn:s4>",
-        " <urn:p> _:b .\nTC .\n",
-    ]
-    frame = spark.readStream.format("jelly-patch").option("growing", "true").load(str(folder))
-    for number in range(len(chunks)):
-        file.write_text("".join(chunks[: number + 1]))
-        apply_patches(spark, frame, root, shards=2, application="growing")
-    assert_same(root, replayed(file.read_bytes()))
-    [position] = ShardedStore(root).commit.positions
-    assert (position.patch, position.transactions) == ("<urn:2>", 2)
-
-
 def test_a_large_log_comes_in_batches(spark: SparkSession, tmp_path: Path) -> None:
     """Text, packed, in four shards by graph; a subject in one of them is found again."""
     data = "".join(
