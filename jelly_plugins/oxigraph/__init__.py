@@ -43,8 +43,7 @@ from .dumping.statements import encode_quads, write_quads
 from .dumping.text_dump import nquads as nquads
 from .loading.formats import load
 from .loading.loader import read_quads
-from .patches.bookkeeping import BOOKKEEPING, count_quads, namespaces
-from .patches.deferred import positions, set_position
+from .patches.bookkeeping import BOOKKEEPING, count_quads, namespaces, positions, set_position
 from .patches.record import Recorder, record
 from .patches.replay import replay
 from .patches.staging import Changes

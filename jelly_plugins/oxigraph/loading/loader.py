@@ -30,7 +30,7 @@ from ...io.progress import Steps
 from ...io.sources import Source
 from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_IRI, is_reserved, reject_graph
-from ..patches.deferred import check_recorded
+from ..patches.bookkeeping import check_recorded
 from ..terms import GraphName, check_store
 from .nquads_reader import NQuadsReader, rejected, text_of
 from .quad_reader import QuadReader

@@ -15,12 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError, OptionsError
 from ...io.sources import Source
-from ...patch.replay.position import Replayed
 from .batch import DEFAULT_RETRIES, Applied, BatchSettings, Stage, apply_batch, stage_sources
 from .checks import text
 from .commits import Commit, CommitLog, make_log
 from .frames import ORDER_BY, stage_frame, stage_values
 from .layout import ShardBy
+from .replaying.position import Replayed
 from .storage import AnyRoot, Storage, storage_at
 from .tasks import on_spark
 

@@ -23,11 +23,11 @@ from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
 from ...patch.model import ID
 from ...patch.reader import AFTER_HEADERS
-from ...patch.replay.position import DIGEST, Position, Replayed
 from .checks import metadata_of, text, whole_number
 from .commits import Batch, Commit, CommitLog, RowPosition, Shard, make_log
 from .errors import CheckpointError, CommitConflictError, RootError
 from .layout import Root, ShardBy, check_layout
+from .replaying.position import DIGEST, Position, Replayed
 from .resolve import Resolved, Stager, is_anonymous, resolve
 from .restoring import first_undone
 from .shard import ShardResult, ShardWork

@@ -21,13 +21,13 @@ from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from ...errors import LimitError
-from ...patch.replay.position import Position
 from . import documents
 from .checks import Time, parse_time, whole_number
 from .documents import parse_json, seal
 from .errors import CommitConflictError, RootError
 from .layout import COMMITS, FORMAT, MAX_SHARDS, Root, ShardBy, made_for, make_root, open_root
 from .positions import FOLDER, Archive, packed, position_of, to_fields, unpacked
+from .replaying.position import Position
 from .storage import LIST, Storage
 
 #: Tolerated difference between a writer's clock and the storage's, and of the head's time to now.

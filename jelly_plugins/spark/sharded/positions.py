@@ -16,9 +16,9 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import uuid4
 
-from ...patch.replay.position import Position
 from .documents import checksum_in, parse_json, seal
 from .errors import RootError
+from .replaying.position import Position
 from .storage import Storage
 
 #: The folder of archives, in the root.

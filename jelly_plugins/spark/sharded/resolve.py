@@ -22,12 +22,12 @@ from ...arrow import record_batch
 from ...codec import OperationColumns
 from ...codec.patch.operations import AnyOperation, Namespace, Operation, OperationKind
 from ...patch.model import ID
-from ...patch.replay.position import DIGEST, Position, Replayed
-from ...patch.replay.replay import Replay
-from ...patch.replay.settings import ReplaySettings
 from ...reserved import reject_graph
 from .commits import Commit
 from .layout import Root
+from .replaying.position import DIGEST, Position, Replayed
+from .replaying.replay import Replay
+from .replaying.settings import ReplaySettings
 from .staged_files import PartWriter, Ranges, nquads_of
 from .storage import Attempt
 

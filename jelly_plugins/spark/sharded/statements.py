@@ -15,10 +15,10 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from ...patch.replay.position import Replayed
 from .batch import Applied, BatchSettings, Runner, StagedBatch, is_applied, writing
 from .commits import Commit, CommitLog, make_log, open_log
 from .layout import Root
+from .replaying.position import Replayed
 from .resolve import Resolved
 from .staged_files import PartWriter, Ranges, nquads_of
 from .storage import Attempt, Storage

@@ -1,0 +1,1 @@
+"""Replay for sharded stores, whose positions have digests."""
