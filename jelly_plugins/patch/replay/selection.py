@@ -116,9 +116,6 @@ class Selection(Generic[C]):
                 self._enter(id_, prev)
         entry = None
         if self._is_entered:
-            if self._sought and self._patch in self._sought:
-                # It has fewer transactions than were applied.
-                self._go_on(self._sought[self._patch])
             if not (self._sought or self._repeats):
                 entry = self._entry(None)
         if id_ is not None and id_ == self._settings.last:
@@ -142,6 +139,9 @@ class Selection(Generic[C]):
             if hash(id_) in self._ids:
                 raise ChainError("an earlier patch of the log has the same id", found=id_)
             self._ids.add(hash(id_))
+            if self._patch in self._sought:
+                # It has fewer transactions than were applied.
+                self._go_on(self._sought[self._patch])
         self._check_follows(prev)
         self._repeatable = id_
         if id_ is not None or self._last_id is None:
@@ -252,6 +252,9 @@ class Selection(Generic[C]):
         :raises ChainError: it was not.
         """
         if not self._sought:
+            return
+        if self._patch in self._sought:
+            self._done.position = self._sought[self._patch]
             return
         # There may be very many logs.
         heads = " or ".join(islice(self._sought, _SHOWN))
