@@ -163,7 +163,7 @@ class LogWriter:
     def __init__(
         self,
         path: str | os.PathLike[str],
-        settings: RecordSettings,
+        settings: RecordSettings = DEFAULT,
         *,
         describe: Describe,
     ) -> None:

@@ -26,7 +26,7 @@ from pyoxigraph import BlankNode, Quad, Store
 from ...codec import PatchOptions
 from ...codec.patch.operations import add, delete
 from ...codec.text.ntriples import read_label
-from ...errors import TextError
+from ...errors import ChainError, TextError
 from ...patch.recording import DEFAULT, LogWriter, Place, RecordOptions, RecordSettings
 from ...patch.replay.position import Position, Replayed
 from ...patch.replay.settings import ReplaySettings
@@ -37,6 +37,7 @@ from ..terms import check_store, describe_directed, kept
 from .bookkeeping import (
     Recording,
     check_recorded,
+    position_in,
     position_quad,
     position_rows,
     recording_of,
@@ -131,6 +132,12 @@ def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str 
     elif writer.patches:
         done = replay(store, writer.path, replaying)
     name = settings.name
+    known = None if name is None or writer.patches else position_in(store, name)
+    if known is not None:
+        raise ChainError(
+            f"the store is at patch {known.patch} of log {name}, and the log is empty",
+            expected=known.patch,
+        )
     old = set() if recording is None else recording.rows()
     new: set[Row] = set()
     if done.position is not None:

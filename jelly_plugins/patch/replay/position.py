@@ -36,7 +36,8 @@ class Position(Shown):
     :ivar log: the log's name: given by the caller, or the ``id`` of the log's first patch.
     :ivar patch: the ``id`` of the last patch, in the syntax of N-Triples; or, in a log without
         ids, its number from 1.
-    :ivar transactions: transactions of that patch that were applied; aborted ones do not count.
+    :ivar transactions: transactions of that patch that were applied; aborted ones do not count. Of
+        operations outside of TX and TC, each counts.
     :ivar complete: whether the patch has ended.
     :ivar graph: name of the graph used instead of the default graph, in the syntax of N-Triples;
         empty for the default graph itself.

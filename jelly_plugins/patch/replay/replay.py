@@ -51,7 +51,7 @@ class Replay(Generic[C]):
         start: Position | None = None,
     ) -> None:
         self._selection = Selection(target, settings, done, start)
-        self._transactions = TransactionReader(target, done)
+        self._transactions = TransactionReader(target, done, self._selection.seeks)
         self._commits = Commits(target, settings, done, group=1 if settings.dry_run else group)
 
     @property
@@ -69,9 +69,9 @@ class Replay(Generic[C]):
         try:
             for event in self._transactions.read(rows):
                 if isinstance(event, Transaction):
-                    entry = selection.transaction(*event)
+                    entry = selection.transaction(event)
                 else:
-                    entry = selection.end(*event)
+                    entry = selection.end(event)
                 if entry is not None:
                     self._commits.put(entry)
                 if selection.is_complete:

@@ -13,6 +13,7 @@ from ...errors import ChainError
 from .position import NO_POSITION, Position, Replayed
 from .settings import ReplaySettings
 from .target import C, Target
+from .transactions import PatchEnd, Transaction
 
 #: Positions that an error names, at most.
 _SHOWN: Final = 3
@@ -85,40 +86,47 @@ class Selection(Generic[C]):
         self._repeats = False
         self._is_selected = False
 
-    def transaction(self, id_: str | None, prev: str | None, changes: C) -> Entry[C] | None:
+    def transaction(self, found: Transaction[C]) -> Entry[C] | None:
         """Decide about a transaction.
 
-        :param id_: of its patch; likewise ``prev``.
         :return: what to apply; None if it is skipped.
         :raises ChainError: the patch does not follow the one before it, or the store's position.
         """
-        if not self._is_entered and (id_ is not None or changes.operations):
-            self._enter(id_, prev)
+        if not self._is_entered and (found.id is not None or found.changes.operations):
+            self._enter(found.id, found.prev)
         if not self._is_entered:
             return None
         if not self._repeats:
-            self._transactions += 1
+            self._transactions += found.size
         if self._repeats or self._is_before_position():
-            self._done.skipped += 1
+            self._done.skipped += found.begins
             return None
-        return self._entry(changes)
+        return self._entry(found.changes)
 
-    def end(self, id_: str | None, prev: str | None) -> Entry[C] | None:
+    def seeks(self, id_: str | None, prev: str | None) -> bool:
+        """Whether the store's position is looked for in a patch that has a change.
+
+        :raises ChainError: see :meth:`transaction`.
+        """
+        if not self._is_entered:
+            self._enter(id_, prev)
+        return bool(self._sought)
+
+    def end(self, found: PatchEnd) -> Entry[C] | None:
         """Decide about the end of a patch.
 
         :return: an entry that moves the position; None if the store is there already.
         :raises ChainError: see :meth:`transaction`.
         """
         if not self._is_entered:
-            if id_ is None:
-                self._check_follows(prev)
+            if found.id is None:
+                self._check_follows(found.prev)
             else:
-                self._enter(id_, prev)
+                self._enter(found.id, found.prev)
         entry = None
-        if self._is_entered:
-            if not (self._sought or self._repeats):
-                entry = self._entry(None)
-        if id_ is not None and id_ == self._settings.last:
+        if self._is_entered and not (self._sought or self._repeats):
+            entry = self._entry(None)
+        if found.id is not None and found.id == self._settings.last:
             # If the store is further on, there is nothing to do, but that is an error.
             self._is_beyond = bool(self._sought)
             self.is_complete = not self._is_beyond

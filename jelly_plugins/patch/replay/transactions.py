@@ -2,11 +2,14 @@
 
 A transaction consists of the operations between TX and TC, or of operations outside of any, up to
 the next TX or the end of their patch. An aborted transaction (TA) leaves no trace.
+
+The source may end after operations outside of TX and TC, and have more of them later. So these are
+counted one by one, and come one by one as long as it is not known which of them the store has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Final, Generic, NamedTuple, TypeAlias
 
@@ -32,11 +35,16 @@ class Transaction(NamedTuple, Generic[C]):
 
     :ivar id: the first header ``id`` of its patch, in the syntax of N-Triples; None without one.
     :ivar prev: likewise of ``prev``.
+    :ivar size: what it counts in a position: 1, or the number of its operations outside of TX and
+        TC.
+    :ivar begins: whether it is not the rest of operations that have come one by one.
     """
 
     id: str | None
     prev: str | None
     changes: C
+    size: int
+    begins: bool
 
 
 class PatchEnd(NamedTuple):
@@ -54,13 +62,21 @@ class TransactionReader(Generic[C]):
 
     :param target: makes the objects that gather the changes of a transaction.
     :param done: counts the aborted transactions.
+    :param seeks: gets id and prev of a patch, and returns whether its operations outside of TX and
+        TC are to come one by one.
     :ivar id: of the patch that is being read.
     :ivar has_headers: whether that patch has headers.
     """
 
-    def __init__(self, target: Target[C], done: Replayed) -> None:
+    def __init__(
+        self,
+        target: Target[C],
+        done: Replayed,
+        seeks: Callable[[str | None, str | None], bool] = lambda _id, _prev: False,
+    ) -> None:
         self._target = target
         self._done = done
+        self._seeks = seeks
         self.id: str | None = None
         self._prev: str | None = None
         self.has_headers = False
@@ -74,11 +90,20 @@ class TransactionReader(Generic[C]):
         rows = iter(source)
         changes = self._target.changes()
         inside = False
+        begins = True
         row = next(rows, None)
         while row is not None:
             kind = row.kind
             if kind in CHANGES:
-                row = changes.gather(chain((row,), rows))
+                if not inside and self._seeks(self.id, self._prev):
+                    self._has_transactions = True
+                    changes.gather(iter((row,)))
+                    yield Transaction(self.id, self._prev, changes, 1, begins)
+                    begins = False
+                    changes = self._target.changes()
+                    row = next(rows, None)
+                else:
+                    row = changes.gather(chain((row,), rows))
                 continue
             if kind is OperationKind.HEADER:
                 self._add_header(row.value)
@@ -92,8 +117,10 @@ class TransactionReader(Generic[C]):
                 changes = self._target.changes()
             elif kind is OperationKind.COMMIT or changes.operations:
                 self._has_transactions = True
-                yield Transaction(self.id, self._prev, changes)
+                size = 1 if inside else changes.operations
+                yield Transaction(self.id, self._prev, changes, size, begins)
                 changes = self._target.changes()
+            begins = True
             if kind is OperationKind.END:
                 yield PatchEnd(self.id, self._prev)
                 self.id = self._prev = None
