@@ -103,9 +103,9 @@ def test_every_change_is_a_patch(store: ox.Store, path: Path) -> None:
     assert kinds(path) == ["A", "D", "A A", "D A"]
     assert data(store) == {str(quad(2)), str(quad(2)).replace("urn:p", "urn:q")}
     previous = None
-    for patch in read_patches(path):
-        assert patch.prev == previous
-        previous = patch.id
+    for each in read_patches(path):
+        assert each.prev == previous
+        previous = each.id
     assert positions(store)[0].patch == f"<{previous.value}>"
 
 
@@ -372,7 +372,7 @@ def test_only_the_recorder_changes_its_store(store: ox.Store, path: Path, tmp_pa
                 lambda: replay(store, source),
                 lambda: replay(store, path),
                 lambda: replay(store, path, graph=N),
-                lambda: set_position(store, position),
+                lambda position=position: set_position(store, position),
                 lambda: record(store, tmp_path / f"new{path.suffix}"),
                 lambda: rdflib_record(Graph(OxigraphStore(store=store)), tmp_path / "other.jellyp"),
             ):

@@ -15,6 +15,8 @@ Row: TypeAlias = tuple[str, ...]
 class Transaction(NamedTuple):
     rows: tuple[Row, ...]
     committed: bool = True
+    #: Whether it is not between TX and TC.
+    loose: bool = False
 
 
 class Patch(NamedTuple):
@@ -32,18 +34,22 @@ class Patch(NamedTuple):
         return self.id is None and not any(each.rows for each in self.effective)
 
 
-def text_of(log: Sequence[Patch]) -> bytes:
-    """A log as RDF Patch text."""
+def text_of(log: Sequence[Patch], *, marked: bool = True) -> bytes:
+    """A log as RDF Patch text.
+
+    :param marked: whether a mark ends the last patch.
+    """
     lines = ["# A log."]
     for patch in log:
         lines += [
             f"H {key} {value} ." for key, value in (("id", patch.id), ("prev", patch.prev)) if value
         ]
-        for rows, committed in patch.transactions:
-            lines.append("TX .")
-            lines += [f"{' '.join(row)} ." for row in rows]
-            lines.append("TC ." if committed else "TA .")
+        for rows, committed, loose in patch.transactions:
+            changes = [f"{' '.join(row)} ." for row in rows]
+            lines += changes if loose else ["TX .", *changes, "TC ." if committed else "TA ."]
         lines.append("Z .")
+    if not marked and log:
+        lines.pop()
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -73,7 +79,7 @@ class Model:
         first = next((patch for patch in log if not patch.is_blank), None)
         return self._name or first is None or first.id is not None
 
-    def replay(self, log: Sequence[Patch]) -> Iterator[frozenset[Row]]:
+    def replay(self, log: Sequence[Patch]) -> Iterator[frozenset[Row]]:  # noqa: C901
         """Replay a log; give the state after each transaction that is applied.
 
         :raises RejectedError: something in the log is wrong; what comes before was applied.
@@ -113,11 +119,19 @@ class Model:
             if sought and key == head and count == 0:
                 sought = False
             for transaction in patch.effective:
-                transactions += 1
-                if sought:
-                    sought = key != head or transactions != count
+                rows = transaction.rows
+                if transaction.loose and not rows:
                     continue
-                self._apply(transaction)
+                before = transactions
+                transactions += len(rows) if transaction.loose else 1
+                if sought and (key != head or transactions < count):
+                    continue
+                if sought:
+                    sought = False
+                    rows = rows[count - before :] if transaction.loose else ()
+                    if not rows:
+                        continue
+                self._apply(rows)
                 if keeps:
                     self._reach(key, transactions)
                 yield frozenset(self.quads)
@@ -130,7 +144,7 @@ class Model:
         self._log = self._log or key
         self._head, self._count = key, transactions
 
-    def _apply(self, transaction: Transaction) -> None:
-        for kind, *terms in transaction.rows:
+    def _apply(self, rows: Sequence[Row]) -> None:
+        for kind, *terms in rows:
             quad = tuple(self._forms.get(term, term) for term in terms)
             (self.quads.add if kind == "A" else self.quads.discard)(quad)

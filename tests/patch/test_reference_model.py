@@ -181,7 +181,12 @@ class Logs:
     def _transactions(self) -> tuple[Transaction, ...]:
         rng = self._rng
         made = [self._transaction() for _ in range(rng.randrange(4))]
-        return tuple(each._replace(committed=rng.random() < 0.85) for each in made)
+        return tuple(
+            each._replace(loose=True)
+            if rng.random() < 0.2
+            else each._replace(committed=rng.random() < 0.85)
+            for each in made
+        )
 
     def _transaction(self) -> Transaction:
         rng = self._rng
@@ -213,7 +218,7 @@ class Logs:
         )
 
 
-def holds(target: Target, model: Model, log: list[Patch]) -> None:
+def holds(target: Target, model: Model, log: list[Patch], *, marked: bool = True) -> None:
     """Replay a log into both, twice, and compare."""
     keeps = model.keeps_position(log)
     for again in (False, True):
@@ -225,9 +230,9 @@ def holds(target: Target, model: Model, log: list[Patch]) -> None:
             rejected = True
         if rejected:
             with pytest.raises(ChainError):
-                target.replay(text_of(log))
+                target.replay(text_of(log, marked=marked))
         else:
-            done = target.replay(text_of(log))
+            done = target.replay(text_of(log, marked=marked))
             assert not (again and keeps and done.transactions)
             assert (done.advice == "") is keeps
         assert target.read() == model.quads
@@ -274,6 +279,19 @@ def run(kind: str, seed: int, folder: Path) -> None:
         holds(target, model, log[:size])
     if rng.random() < 0.5:
         interrupted(target, model, log, rng)
+    if log[-1].transactions:
+        # The last operations come later, as others of the same patch.
+        *patches, last = log
+        *transactions, rows = (*last.transactions, logs._transaction()._replace(loose=True))
+        log[-1] = last._replace(transactions=(*transactions, rows))
+        for size in sorted(rng.sample(range(len(rows.rows) + 1), 2)):
+            cut = rows._replace(rows=rows.rows[:size])
+            holds(
+                target,
+                model,
+                [*patches, last._replace(transactions=(*transactions, cut))],
+                marked=False,
+            )
     holds(target, model, log)
     following = logs.following(log)
     if following.prev is not None:
