@@ -12,13 +12,12 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 #: Packages with something compiled: `_native.pyx`, made of the files in `kernel`, if there are any,
-#: and for those of rdflib and Jena of the codec's too.
+#: and for that of rdflib of the codec's too.
 COMPILED = (
     Path("jelly_plugins/codec"),
     Path("jelly_plugins/codec/sparql"),
     Path("jelly_plugins/rdflib"),
     Path("jelly_plugins/messages"),
-    Path("jelly_plugins/jena"),
 )
 
 KERNELS = [
@@ -56,6 +55,16 @@ setup(
             optional=True,
         )
         for package in COMPILED
+    ]
+    + [
+        # In Cython's pure Python mode: the module runs uncompiled, too.
+        Extension(
+            "jelly_plugins.jena._rows",
+            ["jelly_plugins/jena/rows.py"],
+            extra_compile_args=COMPILER_ARGUMENTS,
+            define_macros=[("NDEBUG", None)],
+            optional=True,
+        )
     ],
     # As many at a time as there are processors.
     options={"build_ext": {"parallel": True}},

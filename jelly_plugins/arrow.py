@@ -35,6 +35,7 @@ from .codec import (
     StreamOptions,
     delimit,
 )
+from .codec.common.options import member
 from .codec.sparql.columns import ResultsColumnDecoder
 from .codec.sparql.decoder import ResultsFrame
 from .codec.sparql.options import RESULTS_LIMITS
@@ -243,35 +244,48 @@ def _column(array: pyarrow.Array, name: str) -> Column:
 def read(
     src: Source,
     *,
-    notation: Notation = Notation.RDF_1_2,
+    notation: Notation | str = Notation.RDF_1_2,
     limits: Limits = DEFAULT_LIMITS,
     batch_rows: int = DEFAULT_BATCH_ROWS,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
+    concatenated: bool = False,
 ) -> BatchReader:
     """Read a Jelly-RDF stream batch by batch, in memory that does not grow with it.
 
     Blank node labels are kept as they are; their scope is the stream.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
-    :param notation: how quoted triples are written.
+    :param notation: how quoted triples are written: a ``Notation``, or ``"RDF_STAR"`` or
+        ``"RDF_1_2"``.
     :param limits: the limits on untrusted input.
     :param batch_rows: rows of a batch, at most.
     :param batch_bytes: bytes of text after which a batch ends before that.
+    :param concatenated: whether options at the start of a frame start a new stream, as in files
+        made with ``cat``. Without it, the terms of a second stream are wrong.
     :return: a reader of batches; its schema is :data:`TRIPLES` for a stream of physical type
-        TRIPLES, otherwise :data:`QUADS`.
+        TRIPLES that is not concatenated, otherwise :data:`QUADS`.
     :raises JellyError: here or while reading, with source, frame and row.
     """
+    notation = member(Notation, notation, "notation")
     decoder = ColumnDecoder(notation, limits=limits, batch_rows=batch_rows, batch_bytes=batch_bytes)
     frames = FrameBytes(src, limits=limits)
     options = frames.peek_options()
-    found: StreamReader[Columns] = StreamReader(frames, lambda _: decoder)
+
+    def make(first_frame: int) -> ColumnDecoder:
+        if not first_frame:
+            return decoder
+        sizes: Any = {"batch_rows": batch_rows, "batch_bytes": batch_bytes}
+        return ColumnDecoder(notation, limits=limits, first_frame=first_frame, **sizes)
+
+    found: StreamReader[Columns] = StreamReader(frames, make, concatenated=concatenated)
     first: list[Columns] = []
     if options is None:
         # Where the first frame does not begin with options, or does not have valid ones.
         first = list(islice(found, 1))
         options = decoder.options
         assert options is not None
-    schema = TRIPLES if options.physical_type is PhysicalType.TRIPLES else QUADS
+    triples = options.physical_type is PhysicalType.TRIPLES and not concatenated
+    schema = TRIPLES if triples else QUADS
     batches = (record_batch(each, schema) for each in chain(first, found))
     reader: BatchReader = pyarrow.RecordBatchReader.from_batches(schema, batches)
     return reader
@@ -472,7 +486,7 @@ def write(
     dst: Destination,
     *,
     options: StreamOptions | None = None,
-    dialect: Dialect = Dialect.RDF_STAR,
+    dialect: Dialect | str = Dialect.RDF_STAR,
     generalized: bool = False,
     relative_iris: bool = False,
     progress: Progress | None = None,
@@ -487,7 +501,8 @@ def write(
         replaced only once everything is written.
     :param options: of the stream; by default flat, of quads where there is a column ``graph``,
         otherwise of triples.
-    :param dialect: which triples may be terms.
+    :param dialect: which triples may be terms: a ``Dialect`` or the name of one, such as
+        ``"RDF 1.2"``.
     :param generalized: whether any kind of term may occur in any position.
     :param relative_iris: whether IRIs without a scheme are accepted.
     :param progress: called about every 10,000 statements and at the end, with the number of
@@ -495,10 +510,13 @@ def write(
     :param settings: ``frame_rows`` and ``frame_bytes``, see ``codec.Encoder``.
     :return: number of statements.
     :raises JellyError: with the row, from 0 over all batches, if one cannot be written.
+    :raises ValueError: there is no dialect of that name.
+    :raises TypeError: ``batches`` is not a table, such as a lazy data frame that is not computed.
 
     A stream has quoted triples or generalized statements only if its options declare them.
     """
     check_jelly_name(dst)
+    dialect = member(Dialect, dialect, "dialect")
     encoder: ColumnEncoder | None = None
     steps = Steps(progress)
     written = 0
@@ -529,6 +547,9 @@ def write(
 def _batches(batches: Batches) -> Iterable[pyarrow.RecordBatch]:
     if hasattr(batches, "__arrow_c_stream__") or hasattr(batches, "__arrow_c_array__"):
         return _imported(batches)
+    if not isinstance(batches, Iterable) or hasattr(batches, "collect"):
+        # A lazy data frame of Polars has __getitem__, and raises an error of its own.
+        return _imported(batches)
     return chain.from_iterable(map(_imported, batches))
 
 
@@ -541,6 +562,8 @@ def _imported(batches: Any) -> Iterable[pyarrow.RecordBatch]:
         return reader
     if hasattr(batches, "__arrow_c_array__"):
         return (pyarrow.record_batch(batches),)
+    if hasattr(batches, "collect"):
+        raise TypeError(f"{type(batches).__name__} is not computed yet: pass its collect()")
     raise TypeError(
         f"{type(batches).__name__} has none of Arrow's C interfaces: pass tables, record batches "
         "or data frames"

@@ -1,11 +1,25 @@
-"""What is imported on first use: public names of packages, and optional libraries."""
+"""What is imported on first use: public names of packages, optional libraries, the kernel."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
+
+
+def pure_python() -> bool:
+    """Whether the environment disables the compiled kernels."""
+    return os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0")
+
+
+def has_kernel() -> bool:
+    """Whether the compiled kernel is installed and not disabled, without importing it."""
+    from importlib.machinery import EXTENSION_SUFFIXES
+
+    path = os.path.join(os.path.dirname(__file__), "codec", "_native")
+    return not pure_python() and any(os.path.exists(path + each) for each in EXTENSION_SUFFIXES)
 
 
 def library(name: str, user: str, extra: str) -> Any:
@@ -28,7 +42,7 @@ def library(name: str, user: str, extra: str) -> Any:
 
 
 def attributes(
-    package: str, names: Sequence[str], modules: Sequence[str]
+    package: str, names: Sequence[str], modules: Sequence[str] | Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """What a package has as ``__getattr__`` and ``__dir__`` (PEP 562) so that its names are
     imported when they are first used. Type checkers see an import instead, under
@@ -37,7 +51,7 @@ def attributes(
     :param package: its ``__name__``.
     :param names: the public names, usually its ``__all__``.
     :param modules: modules of the package that have these names, in the order in which they are
-        looked into.
+        looked into; or the names that each has, so that no other one is imported.
 
     >>> get, _ = attributes("jelly_plugins", ["JellyError"], ["errors"])
     >>> get("JellyError").__module__
@@ -50,6 +64,8 @@ def attributes(
     def get(name: str) -> Any:
         if name in names:
             for module in modules:
+                if isinstance(modules, Mapping) and name not in modules[module]:
+                    continue
                 found = vars(import_module(f"{package}.{module}"))
                 if name in found:
                     setattr(sys.modules[package], name, found[name])

@@ -1,19 +1,16 @@
 """HTML for notebooks: small tables, whatever the size of what they show.
 
 A class gives one in ``_repr_html_``, which notebooks call. Nothing is read for a table: what
-streams still streams afterwards.
+streams still streams afterwards. How terms are shown is registered where their classes are defined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields
-from html import escape
-from itertools import islice
+from functools import singledispatch
+from itertools import chain, islice
 from typing import Any, Final
-
-from .codec import BlankNode, Iri, Literal, OperationKind, Triple
-from .codec.text.ntriples import term_text
 
 #: What a table shows at most: rows, characters of a cell, and elements of a collection in a cell.
 MOST_ROWS: Final = 20
@@ -40,7 +37,36 @@ def table(title: str, rows: Iterable[tuple[str, object]], *, more: str = "") -> 
     return "".join([*parts, "</table>"])
 
 
+@singledispatch
+def parts(value: Any) -> Iterator[str]:
+    """The text of a term in chunks, each followed by a space; registered for each class of terms.
+    A chunk has at most :data:`MOST_CHARACTERS` of the term."""
+    yield f"{str(value)[:MOST_CHARACTERS]} "
+
+
+def short(value: Any) -> str:
+    """The terms of a statement, or one term, not more than a cell of a table has of them."""
+    text = ""
+    # A statement is a tuple of terms, and a quoted triple among them as well.
+    terms = value if isinstance(value, tuple) else (value,)
+    for part in chain.from_iterable(map(parts, terms)):
+        text += part
+        if len(text) > MOST_CHARACTERS:
+            break
+    return text.rstrip()
+
+
+def statements_table(title: str, rows: Iterable[tuple[str, object]], statements: list[Any]) -> str:
+    """A table with the first statements of a list after other rows."""
+    number = len(statements)
+    more = f"and {number - MOST_ROWS:,} more statements" if number > MOST_ROWS else ""
+    shown = [(str(at), short(each)) for at, each in enumerate(statements[:MOST_ROWS])]
+    return table(title, [*rows, *shown], more=more)
+
+
 def _html(text: str) -> str:
+    from html import escape
+
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:MOST_CHARACTERS]}…"
     # A surrogate alone cannot be sent to a browser.
@@ -48,10 +74,8 @@ def _html(text: str) -> str:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, OperationKind):
-        return value.code
-    if isinstance(value, Iri | Literal | BlankNode | Triple):
-        return term_text(value)
+    if parts.dispatch(type(value)) is not parts.dispatch(object):
+        return short((value,))
     if isinstance(value, str):
         # Without what an enumeration adds.
         return str.__str__(value)
@@ -63,7 +87,9 @@ def _text(value: object) -> str:
         return _listed(value, list(map(_text, _first(value))))
     if isinstance(value, Shown):
         return ", ".join(
-            f"{name} {_text(part)}" for name, part in value.shown() if part is not None
+            name if part is True else f"{name} {_text(part)}"
+            for name, part in value.shown()
+            if part is not None and part is not False and part != ""
         )
     return str(value)
 

@@ -15,6 +15,7 @@ from jelly_plugins import (
     JellyError,
     Literal,
     PhysicalType,
+    Quad,
     StreamOptions,
     Triple,
 )
@@ -209,6 +210,19 @@ def test_two_columns_of_one_name() -> None:
     assert written(others) == TRIPLES
 
 
+def test_joined_streams() -> None:
+    triple = Triple(Iri("http://a.org/s"), Iri("http://a.org/p"), Literal("a"))
+    quad = Quad(Iri("http://b.org/s"), Iri("http://b.org/p"), Literal("b"), Iri("http://b.org/g"))
+    data = write_bytes([triple]) + write_bytes([quad])
+    rows = arrow.read(data, concatenated=True).read_all().to_pylist()
+    assert [(row["subject"], row["graph"]) for row in rows] == [
+        ("<http://a.org/s>", None),
+        ("<http://b.org/s>", "<http://b.org/g>"),
+    ]
+    with pytest.raises(TruncatedError, match="frame 1"):
+        arrow.read(data[:-2], concatenated=True).read_all()
+
+
 def test_tables_without_statements(tmp_path: Path) -> None:
     path = tmp_path / "out.jelly"
     with pytest.raises(StatementError, match="column object is missing"):
@@ -275,3 +289,25 @@ def test_the_error_without_pyarrow_names_the_extra() -> None:
     run = [sys.executable, "-c", program]
     found = subprocess.run(run, capture_output=True, text=True, check=True)
     assert "pip install 'jelly-plugins[arrow]'" in found.stdout
+
+
+def test_names_instead_of_members() -> None:
+    rows = table([(S, P, Triple(S, P, S))])
+    options = StreamOptions(physical_type=PhysicalType.TRIPLES, rdf_star=True)
+    file = io.BytesIO()
+    assert arrow.write(rows, file, options=options, dialect="RDF 1.2") == 1
+    found = arrow.read(file.getvalue(), notation="rdf_star").read_all()
+    assert found["object"].to_pylist() == ["<< <urn:s> <urn:p> <urn:s> >>"]
+    with pytest.raises(ValueError, match="dialect must be one of rdf-1-1, rdf-1-2, rdf-star"):
+        arrow.write(rows, io.BytesIO(), dialect="nonsense")
+    with pytest.raises(ValueError, match="notation must be one of rdf-star, rdf-1-2"):
+        arrow.read(file.getvalue(), notation="nonsense")
+
+
+def test_a_lazy_data_frame() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"subject": ["<urn:s>"], "predicate": ["<urn:p>"], "object": ["_:o"]})
+    with pytest.raises(TypeError, match=r"LazyFrame is not computed yet: pass its collect\(\)"):
+        arrow.write(frame.lazy(), io.BytesIO())
+    with pytest.raises(TypeError, match="int has none of Arrow's C interfaces"):
+        arrow.write(5, io.BytesIO())

@@ -35,6 +35,13 @@ def test_the_plugins_are_imported_when_they_are_used() -> None:
     assert len(found) < 10
 
 
+def test_oxigraph_imports_what_is_used() -> None:
+    found = imported("import jelly_plugins.oxigraph", "jelly_plugins")
+    assert "jelly_plugins.codec" not in found
+    found = imported("from jelly_plugins.oxigraph import load", "jelly_plugins")
+    assert found.isdisjoint({"jelly_plugins.patch.logs.undoing", "jelly_plugins.sparql"})
+
+
 def test_the_version_needs_no_libraries() -> None:
     program = "import sys; argv = sys.argv; sys.argv = ['jelly', '--version']\n"
     program += "from jelly_plugins.cli import main; main()\nsys.argv = argv\n"

@@ -12,7 +12,18 @@ import pytest
 from pyoxigraph import Store
 from rdflib import Graph
 
-from jelly_plugins import FrameReader, Iri, JellyError, Literal, Triple, convert, read, write
+from jelly_plugins import (
+    FrameReader,
+    Iri,
+    JellyError,
+    Literal,
+    Triple,
+    convert,
+    read,
+    read_frames,
+    write,
+)
+from jelly_plugins.backends import get_backend
 from jelly_plugins.formats.settings import Conversion
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.messages import read_messages
@@ -76,6 +87,26 @@ def test_a_large_patch() -> None:
     assert cells[-1] == "and 999,980 more operations"
     assert len(cells) == 2 + 2 * 20
     assert shown(Patch([add(Triple(S, P, Literal("\ud800")))]))[-1].endswith('"?"')
+
+
+def test_a_frame() -> None:
+    statements = [Triple(S, P, Literal(f"<{n}>")) for n in range(30)]
+    frame = next(read_frames(write_bytes(statements, namespaces={"x": "urn:"})))
+    cells = shown(frame)
+    assert cells[:5] == ["Frame 0: 30 statements", "namespaces", "x: <urn:>", "0", cells[4]]
+    assert cells[4] == '<urn:s> <urn:p> "<0>"'
+    assert cells[-1] == "and 10 more statements"
+    for terms in ("rdflib", "oxigraph"):
+        backend = get_backend(terms)
+        [frame] = FrameReader(write_bytes(statements[:1]), factory=backend.factory())
+        assert "<0>" in shown(frame)[-1]
+
+
+def test_a_position_names_what_it_has() -> None:
+    position = Position(log="l", patch="<urn:p>", number=1, transactions=2, complete=True)
+    cells = shown(Replayed(position=position, patches=1))
+    text = cells[cells.index("position") + 1]
+    assert text == "log l, patch <urn:p>, number 1, transactions 2, complete"
 
 
 def test_displays_read_nothing_of_streams() -> None:

@@ -63,9 +63,9 @@ def _main() -> None:
 def version_text() -> str:
     """The version, and the kernel that runs, in a line each."""
     from .. import __version__
-    from ..codec import native
+    from ..lazy import has_kernel
 
-    return f"jelly {__version__}\nkernel: {'native' if native else 'python'}"
+    return f"jelly {__version__}\nkernel: {'native' if has_kernel() else 'python'}"
 
 
 def discard_output() -> None:

@@ -1,7 +1,7 @@
 """The command's root: its commands, its version, and how errors end.
 
-A module of this package holds one command, or a group of them as an app of its own, and is named
-here.
+A module of this package has commands, or a group of them as an app of its own. It is imported when
+one of its commands is used, since most of what they need takes longer to import than to run.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import errno
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Annotated, Any, Final
 
 import typer
@@ -18,23 +19,32 @@ from typer.core import TyperGroup
 
 from ..errors import JellyError
 from ..io.sinks import NO_ROOM
-from . import (
-    convert,
-    demo,
-    discard_output,
-    inspect,
-    patch,
-    query,
-    service,
-    spark,
-    store,
-    validate,
-    version_text,
-)
-from .console import WrongUsageError
-from .help import add_examples
-from .settings import EXIT_USAGE, help_without_command
+from . import discard_output, version_text
+from .console import EXIT_USAGE, WrongUsageError
+from .help import finished
 from .signals import exit_code
+
+#: The module of each command or group, and the line that lists it.
+_COMMANDS: Final = {
+    "demo": ("demo", "Parse, load, query and dump a small real file, timed."),
+    "convert": ("convert", "Convert between Jelly and other RDF formats."),
+    "inspect": ("inspect", "Show options, frames, rows by kind and sizes of a Jelly stream."),
+    "validate": ("validate", "Check a Jelly stream, and compare it with RDF files."),
+    "load": ("store", "Load files of any format into an Oxigraph store on disk."),
+    "dump": ("store", "Write an Oxigraph store, or one graph of it, in any format."),
+    "query": ("query", "Query files or a store, and write the results."),
+    "serve": ("service", "Serve topics by gRPC, and take published streams into a store."),
+    "publish": ("service", "Publish a file to a server."),
+    "subscribe": ("service", "Write the stream of a topic as Jelly."),
+    "patch": (
+        "patch",
+        "Logs of changes: convert, apply, undo, check.",
+    ),
+    "spark": (
+        "spark",
+        "Sharded stores: many Oxigraph stores that act as one.",
+    ),
+}
 
 EXIT_FAILED: Final = 1
 EXIT_PIPE_CLOSED: Final = 141
@@ -44,8 +54,38 @@ EXIT_PIPE_CLOSED: Final = 141
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
 
+class _Commands(Mapping[str, Any]):
+    """The commands by name, each made when it is first used."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            module, _ = _COMMANDS[name]
+            self._made[name] = finished(name, import_module(f".{module}", __package__))
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_COMMANDS)
+
+    def __len__(self) -> int:
+        return len(_COMMANDS)
+
+
 class JellyGroup(TyperGroup):
     """Commands whose errors are one line on stderr."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.commands: Any = _Commands()
+
+    def list_commands(self, _ctx: Any) -> list[str]:
+        return list(_COMMANDS)
+
+    def format_commands(self, _ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         with _errors_in_one_line():
@@ -94,10 +134,20 @@ def _errors_in_one_line() -> Iterator[None]:
 #: How an error names a limit in Python, before the option for it.
 _IN_PYTHON: Final = re.compile(r"\(Limits\.\w+, (?=--limit )")
 
+#: What errors suggest to users of Python, and the option for it.
+_OPTIONS: Final = {
+    "relative IRIs need a base": "--base",
+    "set rdf_star": "--rdf-star",
+    "check_blank_nodes=False": "--no-check-blank-nodes",
+    "pass it with contexts=": "--context URL=FILE",
+}
+
 
 def _complain(message: str) -> None:
     # The names of arguments in Python are not for users of the command.
     message = _IN_PYTHON.sub("(", " ".join(message.split()))
+    for suggestion, option in _OPTIONS.items():
+        message = message.replace(suggestion, f"{suggestion} ({option})")
     print(f"jelly: {message}", file=sys.stderr)
 
 
@@ -121,19 +171,6 @@ def root(
     if version:
         print(version_text())
         raise typer.Exit
-    help_without_command(ctx)
-
-
-app.command()(demo.demo)
-app.command()(convert.convert)
-app.command()(inspect.inspect)
-app.command()(validate.validate)
-app.command()(store.load)
-app.command()(store.dump)
-app.command()(query.query)
-app.command()(service.serve)
-app.command()(service.publish)
-app.command()(service.subscribe)
-app.add_typer(patch.app, name="patch")
-app.add_typer(spark.app, name="spark")
-add_examples(app)
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit(EXIT_USAGE)

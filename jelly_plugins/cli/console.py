@@ -19,6 +19,8 @@ from ..io.sources import Source
 
 STANDARD: Final = "-"
 
+EXIT_USAGE: Final = 2
+
 #: Files smaller than this are read too quickly for a progress bar.
 _WORTH_A_BAR: Final = 4 << 20
 
@@ -141,6 +143,8 @@ def destination(name: str, *, force: bool, binary: bool) -> Destination:
         if binary and sys.stdout.isatty():
             raise WrongUsageError("Jelly is binary: name a file with -o, or pipe the output")
         return sys.stdout.buffer
+    if not name:
+        raise WrongUsageError("the name of the output is empty: - is standard output")
     if os.path.isdir(name):
         raise WrongUsageError(f"{name} is a folder")
     ending = os.path.splitext(name)[1].lower()

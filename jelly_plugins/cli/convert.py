@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
@@ -130,7 +131,12 @@ TakeFrames: TypeAlias = Annotated[
     ),
 ]
 KeptNamespaces: TypeAlias = Annotated[
-    bool, typer.Option("--namespaces", help="Keep the prefixes of Turtle and similar formats.")
+    bool | None,
+    typer.Option(
+        "--namespaces/--no-namespaces",
+        show_default=False,
+        help="Keep the prefixes of the sources, as by default, or leave them out.",
+    ),
 ]
 UsedNamespaces: TypeAlias = Annotated[
     bool, typer.Option("--used-namespaces", help="Keep only the prefixes that are used.")
@@ -190,7 +196,7 @@ def convert(
     delimited: Delimited = True,
     options_from: OptionsFrom = None,
     take_frames: TakeFrames = None,
-    namespaces: KeptNamespaces = False,
+    namespaces: KeptNamespaces = None,
     used_namespaces: UsedNamespaces = False,
     generalized: Generalized = None,
     rdf_star: RdfStar = None,
@@ -217,6 +223,8 @@ def convert(
     """
     if flat and logical_type is not None:
         raise WrongUsageError("--flat cannot be combined with --logical-type")
+    if output == console.STANDARD and len(sources) > 1:
+        _suggest_output(sources[-1])
     files = sources, output, from_, to, force
     for_results = not messages and results.are_meant(sources, output, from_, to)
     only_statements = {
@@ -224,7 +232,7 @@ def convert(
         "--restart-every": restart_every,
         "--not-delimited": not delimited,
         "--take-frames": take_frames,
-        "--namespaces": namespaces,
+        "--namespaces": namespaces is not None,
         "--used-namespaces": used_namespaces,
         "--flat": flat,
         "--generalized": generalized,
@@ -246,12 +254,13 @@ def convert(
                 "--logical-type": logical_type,
                 "--rdf-star": rdf_star,
                 "--base": base,
+                "--context": context,
                 **only_statements,
             },
             "query results",
         )
-    elif from_dialect or to_dialect or context:
-        raise WrongUsageError("--from-dialect, --to-dialect and --context need --messages")
+    if not messages and (from_dialect or to_dialect):
+        raise WrongUsageError("--from-dialect and --to-dialect need --messages")
     chosen = ConversionSettings(
         changes=OptionChanges(
             like=None if options_from is None else _options_of(options_from),
@@ -266,7 +275,7 @@ def convert(
             max_prefix_table_size=table_prefixes,
             max_datatype_table_size=table_datatypes,
         ),
-        namespaces="used" if used_namespaces else namespaces,
+        namespaces="used" if used_namespaces else namespaces is not False,
         blank_nodes=blank_nodes.value,
         notation=Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR,
         limits=settings.limits_from(limit, RESULTS_LIMITS if for_results else DEFAULT_LIMITS),
@@ -275,6 +284,7 @@ def convert(
         frame_bytes=frame_bytes,
         restart_every=restart_every,
         base=base,
+        contexts=settings.contexts_from(context),
         concatenated=concatenated,
         lossy=lossy,
         strict=strict,
@@ -286,12 +296,18 @@ def convert(
             chosen,
             source_dialect=from_dialect,
             target_dialect=to_dialect,
-            contexts=settings.contexts_from(context),
         )
     elif for_results:
         results.convert(*files, chosen)
     else:
         _convert(*files, chosen)
+
+
+def _suggest_output(last: str) -> None:
+    """Reject sources of which the last is meant as the output: it does not exist, and has the
+    ending of a format."""
+    if format_of(last) is not None and "://" not in last and not os.path.exists(last):
+        raise WrongUsageError(f"{last} does not exist; to write it, use -o {last}")
 
 
 def _reject(given: Mapping[str, Any], what: str) -> None:
@@ -354,6 +370,7 @@ def _convert_messages(
             source_format=source,
             target_format=target,
             base=chosen.base,
+            contexts=chosen.contexts,
             options=chosen.changes.applied(log_options(graphs=source.has_graphs)),
             notation=chosen.notation,
             strict=chosen.strict,

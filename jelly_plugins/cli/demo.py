@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def demo() -> None:
     """Parse, load, query and dump a small real file, timed.
 
-    Works in a temporary folder, without network, server or configuration.
+    Imports are not timed. Works in a temporary folder, without network, server or configuration.
     """
     from ..codec import native
     from ..tools.demo import demonstrate

@@ -4,10 +4,12 @@ Tests run the examples in their order."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any, Final
 
 import typer
 from typer.core import TyperArgument, TyperCommand
+from typer.main import get_group
 
 #: Examples by command, from files that the examples before them make.
 EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
@@ -81,19 +83,29 @@ class JellyCommand(TyperCommand):
                 formatter.write(f"  {line}\n")
 
 
-def add_examples(app: typer.Typer) -> None:
-    """Have all commands of an app show their help so, with :data:`EXAMPLES`."""
-    for name, command in commands(app):
-        command.cls = JellyCommand
-        command.epilog = "\n".join(EXAMPLES.get(name, ()))
-
-
-def commands(app: typer.Typer, group: str = "") -> Iterator[tuple[str, Any]]:
-    """The commands of an app and its groups, by what is typed for them."""
+def finished(name: str, module: ModuleType) -> Any:
+    """The command or group of a module under this name: a function, or the module's ``app``."""
+    function = getattr(module, name, None)
+    if function is None:
+        app: typer.Typer = module.app
+    else:
+        app = typer.Typer(rich_markup_mode=None)
+        app.command(name)(function)
     for command in app.registered_commands:
         callback = command.callback
         assert callback is not None
-        yield f"{group}{command.name or callback.__name__.replace('_', '-')}", command
-    for each in app.registered_groups:
-        assert each.typer_instance is not None
-        yield from commands(each.typer_instance, f"{group}{each.name} ")
+        own = command.name or callback.__name__.replace("_", "-")
+        command.cls = JellyCommand
+        command.epilog = "\n".join(EXAMPLES.get(own if own == name else f"{name} {own}", ()))
+    made = get_group(app)
+    made.name = name
+    return made if function is None else made.commands[name]
+
+
+def commands(group: Any, before: str = "") -> Iterator[str]:
+    """What is typed for each command of a group, and of the groups in it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{before}{name} ")
+        else:
+            yield before + name

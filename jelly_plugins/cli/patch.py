@@ -371,6 +371,7 @@ def diff(
         ),
     ] = DiffBlankNodes.AUTO,
     base: settings.Base = None,
+    prefix: settings.Prefixes = None,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Write the patch that makes OLD into NEW.
@@ -392,6 +393,7 @@ def diff(
         id=new_id() if patch_id is None else _iri(patch_id),
         prev=None if prev is None else _iri(prev),
         blank_nodes=blank_nodes.value,
+        namespaces=settings.prefixes_from(prefix),
     )
     if blank_nodes is DiffBlankNodes.AUTO and any(
         isinstance(value, Triple | Quad) and has_blank_nodes(value) for _, value in made
@@ -411,8 +413,8 @@ def _statements(
     blank_nodes: DiffBlankNodes,
 ) -> Any:
     """One side of a difference."""
-    from ..formats.reading import read_statements
     from ..formats.settings import ConversionSettings
+    from ..formats.table import read_statements
     from ..patch.difference import canonical
 
     if name != STANDARD and is_store(name):

@@ -12,12 +12,11 @@ import typer
 
 from ..codec import DEFAULT_LIMITS, Limits
 from ..io.names import FORMAT_NAMES, Format, did_you_mean, format_named
+from ..io.names import format_of as rdf_format_of
 from ..messages.formats import Dialect, LogFormat, format_of, syntax_named
 from ..sparql import formats as results
 from ..sparql.formats import ResultsFormat
-from .console import WrongUsageError
-
-EXIT_USAGE: Final = 2
+from .console import EXIT_USAGE, WrongUsageError
 
 
 class Preset(StrEnum):
@@ -66,6 +65,15 @@ def format_option(flag: str, text: str, *kinds: type[StrEnum]) -> Any:
         metavar=f"[{'|'.join(known)}]",
         help=text,
     )
+
+
+def source_format(name: str, given: str | None) -> Format:
+    """The format of a source: the requested one, or by file name, or Jelly."""
+    if given is None:
+        return rdf_format_of(name) or Format.JELLY
+    if given not in set(Format):
+        raise WrongUsageError(f"{given} is not a format of RDF")
+    return Format(given)
 
 
 def log_format(name: str, given: str | None, option: str = "--from") -> LogFormat:
@@ -148,8 +156,8 @@ ContextFiles: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--context",
-        metavar="IRI=FILE",
-        help="Local file for a remote JSON-LD context of a message log. None is fetched.",
+        metavar="URL=FILE",
+        help="Local file for a remote context of JSON-LD. None is fetched.",
     ),
 ]
 StoreFolder: TypeAlias = Annotated[
@@ -157,6 +165,10 @@ StoreFolder: TypeAlias = Annotated[
 ]
 Base: TypeAlias = Annotated[
     str | None, typer.Option("--base", metavar="IRI", help="Base IRI for relative IRIs.")
+]
+Prefixes: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--prefix", metavar="NAME=IRI", help="Prefix to declare in the output."),
 ]
 FrameRows: TypeAlias = Annotated[
     int | None, typer.Option("--frame-rows", min=1, help="Rows per frame.")
@@ -216,6 +228,21 @@ def limits_from(settings: list[str] | None, usual: Limits = DEFAULT_LIMITS) -> L
         raise WrongUsageError(f"--limit: {error}") from error
 
 
+def prefixes_from(given: list[str] | None) -> dict[str, str]:
+    """The prefixes that ``--prefix`` options declare, IRI by name.
+
+    >>> prefixes_from(["ex=http://example.org/"])
+    {'ex': 'http://example.org/'}
+    """
+    prefixes = {}
+    for each in given or ():
+        name, equals, iri = each.partition("=")
+        if not equals or ":" not in iri:
+            raise WrongUsageError(f"--prefix {each}: NAME=IRI is needed")
+        prefixes[name.removesuffix(":")] = iri
+    return prefixes
+
+
 def contexts_from(files: list[str] | None) -> dict[str, Any] | None:
     """The JSON-LD contexts that ``--context`` options name; None if there is no such option."""
     if not files:
@@ -224,7 +251,7 @@ def contexts_from(files: list[str] | None) -> dict[str, Any] | None:
     for given in files:
         name, _, iri = given[::-1].partition("=")
         if not iri:
-            raise WrongUsageError(f"--context {given}: IRI=FILE is needed")
+            raise WrongUsageError(f"--context {given}: URL=FILE is needed")
         try:
             with open(name[::-1], "rb") as file:
                 contexts[iri[::-1]] = json.load(file)

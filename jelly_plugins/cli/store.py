@@ -13,16 +13,18 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from ..errors import SourceError
-from ..formats.convert import convert
-from ..formats.reading import ChunkFile, pyoxigraph_module
+from ..errors import JellyError, SourceError
+from ..formats.reading import pyoxigraph_module
 from ..io.names import ENDINGS, Format, format_of
+from ..io.sources import name_of
 from . import console, settings
 from .console import WrongUsageError
 from .settings import StoreFolder
 
 #: A file that every store on disk has.
 _STORE_FILE: Final = "CURRENT"
+#: What the default graph is called.
+_DEFAULT: Final = "default"
 #: What bulk loads write beside a store's files, until it becomes one of them.
 _LEFT_BY_LOADS: Final = "bulk-*.sst"
 
@@ -50,7 +52,8 @@ def load(
     store: StoreFolder,
     from_: settings.From = None,
     graph: Annotated[
-        str | None, typer.Option("--graph", metavar="IRI", help="Target graph for triples.")
+        str | None,
+        typer.Option("--graph", metavar="IRI", help="Target graph; default is the default graph."),
     ] = None,
     blank_nodes: Annotated[
         LoadedBlankNodes,
@@ -68,6 +71,7 @@ def load(
         ),
     ] = True,
     base: settings.Base = None,
+    context: settings.ContextFiles = None,
     reify: Annotated[
         bool,
         typer.Option("--reify", help="Reify quoted triples outside the object position."),
@@ -79,14 +83,15 @@ def load(
 ) -> None:
     """Load files of any format into an Oxigraph store on disk.
 
-    The store is created if it is missing. An interrupt after the last file was loaded
-    is reported on stderr, and the exit code is 0.
+    The store is created if it is missing. Each file is loaded completely or not at all, also if the
+    command is interrupted.
     """
     reject_other_folder(store)
     from ..oxigraph import load as load_
 
     loading: dict[str, Any] = {
         "base": base,
+        "contexts": settings.contexts_from(context),
         "graph": graph_name(graph),
         "blank_nodes": blank_nodes.value,
         "atomic": atomic,
@@ -102,33 +107,27 @@ def load(
             sources, "load", then="load: committing", printing=len(sources) > 1
         ) as opened,
     ):
-        for number, (name, source) in enumerate(zip(sources, opened, strict=True), 1):
+        for name, source in zip(sources, opened, strict=True):
             form = from_ or format_of(name) or Format.JELLY
             shown = "<stdin>" if name == console.STANDARD else name
-            interrupt = None
-            try:
-                statements = load_(filling.store, source, format=form, **loading)
-            except KeyboardInterrupt as error:
-                interrupt = error
-                statements = getattr(error, "loaded", -1)
-                if statements < 0:
-                    raise
-                console.note(f"{shown}: interrupted once it was loaded: the store has all of it")
+            statements = load_(filling.store, source, format=form, **loading)
             if as_json:
                 console.print_json({"source": name, "statements": statements})
             else:
                 print(f"{shown}: {console.counted(statements, 'statement')}")
-            if interrupt is not None and number < len(sources):
-                raise interrupt
 
 
 def dump(
     store: StoreFolder,
     output: settings.Output = console.STANDARD,
     graph: Annotated[
-        str | None, typer.Option("--graph", metavar="IRI", help="Write this graph only.")
+        str | None,
+        typer.Option(
+            "--graph", metavar="IRI", help="Write this graph only; default is the default graph."
+        ),
     ] = None,
     to: To = None,
+    prefix: settings.Prefixes = None,
     force: settings.Force = False,
 ) -> None:
     """Write an Oxigraph store, or one graph of it, in any format.
@@ -142,23 +141,26 @@ def dump(
         requested = Format.JELLY
     dst = console.destination(output, force=force, binary=requested.is_binary)
     from_graph = graph_name(graph)
+    namespaces = settings.prefixes_from(prefix)
     opened_store = open_to_read(store)
-    from ..jena.names import JenaFormat
-    from ..jena.oxigraph import dump as dump_rows
+    if graph not in (None, _DEFAULT) and not opened_store.contains_named_graph(from_graph):
+        raise WrongUsageError(f"--graph {graph}: {store} has no such graph")
     from ..oxigraph import dump as dump_
-    from ..oxigraph import nquads
 
-    with console.counting("dump") as progress:
-        if requested.is_jena:
-            dump_rows(
-                opened_store, dst, format=JenaFormat(requested), graph=from_graph, progress=progress
+    try:
+        with console.counting("dump") as progress:
+            dump_(
+                opened_store,
+                dst,
+                format=requested,
+                graph=from_graph,
+                namespaces=namespaces,
+                progress=progress,
             )
-        elif requested is Format.JELLY:
-            dump_(opened_store, dst, graph=from_graph, progress=progress)
-        else:
-            lines: Any = ChunkFile(nquads(opened_store, from_graph), store)
-            form = Format.N_QUADS if from_graph is None else Format.N_TRIPLES
-            convert(lines, dst, source_format=form, target_format=requested, progress=progress)
+    except JellyError as error:
+        if error.source == name_of(opened_store):
+            error.source = store
+        raise
 
 
 def is_store(folder: str) -> bool:
@@ -269,9 +271,11 @@ def _damaged(folder: str, error: RuntimeError) -> SourceError:
 
 
 def graph_name(iri: str | None) -> Any:
-    """The graph of an IRI; None for none."""
+    """The graph of an IRI, or the default graph; None for none."""
     if iri is None:
         return None
+    if iri == _DEFAULT:
+        return pyoxigraph_module().DefaultGraph()
     try:
         return pyoxigraph_module().NamedNode(iri)
     except ValueError as error:

@@ -5,11 +5,11 @@ Only this module chooses the kernel. ``native`` is true for the compiled one.
 
 from __future__ import annotations
 
-import os
 import warnings
 from pathlib import Path
 from typing import Final
 
+from ..lazy import pure_python
 from .common.framing import FrameSplitter, delimit, is_delimited
 from .common.limits import DEFAULT_LIMITS, Limits
 from .common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
@@ -39,7 +39,7 @@ from .rdf.options import LogicalType, PhysicalType, StreamOptions
 from .text.columns import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_ROWS, Column, Columns
 from .text.ntriples import LineParser
 
-_PURE_PYTHON: Final = os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0")
+_PURE_PYTHON: Final = pure_python()
 _FOLDER: Final = Path(__file__).parent
 
 try:
@@ -57,6 +57,7 @@ try:
         TextEncoder,
         count_rows,
         plain_lines,
+        usual_lines,
     )
 except ModuleNotFoundError:  # Any other ImportError: kernel and sources differ.
     # Only source trees contain this file: Python run inside a checkout imports them instead of the
@@ -75,7 +76,7 @@ except ModuleNotFoundError:  # Any other ImportError: kernel and sources differ.
     from .rdf.decoder import Decoder, count_rows
     from .rdf.encoder import Encoder
     from .text.columns import ColumnDecoder, ColumnEncoder
-    from .text.plain import plain_lines
+    from .text.plain import plain_lines, usual_lines
     from .text.transcoding import TextDecoder, TextEncoder
 
 #: Whether the compiled kernel runs.
@@ -136,4 +137,5 @@ __all__ = [
     "is_delimited",
     "native",
     "plain_lines",
+    "usual_lines",
 ]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import starmap
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, cast
 
-from ..codec import FrameSplitter, Limits, delimit
-from ..errors import JellyError, SourceError
-from ..io.names import Format, FormatKind, format_named, format_of
+from ..backends import get_backend
+from ..codec import AnyFrame, delimit
+from ..errors import JellyError, SourceError, TermError
+from ..io.names import Format, FormatKind, FormatName, format_named, format_of
 from ..io.progress import Progress
-from ..io.sinks import Destination, Writable, open_output
-from ..io.sources import Readable, Source, name_of
+from ..io.sinks import Destination, is_replaceable, open_output
+from ..io.sources import Source, rewinder
 from ..io.streams import FrameBytes, FrameReader, encode_frames
-from ..jena.names import JenaFormat
-from .jelly_text import frame_text
+from .jelly import UndeclaredError, encoded, options_for
+from .jelly_text import frame_text, text_output
 from .reading import jelly_of_text, piped, reject_jelly
 from .settings import (
     DEFAULT_SETTINGS,
@@ -27,18 +29,16 @@ from .settings import (
     Given,
     Job,
 )
-from .to_jelly import frames_of, several_to_jelly, statements_to_jelly, text_to_jelly
-from .to_jena import any_prefixes, rows_of, to_jena
-from .to_text import jelly_to_lines, jena_to_lines, statements_to_text
-from .transcode import jelly_to_jelly
+from .table import FORMATS, open_reader, open_readers
+from .transcode import check_metadata, transcode
 
 
 def convert(
     sources: Source | Sequence[Source],
     dst: Destination,
     *,
-    source_format: Format | str | Sequence[Format] | None = None,
-    target_format: Format | str | None = None,
+    source_format: FormatName | Sequence[FormatName] | None = None,
+    target_format: FormatName | None = None,
     settings: ConversionSettings = DEFAULT_SETTINGS,
     progress: Progress | None = None,
 ) -> Conversion:
@@ -46,8 +46,9 @@ def convert(
 
     :param sources: a source, or a list or tuple of several that become one, in their order.
     :param dst: path or open binary file. A path is replaced only once everything is written.
-    :param source_format: of the sources, a :class:`.Format` or its name: its file ending or title;
-        or one for each source. By default the format follows from the sources' names.
+    :param source_format: of the sources, a :class:`.Format` or its name: a file ending, a title, a
+        media type, or pyoxigraph's ``RdfFormat``; or a sequence with one for each source. By
+        default it follows from the sources' names.
     :param target_format: of the output; by default it follows from the output's name.
     :param settings: see :class:`~jelly_plugins.ConversionSettings`.
     :param progress: called about every 10,000 statements and at the end, with the number of
@@ -65,10 +66,10 @@ def convert(
     """
     several = list(sources) if isinstance(sources, list | tuple) else [cast(Source, sources)]
     target = format_named(target_format) if target_format else _format_of(dst, "target_format")
-    if isinstance(source_format, str):
-        formats = [format_named(source_format)] * len(several)
-    elif source_format is None:
+    if source_format is None:
         formats = [_format_of(src, "source_format") for src in several]
+    elif isinstance(source_format, str) or not isinstance(source_format, Sequence):
+        formats = [format_named(source_format)] * len(several)
     else:
         formats = list(map(format_named, source_format))
     if target is Format.JELLY_TEXT and settings.take_frames is None and formats == [Format.JELLY]:
@@ -79,14 +80,70 @@ def convert(
         reject_jelly(each)
     if settings.take_frames is not None or Format.JELLY_TEXT in formats:
         given = [_prepared(each, settings) for each in given]
-    way = _WAYS[target.kind][given[0].format.kind if len(given) == 1 else None]
-    job = Job(given, settings, Counter(progress))
-    if target is Format.JELLY_TEXT:
-        with open_output(dst) as out:
-            way(job, _TextOutput(out, settings.limits), Format.JELLY)
-    else:
-        way(job, dst, target)
-    return job.counter.conversion()
+    counter = Counter(progress)
+    by_frames = target.kind is FormatKind.JELLY and {form for _, form in given} == {Format.JELLY}
+    # The text form is made of whole frames, which Jelly has as well.
+    out: Destination
+    with (
+        text_output(dst, settings.limits)
+        if target is Format.JELLY_TEXT
+        else nullcontext(dst) as out
+    ):
+        if by_frames:
+            transcode([src for src, _ in given], out, settings, counter=counter)
+        else:
+            _by_chunks(given, out, target, Job(settings=settings, counter=counter))
+    return counter.conversion()
+
+
+def _by_chunks(given: Sequence[Given], dst: Destination, target: Format, job: Job) -> None:
+    """Convert by way of N-Quads text.
+
+    Options come first in a stream of Jelly, and ``rdf_star`` must be declared if quoted triples
+    follow. If one follows that was not declared, everything is read and written again, if that is
+    possible.
+
+    :raises UndeclaredError: it is not possible: the sources cannot be read again, or a part of the
+        output is already written.
+    """
+    to_jelly = target.kind is FormatKind.JELLY
+    job = replace(
+        job,
+        validator=get_backend("oxigraph").factory(blank_nodes="keep")
+        if target.kind is FormatKind.TEXT
+        else None,
+        on_frame=partial(_check_frame, lossy=job.settings.lossy)
+        if to_jelly
+        else job.counter.count_left_out,
+    )
+    write = FORMATS[Format.JELLY if to_jelly else target].write
+    rewinders = [found for src, _ in given if (found := rewinder(src)) is not None]
+    try:
+        with open_readers(given, job) as source, open_output(dst) as out:
+            write(source, out, target, job)
+    except UndeclaredError:
+        untouched = not job.counter.frames or is_replaceable(dst)
+        if job.settings.changes.rdf_star is not None or job.star or not untouched:
+            raise
+        if len(rewinders) < len(given):
+            raise
+        for rewind in rewinders:
+            rewind()
+        job.counter.restart()
+        _by_chunks(given, dst, target, replace(job, star=True))
+
+
+def _check_frame(frame: AnyFrame, *, lossy: bool) -> None:
+    """Check a frame of Jelly that becomes a part of other frames.
+
+    :raises JellyError: it has metadata or empty graphs, which would be lost.
+    """
+    check_metadata(frame, lossy=lossy)
+    if frame.empty_graphs and not lossy:
+        raise TermError(
+            "an empty graph can only be kept where all sources are Jelly; discard it with lossy",
+            frame=frame.index,
+        )
 
 
 def _format_of(named: object, parameter: str) -> Format:
@@ -100,75 +157,12 @@ def _format_of(named: object, parameter: str) -> Format:
     return found
 
 
-# The ways from a format to another
-
-
-def _through_rows(job: Job, dst: Destination, target: Format) -> None:
-    """Convert text, or several sources, to text: through RDF Protobuf, which is made while it is
-    read. It can express more than Jelly: base directions."""
-    settings = replace(job.settings, namespaces=True)
-    limits = any_prefixes(settings.limits)
-    rows = rows_of(replace(job, settings=settings), JenaFormat.PROTOBUF, limits)
-    made = piped(rows, job.given[0].source)
-    if not job.single:
-        # The sources may be Jelly with generalized statements.
-        changes = replace(settings.changes, generalized_statements=True)
-        settings = replace(settings, changes=changes)
-    with as_of(name_of(made)):
-        way = _WAYS[target.kind][FormatKind.JENA]
-        # What is read is counted already.
-        rest = Job([Given(made, Format.RDF_PROTOBUF)], replace(settings, limits=limits))
-        way(rest, dst, target)
-
-
-_Way: TypeAlias = Callable[[Job, Destination, Format], None]
-
-#: The way to a kind of format from one source, by its kind, or from several (None).
-_WAYS: Final[dict[FormatKind, dict[FormatKind | None, _Way]]] = {
-    FormatKind.JELLY: {
-        FormatKind.JELLY: jelly_to_jelly,
-        FormatKind.LINES: text_to_jelly,
-        FormatKind.TEXT: text_to_jelly,
-        FormatKind.JENA: statements_to_jelly,
-        None: several_to_jelly,
-    },
-    FormatKind.LINES: {
-        FormatKind.JELLY: jelly_to_lines,
-        FormatKind.LINES: _through_rows,
-        FormatKind.TEXT: _through_rows,
-        FormatKind.JENA: jena_to_lines,
-        None: _through_rows,
-    },
-    FormatKind.TEXT: {
-        FormatKind.JELLY: statements_to_text,
-        FormatKind.LINES: _through_rows,
-        FormatKind.TEXT: _through_rows,
-        FormatKind.JENA: statements_to_text,
-        None: _through_rows,
-    },
-    FormatKind.JENA: dict.fromkeys((*FormatKind, None), to_jena),
-}
-
-
 # Sources that are made while they are read
 
 
-@contextmanager
-def as_of(name: str) -> Iterator[None]:
-    """Report errors in frames and rows that exist only here as errors of their source.
-
-    :param name: of the source.
-    """
-    try:
-        yield
-    except JellyError as error:
-        if (error.frame is None and error.row is None) or error.source not in (None, name):
-            raise
-        raise type(error)(error.message, source=name) from None
-
-
 def as_jelly(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> Source:
-    """A source of any format as Jelly that is made while the source is read.
+    """A source of any format as Jelly that is made while the source is read, and declares quoted
+    triples.
 
     >>> from jelly_plugins import read
     >>> list(read(as_jelly(Given(b"<urn:s> a <urn:t> .", Format.TURTLE))))[0].object
@@ -179,21 +173,14 @@ def as_jelly(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> S
         return src
     if form is Format.JELLY_TEXT:
         return jelly_of_text(src, settings.limits)
-    reject_jelly(given)
-    return piped(map(delimit, frames_of(given, settings)), src)
+    return piped(map(delimit, encoded_frames(given, settings)), src)
 
 
-def as_rows(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> Readable:
-    """RDF text as RDF Protobuf that is made while the text is read.
-
-    >>> from jelly_plugins import jena
-    >>> rows = as_rows(Given(b"<urn:s> a <urn:t> .", Format.TURTLE))
-    >>> list(jena.read(rows, format=jena.JenaFormat.PROTOBUF))[0].object
-    Iri(value='urn:t')
-    """
-    reject_jelly(given)
-    rows = rows_of(Job([given], settings), JenaFormat.PROTOBUF, settings.limits)
-    return piped(rows, given.source)
+def encoded_frames(given: Given, settings: ConversionSettings) -> Iterator[bytes]:
+    """The statements of a source that is not Jelly, as frames that declare quoted triples."""
+    job = Job(settings=settings, star=True)
+    with open_reader(given, job) as source:
+        yield from encoded(source, options_for(source, job), job)
 
 
 def _prepared(given: Given, settings: ConversionSettings) -> Given:
@@ -246,17 +233,3 @@ def _jelly_to_jelly_text(src: Source, dst: Destination, settings: ConversionSett
             error.locate(source=frames.name)
             raise
     return Conversion(statements=0)
-
-
-class _TextOutput:
-    """Writes the Jelly that it is given as text."""
-
-    def __init__(self, out: Writable, limits: Limits) -> None:
-        self._out = out
-        self._splitter = FrameSplitter(limits=limits)
-        self._frames = 0
-
-    def write(self, data: bytes, /) -> None:
-        for frame in self._splitter.feed(data):
-            self._out.write(frame_text(frame, self._frames))
-            self._frames += 1

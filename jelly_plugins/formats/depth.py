@@ -1,6 +1,6 @@
 """How deep text is nested, found out before pyoxigraph parses it.
 
-pyoxigraph's parsers of Turtle and of SPARQL JSON make nested triple terms of any depth, and free
+pyoxigraph's parser of Turtle makes nested triple terms of any depth, and frees
 them by recursion: some thousand levels end the process. JSON-LD takes time and memory that grow
 with the square of the depth.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from ..errors import LimitError
 
@@ -34,22 +34,49 @@ def too_deep() -> LimitError:
     return LimitError(f"the text is nested more than {DEPTH} deep")
 
 
-class TurtleGuard:
-    """Bounds how many triple terms can be open in a statement of Turtle or TriG.
+class Held(deque[Any]):
+    """The statements of a parser that are held, and the number of all that it has given.
 
-    :ivar open: triple terms that were begun in text from which no statement has come yet.
+    Its reader looks at the number when the parser asks for more text, so that no function need be
+    called for each statement.
     """
 
     def __init__(self) -> None:
+        super().__init__()
+        self._before = 0
+
+    @property
+    def total(self) -> int:
+        """Number of statements so far."""
+        return self._before + len(self)
+
+    def clear(self) -> None:
+        """Remove the statements that are held."""
+        self._before += len(self)
+        super().clear()
+
+
+class TurtleGuard:
+    """Bounds how many triple terms can be open in a statement of Turtle or TriG.
+
+    :param held: the statements that the parser has given.
+    :ivar open: triple terms that were begun in text from which no statement has come yet.
+    """
+
+    def __init__(self, held: Held) -> None:
         self.open = 0
+        self._held = held
+        self._given = 0
         self._last = 0
         #: Bytes since the last statement.
         self._waiting = 0
 
-    def given(self) -> None:
-        """Note that there was a statement: what is open began in the last chunk."""
-        self.open = self._last
-        self._waiting = 0
+    def _note_given(self) -> None:
+        """If there was a statement, what is open began in the last chunk."""
+        if self._held.total != self._given:
+            self._given = self._held.total
+            self.open = self._last
+            self._waiting = 0
 
     def chunks(self, text: Iterable[bytes]) -> Iterator[bytes]:
         """The text in chunks.
@@ -62,6 +89,7 @@ class TurtleGuard:
             size = len(part) if part.count(_OPENING) <= DEPTH // 2 else TURTLE_CHUNK
             for start in range(0, len(part), size or 1):
                 chunk = part[start : start + size]
+                self._note_given()
                 self._last = (before + chunk).count(_OPENING)
                 before = chunk[1 - len(_OPENING) :]
                 self.open += self._last
@@ -77,6 +105,7 @@ class TurtleGuard:
         for part in rest:
             parts = [part]
             size = len(part)
+            self._note_given()
             while size < self._waiting and (more := next(rest, b"")):
                 parts.append(more)
                 size += len(more)
@@ -101,10 +130,10 @@ def with_bounded_json(chunks: Iterable[bytes]) -> Iterator[bytes]:
     Traceback (most recent call last):
     jelly_plugins.errors.LimitError: the text is nested more than 1024 deep
     """
-    brackets_of = _Brackets().of
+    text = JsonText()
     depth = 0
     for chunk in chunks:
-        brackets = brackets_of(chunk)
+        brackets = _brackets(text.of(chunk))
         passes = 0
         # Each pass takes away what is innermost.
         while (outer := brackets.replace(b"{}", b"").replace(b"[]", b"")) != brackets:
@@ -119,16 +148,16 @@ def with_bounded_json(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-class _Brackets:
-    """Finds the brackets of JSON that comes in chunks, outside of strings."""
+class JsonText:
+    """JSON that comes in chunks, without escapes: strings end at the next quotation mark."""
 
     def __init__(self) -> None:
-        #: What the next chunk begins in: a quotation mark in a string, and the start of an escape.
+        #: The start of an escape.
         self._before = b""
-        self._string = b""
+        self.in_string = False
 
     def of(self, chunk: bytes) -> bytes:
-        """The brackets of a chunk."""
+        """The text of a chunk, after a quotation mark if it begins in a string."""
         data = self._before + chunk if self._before else chunk
         self._before = b""
         if b"\\" in data:
@@ -136,8 +165,14 @@ class _Brackets:
             if last is not None and len(last[0]) & 1:
                 data, self._before = data[:-1], b"\\"
             data = _ESCAPE.sub(b"", data)
-        brackets = (self._string + data).translate(None, _IRRELEVANT)
-        # Most strings have no brackets; two that have become one.
-        brackets = _STRINGS.sub(b"", brackets.replace(b'""', b""))
-        brackets, self._string, _ = brackets.partition(b'"')
-        return brackets
+        text = b'"' + data if self.in_string else data
+        self.in_string = bool(text.count(b'"') & 1)
+        return text
+
+
+def _brackets(text: bytes) -> bytes:
+    """The brackets of a text outside of its strings."""
+    brackets = text.translate(None, _IRRELEVANT)
+    # Most strings have no brackets; two that have become one.
+    brackets = _STRINGS.sub(b"", brackets.replace(b'""', b""))
+    return brackets.partition(b'"')[0]

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from ..codec import Limits
+from ..codec import FrameSplitter, Limits
 from ..codec.common.limits import over
 from ..errors import LimitError, TextError, WireError
+from ..io.sinks import Destination, Writable, open_output
+from ..io.sources import name_of
 from ..lazy import library
 
 _OPENS_FRAME: Final = re.compile(rb"#[ \t]*frame\b", re.IGNORECASE)
@@ -42,6 +45,29 @@ def frame_text(data: bytes, index: int) -> bytes:
     except DecodeError as error:
         raise WireError(f"not a valid frame: {error}", frame=index) from None
     return f"# frame {index}\n{MessageToString(frame, as_utf8=True)}".encode()
+
+
+class _Output:
+    """Writes the Jelly that it is given as text."""
+
+    def __init__(self, out: Writable, limits: Limits, name: str) -> None:
+        #: How errors name the output.
+        self.name = name
+        self._out = out
+        self._splitter = FrameSplitter(limits=limits)
+        self._frames = 0
+
+    def write(self, data: bytes, /) -> None:
+        for frame in self._splitter.feed(data):
+            self._out.write(frame_text(frame, self._frames))
+            self._frames += 1
+
+
+@contextmanager
+def text_output(dst: Destination, limits: Limits) -> Iterator[Writable]:
+    """A destination of delimited Jelly, which becomes text."""
+    with open_output(dst) as out:
+        yield _Output(out, limits, name_of(dst))
 
 
 def frames_of_text(chunks: Iterable[bytes], limits: Limits) -> Iterator[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 from typing import Literal as TypingLiteral
@@ -17,6 +17,7 @@ from ..codec import (
     LogicalType,
     PhysicalType,
     StreamOptions,
+    TermFactory,
 )
 from ..codec.common.options import FLAGS, TABLES
 from ..codec.rdf.options import GROUPED
@@ -26,6 +27,7 @@ from ..io.names import Format
 from ..io.progress import Progress, Steps
 from ..io.sources import Source
 from ..notebook import Shown
+from .contexts import Contexts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +116,14 @@ class ConversionSettings:
     :ivar frame_bytes: bytes after which a frame ends.
     :ivar restart_every: bytes after which the next frame is a restart point, where a reader may
         begin; see ``codec.rdf.restarts``.
-    :ivar namespaces: write the prefixes of RDF text as namespaces; with ``"used"`` only those that
-        an IRI begins with, before the first such.
+    :ivar namespaces: keep the prefixes of the sources, and the namespaces of Jelly; with ``"used"``
+        only those that an IRI begins with. In formats in which prefixes come first (Turtle, TriG,
+        RDF/XML) those are kept that are declared before the end of the first chunk of statements,
+        some 64 KiB.
     :ivar base: IRI that relative ones in RDF text are resolved against.
+    :ivar contexts: remote contexts of JSON-LD by their IRIs, as documents or their ``@context``, or
+        a function that returns one for an IRI; none is fetched. A document that is read with them
+        is held in memory, up to ``frame_bytes`` of the limits.
     :ivar blank_nodes: for several sources: ``"fresh"`` relabels the nodes of each source,
         ``"keep"`` treats equal labels as one node. One source keeps its labels.
     :ivar concatenated: a Jelly source may hold several streams.
@@ -133,8 +140,9 @@ class ConversionSettings:
     frame_rows: int | None = None
     frame_bytes: int | None = None
     restart_every: int | None = None
-    namespaces: Namespaces = False
+    namespaces: Namespaces = True
     base: str | None = None
+    contexts: Contexts | None = None
     blank_nodes: BlankNodes = "fresh"
     concatenated: bool = False
     lossy: bool = False
@@ -205,7 +213,6 @@ class ConversionSettings:
         if not self.delimited:
             rows, size = self.limits.frame_rows, self.limits.frame_bytes
         return {
-            "namespaces": bool(self.namespaces),
             "frame_rows": self.frame_rows or rows,
             "frame_bytes": self.frame_bytes or size,
             "restart_every": self.restart_every,
@@ -234,6 +241,7 @@ class Counter:
 
     :param progress: see :class:`~jelly_plugins.io.progress.Steps`.
     :ivar statements: number of statements so far.
+    :ivar frames: number of frames of Jelly that were written.
     """
 
     def __init__(self, progress: Progress | None = None) -> None:
@@ -243,6 +251,7 @@ class Counter:
     def restart(self) -> None:
         """Count from 0, when the sources are read again."""
         self.statements = 0
+        self.frames = 0
         self._metadata = 0
         self._empty_graphs = 0
 
@@ -251,20 +260,19 @@ class Counter:
         self.statements = statements
         self._steps.reach(statements)
 
-    def count(self, frame: AnyFrame) -> None:
-        """Count the statements of a frame."""
-        self.reach(self.statements + len(frame.statements))
+    def add(self, statements: int) -> None:
+        """Count more statements."""
+        self.reach(self.statements + statements)
 
     def count_left_out(self, frame: AnyFrame) -> None:
-        """Count a frame for a target that has only statements."""
+        """Count what a frame has for a target that has only statements."""
         self._metadata += len(frame.metadata)
         self._empty_graphs += len(frame.empty_graphs)
-        self.count(frame)
 
-    def counted(self, frames: Iterable[AnyFrame]) -> Iterator[AnyFrame]:
-        """Frames for a target that has only statements, counted as they are taken."""
+    def written(self, frames: Iterable[bytes]) -> Iterator[bytes]:
+        """Frames, counted as they are written."""
         for frame in frames:
-            self.count_left_out(frame)
+            self.frames += 1
             yield frame
 
     def conversion(self) -> Conversion:
@@ -277,19 +285,19 @@ class Counter:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What is converted, to whatever format.
+    """How sources of any format are read and written.
 
-    :ivar given: one source, or several in their order.
     :ivar counter: counts what is converted.
+    :ivar validator: the factory of the library that the chunks are for, see ``codec.TextDecoder``:
+        readers that can, reject with its place what the library rejects.
+    :ivar on_frame: called for each frame of Jelly after it was read, see ``JellyReader``.
+    :ivar star: whether the options of Jelly declare quoted triples in any case.
     """
 
-    given: Sequence[Given]
-    settings: ConversionSettings
+    settings: ConversionSettings = DEFAULT_SETTINGS
     counter: Counter = field(default_factory=Counter)
-
-    @property
-    def single(self) -> Given | None:
-        """The source; None if there are several."""
-        return self.given[0] if len(self.given) == 1 else None
+    validator: TermFactory[Any] | None = None
+    on_frame: Callable[[AnyFrame], object] | None = None
+    star: bool = False

@@ -24,11 +24,10 @@ from ..codec import (
     TermFactory,
 )
 from ..errors import JellyError, OptionsError, TermError
-from ..io.names import Format
 from ..io.sinks import Destination
 from ..io.sources import Source
 from ..io.streams import FrameReader, encode_frames, write_jelly
-from .settings import DEFAULT_SETTINGS, ConversionSettings, Counter, Job
+from .settings import DEFAULT_SETTINGS, ConversionSettings, Counter
 
 
 class ScopedFactory(GenericFactory):
@@ -101,11 +100,6 @@ def merged_options(options: Sequence[StreamOptions]) -> StreamOptions:
     )
 
 
-def jelly_to_jelly(job: Job, dst: Destination, _target: Format) -> None:
-    """Write Jelly streams as one; see :func:`transcode`."""
-    transcode([src for src, _ in job.given], dst, job.settings, counter=job.counter)
-
-
 def transcode(
     sources: Sequence[Source],
     dst: Destination,
@@ -147,7 +141,7 @@ def transcode(
                 "choose a flat logical type"
             )
         counter = counter or Counter()
-        adapted = _adapted(streams, merged, counter, lossy=lossy)
+        adapted = _adapted(streams, merged, counter, settings)
         restarts: dict[str, Any] = {"restart_every": settings.restart_every, "limits": limits}
         if settings.regrouped or whole:
             encoder = Encoder(
@@ -168,17 +162,18 @@ def _adapted(
     frames: Iterator[tuple[str, AnyFrame]],
     options: StreamOptions,
     counter: Counter,
-    *,
-    lossy: bool,
+    settings: ConversionSettings,
 ) -> Iterator[AnyFrame]:
     """Frames as the output's physical type requires."""
     for name, frame in frames:
         try:
-            adapt(frame, options.physical_type, lossy=lossy)
+            adapt(frame, options.physical_type, lossy=settings.lossy)
         except JellyError as error:
             error.locate(source=name, frame=frame.index)
             raise
-        counter.count(frame)
+        if not settings.namespaces:
+            frame.namespaces = []
+        counter.add(len(frame.statements))
         yield frame
 
 

@@ -1,23 +1,16 @@
-"""Checks of XML before pyoxigraph parses it, or while it is written.
+"""XML: the characters and names that it allows, and documents as UTF-8 with line feeds.
 
-pyoxigraph expands each reference to an entity, without a bound: an entity may
-expand to far more text than its reference. So the text is checked first. Entities
-are found by their declarations alone, wherever these are, so that nothing depends on where a parser
-takes the document type to begin or to end.
-
-pyoxigraph also accepts a document without a root element, so that a file which is truncated in its
-prolog would pass for one without statements: expat looks for the root element.
-
-Reference: XML 1.0, productions 2 to 5, sections "Documents" and "Physical Structures"; Namespaces
-in XML 1.0, production 4.
+Reference: XML 1.0, productions 2 to 5, sections "End-of-Line Handling" and "Character Encoding in
+Entities"; Namespaces in XML 1.0, production 4.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
-from xml.parsers import expat
 
 from ..codec.text.lines import LABEL_PART, NAME_START
 from ..errors import TextError
@@ -54,110 +47,59 @@ RESERVED_NAMESPACES: Final = (
     "http://www.w3.org/2000/xmlns/",
 )
 
-_OPENING: Final = b"<!ENTITY"
-_ENTITY: Final = re.compile(
-    _OPENING + rb"\s++([^\s%\"'<>&]{1,255}+)\s++(?:\"([^\"<]*+)\"|'([^'<]*+)')[ \t\r\n]*+>"
+_OPENING: Final = b"<?xml"
+#: Maximum length of an XML declaration.
+_DECLARATION_BYTES: Final = 1 << 10
+_DECLARED: Final = re.compile(
+    rb"<\?xml[ \t\r\n][^>]*?[ \t\r\n]encoding[ \t\r\n]*=[ \t\r\n]*[\"']([A-Za-z][\w.\-]*+)[\"']"
 )
-_REFERENCE: Final = re.compile(rb"&(?!#)([^\s;&]++);")
+#: How UTF-16 begins, with a byte order mark or without.
+_UTF_16: Final = {
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+    b"<\0": "utf-16-le",
+    b"\0<": "utf-16-be",
+}
+_UTF_8: Final = "utf-8"
+#: Python's names of encodings in which ASCII characters are single bytes: a declaration can be
+#: read before its encoding is known.
+_ENCODINGS: Final = re.compile(
+    r"utf-8|ascii|iso8859-\d+|cp(?!037$)\d+|koi8-[rtu]|gbk|gb2312|gb18030|big5|euc_\w+|shift_jis"
+)
 
-#: More bytes than a reference has.
-_NAME_BYTES: Final = 1 << 9
-#: Maximum size of an expanded entity, with nested ones.
-_ENTITY_BYTES: Final = 1 << 16
-#: Bytes that its declaration may take.
-_DECLARATION_BYTES: Final = 1 << 17
-#: Maximum size of all expanded references, and how many more bytes for each byte of the text.
-_EXPANDED_BYTES: Final = 1 << 24
-_EXPANDED_PER_BYTE: Final = 16
+_CONTROLS: Final = bytes(code for code in range(0x20) if chr(code) not in "\t\n\r")
+_NO_CHARACTER: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+#: The start of a character that may be one of them, at the end of a chunk.
+_PARTIAL: Final = re.compile(rb"\xef\xbf?\Z")
 
 
-class EntityGuard:
-    """Rejects entities of one text that are too large; the text comes in chunks.
+def normalized(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Chunks of an XML document in UTF-8 whose lines end in line feeds.
 
-    :param line: number of its first line.
-    :ivar expanded: bytes that its references expand to.
+    The declaration of an encoding stays as it is.
+
+    :param chunks: the document in its own encoding, without a byte order mark of UTF-8.
+    :raises TextError: the encoding is not supported, the document is not in it, or it has
+        characters that XML does not have.
+
+    >>> latin = '<?xml version="1.0" encoding="iso-8859-1"?>\\r\\n<é/>'.encode("latin-1")
+    >>> b"".join(normalized([latin])).decode()
+    '<?xml version="1.0" encoding="iso-8859-1"?>\\n<é/>'
     """
-
-    def __init__(self, line: int = 1) -> None:
-        self.expanded = 0
-        self._size = 0
-        self._line = line
-        #: Bytes that each entity expands to.
-        self._entities: dict[bytes, int] = {}
-        #: The end of what was looked at, which may be the start of a declaration or a reference.
-        self._rest = b""
-        self._waiting: list[bytes] = []
-        #: Bytes of the text in which a declaration that has begun has to end; 0 if none has.
-        self._declaring = 0
-
-    def look(self, chunk: bytes) -> None:
-        """Look at what comes next.
-
-        :raises TextError: entities expand to too much, or are of a kind that is not known here;
-            with the line.
-        """
-        self._size += len(chunk)
-        self._waiting.append(chunk)
-        if self._declaring and b">" not in chunk and self._size < self._declaring:
-            # A declaration goes on.
-            return
-        data = b"".join((self._rest, *self._waiting))
-        self._waiting.clear()
-        done = self._declare(data)
-        if self._entities:
-            sizes = self._entities
-            self.expanded += sum(sizes.get(name, 0) for name in _REFERENCE.findall(data, 0, done))
-            if self.expanded > _EXPANDED_BYTES + _EXPANDED_PER_BYTE * self._size:
-                raise self._error(f"entities expand to {self.expanded} bytes", data, done)
-        self._line += data.count(b"\n", 0, done)
-        self._rest = data[done:]
-
-    def _declare(self, data: bytes) -> int:
-        """Note the entities that a text declares.
-
-        :return: where the text ends that is known to be whole.
-        """
-        self._declaring = 0
-        pos = 0
-        while (start := data.find(_OPENING, pos)) >= 0:
-            found = _ENTITY.match(data, start)
-            if found is None:
-                if b">" in data[start:] or len(data) - start > _DECLARATION_BYTES:
-                    raise self._error("an entity of a kind that is not read here", data, start)
-                self._declaring = self._size - (len(data) - start) + _DECLARATION_BYTES + 1
-                return start
-            value = found[2] or found[3] or b""
-            sizes = self._entities
-            size = len(value) + sum(sizes.get(name, 0) for name in _REFERENCE.findall(value))
-            if size > _ENTITY_BYTES:
-                raise self._error(f"an entity expands to {size} bytes", data, start)
-            sizes[found[1]] = size
-            pos = found.end()
-        opening = data.rfind(b"<", max(pos, len(data) - len(_OPENING) + 1))
-        if self._entities:
-            opening = max(opening, data.rfind(b"&", max(pos, len(data) - _NAME_BYTES)))
-            if b";" in data[opening:]:
-                opening = -1
-        return len(data) if opening < 0 else opening
-
-    def _error(self, what: str, data: bytes, pos: int) -> TextError:
-        return TextError(what, line=self._line + data.count(b"\n", 0, pos))
-
-
-def guarded(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Chunks of an XML text, each yielded after it was checked.
-
-    :raises TextError: see :class:`EntityGuard`.
-
-    >>> bomb = b'<!DOCTYPE a [<!ENTITY b "' + b"c" * 70000 + b'">]><a>&b;</a>'
-    >>> list(guarded([bomb]))
-    Traceback (most recent call last):
-    jelly_plugins.errors.TextError: line 1: an entity expands to 70000 bytes
-    """
-    guard = EntityGuard()
-    for chunk in chunks:
-        guard.look(chunk)
-        yield chunk
+    before = b""
+    for chunk in with_line_feeds(_in_utf_8(chunks)):
+        text = before + chunk
+        if len(text.translate(None, _CONTROLS)) < len(text) or b"\xef\xbf" in text:
+            found = _NO_CHARACTER.search(text)
+            if found is not None:
+                yield text[: found.start()]
+                code = ord(found[0].decode())
+                raise TextError(f"the document has U+{code:04X}, which XML does not allow")
+        partial = _PARTIAL.search(text, max(0, len(text) - 2))
+        before = partial[0] if partial is not None else b""
+        yield text[: len(text) - len(before)] if before else text
+    if before:
+        yield before
 
 
 def with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -175,78 +117,48 @@ def with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield part.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in part else part
 
 
-#: A tag with a value of ``parseType`` that pyoxigraph does not know.
-_PARSE_TYPE: Final = re.compile(
-    rb"<[^<>!?][^<>]*?\bparseType\s*=\s*([\"'])(?!(?:Literal|Resource|Collection|Triple)\1)([^\"'<>]*)\1"
-)
-#: Bytes of a tag that are looked at together.
-_TAG_BYTES: Final = 1 << 12
+def _in_utf_8(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    rest = iter(chunks)
+    head = b""
+    for chunk in rest:
+        head += chunk
+        if len(head) >= _DECLARATION_BYTES or b"?>" in head:
+            break
+        if len(head) > 1 and not _OPENING.startswith(head[: len(_OPENING)]):
+            break
+    name = _encoding_of(head)
+    document = chain((head,), rest)
+    if name == _UTF_8:
+        yield from document
+        return
+    decode = codecs.getincrementaldecoder(name)().decode
+    try:
+        for chunk in document:
+            yield decode(chunk).encode()
+        yield decode(b"", final=True).encode()
+    except UnicodeError as error:
+        raise TextError(f"the document is not valid in its encoding, {name}: {error}") from None
 
 
-def with_known_parse_types(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Chunks of an RDF/XML document, each after it was checked. pyoxigraph omits properties whose
-    ``rdf:parseType`` is another one than those of the specification, which are XML literals.
+def _encoding_of(head: bytes) -> str:
+    """Python's name of a document's encoding."""
+    if found := _UTF_16.get(head[:2]):
+        return found
+    name = declared_encoding(head)
+    if not _ENCODINGS.fullmatch(name):
+        raise TextError(f"the declared encoding {name} is unknown, or not that of the document")
+    return name
 
-    :raises TextError: there is one.
 
-    >>> list(with_known_parse_types([b"<e:p rdf:parse", b"Type='Other'>"]))
-    Traceback (most recent call last):
-    jelly_plugins.errors.TextError: the parseType Other is not supported
+def declared_encoding(document: bytes) -> str:
+    """Python's name of the encoding that a document declares; UTF-8 if it declares none.
+
+    >>> declared_encoding(b"<?xml version='1.0' encoding='Latin1'?><a/>")
+    'iso8859-1'
     """
-    tag = b""
-    for chunk in chunks:
-        data = tag + chunk
-        if b"parseType" in data and (found := _PARSE_TYPE.search(data)):
-            raise TextError(f"the parseType {found[2].decode(errors='replace')} is not supported")
-        start = data.rfind(b"<")
-        tag = data[start:] if start >= 0 and len(data) - start < _TAG_BYTES else b""
-        yield chunk
-
-
-_OTHER_ENCODING: Final = tuple(
-    expat.errors.codes[message]
-    for message in (
-        expat.errors.XML_ERROR_UNKNOWN_ENCODING,
-        expat.errors.XML_ERROR_INCORRECT_ENCODING,
-    )
-)
-
-
-class _HasRootError(Exception):
-    """A document has a root element."""
-
-
-def with_root(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Chunks of an XML document, each as it is.
-
-    :raises TextError: after the last one: the document has no root element.
-
-    >>> list(with_root([b"<?xml version='1.0'?>", b"<!-- <a/> -->"]))
-    Traceback (most recent call last):
-    jelly_plugins.errors.TextError: the document has no root element
-    """
-
-    def begins(*_: object) -> None:
-        raise _HasRootError
-
-    parser = expat.ParserCreate()
-    parser.StartElementHandler = begins
-    looking = True
-    for chunk in chunks:
-        yield chunk
-        if looking:
-            try:
-                parser.Parse(chunk, False)
-            except _HasRootError:
-                looking = False
-            except expat.ExpatError as error:
-                if error.code not in _OTHER_ENCODING:
-                    raise TextError(
-                        f"malformed XML: {expat.ErrorString(error.code)}", line=error.lineno
-                    ) from None
-                looking = False
-            except (LookupError, ValueError):
-                # An encoding that only pyoxigraph may know.
-                looking = False
-    if looking:
-        raise TextError("the document has no root element")
+    declared = _DECLARED.match(document)
+    name = _UTF_8 if declared is None else declared[1].decode()
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return name

@@ -22,6 +22,7 @@ from collections.abc import (
 )
 from concurrent.futures import CancelledError, Future
 from contextlib import aclosing, suppress
+from queue import SimpleQueue
 from typing import Any, Final, Self
 
 import grpc
@@ -31,7 +32,7 @@ from ..backends import BlankNodes, owner_of
 from ..codec import Frame, StreamOptions, delimit
 from ..errors import JellyError, ServiceError
 from . import server as blocking
-from .calls import Incoming, part_error
+from .calls import Incoming
 from .connection import Answer, Connection, Request, Upload, seconds_of, status_error
 from .frames import Fitting
 from .outgoing import outgoing
@@ -64,8 +65,12 @@ class Subscription(Answer):
 
         :raises JellyError: the stream has none.
         """
-        while (options := self._opening.options) is None:
+        options = self._opening.options or self._early
+        if options is None:
+            options = self._take_early(await self._initial_metadata())
+        while options is None:
             self._peek(await self._receive())
+            options = self._opening.options
         return options
 
     def __aiter__(self) -> Self:
@@ -107,6 +112,19 @@ class Subscription(Answer):
                 # It has the temporary file's name.
                 error.source = self.name
                 raise
+
+    async def _initial_metadata(self) -> Any:
+        try:
+            # Before it, gRPC may leave the task that sends the request behind.
+            await self._call.wait_for_connection()
+            return await self._call.initial_metadata()
+        except grpc.RpcError:
+            # Asking for the next frame raises it with its status.
+            return ()
+        except asyncio.CancelledError:
+            if self._closed:
+                return ()
+            raise
 
     async def _next(self) -> bytes | None:
         return self._peeked.pop(0) if self._peeked else await self._receive()
@@ -302,32 +320,28 @@ class _InLoop:
         return _FramesOfLoop(start, self._loop)
 
     def publish(self, frames: Incoming) -> None:
-        feed = _Feed(frames.options)
-        feed_task = asyncio.run_coroutine_threadsafe(feed.start(self._service), self._loop)
-        feed_task.result()
-        frames.when_over(lambda: self._abandon(feed))
-        wanted = True
+        """Have the application take a stream. This thread reads what the application asks for."""
+        pulled = _Pulled(frames.options)
+        task = asyncio.run_coroutine_threadsafe(self._service.publish(pulled), self._loop)
+        task.add_done_callback(lambda _: pulled.requests.put(None))
+
+        def abandon() -> None:
+            # An application that waits for a frame gets an error instead.
+            if not pulled.is_waiting:
+                task.cancel()
+
+        frames.when_over(abandon)
+        while (request := pulled.requests.get()) is not None:
+            try:
+                found: bytes | Exception | None = next(frames, None)
+            except Exception as error:
+                found = error
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(_answer, request, found)
         try:
-            for frame in frames:
-                wanted = self._hand(feed, frame)
-                if not wanted:
-                    break
-        except Exception as error:
-            self._hand(feed, error)
-        else:
-            if wanted:
-                self._hand(feed, None)
-        try:
-            asyncio.run_coroutine_threadsafe(feed.result(), self._loop).result()
+            task.result()
         except CancelledError:
             raise ServiceError("the client has disconnected", status="CANCELLED") from None
-
-    def _abandon(self, feed: _Feed) -> None:
-        with suppress(RuntimeError):  # the loop is closed, and nothing is left to be cancelled
-            self._loop.call_soon_threadsafe(feed.abandon)
-
-    def _hand(self, feed: _Feed, item: bytes | Exception | None) -> bool:
-        return asyncio.run_coroutine_threadsafe(feed.hand(item), self._loop).result()
 
     def close(self) -> None:
         close = getattr(self._service, "close", None)
@@ -386,6 +400,19 @@ class _FramesOfLoop:
     def close(self) -> None:
         asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
 
+    async def _initial_metadata(self) -> Any:
+        try:
+            # Before it, gRPC may leave the task that sends the request behind.
+            await self._call.wait_for_connection()
+            return await self._call.initial_metadata()
+        except grpc.RpcError:
+            # Asking for the next frame raises it with its status.
+            return ()
+        except asyncio.CancelledError:
+            if self._closed:
+                return ()
+            raise
+
     async def _next(self) -> bytes | None:
         async with self._at_work:
             if self._frames is None:
@@ -399,52 +426,39 @@ class _FramesOfLoop:
                 await close()
 
 
-class _Feed:
+class _Pulled:
     """The frames of a published stream, as a coroutine sees them; see
-    :class:`.service.AsyncPublished`. All of it runs in the loop."""
+    :class:`.service.AsyncPublished`.
+
+    :ivar requests: one for each frame that the coroutine asks for; None at the end.
+    """
 
     def __init__(self, options: StreamOptions) -> None:
         self.options = options
-        self._waiting: asyncio.Queue[bytes | Exception | None] = asyncio.Queue(1)
-        self._task: asyncio.Task[None] | None = None
-        self._asked = False
+        self.requests: SimpleQueue[asyncio.Future[bytes | None] | None] = SimpleQueue()
+        self.is_waiting = False
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
-        self._asked = True
+        request: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
+        self.is_waiting = True
         try:
-            item = await self._waiting.get()
+            self.requests.put(request)
+            frame = await request
         finally:
-            self._asked = False
-        if item is None:
+            self.is_waiting = False
+        if frame is None:
             raise StopAsyncIteration
-        if isinstance(item, Exception):
-            raise item
-        return item
+        return frame
 
-    async def start(self, service: Any) -> None:
-        self._task = asyncio.ensure_future(service.publish(self))
 
-    def abandon(self) -> None:
-        """Record that an answer is no longer awaited. A caller that waits for a frame gets an error
-        instead; everything else is cancelled."""
-        if self._task is not None and not self._asked:
-            self._task.cancel()
-
-    async def hand(self, item: bytes | Exception | None) -> bool:
-        """Give what comes next; returns whether it is still wanted."""
-        assert self._task is not None
-        put = asyncio.ensure_future(self._waiting.put(item))
-        await asyncio.wait({put, self._task}, return_when=asyncio.FIRST_COMPLETED)
-        if put.done():
-            return True
-        put.cancel()
-        return False
-
-    async def result(self) -> None:
-        assert self._task is not None
-        await self._task
-        if not self._waiting.empty() and isinstance(self._waiting.get_nowait(), bytes):
-            raise part_error()
+def _answer(request: asyncio.Future[bytes | None], found: bytes | Exception | None) -> None:
+    if request.done():
+        # The coroutine was cancelled.
+        return
+    if isinstance(found, Exception):
+        request.set_exception(found)
+    else:
+        request.set_result(found)

@@ -7,12 +7,14 @@ a client subscribes, the next frame is a restart point, from which a reader can 
 :mod:`~jelly_plugins.codec.rdf.restarts`.
 
 The buffer of each subscriber is bounded. A slow subscriber slows the publishers, or is
-disconnected; the frames sent to it have no gaps in either case.
+disconnected; the frames sent to it have no gaps in either case. A frame that cannot be sent to the
+subscribers is an error of its publisher.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import count
@@ -23,7 +25,7 @@ from ..codec.rdf.options import VERSION_1_1
 from ..errors import OptionsError, ServiceError
 from ..formats.transcode import ScopedFactory
 from .buffers import DEFAULT_BUFFER_BYTES, FrameBuffer, NotWantedError
-from .frames import FRAME_BYTES, FRAME_ROWS, open_stream
+from .frames import DEFAULT_MESSAGE_BYTES, FRAME_BYTES, FRAME_ROWS, fitted, open_stream
 from .outgoing import outgoing
 from .service import Published
 from .wire import check_answer, rejected
@@ -41,15 +43,18 @@ class Broadcast:
 
     Blank nodes of one published stream are other nodes than those of the next. Where the topic's
     logical type is grouped, each published frame is one element, and goes out as one frame.
-    Publishing is not all or nothing: what has gone out before an error has gone out.
+    Publishing is not all or nothing: frames sent before an error are not taken back.
 
     :param options: of the outgoing stream; subscribers that request less are rejected, and so
         are published streams of another physical type, or with features that it lacks. With
         version 1 no namespaces go out.
     :param buffer_bytes: bytes of frames that wait for a subscriber, at most.
-    :param subscriber_timeout: seconds that publishers wait for a subscriber whose buffer is full,
-        before it is disconnected with RESOURCE_EXHAUSTED. 0 disconnects at once; None waits without
-        a limit.
+    :param subscriber_timeout: seconds that the publisher of a frame waits for subscribers whose
+        buffers are full, for all of them together, before they are disconnected with
+        RESOURCE_EXHAUSTED. 0 disconnects at once; None waits without a limit.
+    :param message_bytes: bytes of the largest message that goes out. A larger element, or row of a
+        flat stream, is rejected. Give the value of the server's :class:`.Bounds`, if it is not the
+        default.
     """
 
     def __init__(
@@ -58,6 +63,7 @@ class Broadcast:
         *,
         buffer_bytes: int = DEFAULT_BUFFER_BYTES,
         subscriber_timeout: float | None = DEFAULT_TIMEOUT,
+        message_bytes: int = DEFAULT_MESSAGE_BYTES,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         if subscriber_timeout is not None and subscriber_timeout < 0:
@@ -67,8 +73,9 @@ class Broadcast:
         self._limits = limits
         self._buffer_bytes = buffer_bytes
         self._timeout = subscriber_timeout
+        self._message_bytes = message_bytes
         self._options = options
-        self._encoder = self._new_encoder()
+        self._encoder = self._restarting()
         self._scopes = count()
         self._namespaces: dict[str, str] = {}
         self._namespace_size = 0
@@ -101,12 +108,13 @@ class Broadcast:
             check_answer(options, self._options)
         except OptionsError as error:
             raise rejected(error) from error
-        buffer = FrameBuffer(self._buffer_bytes)
+        buffer = FrameBuffer(self._buffer_bytes, options=self._options)
         with self._lock:
             if self._closed:
                 raise _closing()
-            # The options go out at once, so that a subscriber knows that it is one.
-            buffer.put(self._opening())
+            if not self._options.grouped:
+                # In a grouped stream this frame would be an element: see _send.
+                buffer.put(self._opening())
             self._newcomers.append(buffer)
         return buffer
 
@@ -177,13 +185,24 @@ class Broadcast:
             limits=self._limits,
         )
 
+    def _restarting(self) -> Encoder:
+        """An encoder whose next frame can follow any other, such as the opening one."""
+        encoder = self._new_encoder()
+        encoder.flush()
+        encoder.restart()
+        return encoder
+
     def _send(self, frame: Frame) -> None:
-        """Let a frame go out to all subscribers."""
+        """Send a frame to all subscribers.
+
+        :raises JellyError: the frame cannot be encoded, or not be sent.
+        """
         with self._lock:
+            newcomers, self._newcomers = self._newcomers, []
+            opening = self._opening() if newcomers and self._options.grouped else b""
             if self._options.has_namespaces:
                 for name, iri in frame.namespaces:
                     self._remember(name, iri.value)
-            newcomers, self._newcomers = self._newcomers, []
             here = [buffer for buffer in self._subscribers + newcomers if buffer.is_open]
             self._subscribers = here[:]
         if not here:
@@ -191,9 +210,32 @@ class Broadcast:
             return
         if newcomers:
             self._encoder.restart()
-        for data in self._encoded(frame):
+        try:
+            chunks = self._encoded(frame, len(opening))
+        except BaseException:
+            self._start_again()
+            raise
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        for data in chunks:
+            # Subscribers that keep up do not wait for the others.
+            full = []
             for buffer in here:
-                self._hand(buffer, data)
+                # The rows of two frames are a frame.
+                chunk = opening + data if opening and buffer in newcomers else data
+                if not _put(buffer, chunk, 0):
+                    full.append((buffer, chunk))
+            for buffer, chunk in full:
+                left = None if deadline is None else max(0, deadline - time.monotonic())
+                if not _put(buffer, chunk, left):
+                    buffer.end(_too_slow(), drop=True)
+
+    def _start_again(self) -> None:
+        """Begin with the next frame for all subscribers: the encoder has written rows, or entries
+        of its lookups, that were not sent."""
+        self._encoder = self._restarting()
+        with self._lock:
+            self._newcomers = self._subscribers + self._newcomers
+            self._subscribers = []
 
     def _remember(self, name: str, iri: str) -> None:
         """Keep a namespace for later subscribers, up to a limit."""
@@ -206,8 +248,12 @@ class Broadcast:
             oldest = next(iter(self._namespaces))
             self._namespace_size -= len(oldest) + len(self._namespaces.pop(oldest))
 
-    def _encoded(self, frame: Frame) -> list[bytes]:
-        """A frame of one published stream as frames of the stream that goes out."""
+    def _encoded(self, frame: Frame, reserved: int) -> list[bytes]:
+        """A frame of one published stream as frames of the stream that goes out.
+
+        :param reserved: bytes that its message needs besides.
+        :raises LimitError: an element or a row is too large for a message.
+        """
         encoder = self._encoder
         if self._options.has_namespaces:
             for name, iri in frame.namespaces:
@@ -216,16 +262,20 @@ class Broadcast:
         for graph in frame.empty_graphs:
             encoder.start_graph(graph)
         encoder.end_graph()
-        return [*ended, encoder.flush(frame.metadata)]
+        most = self._message_bytes - reserved
+        return [
+            chunk
+            for data in (*ended, encoder.flush(frame.metadata))
+            for chunk in fitted(data, self._options, most)
+        ]
 
-    def _hand(self, buffer: FrameBuffer, data: bytes) -> None:
-        """Give a frame to one subscriber, or cut it."""
-        try:
-            taken = buffer.put(data, timeout=self._timeout)
-        except NotWantedError:
-            return
-        if not taken:
-            buffer.end(_too_slow(), drop=True)
+
+def _put(buffer: FrameBuffer, data: bytes, timeout: float | None) -> bool:
+    """Give a frame to one subscriber; returns False if its buffer is still full."""
+    try:
+        return buffer.put(data, timeout=timeout)
+    except NotWantedError:
+        return True
 
 
 def _too_slow() -> ServiceError:

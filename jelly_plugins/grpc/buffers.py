@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final, Self
 
-from ..codec import Limits
+from ..codec import Limits, StreamOptions
 from ..codec.common.framing import FrameSplitter
 from ..io.sinks import Writable
 
@@ -27,9 +27,13 @@ class FrameBuffer:
     """Frames from one thread to another: an iterator of those that were put in.
 
     :param size: bytes of frames that wait, at most.
+    :ivar options: of the stream, where it may take long until its first frame.
     """
 
-    def __init__(self, size: int = DEFAULT_BUFFER_BYTES) -> None:
+    def __init__(
+        self, size: int = DEFAULT_BUFFER_BYTES, *, options: StreamOptions | None = None
+    ) -> None:
+        self.options = options
         self._size = size
         self._frames: deque[bytes] = deque()
         self._bytes = 0

@@ -18,7 +18,7 @@ import grpc
 from ..codec import Limits, StreamOptions
 from ..errors import JellyError, OptionsError, ServiceError
 from . import wire
-from .frames import Opening, fitted, iterate, open_stream
+from .frames import DEFAULT_MESSAGE_BYTES, Opening, fitted, iterate, open_stream
 from .service import Service
 
 LOGGER: Final = logging.getLogger("jelly_plugins.grpc")
@@ -43,7 +43,7 @@ class Bounds:
     """
 
     streams: int = 200
-    message_bytes: int = 4 << 20
+    message_bytes: int = DEFAULT_MESSAGE_BYTES
     stream_bytes: int = 4 << 30
     seconds: float | None = None
     idle: float | None = 300
@@ -99,6 +99,9 @@ class Calls:
         cancel = getattr(given, "cancel", None)
         if cancel is not None and not context.add_callback(cancel):
             cancel()
+        early: StreamOptions | None = getattr(given, "options", None)
+        if early is not None:
+            context.send_initial_metadata(wire.metadata_of(early))
         opening = Opening()
         for frame in iterate(given):
             if opening.take(frame) and opening.options is not None:

@@ -41,8 +41,12 @@ class Subscription(Answer, Closing):
 
         :raises JellyError: the stream has none.
         """
-        while (options := self._opening.options) is None:
+        options = (
+            self._opening.options or self._early or self._take_early(self._call.initial_metadata())
+        )
+        while options is None:
             self._peek(self._receive())
+            options = self._opening.options
         return options
 
     def __iter__(self) -> Self:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import grpc
 
@@ -19,11 +19,8 @@ from ..codec.common.wire import check_empty
 from ..errors import JellyError, OptionsError, ServiceError, WireError
 from ..io.streams import GENERIC
 from . import wire
-from .frames import Opening
+from .frames import DEFAULT_MESSAGE_BYTES, Opening
 from .security import ClientTls, authorization
-
-#: Bytes of a message that gRPC takes by default.
-DEFAULT_MESSAGE_BYTES: Final = 4 << 20
 
 AnswerT = TypeVar("AnswerT", bound="Answer")
 
@@ -143,6 +140,8 @@ class Answer:
         self._decoder = Decoder(request.factory, limits=self._limits)
         self._peeked: list[bytes] = []
         self._closed = False
+        #: Options that came before the first frame.
+        self._early: StreamOptions | None = None
 
     def _cancel(self) -> None:
         self._closed = True
@@ -172,6 +171,14 @@ class Answer:
             if not self._closed:
                 self._decoder.finish()
         return None
+
+    def _take_early(self, metadata: Any) -> StreamOptions | None:
+        """The options in the call's initial metadata, if it has any."""
+        with self._located():
+            self._early = wire.options_in(metadata or (), self._limits)
+            if self._early is not None:
+                wire.check_answer(self._requested, self._early)
+        return self._early
 
     def _peek(self, data: bytes | None) -> None:
         """Keep a frame that was read for the stream's options."""

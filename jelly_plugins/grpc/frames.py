@@ -4,7 +4,6 @@ that the other side takes."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Final
 
 from ..codec import DEFAULT_LIMITS, Decoder, Limits, StreamOptions
@@ -13,6 +12,8 @@ from ..codec.rdf.decoder import first_options
 from ..errors import LimitError, OptionsError
 from ..io.streams import GENERIC
 
+#: Bytes of a message that gRPC takes by default.
+DEFAULT_MESSAGE_BYTES: Final = 4 << 20
 #: Bytes of a frame that are sent at once, where the frame may be divided.
 SENT_BYTES: Final = 1 << 20
 #: Bytes of a message that are not the frame's.
@@ -70,8 +71,13 @@ def open_stream(frames: Iterator[bytes], limits: Limits) -> tuple[StreamOptions,
         kept.append(frame)
         opening.take(frame)
         if opening.options is not None:
-            return opening.options, chain(kept, frames)
+            return opening.options, _after(kept, frames)
     raise OptionsError("the stream has no options" if kept else "the stream has no frames")
+
+
+def _after(kept: list[bytes], frames: Iterator[bytes]) -> Iterator[bytes]:
+    yield from kept
+    yield from frames
 
 
 class Fitting:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Final, Self
 
 import grpc
@@ -83,8 +84,14 @@ class Server:
             else:
                 self.port = self._server.add_secure_port(address, credentials)
         except RuntimeError as error:
+            message, source = "cannot be listened on", address
+            with suppress(RuntimeError):
+                # gRPC does not say whether it rejects the address or the certificate.
+                if self._server.add_insecure_port(address) and tls is not None:
+                    message = "a certificate or key is invalid, or they do not fit"
+                    source = "TLS"
             self._end()
-            raise SourceError("cannot be listened on", source=address) from error
+            raise SourceError(message, source=source) from error
         #: Host and port, as clients name them.
         self.address = address.removesuffix(f":{port}") + f":{self.port}"
         self._server.start()

@@ -42,7 +42,8 @@ class Subscribable(Protocol):
 
         Called in a separate thread for each call, which also reads the frames, one by one, as the
         subscriber reads them. If the iterable has a method ``cancel``, it is called from another
-        thread once frames are no longer wanted; ``close``, if there is one, after the last.
+        thread once frames are no longer wanted; ``close``, if there is one, after the last. If it
+        has ``options``, those of the stream, the subscriber gets them before the first frame.
 
         :param topic: the requested topic.
         :param options: the requested options, or None. The server rejects a stream that exceeds

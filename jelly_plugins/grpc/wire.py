@@ -12,6 +12,7 @@ RdfStreamSubscribe in grpc.proto.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -28,6 +29,10 @@ PUBLISH: Final = "PublishRdf"
 RECEIVED: Final = b""
 
 _FIELDS: Final = {1: BYTES, 2: BYTES}
+
+#: Key in a call's initial metadata: the options of a stream whose first frame may take long to
+#: come. Not part of the protocol: clients that do not know it wait for the frame.
+_OPTIONS_KEY: Final = "jelly-plugins-options-bin"
 
 
 def path_of(method: str) -> str:
@@ -70,6 +75,22 @@ def read_subscribe(data: bytes, limits: Limits) -> tuple[str, StreamOptions | No
                 f"the minimum is {MIN_NAME_TABLE}"
             )
     return topic, options
+
+
+def metadata_of(options: StreamOptions) -> tuple[tuple[str, bytes], ...]:
+    """The initial metadata of a call with a stream's options."""
+    return ((_OPTIONS_KEY, write_options(options)),)
+
+
+def options_in(metadata: Iterable[tuple[str, str | bytes]], limits: Limits) -> StreamOptions | None:
+    """The options in a call's initial metadata, if it has any.
+
+    :raises JellyError: they are malformed.
+    """
+    for key, value in metadata:
+        if key == _OPTIONS_KEY and isinstance(value, bytes):
+            return read_options(StreamOptions, value, 0, len(value), limits)
+    return None
 
 
 def check_answer(requested: StreamOptions | None, options: StreamOptions) -> None:

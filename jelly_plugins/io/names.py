@@ -6,10 +6,11 @@ import os
 from collections.abc import Collection
 from difflib import get_close_matches
 from enum import IntEnum, StrEnum
-from typing import Final, Self
+from typing import Final, Protocol, Self, TypeAlias
 
 from ..errors import SourceError
 from .sinks import Destination, ending_of
+from .sources import name_of
 
 
 class FormatKind(IntEnum):
@@ -75,37 +76,81 @@ _ENDINGS: Final = {f".{each}": each for each in Format} | {
 }
 
 
-#: What else people call the formats, besides their file endings; without hyphens.
+#: Other names of the formats, rdflib's among them; without hyphens and slashes.
 _ALIASES: Final = {
     "jellytext": Format.JELLY_TEXT,
+    "jellyrdf": Format.JELLY,
     "ntriples": Format.N_TRIPLES,
+    "nt11": Format.N_TRIPLES,
     "nquads": Format.N_QUADS,
     "turtle": Format.TURTLE,
+    "longturtle": Format.TURTLE,
     "rdfxml": Format.RDF_XML,
     "xml": Format.RDF_XML,
+    "prettyxml": Format.RDF_XML,
+    "streamingjsonld": Format.JSON_LD,
     "rdfthrift": Format.RDF_THRIFT,
     "rdfprotobuf": Format.RDF_PROTOBUF,
 }
 
+_MEDIA_TYPES: Final = {
+    "application/x-jelly-rdf": Format.JELLY,
+    "application/n-triples": Format.N_TRIPLES,
+    "application/n-quads": Format.N_QUADS,
+    "text/x-nquads": Format.N_QUADS,
+    "text/turtle": Format.TURTLE,
+    "application/turtle": Format.TURTLE,
+    "application/x-turtle": Format.TURTLE,
+    "application/trig": Format.TRIG,
+    "application/rdf+xml": Format.RDF_XML,
+    "application/ld+json": Format.JSON_LD,
+    "application/rdf+thrift": Format.RDF_THRIFT,
+    "application/rdf+protobuf": Format.RDF_PROTOBUF,
+}
 
-#: What a format may be called, without hyphens.
+
+#: Names of formats, without hyphens, for suggestions.
 FORMAT_NAMES: Final = (*_ALIASES, *Format)
 
 
-def format_named(name: str) -> Format:
-    """The format with a given name: its file ending, or its title.
+class WithMediaType(Protocol):
+    """A constant of a library that names a format, such as pyoxigraph's ``RdfFormat``."""
 
+    @property
+    def media_type(self) -> str: ...
+
+
+#: What names a format, see :func:`format_named`.
+FormatName: TypeAlias = Format | str | WithMediaType
+
+
+def format_named(name: FormatName) -> Format:
+    """The format with a given name.
+
+    :param name: a :class:`Format`, its short name or title, a file ending, a media type with or
+        without parameters, a name that rdflib has for it, or pyoxigraph's ``RdfFormat``.
     :raises ValueError: there is none of that name.
 
-    >>> format_named("Turtle"), format_named("n-quads"), format_named("nt")
+    >>> format_named("Turtle"), format_named(".nq"), format_named("application/n-triples")
     (<Format.TURTLE: 'ttl'>, <Format.N_QUADS: 'nq'>, <Format.N_TRIPLES: 'nt'>)
     """
-    plain = name.lower().replace("-", "").replace("/", "")
-    try:
-        return _ALIASES.get(plain) or Format(plain)
-    except ValueError:
-        hint = did_you_mean(plain, FORMAT_NAMES)
-        raise ValueError(f"{name!r} is not one of the formats {', '.join(Format)}{hint}") from None
+    # pyoxigraph's constants have their media type.
+    given = name if isinstance(name, str) else getattr(name, "media_type", None)
+    lower = given.lower().strip() if isinstance(given, str) else ""
+    plain = lower.replace("-", "").replace("/", "")
+    if plain in ("n3", "notation3", "textn3"):
+        raise ValueError(_NO_N3)
+    found = (
+        _MEDIA_TYPES.get(lower.partition(";")[0].strip())
+        or _ENDINGS.get(lower)
+        or _ENDINGS.get(f".{lower}")
+        or _ALIASES.get(plain)
+        or _ENDINGS.get(f".{plain}")
+    )
+    if found is None:
+        hint = did_you_mean(plain, FORMAT_NAMES) if plain else ""
+        raise ValueError(f"{name!r} is not one of the formats {', '.join(Format)}{hint}")
+    return found
 
 
 def did_you_mean(given: str, names: Collection[str]) -> str:
@@ -120,6 +165,8 @@ def did_you_mean(given: str, names: Collection[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
+_NO_N3: Final = "Notation3 is not supported; if the text is Turtle, give the format turtle"
+
 #: File endings that name a format.
 ENDINGS: Final = tuple(_ENDINGS)
 
@@ -128,10 +175,15 @@ def format_of(named: object) -> Format | None:
     """The format that a path or the name of an open file ends in, compressed or not; None if
     unknown.
 
+    :raises SourceError: it is the ending of Notation3, which many files of Turtle have.
+
     >>> format_of("data/x.ttl.gz"), format_of("x.txt"), format_of(b"data")
     (<Format.TURTLE: 'ttl'>, None, None)
     """
-    return _ENDINGS.get(ending_of(named))
+    ending = ending_of(named)
+    if ending == ".n3":
+        raise SourceError(_NO_N3, source=name_of(named))
+    return _ENDINGS.get(ending)
 
 
 def check_jelly_name(dst: Destination) -> None:

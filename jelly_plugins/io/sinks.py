@@ -90,6 +90,8 @@ def open_output(dst: Destination) -> Iterator[Writable]:
     """
     if isinstance(dst, str | os.PathLike):
         name = os.fspath(dst)
+        if not name:
+            raise SourceError("the name of the output is empty")
         with _open_path(name) as file, compressed(file, compression_of(name)) as out:
             yield out
         return
@@ -144,8 +146,11 @@ def _open_path(name: str) -> Iterator[BinaryIO]:
     try:
         with _named(name), file:
             yield file
-        os.chmod(temporary, _mode(path))
-        os.replace(temporary, path)
+        try:
+            os.chmod(temporary, _mode(path))
+            os.replace(temporary, path)
+        except OSError as error:
+            raise SourceError(error.strerror or str(error), source=name) from error
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)

@@ -36,7 +36,17 @@ CHUNK: Final = 1 << 16
 _PACKED_CHUNK: Final = 512
 
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+#: What may come before the data of Zstandard, and does in files of pzstd: a frame to skip, whose
+#: first byte is 0x50 to 0x5f (RFC 8878).
+_SKIPPABLE: Final = b"\x2a\x4d\x18"
 _MAGIC_BYTES: Final = 4
+#: What begins files of other programs, which are not read here.
+_UNSUPPORTED: Final = {
+    b"\x04\x22\x4d\x18": "lz4",
+    b"\xfd7zX": "xz",
+    b"PK\x03\x04": "zip",
+    b"7z\xbc\xaf": "7z",
+}
 
 #: Seconds without an answer after which an HTTP server is given up.
 _TIMEOUT: Final = 60
@@ -107,6 +117,8 @@ def compression_in(head: bytes) -> str | None:
     for magic, compression in _MAGIC.items():
         if head.startswith(magic):
             return compression
+    if head[:1] and head[0] >> 4 == 5 and head.startswith(_SKIPPABLE, 1):
+        return "zstd"
     return None
 
 
@@ -157,6 +169,13 @@ class Input(Closing):
             self.close()
             raise
         self.compression = compression_in(self._head)
+        if (unsupported := _UNSUPPORTED.get(self._head[:_MAGIC_BYTES])) is not None:
+            self.close()
+            raise SourceError(
+                f"the source is compressed with {unsupported}, which is not supported: "
+                "use gzip, bz2 or zstd",
+                source=self.name,
+            )
 
     def close(self) -> None:
         """Close what was opened here; a file that the caller opened stays open."""
@@ -353,19 +372,31 @@ def _open_url(url: str) -> Any:
 def _open_http(url: str) -> Any:
     # Most sources are not URLs, and these modules take a while to import.
     import base64
+    from urllib import request as urllib
     from urllib.error import HTTPError
     from urllib.parse import unquote, urlsplit, urlunsplit
-    from urllib.request import Request, urlopen
 
     try:
         parts = urlsplit(url)
         user, at, host = parts.netloc.rpartition("@")
-        request = Request(urlunsplit(parts._replace(netloc=host)))
+        request = urllib.Request(urlunsplit(parts._replace(netloc=host)))
         if at:
             # Another server, which this one may redirect to, does not get it.
             token = base64.b64encode(unquote(user).encode()).decode()
             request.add_unredirected_header("Authorization", f"Basic {token}")
-        return urlopen(request, timeout=_TIMEOUT)
+        # Without handlers of ftp:// and others that a redirect may lead to.
+        opener = urllib.OpenerDirector()
+        for handler in (
+            urllib.ProxyHandler,
+            urllib.HTTPHandler,
+            urllib.HTTPSHandler,
+            urllib.HTTPRedirectHandler,
+            urllib.HTTPErrorProcessor,
+            urllib.HTTPDefaultErrorHandler,
+            urllib.UnknownHandler,
+        ):
+            opener.add_handler(handler())
+        return opener.open(request, timeout=_TIMEOUT)
     except HTTPError as error:
         error.close()
         message = _answered(error.code, error.reason)

@@ -40,7 +40,6 @@ from ..codec import (
     Statement,
     StreamOptions,
     TermFactory,
-    TextDecoder,
     Triple,
     delimit,
     describe,
@@ -57,7 +56,6 @@ from ..codec.rdf.decoder import (
     opens_with_options,
 )
 from ..codec.rdf.restarts import MARK
-from ..codec.text.ntriples import Notation
 from ..errors import (
     JellyError,
     OptionsError,
@@ -201,7 +199,7 @@ class FrameBytes(Closing):
                     break
         except JellyError as error:
             rest = _raising(error)
-        self._frames = chain(peeked, rest)
+        self._frames = _after(peeked, rest)
         return options
 
     def reject(self, error: JellyError, decoder: _Decoding) -> NoReturn:
@@ -233,6 +231,13 @@ class FrameBytes(Closing):
             yield from Encoder(infer_options(None)).finish()
             return
         yield from self._splitter.finish()
+
+
+def _after(first: list[_ItemT], rest: Iterator[_ItemT]) -> Generator[_ItemT]:
+    """Items that were read before, and then the others. Unlike ``itertools.chain``, a generator
+    rejects a second caller."""
+    yield from first
+    yield from rest
 
 
 def _raising(error: JellyError) -> Iterator[bytes]:
@@ -297,6 +302,7 @@ class StreamReader(Closing, Generic[_ItemT]):
         try:
             for number, data in enumerate(self._source):
                 if concatenated and number and opens_with_options(data):
+                    yield from self._decoder.finish() or ()
                     self._decoder = make(number)
                 yield from self._read(number, data)
             yield from self._decoder.finish() or ()
@@ -371,7 +377,7 @@ class FrameReader(StreamReader[Frame[StatementT, IriT, GraphT]], Generic[Stateme
                 raise OptionsError("no options were read", source=self.name)
             read.append(frame)
         if read:
-            self._items = chain(read, self._decoding)
+            self._items = _after(read, self._decoding)
         options: StreamOptions = self._decoder.options
         return options
 
@@ -382,63 +388,6 @@ class FrameReader(StreamReader[Frame[StatementT, IriT, GraphT]], Generic[Stateme
 
 #: A reader of frames in the terms of any library.
 AnyFrameReader: TypeAlias = FrameReader[Any, Any, Any]
-
-
-class TextChunks(StreamReader[bytes]):
-    """Reads a source as lines of N-Triples, or N-Quads for streams that have graphs: an iterator of
-    chunks of text, and a context manager that closes the source. For one thread at a time.
-
-    :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
-    :param notation: how quoted triples are written.
-    :param validator: the factory of what the text is for, see ``codec.TextDecoder``.
-    :param limits: the limits on untrusted input.
-    :param concatenated: see :class:`FrameReader`.
-    :param on_frame: called for each frame, after its last chunk, with ``TextDecoder.last_frame``.
-    :raises JellyError: while iterating, with source, frame and row.
-
-    :ivar frame: number of the frame of the last chunk.
-
-    >>> from jelly_plugins import Iri, Literal, Triple
-    >>> with TextChunks(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])) as text:
-    ...     print(b"".join(text))
-    b'<urn:s> <urn:p> "o" .\\n'
-    """
-
-    def __init__(
-        self,
-        src: Source | FrameBytes,
-        *,
-        notation: Notation = Notation.RDF_1_2,
-        validator: TermFactory[Any] | None = None,
-        limits: Limits = DEFAULT_LIMITS,
-        concatenated: bool = False,
-        on_frame: Callable[[AnyFrame], object] | None = None,
-    ) -> None:
-        self._statements_before = 0
-        self._on_frame = on_frame
-        self.frame = 0
-
-        def make(first_frame: int) -> TextDecoder:
-            if first_frame:
-                self._statements_before = self.statements
-            return TextDecoder(
-                notation, limits=limits, first_frame=first_frame, validator=validator
-            )
-
-        super().__init__(src, make, limits=limits, concatenated=concatenated)
-
-    @property
-    def statements(self) -> int:
-        """Number of statements so far; of a frame that is being read, including some of the next
-        chunk."""
-        statements: int = self._statements_before + self._decoder.statements
-        return statements
-
-    def _read(self, number: int, data: bytes) -> Iterator[bytes]:
-        self.frame = number
-        yield from self._decoder.decode(data)
-        if self._on_frame is not None and self._decoder.last_frame is not None:
-            self._on_frame(self._decoder.last_frame)
 
 
 @overload

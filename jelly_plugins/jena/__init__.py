@@ -15,14 +15,12 @@ from __future__ import annotations
 
 from .codec import native
 from .names import JenaFormat, detect, format_named, format_of
-from .streams import JenaReader, JenaText, encode, read, write
+from .streams import JenaReader, read, write
 
 __all__ = [
     "JenaFormat",
     "JenaReader",
-    "JenaText",
     "detect",
-    "encode",
     "format_named",
     "format_of",
     "native",

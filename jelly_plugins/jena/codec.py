@@ -1,4 +1,4 @@
-"""The codec of rows: which of the two kernels runs is chosen here and nowhere else."""
+"""The codec of rows. Only this module chooses its form, compiled or not."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING, Final
 from ..codec import native as _native_codec
 
 if TYPE_CHECKING:
-    from .reader import RowDecoder
-    from .text import LineEncoder, RowTextDecoder
-    from .writer import RowEncoder
+    from .rows import Message, RowReader, RowWriter, StatementReader
 else:
     try:
         if not _native_codec:
             raise ModuleNotFoundError("the Python codec runs")
-        from ._native import LineEncoder, RowDecoder, RowEncoder, RowTextDecoder
+        from ._rows import Message, RowReader, RowWriter, StatementReader
     except ModuleNotFoundError:
-        from .reader import RowDecoder
-        from .text import LineEncoder, RowTextDecoder
-        from .writer import RowEncoder
+        from .rows import Message, RowReader, RowWriter, StatementReader
 
-#: Whether the compiled kernel runs.
-native: Final = RowDecoder.__module__.endswith("._native")
+#: Whether the compiled form runs.
+native: Final = RowWriter.__module__.endswith("._rows")
 
-__all__ = ["LineEncoder", "RowDecoder", "RowEncoder", "RowTextDecoder", "native"]
+__all__ = ["Message", "RowReader", "RowWriter", "StatementReader", "native"]

@@ -46,7 +46,7 @@ def format_named(name: str) -> JenaFormat:
     >>> format_named("rdf-thrift"), format_named("rpb")
     (<JenaFormat.THRIFT: 'rt'>, <JenaFormat.PROTOBUF: 'rpb'>)
     """
-    plain = name.lower().replace("-", "")
+    plain = name.lower().replace("-", "") if isinstance(name, str) else ""
     found = _TITLES.get(plain) or _ENDINGS.get(f".{plain}")
     if found is None:
         raise ValueError(f"{name!r} is not one of the formats {', '.join(JenaFormat)}")

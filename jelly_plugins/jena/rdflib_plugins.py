@@ -16,10 +16,9 @@ from ..rdflib.plugin.load import load
 from ..rdflib.plugin.parser import BytesParser
 from ..rdflib.plugin.serializer import BytesSerializer
 from ..rdflib.terms import EncoderTerms
-from .codec import RowEncoder
+from .codec import RowWriter
 from .names import JenaFormat
-from .streams import format_for
-from .writer import declared
+from .streams import declared, format_for
 
 
 def dump(
@@ -46,32 +45,30 @@ def dump(
     if inner is not None and (
         isinstance(graph, Dataset) or not isinstance(graph, ConjunctiveGraph)
     ):
-        from .oxigraph import dump as dump_from_oxigraph
-
-        return dump_from_oxigraph(
-            inner,
+        return oxigraph_store.dump(
+            graph,
             dst,
-            format=format,
-            graph=None if isinstance(graph, Dataset) else oxigraph_store.graph_name(graph),
+            format=str(format),
             namespaces={name: str(iri) for name, iri in namespaces_of(graph, namespaces)},
             limits=limits,
         )
     terms = EncoderTerms()
-    encoder = RowEncoder(format, terms.describe, limits=limits)
+    writer = RowWriter(format, terms.describe, limits=limits)
     prefixes = {name: str(iri) for name, iri in namespaces_of(graph, namespaces)}
     with open_output(dst) as out:
-        out.write(declared(encoder, prefixes, None))
-        for rows in _rows(graph, encoder, terms):
+        out.write(declared(writer, prefixes, None))
+        for rows in _rows(graph, writer, terms):
             out.write(rows)
-    return encoder.statements
+    count: int = writer.statements
+    return count
 
 
-def _rows(graph: Graph, encoder: RowEncoder, terms: EncoderTerms) -> Iterator[bytes]:
+def _rows(graph: Graph, writer: RowWriter, terms: EncoderTerms) -> Iterator[bytes]:
     for part in parts_of(graph):
         default = part.name is DEFAULT_GRAPH
         width = PhysicalType.TRIPLES if default else PhysicalType.QUADS
         for batch in part.batches(width, terms):
-            yield encoder.add(batch)
+            yield writer.add(batch)
 
 
 class ThriftParser(BytesParser):

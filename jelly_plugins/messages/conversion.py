@@ -13,11 +13,11 @@ from typing import Any
 from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDecoder
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError
-from ..formats.to_jelly import UndeclaredError
+from ..formats.contexts import Contexts
+from ..formats.jelly import UndeclaredError
 from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, is_replaceable, open_output
 from ..io.sources import Input, Source, rewinder
-from .contexts import Contexts
 from .formats import LogFormat, Syntax
 from .jelly import FrameGroups, Group, read_jelly
 from .lines import LineLog, LineWriter, read_lines

@@ -8,7 +8,6 @@ Reference: RDF Messages, section "JSON-LD".
 
 from __future__ import annotations
 
-import json
 import re
 from collections import deque
 from collections.abc import Iterator
@@ -17,7 +16,9 @@ from typing import Any, Final
 from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, LimitError, TextError
+from ..formats.contexts import ContextLoader, dump
 from ..formats.depth import check_json
+from ..formats.json_ld import check_numbers, load_json
 from ..formats.reading import (
     NO_BASE,
     check_base,
@@ -28,7 +29,6 @@ from ..formats.reading import (
 )
 from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER
-from .contexts import ContextLoader, dump
 from .formats import Dialect, Syntax
 from .parsing import ParsedLog, ReadSettings, batch_for, document_error
 
@@ -110,7 +110,8 @@ class Documents:
             raise over(self._limits, "frame_expansion", size, what)
         try:
             check_json(data)
-        except LimitError as error:
+            check_numbers(data)
+        except (LimitError, TextError) as error:
             raise TextError(error.message, line=line) from None
         batch = batch_for(len(data))
         base = self._base or NO_BASE
@@ -124,31 +125,6 @@ class Documents:
 
 def _as_list(context: Any) -> list[Any]:
     return context if isinstance(context, list) else [context]
-
-
-def load_json(data: bytes) -> Any:
-    """A JSON value.
-
-    :raises TextError: it is malformed; without its line.
-    """
-    try:
-        return json.loads(data, parse_constant=_reject_constant, object_pairs_hook=_object)
-    except RecursionError:
-        raise TextError("values are nested too deeply") from None
-    except ValueError as error:
-        message = getattr(error, "msg", None) or str(error)
-        raise TextError(f"malformed JSON: {message}") from None
-
-
-def _reject_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a number")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise ValueError("an object has a key twice")
-    return made
 
 
 def ndjson_ld_log(source: Input, syntax: Syntax, settings: ReadSettings) -> ParsedLog:

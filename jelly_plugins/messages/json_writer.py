@@ -11,9 +11,9 @@ import re
 from typing import Any, Final
 
 from ..codec import DEFAULT_GRAPH, Iri, Literal
-from ..codec.text.checking import Checker
 from ..codec.text.ntriples import written_label
 from ..errors import TermError
+from .checking import ParsedChecker
 from .model import Message
 
 _RDF_TYPE: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
@@ -28,7 +28,7 @@ class JsonLdMaker:
     """
 
     def __init__(self, name: str) -> None:
-        self._checker = Checker(name, graphs=True, quoted=False)
+        self._checker = ParsedChecker(name, graphs=True, quoted=False)
 
     def document(self, message: Message) -> dict[str, Any]:
         """A message as one object; without quads, an empty one.
@@ -87,6 +87,11 @@ def ndjson_ld_text(document: dict[str, Any]) -> bytes:
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
+#: Maximum length of a key that a parser finds by the colon after it.
+_SIMPLE_KEY: Final = 1000
+
+#: What the reader has another use for.
+_NOT_READ: Final = re.compile("[\U0010fffe\U0010ffff\U000fffff]")
 #: What YAML does not print, or takes for the end of a line, where JSON has it as it is.
 _UNPRINTED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
@@ -105,23 +110,28 @@ def _add_lines(lines: list[str], value: dict[str, Any], depth: int) -> None:
     key."""
     indent = "  " * depth
     for key, each in value.items():
+        start = f"{indent}{_quoted(key)}"
+        if len(start) - len(indent) > _SIMPLE_KEY:
+            lines.append(f"{indent}? {_quoted(key)}")
+            start = indent
         if isinstance(each, str):
-            lines.append(f"{indent}{_quoted(key)}: {_quoted(each)}")
+            lines.append(f"{start}: {_quoted(each)}")
             continue
+        lines.append(f"{start}:")
         if isinstance(each, dict):
-            lines.append(f"{indent}{_quoted(key)}:")
             _add_lines(lines, each, depth + 1)
             continue
-        lines.append(f"{indent}{_quoted(key)}:")
         for item in each:
             if isinstance(item, str):
                 lines.append(f"{indent}- {_quoted(item)}")
             else:
-                start = len(lines)
+                first = len(lines)
                 _add_lines(lines, item, depth + 1)
-                lines[start] = f"{indent}- {lines[start].lstrip(' ')}"
+                lines[first] = f"{indent}- {lines[first].lstrip(' ')}"
 
 
 def _quoted(text: str) -> str:
+    if (found := _NOT_READ.search(text)) is not None:
+        raise TermError(f"YAML-LD is not read with U+{ord(found[0]):X}, which is not a character")
     quoted = json.dumps(text, ensure_ascii=False)
     return _UNPRINTED.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)

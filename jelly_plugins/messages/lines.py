@@ -9,16 +9,18 @@ Reference: RDF Messages, section "N-Triples, N-Quads, Turtle and TriG".
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Final, NoReturn
 
 from ..codec import Decoder, GenericFactory, Limits, StreamOptions, TextEncoder
 from ..codec.common.limits import over
-from ..codec.text.lines import SPACE, STRING
-from ..errors import JellyError, StatementError, TextError
-from ..formats.to_jelly import undeclared
+from ..codec.text.lines import SPACE, STRING, shorten
+from ..errors import JellyError, StatementError, TermError, TextError
+from ..formats.jelly import undeclared
 from ..io.sinks import Writable
 from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER
@@ -37,6 +39,11 @@ _LINE: Final = re.compile(rb"([^\r\n]*+)(?:\r\n?|\n)")
 _COMMENT: Final = re.compile(
     rb'((?:[^"<#]++|<[^>]*+>?+|"(?:[^"\\]++|\\.)*+"?+)*+)(?:#(' + EARLY_OPENING + rb")?.*+)?+",
     re.DOTALL,
+)
+#: The start of a relative IRI, in a string perhaps; and strings, or such an IRI.
+_RELATIVE: Final = re.compile(rb"(?<!<)<(?!<|[A-Za-z][A-Za-z0-9+.\-]*+:)")
+_STRING_OR_RELATIVE: Final = re.compile(
+    rb'"(?:[^"\\]++|\\.)*+"|' + _RELATIVE.pattern + rb"([^>]*+)>", re.DOTALL
 )
 
 
@@ -169,6 +176,9 @@ class LineLog:
             try:
                 return error, self._encode(text[:start])
             except JellyError as first:
+                if isinstance(first, TextError) and first.line is not None:
+                    # The lines of the chunk were counted when it was rejected.
+                    first.line -= text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
                 error = first
         return error, b"".join(self._encoder.finish())
 
@@ -335,18 +345,33 @@ class LineWriter:
 
     def __init__(self, out: Writable, dialect: Dialect) -> None:
         self._out = out
+        self._messages = 0
         self._early = EarlyDelimiters() if dialect is Dialect.COMMENT_2025 else None
         if self._early is None:
             out.write(HEADER)
 
     def write(self, text: bytes, counts: list[int]) -> None:
-        """Write lines as messages of so many each."""
+        """Write lines as messages of so many each.
+
+        :raises TermError: an IRI is relative, which readers reject; with its message.
+        """
+        if _RELATIVE.search(text) is not None:
+            self._check_relative(text, counts)
+        self._messages += len(counts)
         woven = weave(text, counts)
         if self._early is not None:
             # No line of a statement is a delimiter.
             messages = woven.split(DELIMITER)[:-1]
             woven = b"".join(self._early.before(not each) + each for each in messages)
         self._out.write(woven)
+
+    def _check_relative(self, text: bytes, counts: list[int]) -> None:
+        for found in _STRING_OR_RELATIVE.finditer(text):
+            if found[1] is not None:
+                line = text.count(b"\n", 0, found.start())
+                index = self._messages + bisect_right(list(accumulate(counts)), line)
+                iri = shorten(found[1].decode())
+                raise TermError(f"message {index}: the IRI <{iri}> is relative")
 
     def finish(self) -> None:
         """End the log."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ..codec import DEFAULT_LIMITS, Limits
 from ..errors import JellyError, TextError
-from .contexts import Contexts
+from ..formats.contexts import Contexts
 
 #: Statements that are written at once, at most.
 BATCH: Final = 1 << 9

@@ -17,8 +17,9 @@ from ..codec import Limits
 from ..codec.common.limits import over
 from ..codec.text.ntriples import written_label
 from ..errors import JellyError, TextError
+from ..formats.rdf_xml import RdfXmlText
 from ..formats.reading import gathered, parsed, parser_of, pyoxigraph_module
-from ..formats.xml import EntityGuard, with_line_feeds
+from ..formats.xml import declared_encoding, normalized
 from ..io.sources import Input
 from .boundaries import DELIMITER
 from .parsing import ParsedLog, ReadSettings, batch_for
@@ -60,17 +61,20 @@ def rdf_xml_log(source: Input, settings: ReadSettings) -> ParsedLog:
 def _chunks(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterator[bytes]:
     format_ = pyoxigraph_module().RdfFormat.RDF_XML
     base = settings.base
+    encoding = ""
     try:
-        for found in documents(with_line_feeds(source.chunks()), settings.limits):
+        for found in documents(normalized(source.chunks()), settings.limits):
             if found is None:
                 yield b""
                 continue
             line, document = found
-            guard = EntityGuard(line)
-            guard.look(document)
-            size = len(document) + guard.expanded
-            batch = batch_for(size)
-            parser = parser_of(document, format_, base)
+            declared = declared_encoding(document)
+            encoding = encoding or declared
+            if declared not in (encoding, "utf-8"):
+                raise TextError(f"the encoding {declared} is not that of the log", line=line)
+            text = b"".join(RdfXmlText(base, line).rewritten([document]))
+            batch = batch_for(len(text))
+            parser = parser_of(text, format_, base)
             for chunk in parsed(parser, batch=batch, first_line=line):
                 yield _with_labels(chunk) if b"_:label-" in chunk else chunk
             lines.append(line)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 from ..codec import DEFAULT_LIMITS, Limits
+from ..formats.contexts import Contexts
 from ..io.sources import Closing, Input, Source, name_of
 from ..notebook import table
-from .contexts import Contexts
 from .formats import LogFormat, Syntax, format_of, syntax_named
 from .jelly import FrameGroups, read_jelly
 from .lines import LineLog, read_lines

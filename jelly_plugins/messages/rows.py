@@ -22,7 +22,7 @@ from ..codec import (
 )
 from ..codec.common.limits import over
 from ..errors import JellyError, TermError
-from ..formats.to_jelly import has_quoted, undeclared
+from ..formats.jelly import has_quoted, undeclared
 from .kernel import cut_rows, in_default_graph
 from .model import Message
 

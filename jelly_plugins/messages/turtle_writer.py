@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..codec import DEFAULT_GRAPH, Iri, Literal
-from ..codec.text.checking import Checker
 from ..codec.text.ntriples import term_text
+from .checking import ParsedChecker
 from .model import Message
 
 _RDF_TYPE: Final = Iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
@@ -37,7 +37,7 @@ class TurtleWriter:
     """
 
     def __init__(self, *, name: str, graphs: bool, prefixes: Mapping[str, str]) -> None:
-        self._checker = Checker(name, graphs=graphs, quoted=True)
+        self._checker = ParsedChecker(name, graphs=graphs, quoted=True)
         self._texts: dict[Any, str] = {}
         self._prefixes: dict[str, str] = {}
         header = ""

@@ -12,19 +12,19 @@ from functools import lru_cache
 from typing import Any, Final
 
 from ..codec import Iri, Literal
-from ..codec.text.checking import Checker
 from ..codec.text.lines import NAME_START
 from ..codec.text.ntriples import StandIns
 from ..errors import TermError
 from ..formats.xml import NAME, NAME_PART, NO_CHARACTER, NO_PROPERTIES, RESERVED_NAMESPACES
+from .checking import ParsedChecker
 from .model import Message
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _WHOLE_NAME: Final = re.compile(NAME)
 _NO_NAME_PART: Final = re.compile(rf"[^{NAME_PART}]")
 _FIRST: Final = re.compile(rf"[{NAME_START}]")
-#: Labels that are valid XML names; others are replaced by a stand-in.
-NODE_IDS: Final = StandIns(_WHOLE_NAME.fullmatch)
+#: Labels that are valid both in XML and in N-Quads; others are replaced by a stand-in.
+NODE_IDS: Final = StandIns(re.compile(rf"{NAME}(?<!\.)").fullmatch)
 _SPECIAL: Final = re.compile('[&<>"\t\n\r\x85\u2028]')
 _HEADER: Final = '<?xml version="1.0" encoding="utf-8"?><rdf:RDF xmlns:rdf="' + _RDF + '"'
 #: Property elements that are remembered.
@@ -39,7 +39,7 @@ class RdfXmlWriter:
     """
 
     def __init__(self, prefixes: Mapping[str, str]) -> None:
-        self._checker = Checker("RDF/XML", graphs=False, quoted=False)
+        self._checker = ParsedChecker("RDF/XML", graphs=False, quoted=False)
         self._prefixes = {
             iri: name for name, iri in prefixes.items() if _PREFIX.fullmatch(name) and name != "rdf"
         }

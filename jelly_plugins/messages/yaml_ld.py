@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import math
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final
@@ -115,6 +116,48 @@ def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, 
         raise TextError(f"malformed YAML: {error}") from None
 
 
+#: Characters that end a line in YAML 1.1, which PyYAML reads, and none in YAML 1.2; and what stands
+#: for them while it parses: characters that no text has.
+_BREAKS: Final = {"\x85": "\U0010fffe", "\u2028": "\U0010ffff", "\u2029": "\U000fffff"}
+_BREAK_BYTES: Final = {each.encode(): other.encode() for each, other in _BREAKS.items()}
+_RESTORED: Final = {ord(other): each for each, other in _BREAKS.items()}
+#: The characters that stand for others, as they are and as escapes.
+_TAKEN: Final = re.compile(
+    rb"(?i:\\U(?:0010fff[ef]|000fffff))|" + b"|".join(map(re.escape, _BREAK_BYTES.values()))
+)
+#: The start of one of all these, at the end of a chunk.
+_PARTIAL: Final = re.compile(
+    rb"(?:\xc2|\xe2\x80?|\xf4(?:\x8f\xbf?)?|\xf3(?:\xbf\xbf?)?|\\(?:U[0-9A-Fa-f]{0,7})?)\Z"
+)
+_PARTIAL_BYTES: Final = 9
+
+
+def _without_breaks(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """YAML in which no character is replaced by a line feed, or ends a line, that YAML 1.2 keeps.
+
+    >>> list(_without_breaks(iter([b"x\\xc2", b"\\x85"])))
+    [b'x', b'\\xf4\\x8f\\xbf\\xbe']
+    """
+    before = b""
+    for number, chunk in enumerate(chunks):
+        if number == 0 and chunk.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            yield chunk
+            yield from chunks
+            return
+        text = before + chunk
+        partial = _PARTIAL.search(text, max(0, len(text) - _PARTIAL_BYTES))
+        before = b"" if partial is None else partial[0]
+        text = text[: len(text) - len(before)]
+        if _TAKEN.search(text) is not None:
+            raise TextError(
+                "U+10FFFE, U+10FFFF and U+FFFFF, which are not characters, are not read"
+            )
+        for character, other in _BREAK_BYTES.items():
+            text = text.replace(character, other)
+        yield text
+    yield before
+
+
 class _Bounded:
     """The chunks of a source, in which no value is longer than a document may be: the parser
     gathers all of it first.
@@ -128,7 +171,7 @@ class _Bounded:
         self.since_event = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        for chunk in _with_starts(self._source.chunks()):
+        for chunk in _with_starts(_without_breaks(self._source.chunks())):
             self.since_event += len(chunk)
             if self.since_event > self._limits.frame_bytes:
                 raise over(self._limits, "frame_bytes", self.since_event, "the length of a value")
@@ -255,7 +298,7 @@ class _Builder:
 
 def _scalar(event: Any) -> Any:
     """The JSON value of a scalar."""
-    text: str = event.value
+    text: str = event.value.translate(_RESTORED)
     tag = event.tag
     if tag == _CORE + "str" or tag == "!" or (tag is None and not event.implicit[0]):
         return text

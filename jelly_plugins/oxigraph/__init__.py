@@ -31,6 +31,9 @@ objects (triple terms of RDF 1.2); elsewhere they are rejected, or reified on re
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .. import lazy
 from ..errors import MissingExtraError
 
 try:
@@ -38,16 +41,21 @@ try:
 except ImportError as error:
     raise MissingExtraError.of("Oxigraph needs pyoxigraph", "oxigraph") from error
 
-from .dumping.dumper import dump
-from .dumping.statements import encode_quads, write_quads
-from .dumping.text_dump import nquads as nquads
-from .loading.formats import load
-from .loading.loader import read_quads
-from .patches.bookkeeping import BOOKKEEPING, count_quads, namespaces, positions, set_position
-from .patches.record import Recorder, record
-from .patches.replay import replay
-from .patches.staging import Changes
-from .results import encode_solutions, read_solutions, write_solutions
+if TYPE_CHECKING:
+    from .dumping.dumper import dump
+    from .dumping.statements import encode_quads, write_quads
+    from .loading.loader import load, read_quads
+    from .patches.bookkeeping import (
+        BOOKKEEPING,
+        count_quads,
+        namespaces,
+        positions,
+        set_position,
+    )
+    from .patches.record import Recorder, record
+    from .patches.replay import replay
+    from .patches.staging import Changes
+    from .results import encode_solutions, read_solutions, write_solutions
 
 __all__ = [
     "BOOKKEEPING",
@@ -68,3 +76,25 @@ __all__ = [
     "write_quads",
     "write_solutions",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy.attributes(
+        __name__,
+        __all__,
+        {
+            "dumping.dumper": ("dump",),
+            "dumping.statements": ("encode_quads", "write_quads"),
+            "loading.loader": ("load", "read_quads"),
+            "patches.bookkeeping": (
+                "BOOKKEEPING",
+                "count_quads",
+                "namespaces",
+                "positions",
+                "set_position",
+            ),
+            "patches.record": ("Recorder", "record"),
+            "patches.replay": ("replay",),
+            "patches.staging": ("Changes",),
+            "results": ("encode_solutions", "read_solutions", "write_solutions"),
+        },
+    )

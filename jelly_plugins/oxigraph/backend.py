@@ -9,7 +9,7 @@ from pyoxigraph import Store
 from ..backends import Backend, BlankNodes
 from ..codec import TermFactory
 from .dumping.dumper import dump
-from .loading.formats import load
+from .loading.loader import load
 from .patches.bookkeeping import (
     check_recorded,
     namespaces,

@@ -3,25 +3,33 @@
 
 pyoxigraph has no other way to make solutions than to parse them: they reach it as SPARQL JSON, a
 part at a time.
+
+``QuerySolutions`` may only be used in the thread that made them: pyoxigraph ends the process if
+another one does. The functions here take them from the thread that calls, and check the thread
+before each solution.
 """
 
 from __future__ import annotations
 
+import io
+import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
-from pyoxigraph import QueryBoolean, QuerySolutions
+from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, parse_query_results
 
 from ..codec import Limits, delimit
 from ..codec.common.limits import over
 from ..codec.sparql.encoder import encode_boolean
 from ..codec.sparql.options import RESULTS_LIMITS
-from ..errors import TermError
+from ..errors import JellyError, OrderError, TermError
+from ..formats.reading import PARSER_ERRORS, ChunkFile, parser_error
 from ..io.sinks import Destination
-from ..io.sources import Source
+from ..io.sources import CHUNK, Source
 from ..sparql.formats import ResultsFormat
+from ..sparql.json import json_boolean, json_chunks
 from ..sparql.reader import ResultsReader, read_results
-from ..sparql.w3c import json_boolean, json_chunks, parse
+from ..sparql.w3c import check_variables
 from ..sparql.writer import encode_results, write_boolean, write_results
 from .terms import DirectedFactory, describe_directed
 
@@ -33,7 +41,8 @@ def read_solutions(
     limits: Limits = RESULTS_LIMITS,
 ) -> QuerySolutions | QueryBoolean:
     """Read SPARQL results as pyoxigraph's, which are read from the source as they are iterated;
-    blank node labels are kept.
+    blank node labels are kept. Use them only in the thread that called: pyoxigraph ends the process
+    if another thread does.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param format: a :class:`~jelly_plugins.sparql.ResultsFormat` or a name of one; by default
@@ -49,7 +58,13 @@ def read_solutions(
     """
     factory = DirectedFactory(blank_nodes="keep")
     results = read_results(src, format=format, factory=factory, limits=limits)
-    found: QuerySolutions | QueryBoolean = parse(_json(results, limits), ResultsFormat.JSON)
+    file = io.BufferedReader(ChunkFile(_json(results, limits)), CHUNK)
+    try:
+        found: QuerySolutions | QueryBoolean = parse_query_results(file, QueryResultsFormat.JSON)
+    except JellyError:
+        raise
+    except PARSER_ERRORS as error:
+        raise parser_error(error) from None
     return found
 
 
@@ -58,6 +73,7 @@ def _json(results: ResultsReader, limits: Limits) -> Iterator[bytes]:
         if results.boolean is not None:
             yield json_boolean(results.boolean)
             return
+        check_variables(results.variables, limits)
         copies = _Copies(results, limits)
         solutions = copies.solutions()
         yield from json_chunks(
@@ -114,6 +130,8 @@ def write_solutions(
     :param settings: ``options``, ``frame_cells``, ``limits``.
     :return: the number of solutions; 1 for ASK.
 
+    Call it in the thread that made the solutions.
+
     The other parameters, and what is raised: see :func:`~jelly_plugins.sparql.write_results`.
     """
     if isinstance(solutions, QueryBoolean):
@@ -122,7 +140,7 @@ def write_solutions(
     _check(solutions)
     return write_results(
         [variable.value for variable in solutions.variables],
-        map(tuple, solutions),
+        _rows(solutions),
         dst,
         format=format,
         describe=describe_directed,
@@ -135,7 +153,9 @@ def encode_solutions(solutions: QuerySolutions | QueryBoolean, **settings: Any) 
     bytes of each frame come with their delimiter, solutions as they are computed.
 
     See :func:`write_solutions` for the parameters. What is not such a result raises its error at
-    once.
+    once. Call it, and take the frames, in the thread that made the solutions.
+
+    :raises OrderError: frames of solutions are taken in another thread than the first.
 
     >>> from pyoxigraph import Store
     >>> [frame.hex() for frame in encode_solutions(Store().query("ASK {}"))]
@@ -147,7 +167,7 @@ def encode_solutions(solutions: QuerySolutions | QueryBoolean, **settings: Any) 
     _check(solutions)
     return encode_results(
         [variable.value for variable in solutions.variables],
-        map(tuple, solutions),
+        _rows(solutions),
         describe=describe_directed,
         **settings,
     )
@@ -156,3 +176,32 @@ def encode_solutions(solutions: QuerySolutions | QueryBoolean, **settings: Any) 
 def _check(solutions: object) -> None:
     if not isinstance(solutions, QuerySolutions):
         raise TermError("the result of a SELECT or ASK query is needed: triples are not one")
+
+
+class _Thread(threading.local):
+    """An object for each thread. Unlike their numbers, which a later thread can have again, those
+    of threads that run are different."""
+
+    def __init__(self) -> None:
+        self.owner = object()
+
+
+_THREAD: Final = _Thread()
+
+
+def _rows(solutions: QuerySolutions) -> Iterator[tuple[Any, ...]]:
+    """The solutions, which only this thread may take."""
+    return _owned(solutions, _THREAD.owner)
+
+
+def _owned(solutions: QuerySolutions, owner: object) -> Iterator[tuple[Any, ...]]:
+    while True:
+        if _THREAD.owner is not owner:
+            raise OrderError(
+                "solutions of Oxigraph can only be used in the thread that made them: run the "
+                "query and take its results in one thread"
+            )
+        solution = next(solutions, None)
+        if solution is None:
+            return
+        yield tuple(solution)

@@ -31,6 +31,9 @@ GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
 
 DEFAULT_GRAPH: Final = DefaultGraph()
 
+#: Why a statement cannot be in a named graph, where all go into one.
+LEAVE_OUT: Final = "all statements go into one graph; leave graph out to keep their own graphs"
+
 #: Characters of a rejected term that an error shows.
 _SHOWN: Final = 80
 
@@ -240,16 +243,17 @@ class QuadFactory(OxigraphFactory):
     A quad has copies of its terms, and a few bytes of a frame can repeat a term of megabytes: what
     long terms take is counted.
 
-    :param graph: the graph of statements that have three terms.
+    :param graph: the graph that all statements go into, which may be in no other; None for their
+        own graphs.
     :param limits: ``frame_expansion`` bounds the characters of long terms in the quads of a frame.
     """
 
     def __init__(
-        self, *, graph: GraphName, blank_nodes: BlankNodes, limits: Limits = DEFAULT_LIMITS
+        self, *, graph: GraphName | None, blank_nodes: BlankNodes, limits: Limits = DEFAULT_LIMITS
     ) -> None:
         super().__init__(blank_nodes=blank_nodes)
         self._graph = graph
-        self._place: tuple[Any, ...] = () if graph == DEFAULT_GRAPH else (graph,)
+        self._place: tuple[Any, ...] = () if graph in (None, DEFAULT_GRAPH) else (graph,)
         self._limits = limits
         self._copied = 0
         #: Quads that were made besides the statements of a frame, such as those of reifiers.
@@ -286,9 +290,20 @@ class QuadFactory(OxigraphFactory):
         return make_quad(terms + self._place, way_out=_REIFY)
 
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
+        if self._graph is not None:
+            self.check_default(terms[3])
+            return self.triple(terms[:3])
         if self._long:
             self.count_copies(terms)
         return make_quad(terms, way_out=_REIFY)
+
+    def check_default(self, name: Any) -> None:
+        """Reject a named graph, where statements go into one graph.
+
+        :raises TermError: it is not the default graph.
+        """
+        if name is not DEFAULT_GRAPH:
+            raise TermError(f"a quad in a named graph: {LEAVE_OUT}")
 
     def _noted(self, term: Any, size: int) -> Any:
         self._long[id(term)] = (term, size)

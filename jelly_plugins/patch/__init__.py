@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from .difference import diff
-from .formats import PatchFormat
-from .logs.checking import Problem, Report, check
-from .logs.editing import compact, invert
-from .logs.undoing import redo, undo
-from .model import (
-    ABORT,
-    BEGIN,
-    COMMIT,
-    END,
-    Header,
-    Namespace,
-    Operation,
-    OperationKind,
-    Patch,
-    add,
-    add_namespace,
-    delete,
-    delete_namespace,
-    group,
-    header,
-)
-from .reader import PatchReader, read_patches
-from .replay.position import Position, Replayed
-from .writer import write_patches, write_rows
+from typing import TYPE_CHECKING
+
+from .. import lazy
+
+if TYPE_CHECKING:
+    from .difference import diff
+    from .formats import PatchFormat
+    from .logs.checking import Problem, Report, check
+    from .logs.editing import compact, invert
+    from .logs.undoing import redo, undo
+    from .model import (
+        ABORT,
+        BEGIN,
+        COMMIT,
+        END,
+        Header,
+        Namespace,
+        Operation,
+        OperationKind,
+        Patch,
+        add,
+        add_namespace,
+        delete,
+        delete_namespace,
+        group,
+        header,
+    )
+    from .reader import PatchReader, read_patches
+    from .replay.position import Position, Replayed
+    from .writer import write_patches, write_rows
 
 __all__ = [
     "ABORT",
@@ -60,3 +65,20 @@ __all__ = [
     "write_patches",
     "write_rows",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy.attributes(
+        __name__,
+        __all__,
+        (
+            "model",
+            "formats",
+            "reader",
+            "writer",
+            "replay.position",
+            "logs.checking",
+            "difference",
+            "logs.editing",
+            "logs.undoing",
+        ),
+    )

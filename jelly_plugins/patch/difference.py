@@ -9,7 +9,7 @@ import ctypes
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from itertools import chain
@@ -18,17 +18,17 @@ from typing import Any, Final, TypeAlias, TypeGuard, cast, get_args
 from typing import Literal as Choice
 
 from ..backends import find_owner
-from ..codec import DEFAULT_GRAPH, BlankNode, Literal, Quad, Triple, describe
+from ..codec import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, describe
 from ..codec.common.canonical_labels import canonical_labels
 from ..codec.common.terms import parts_of
 from ..codec.text.forms import XSD
 from ..errors import TermError
-from ..formats.reading import read_statements
 from ..formats.settings import ConversionSettings
+from ..formats.table import read_statements
 from ..io.names import Format, format_of
 from ..io.sources import Source
 from ..io.streams import read
-from .model import BEGIN, COMMIT, ID, PREV, Operation, Patch, add, delete
+from .model import BEGIN, COMMIT, ID, PREV, Operation, Patch, add, add_namespace, delete
 
 #: Labels of blank nodes: canonical for files and kept for all else; or kept; or canonical; or there
 #: must be no blank nodes.
@@ -64,6 +64,7 @@ def diff(
     prev: Any = None,
     blank_nodes: BlankNodes = "auto",
     base: str | None = None,
+    namespaces: Mapping[str, str] | None = None,
 ) -> Patch:
     """The patch that makes ``old`` into ``new``, in one transaction: subject by subject, and for
     each predicate deletions before additions.
@@ -87,6 +88,7 @@ def diff(
         ``old``: for canonical ones, a store that was filled with
         ``oxigraph.load(…, blank_nodes="canonicalize")``.
     :param base: IRI that relative ones in files are resolved against; without it they are rejected.
+    :param namespaces: namespaces that the patch adds before anything else, IRI by prefix.
     :raises TermError: there is a blank node, and ``blank_nodes`` is ``"reject"``.
     :raises LimitError: blank nodes are too symmetric for canonical labels.
     :raises JellyError: a source cannot be read.
@@ -120,8 +122,10 @@ def diff(
             chain(((delete, each) for each in deleted), ((add, each) for each in added))
         )
     ]
+    graph = DEFAULT_GRAPH if True in quads else None
+    declared = [add_namespace(name, Iri(iri), graph) for name, iri in (namespaces or {}).items()]
     headers = [(key, term) for key, term in ((ID, id), (PREV, prev)) if term is not None]
-    return Patch([BEGIN, *changes, COMMIT] if changes else [], headers)
+    return Patch([BEGIN, *declared, *changes, COMMIT] if changes else [], headers)
 
 
 def _quads(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from enum import Enum, StrEnum
-from typing import Final, TypeVar
+from enum import StrEnum
+from typing import Final
 
 from ..codec.common.wire import read_varint
 from ..errors import OptionsError, WireError
@@ -29,8 +29,6 @@ class PatchFormat(StrEnum):
     #: Binary RDF Patch, as Apache Jena has it.
     RDF_PATCH_THRIFT = "trp"
 
-
-_E = TypeVar("_E", bound=Enum)
 
 _ALIASES: Final = {
     "jelly-patch": PatchFormat.JELLY_PATCH,
@@ -60,29 +58,6 @@ def format_named(given: PatchFormat | str | None) -> PatchFormat | None:
     raise OptionsError(
         f"{given!r} is not one of the formats of patches, which are {', '.join(PatchFormat)}"
     )
-
-
-def member_named(kind: type[_E], given: _E | str, name: str) -> _E:
-    """A member of an enumeration as a caller gives it: itself, or its name in any case.
-
-    :param name: of the parameter, for errors.
-    :raises OptionsError: there is no such member.
-
-    >>> from jelly_plugins.codec import PatchStatementType
-    >>> member_named(PatchStatementType, "triples", "statement_type").name
-    'TRIPLES'
-    """
-    if isinstance(given, kind):
-        return given
-    names = kind.__members__
-    found = None
-    if isinstance(given, str):
-        plain = given.upper().replace("-", "_").replace(".", "_").replace(" ", "_")
-        found = names.get(plain)
-    if found is None:
-        known = ", ".join(each.lower().replace("_", "-") for each in names)
-        raise OptionsError(f"{name} must be one of {known} (got {given!r})")
-    return found
 
 
 def format_of(name: str) -> PatchFormat | None:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Any
 
-from ..codec.common.terms import BlankNode, DefaultGraph, Iri, Literal, Term, Triple, parts_of
+from ..codec.common.terms import Term, parts_of
 from ..codec.patch.operations import (
     ABORT,
     BEGIN,
@@ -35,7 +34,7 @@ from ..codec.patch.operations import (
     header,
 )
 from ..errors import TruncatedError
-from ..notebook import MOST_CHARACTERS, MOST_ROWS, table
+from ..notebook import MOST_ROWS, short, table
 
 __all__ = [
     "ABORT",
@@ -165,11 +164,11 @@ class Patch:
 
     def _repr_html_(self) -> str:
         rows: list[tuple[str, object]] = [
-            (f"H {key}", _short(value)) for key, value in self.headers[:MOST_ROWS]
+            (f"H {key}", short(value)) for key, value in self.headers[:MOST_ROWS]
         ]
         if self._operations is None:
             return table("Patch, streaming", rows)
-        rows += [(kind.code, _short(value)) for kind, value in self._operations[:MOST_ROWS]]
+        rows += [(kind.code, short(value)) for kind, value in self._operations[:MOST_ROWS]]
         number = len(self._operations)
         rest = number - MOST_ROWS
         more = f"and {rest:,} more operations" if rest > 0 else ""
@@ -179,39 +178,6 @@ class Patch:
         operations = "streaming" if self._operations is None else f"{len(self._operations)}"
         headers = ", ".join(f"{key}={value!r}" for key, value in self.headers)
         return f"<Patch of {operations} operations; {headers or 'no headers'}>"
-
-
-def _short(value: Any) -> str:
-    """The terms of a row, not more than a cell of a table has of them."""
-    text = ""
-    # A statement is a tuple of terms, and a quoted triple among them as well.
-    terms = value if isinstance(value, tuple) else (value,)
-    for part in chain.from_iterable(map(_parts, terms)):
-        text += part
-        if len(text) > MOST_CHARACTERS:
-            break
-    return text.rstrip()
-
-
-def _parts(value: Any) -> Iterator[str]:
-    if isinstance(value, Iri):
-        yield f"<{value.value[:MOST_CHARACTERS]}> "
-    elif isinstance(value, BlankNode):
-        yield f"_:{value.label[:MOST_CHARACTERS]} "
-    elif isinstance(value, Literal):
-        yield f'"{value.lex[:MOST_CHARACTERS]}"'
-        if value.langtag is not None:
-            yield f"@{value.langtag}"
-        elif value.datatype is not None:
-            yield f"^^<{value.datatype[:MOST_CHARACTERS]}>"
-        yield " "
-    elif isinstance(value, Triple):
-        yield "<<( "
-        for term in value:
-            yield from _parts(term)
-        yield ")>> "
-    elif value is not None and not isinstance(value, DefaultGraph):
-        yield f"{str(value)[:MOST_CHARACTERS]} "
 
 
 def group(rows: Iterable[AnyOperation]) -> Iterator[Patch]:

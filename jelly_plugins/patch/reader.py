@@ -24,13 +24,14 @@ from ..codec import (
     TermFactory,
 )
 from ..codec.common.detection import StreamKind, kind_of
+from ..codec.common.options import member
 from ..codec.patch.operations import END, ENDS, OperationKind
 from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
 from ..notebook import table
 from .follow import Followed
-from .formats import DETECTION_BYTES, PatchFormat, detect, format_named, member_named
+from .formats import DETECTION_BYTES, PatchFormat, detect, format_named
 from .model import Patch, group
 from .text.order import PatchOrder
 from .text.reader import PatchTextReader
@@ -102,7 +103,7 @@ class PatchReader(Closing):
         #: The source's format; None until something was read, unless it was given.
         self.format = format_named(format)
         self._settings: dict[str, Any] = {
-            "statement_type": member_named(PatchStatementType, statement_type, "statement_type"),
+            "statement_type": member(PatchStatementType, statement_type, "statement_type"),
             "generalized": generalized,
             "limits": limits,
         }
@@ -131,7 +132,7 @@ class PatchReader(Closing):
         #: The rows, as many together as come together: of a Jelly-Patch stream, those of a frame as
         #: a list. For callers that process them in batches.
         self.batches = self._read()
-        self._rows = chain.from_iterable(self.batches)
+        self._rows = self._each()
 
     @property
     def name(self) -> str:
@@ -180,11 +181,16 @@ class PatchReader(Closing):
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
+        self._rows.close()
         self.batches.close()
-        self._rows = chain()
         # The exception may refer to this reader, and to a store that closes when unreferenced.
         self._starve = None
         self._input.close()
+
+    def _each(self) -> Generator[Operation]:
+        """The rows. A generator rejects a second caller; what itertools has would lose rows."""
+        for batch in self.batches:
+            yield from batch
 
     def _read(self) -> Generator[Iterable[Operation]]:
         """The rows, as many together as come together."""

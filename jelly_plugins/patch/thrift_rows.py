@@ -28,20 +28,33 @@ from ..codec.common.positions import GRAPH, OBJECT
 from ..codec.common.terms import build, parts_of
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS, header
 from ..errors import StatementError, TruncatedError, WireError
+from ..jena import messages
+from ..jena.codec import Message, RowReader, RowWriter
 from ..jena.names import JenaFormat
-from ..jena.reader import WIRES, RowReader, is_default
-from ..jena.schema import PATCH_ROW
-from ..jena.streams import batches
-from ..jena.wire import Wire, check_row_bytes
-from ..jena.writer import TermWriter
+from ..jena.sources import batches
 from .text.order import PatchOrder
 from .text.writer import PatchTextWriter
 
 #: Rows of transactions, by their number: TX, TC, TA, and Z.
 _TRANSACTIONS: Final = (BEGIN, COMMIT, ABORT, END)
 _TRANSACTION_NUMBERS: Final = {row.kind: number for number, row in enumerate(_TRANSACTIONS)}
-_STATEMENTS: Final = {"dataAdd": OperationKind.ADD, "dataDel": OperationKind.DELETE}
-_STATEMENT_NAMES: Final = {kind: name for name, kind in _STATEMENTS.items()}
+_ROW: Final = Message(messages.PATCH_ROW)
+_HEADER: Final = Message(messages.PATCH_HEADER)
+#: Kinds of rows of statements and of namespaces, and their messages, by place in a row.
+_STATEMENTS: Final = {
+    2: (OperationKind.ADD, messages.PATCH_ADD),
+    3: (OperationKind.DELETE, messages.PATCH_DELETE),
+}
+_NAMESPACES: Final = {
+    4: (OperationKind.ADD_NAMESPACE, messages.PATCH_ADD_PREFIX),
+    5: (OperationKind.DELETE_NAMESPACE, messages.PATCH_DELETE_PREFIX),
+}
+_MESSAGES: Final = {
+    place: Message(schema) for place, (_, schema) in (_STATEMENTS | _NAMESPACES).items()
+}
+_PLACES: Final = {kind: place for place, (kind, _) in (_STATEMENTS | _NAMESPACES).items()}
+_HEADER_PLACE: Final = 1
+_TRANSACTION_PLACE: Final = 6
 
 
 class PatchRowReader(RowReader):
@@ -59,8 +72,6 @@ class PatchRowReader(RowReader):
     ['BEGIN', 'COMMIT']
     """
 
-    _message = PATCH_ROW
-
     def __init__(
         self,
         factory: TermFactory[Any],
@@ -69,11 +80,11 @@ class PatchRowReader(RowReader):
         generalized: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        super().__init__(factory, JenaFormat.THRIFT, generalized=generalized, limits=limits)
+        super().__init__(factory, JenaFormat.THRIFT, limits=limits)
+        self._generalized = generalized
         self._quads = statement_type is PatchStatementType.QUADS
         self.order = PatchOrder()
         self._growing = False
-        self._last: list[Any] = [None] * 4
         #: Bytes of a last row that was not complete, in a source that grows.
         self._pending = 0
         #: Bytes of the rows that were read, and of those up to the end of a transaction or patch.
@@ -93,7 +104,7 @@ class PatchRowReader(RowReader):
         :raises JellyError: with the row, while iterating.
         """
         self._growing = growing
-        return chain.from_iterable(batches(chunks, self._decode, self._end_of_rows))
+        return chain.from_iterable(batches(chunks, self._decode, self.end))
 
     def finish(self) -> list[Operation]:
         """Mark the end of the source.
@@ -105,10 +116,10 @@ class PatchRowReader(RowReader):
             raise TruncatedError("the input ends inside a transaction", row=self.row)
         return self.order.finish()
 
-    def _end_of_rows(self, rest: bytes) -> None:
+    def end(self, rest: bytes = b"") -> None:
         self._pending = len(rest)
         if rest and not self._growing:
-            raise TruncatedError("the input ends inside a row", row=self.row)
+            super().end(rest)
 
     def _decode(self, data: bytes, at: int) -> tuple[list[Operation], int]:
         found: list[Operation] = []
@@ -120,62 +131,80 @@ class PatchRowReader(RowReader):
             self.complete_bytes = self._size - (len(PatchRowWriter.mark) if is_mark else 0)
         return found, stop
 
-    def _take(self, row: tuple[str, Any], batch: list[Operation]) -> None:
-        batch += self._operations(*row)
-
-    def _operations(self, name: str, value: Any) -> list[Operation]:
-        if name == "header":
-            key = value["name"]
-            row = header(key, self._term(value["value"], OBJECT))
-            return [END, row] if self.order.header(key) else [row]
-        if name == "txn":
-            if not 0 <= value < len(_TRANSACTIONS):
-                raise WireError(f"{value} is not a row of a transaction")
-            row = _TRANSACTIONS[value]
-        elif name in _STATEMENTS:
-            row = Operation(_STATEMENTS[name], self._statement(value))
+    def take(self, batch: list[Operation]) -> None:
+        wire = self.wire
+        place = wire.field(_ROW)
+        if place == _HEADER_PLACE:
+            key, value = self._header()
+            wire.field(_ROW)
+            row = header(key, value)
+            if self.order.header(key):
+                batch.append(END)
+            batch.append(row)
+        elif place == _TRANSACTION_PLACE:
+            number = wire.number(32)
+            wire.field(_ROW)
+            if not 0 <= number < len(_TRANSACTIONS):
+                raise WireError(f"{number} is not a row of a transaction")
+            row = _TRANSACTIONS[number]
+        elif place in _STATEMENTS:
+            row = Operation(_STATEMENTS[place][0], self._statement(_MESSAGES[place]))
         else:
-            row = self._namespace(name, value)
-        self.order.take(row.kind)
-        return [row]
+            row = self._namespace(place)
+        if place != _HEADER_PLACE:
+            self.order.take(row.kind)
+            batch.append(row)
 
-    def _statement(self, value: dict[str, Any]) -> Any:
-        terms = [self._term(value[part], at) for at, part in enumerate("spo")]
-        graph = self._graph(value.get("g"), "a statement")
-        self._last = [*terms, graph]
-        factory = self.terms.factory
+    def _header(self) -> tuple[str, Any]:
+        key, value = "", None
+        self.wire.begin()
+        while place := self.wire.field(_HEADER):
+            if place == 1:
+                key = self.wire.string_of(_HEADER, place)
+            else:
+                value = self.term(OBJECT, OBJECT)
+        return key, value
+
+    def _statement(self, message: Message) -> Any:
+        terms: list[Any] = [None] * 4
+        self.wire.begin()
+        while place := self.wire.field(message):
+            position = place - 1
+            # Any kind of term may be an object.
+            allowed = OBJECT if self._generalized and position != GRAPH else position
+            terms[position] = self.term(allowed, position)
+        self.wire.field(_ROW)
+        self.last = terms
+        graph = self._graph(terms[GRAPH], "a statement")
         if not self._quads:
-            return build(factory.triple, tuple(terms))
-        terms.append(factory.default_graph if graph is None else graph)
-        return build(factory.quad, tuple(terms))
+            return build(self.factory.triple, tuple(terms[:3]))
+        return build(self.factory.quad, (*terms[:3], graph))
 
-    def _namespace(self, name: str, value: dict[str, Any]) -> Operation:
-        graph = self._graph(value.get("graphNode"), "a namespace")
-        if graph is None and self._quads:
-            graph = self.terms.factory.default_graph
-        prefix = value["prefix"]
-        if name == "prefixDel":
-            self.terms.prefixes.pop(prefix, None)
-            return Operation(OperationKind.DELETE_NAMESPACE, Namespace(prefix, None, graph))
-        iri = build(self.terms.factory.iri, value["iriStr"])
-        self.terms.declare(prefix, value["iriStr"])
-        return Operation(OperationKind.ADD_NAMESPACE, Namespace(prefix, iri, graph))
+    def _namespace(self, at: int) -> Operation:
+        message = _MESSAGES[at]
+        graph, texts = None, []
+        self.wire.begin()
+        while place := self.wire.field(message):
+            if place == 1:
+                graph = self.term(GRAPH, GRAPH)
+            else:
+                texts.append(self.wire.string_of(message, place))
+        self.wire.field(_ROW)
+        graph = self._graph(graph, "a namespace")
+        if len(texts) == 1:
+            self.undeclare(texts[0])
+            return Operation(OperationKind.DELETE_NAMESPACE, Namespace(texts[0], None, graph))
+        iri = build(self.factory.iri, texts[1])
+        self.declare(*texts)
+        return Operation(OperationKind.ADD_NAMESPACE, Namespace(texts[0], iri, graph))
 
-    def _graph(self, graph: tuple[str, Any] | None, what: str) -> Any:
-        """A graph's name; None for the default graph."""
-        if graph is None or is_default(graph):
-            return None
+    def _graph(self, graph: Any, what: str) -> Any:
+        """The graph of a row, of quads the default graph if it has none; None in triples."""
+        if graph is None or graph is self.default_graph:
+            return self.default_graph if self._quads else None
         if not self._quads:
             raise StatementError(f"{what} has a graph in a patch of triples")
-        return self._term(graph, GRAPH)
-
-    def _term(self, term: tuple[str, Any], position: int) -> Any:
-        if term[0] != "repeat":
-            return self.terms.term(term, position)
-        again = self._last[position]
-        if again is None:
-            raise StatementError("there is a repeat with no such term before it")
-        return again
+        return graph
 
 
 class PatchRowWriter(PatchTextWriter):
@@ -192,55 +221,49 @@ class PatchRowWriter(PatchTextWriter):
         self, describe: Describe = describe, *, limits: Limits = DEFAULT_LIMITS, **settings: Any
     ) -> None:
         super().__init__(describe, limits=limits, **settings)
-        self._wire: Wire = WIRES[JenaFormat.THRIFT]
-        self._terms = TermWriter(
-            describe, format=JenaFormat.THRIFT, generalized=True, limits=limits
-        )
+        self._rows = RowWriter(JenaFormat.THRIFT, describe, limits=limits)
 
     def row(self, kind: OperationKind, value: Any) -> bytes:
         """A row's bytes.
 
         :raises JellyError: it cannot be written.
         """
-        data = self._wire.write(PATCH_ROW, self._value(kind, value))
-        check_row_bytes(len(data), self._limits)
-        return data
-
-    def _value(self, kind: OperationKind, value: Any) -> tuple[str, Any]:
-        if kind in _STATEMENT_NAMES:
-            terms = parts_of(value, (3, 4), "a statement")
-            row = {
-                part: self._terms.term(term, OBJECT)
-                for part, term in zip("spo", terms, strict=False)
-            }
-            if len(terms) == 4:
-                row["g"] = self._graph_value(terms[3])
-            return _STATEMENT_NAMES[kind], row
+        rows = self._rows
         if kind is OperationKind.HEADER:
             key, term = parts_of(value, (2,), "a header")
-            self._terms.check_string(key, "a header's key")
-            return "header", {"name": key, "value": self._terms.term(term, OBJECT)}
-        if kind is OperationKind.ADD_NAMESPACE or kind is OperationKind.DELETE_NAMESPACE:
-            return self._namespace_value(kind, value)
-        return "txn", _TRANSACTION_NUMBERS[kind]
+            members = [(1, rows.string(key, "a header's key")), (2, rows.encoded(term, OBJECT))]
+            struct = rows.struct(messages.PATCH_HEADER, members)
+            return rows.row_of(messages.PATCH_ROW, _HEADER_PLACE, struct)
+        place = _PLACES.get(kind)
+        if place is None:
+            number = _TRANSACTION_NUMBERS[kind]
+            return rows.row_of(messages.PATCH_ROW, _TRANSACTION_PLACE, number)
+        if place in _STATEMENTS:
+            terms = parts_of(value, (3, 4), "a statement")
+            members = [(at, rows.encoded(term, OBJECT)) for at, term in enumerate(terms[:3], 1)]
+            if len(terms) == 4:
+                members += self._graph_member(4, terms[3])
+            struct = rows.struct(_STATEMENTS[place][1], members)
+        else:
+            struct = rows.struct(_NAMESPACES[place][1], self._namespace_members(kind, value))
+        return rows.row_of(messages.PATCH_ROW, place, struct)
 
-    def _namespace_value(self, kind: OperationKind, namespace: Namespace) -> tuple[str, Any]:
+    def _namespace_members(
+        self, kind: OperationKind, namespace: Namespace
+    ) -> list[tuple[int, bytes]]:
         name, iri, graph = parts_of(namespace, (3,), "a namespace")
-        self._terms.check_string(name, "a prefix")
-        row: dict[str, Any] = {"prefix": name}
-        if graph is not None:
-            row["graphNode"] = self._graph_value(graph)
-        if kind is OperationKind.DELETE_NAMESPACE:
-            # There is no field for its IRI, which applying the patch does not need either.
-            return "prefixDel", row
-        if iri is None:
-            raise StatementError("a namespace is added without an IRI")
-        row["iriStr"] = self._describe(iri)[1]
-        self._terms.check_string(row["iriStr"], "an IRI")
-        return "prefixAdd", row
+        prefix = self._rows.string(name, "a prefix")
+        members = [] if graph is None else self._graph_member(1, graph)
+        members.append((2, prefix))
+        # There is no field for the IRI of a deleted one, which applying the patch does not need.
+        if kind is OperationKind.ADD_NAMESPACE:
+            if iri is None:
+                raise StatementError("a namespace is added without an IRI")
+            members.append((3, self._rows.string(self._describe(iri)[1], "an IRI")))
+        return members
 
-    def _graph_value(self, graph: Any) -> Any:
-        """A graph's name; None, which is not written, for the default graph."""
+    def _graph_member(self, place: int, graph: Any) -> list[tuple[int, bytes]]:
+        """A graph as a member; none for the default graph."""
         if self._describe(graph)[0] == Kind.DEFAULT_GRAPH:
-            return None
-        return self._terms.term(graph, GRAPH)
+            return []
+        return [(place, self._rows.encoded(graph, OBJECT))]

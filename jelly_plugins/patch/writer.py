@@ -36,13 +36,14 @@ from ..codec import (
 from ..codec import describe as describe_generic
 from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
+from ..codec.common.options import member
 from ..codec.common.terms import parts_of, terms_of
 from ..codec.patch.operations import END
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import CHUNK
 from ..errors import LimitError, StatementError
 from ..io.sinks import Counted, Destination, open_output
-from .formats import PatchFormat, format_named, format_of, member_named
+from .formats import PatchFormat, format_named, format_of
 from .model import Patch, check_patches
 from .text.writer import PatchTextWriter
 from .thrift_rows import PatchRowWriter
@@ -92,7 +93,7 @@ class PatchSerializer:
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         written = format_named(format)
-        notation = member_named(Notation, notation, "notation")
+        notation = member(Notation, notation, "notation")
         known = _with_generic(describe)
         self._describe = known
         self._parser = LineParser(Dialect.RDF_1_2, False, False, limits, quads=True)

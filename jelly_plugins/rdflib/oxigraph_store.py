@@ -11,12 +11,12 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Dataset, Graph
 from rdflib.term import BNode
 
 from ..backends import get_backend
-from ..errors import OptionsError
+from ..errors import TermError
+from ..io.names import check_jelly_name
 from ..io.sinks import Destination
 from ..io.sources import Source
 from .memory.indices import overridden
 from .namespaces import DeclaredNamespaces
-from .terms import normalized_form
 
 #: An interrupt just before it is given up leaves it held: the same thread must get by all the same.
 _making = RLock()
@@ -84,11 +84,10 @@ def load(
             src,
             graph=None if whole else graph_name(graph),
             on_namespace=namespaces.add,
-            lexical_form=normalized_form,
             **settings,
         )
-    except OptionsError as error:
-        if not whole:
+    except TermError as error:
+        if not whole and "a quad in a named graph" in error.message:
             error.add_note("A Graph takes triples; rdflib.Dataset(store='Oxigraph') takes quads.")
         raise
     namespaces.bind(graph)
@@ -98,4 +97,7 @@ def load(
 def dump(graph: Graph, dst: Destination, **settings: Any) -> int:
     """Write all of a Dataset's store, or the one graph as triples. See ``dump.dump``."""
     name = None if isinstance(graph, Dataset) else graph_name(graph)
+    if "format" not in settings:
+        check_jelly_name(dst)
+        settings["format"] = "jelly"
     return get_backend("oxigraph").dump(inner_store(graph), dst, graph=name, **settings)

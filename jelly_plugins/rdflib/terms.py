@@ -152,17 +152,6 @@ def read_form(term: Any) -> Any:
     return term if str(read) == str(term) else read
 
 
-def normalized_form(lex: str, datatype: str) -> str:
-    """The lexical form that rdflib's constructor gives a literal.
-
-    :raises TermError: rdflib cannot hold the literal.
-
-    >>> normalized_form("TRUE", "http://www.w3.org/2001/XMLSchema#boolean")
-    'true'
-    """
-    return str(_read_literal()(lex, None, datatype))
-
-
 @cache
 def _read_literal() -> Callable[[str, str | None, str | None], Literal]:
     module = compiled()

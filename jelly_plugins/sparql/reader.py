@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from itertools import chain, islice
-from typing import Any
+from functools import partial
+from itertools import chain, count, islice
+from typing import Any, Final
 
 from ..codec import FrameSplitter, Limits, TermFactory
 from ..codec.common.detection import is_cut, kind_of
@@ -13,13 +14,28 @@ from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
 from ..errors import JellyError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
-from ..jena.streams import batches
+from ..jena.names import JenaFormat
 from ..notebook import table
-from .csv import read_csv
 from .formats import DETECTION_BYTES, ResultsFormat, detected, format_named, format_of
-from .jena import RowDecoder, Solution
-from .w3c import BATCH, TextResults
-from .xml import XmlResults
+from .jena import read_rows
+from .json import read_json
+from .tables import read_csv, read_tsv
+from .w3c import Results, Solution
+from .xml import read_xml
+
+#: Readers of the formats without frames.
+_READERS: Final[dict[ResultsFormat, Callable[..., Results]]] = {
+    ResultsFormat.THRIFT: partial(read_rows, format=JenaFormat.THRIFT),
+    ResultsFormat.PROTOBUF: partial(read_rows, format=JenaFormat.PROTOBUF),
+    ResultsFormat.JSON: read_json,
+    ResultsFormat.XML: read_xml,
+    ResultsFormat.CSV: read_csv,
+    ResultsFormat.TSV: read_tsv,
+}
+
+#: Solutions, and cells, of a frame that is made of the solutions of such a format.
+_FRAME_ROWS: Final = 4096
+_FRAME_CELLS: Final = 1 << 16
 
 
 class ResultsReader(Closing):
@@ -56,7 +72,7 @@ class ResultsReader(Closing):
         self._factory = factory
         self._limits = limits
         self._input = Input(src)
-        self._items: Generator[ResultsFrame] | None = None
+        self._items: Generator[Any] | None = None
         try:
             head, self._chunks = _peek(self._input.chunks())
             named = format_named(format) if format is not None else format_of(self.name)
@@ -69,10 +85,12 @@ class ResultsReader(Closing):
             if form is None:
                 raise SourceError("the format of these results is not known: format names it")
             self.format = form
-            self._items = self._read()
-            # What comes with the first batch has the header before it.
-            self._frames = chain([next(self._items)], self._items)
-            self._solutions = chain.from_iterable(map(ResultsFrame.solutions, self._frames))
+            # Generators, unlike other iterators, raise an error when two threads or a source that
+            # reads from its reader enter them at once.
+            self._items = items = self._read()
+            # The first item is a mark: the header was read.
+            next(items)
+            self._solutions = self._single(items) if form is ResultsFormat.JELLY else items
         except BaseException as error:
             if isinstance(error, JellyError):
                 error.locate(source=self.name)
@@ -101,8 +119,11 @@ class ResultsReader(Closing):
 
     def frames(self) -> Iterator[ResultsFrame]:
         """The solutions by columns, instead of one by one: in the frames of Jelly-SPARQL, and in
-        parts of any size in other formats."""
-        return self._frames
+        groups of some thousand in other formats."""
+        assert self._items is not None
+        if self.format is ResultsFormat.JELLY:
+            return self._items
+        return self._grouped(self._items)
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
@@ -117,20 +138,65 @@ class ResultsReader(Closing):
         if kind is not None or found in (ResultsFormat.JSON, ResultsFormat.XML):
             raise SourceError(f"this is {kind or found}, not Jelly-SPARQL")
 
-    def _read(self) -> Generator[ResultsFrame]:
+    def _read(self) -> Generator[Any]:
+        """A mark once the header was read, then the frames of Jelly-SPARQL, or the solutions of any
+        other format."""
         try:
             if self.format is ResultsFormat.JELLY:
-                yield from decoded(self._chunks, self._decoder(), self._limits, self._note)
+                yield from self._jelly_frames()
                 return
-            for number, batch in enumerate(self._batches()):
-                columns = [self._column(cells) for cells in zip(*batch, strict=True)]
-                empty = [self._column(()) for _ in self.variables]
-                yield ResultsFrame(number, len(batch), columns or empty)
+            found = _READERS[self.format](self._chunks, self._factory, self._limits)
+            self.variables, self.boolean, solutions = found
+            yield None
+            yield from solutions
         except JellyError as error:
             error.locate(source=self.name)
             raise
         finally:
             self._input.close()
+
+    def _jelly_frames(self) -> Generator[ResultsFrame | None]:
+        decoder = self._decoder()
+        asked: ResultsFrame | None = None
+        try:
+            for number, data in enumerate(_frames(self._chunks, self._limits)):
+                frame = decoder.decode(data)
+                if decoder.boolean is not None:
+                    # Only metadata may follow.
+                    asked = asked or frame
+                    continue
+                if number == 0:
+                    self._note(decoder)
+                    yield None
+                yield frame
+            decoder.finish()
+        except TruncatedError as error:
+            error.locate(frame=decoder.next_frame)
+            raise
+        if asked is not None:
+            self._note(decoder)
+            yield None
+            yield asked
+
+    def _note(self, decoder: ResultsDecoder) -> None:
+        self.options = decoder.options
+        self.variables, self.boolean = list(decoder.variables or ()), decoder.boolean
+
+    @staticmethod
+    def _single(frames: Iterator[ResultsFrame]) -> Generator[Solution]:
+        for frame in frames:
+            yield from frame.solutions()
+
+    def _grouped(self, solutions: Iterator[Solution]) -> Generator[ResultsFrame]:
+        """Solutions in frames of a bounded number of cells."""
+        width = len(self.variables)
+        step = max(1, min(_FRAME_ROWS, _FRAME_CELLS // max(1, width)))
+        for number in count():
+            batch = list(islice(solutions, step))
+            if not batch:
+                return
+            columns = [self._column(cells) for cells in zip(*batch, strict=True)]
+            yield ResultsFrame(number, len(batch), columns)
 
     def _decoder(self) -> ResultsDecoder:
         """What reads the frames of Jelly-SPARQL."""
@@ -140,70 +206,13 @@ class ResultsReader(Closing):
         """A column of a format without frames."""
         return list(cells)
 
-    def _batches(self) -> Iterator[list[Solution]]:
-        """The solutions of a format without frames; the first batch comes with the header."""
-        if self.format.jena is not None:
-            rows = RowDecoder(self.format.jena, self._factory, self._limits)
-            for batch in batches(self._chunks, rows.decode, rows.finish):
-                # The row of variables may be longer than a chunk.
-                if rows.started:
-                    self.variables = rows.variables
-                    yield batch
-        elif self.format is ResultsFormat.CSV:
-            self.variables, solutions = read_csv(self._chunks, self._factory, self._limits)
-            yield []
-            while batch := list(islice(solutions, BATCH)):
-                yield batch
-        else:
-            text = (
-                XmlResults(self._chunks, self._factory, self._limits)
-                if self.format is ResultsFormat.XML
-                else TextResults(self._chunks, self.format, self._factory, self._limits)
-            )
-            self.variables, self.boolean = text.variables or [], text.boolean
-            yield []
-            yield from text.batches()
 
-    def _note(self, decoder: ResultsDecoder) -> None:
-        self.options = decoder.options
-        self.variables, self.boolean = list(decoder.variables or ()), decoder.boolean
-
-
-def decoded(
-    chunks: Iterator[bytes],
-    decoder: ResultsDecoder,
-    limits: Limits,
-    on_header: Callable[[ResultsDecoder], object],
-) -> Iterator[ResultsFrame]:
-    """The frames of a Jelly-SPARQL stream.
-
-    :param on_header: called with the decoder before the first frame is given out.
-    """
+def _frames(chunks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
+    """The frames of a Jelly-SPARQL stream."""
     splitter = FrameSplitter(limits=limits)
-    asked: ResultsFrame | None = None
-
-    def frames() -> Iterator[bytes]:
-        for chunk in chunks:
-            yield from splitter.feed(chunk)
-        yield from splitter.finish()
-
-    try:
-        for number, data in enumerate(frames()):
-            frame = decoder.decode(data)
-            if decoder.boolean is not None:
-                # Nothing may follow but metadata, and a caller reads no frames.
-                asked = asked or frame
-                continue
-            if number == 0:
-                on_header(decoder)
-            yield frame
-        decoder.finish()
-        if asked is not None:
-            on_header(decoder)
-            yield asked
-    except TruncatedError as error:
-        error.locate(frame=decoder.next_frame)
-        raise
+    for chunk in chunks:
+        yield from splitter.feed(chunk)
+    yield from splitter.finish()
 
 
 def _peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:

@@ -9,20 +9,32 @@ from typing import Any, Final
 from ..codec import Describe, Limits, delimit, describe
 from ..codec.sparql.encoder import DEFAULT_FRAME_CELLS, ResultsEncoder, encode_boolean
 from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
-from ..errors import JellyError, TermError
-from ..formats.reading import parser_error, pyoxigraph_module
-from ..io.sinks import Counted, Destination, Writable, open_output
+from ..errors import TermError
+from ..io.sinks import Counted, Destination, open_output
 from ..io.sources import name_of
-from .csv import csv_chunks
 from .formats import ResultsFormat, format_named, format_of
 from .jena import encode_rows
-from .w3c import checked, json_boolean, json_chunks, parse
+from .json import json_boolean, json_chunks
+from .tables import csv_chunks, tsv_boolean, tsv_chunks
+from .w3c import check_variables, checked
 from .xml import xml_boolean, xml_chunks
 
 _BATCH: Final = 4096
 
-#: What writes the solutions of a format; JSON for TSV, which is made of it.
-_CHUNKS: Final = {ResultsFormat.CSV: csv_chunks, ResultsFormat.XML: xml_chunks}
+#: Writers of the solutions of text formats.
+_CHUNKS: Final = {
+    ResultsFormat.JSON: json_chunks,
+    ResultsFormat.XML: xml_chunks,
+    ResultsFormat.CSV: csv_chunks,
+    ResultsFormat.TSV: tsv_chunks,
+}
+#: Writers of the result of ASK. The other formats have no place for it; in CSV it would be read as
+#: the name of a variable.
+_BOOLEANS: Final = {
+    ResultsFormat.JSON: json_boolean,
+    ResultsFormat.XML: xml_boolean,
+    ResultsFormat.TSV: tsv_boolean,
+}
 
 
 def format_for(dst: Destination, format: ResultsFormat | str | None) -> ResultsFormat:  # noqa: A002
@@ -112,10 +124,11 @@ def write_results(
             limits=limits,
         )
     else:
-        write = _CHUNKS.get(form, json_chunks)
-        chunks = write(variables, counted, checked(describe, form))
+        check_variables(variables, limits)
+        chunks = _CHUNKS[form](variables, counted, checked(describe, form))
     with open_output(dst) as out:
-        _write(chunks, form, out)
+        for chunk in chunks:
+            out.write(chunk)
     return counted.count
 
 
@@ -128,38 +141,17 @@ def write_boolean(
 ) -> None:
     """Write the result of an ASK query; see :func:`write_results`.
 
-    :raises TermError: the format has no place for it: Jena's binary ones, and CSV, in which it
-        would be read as the name of a variable.
+    :raises TermError: the format has no place for it: Jena's binary ones, and CSV.
     """
     form = format_for(dst, format)
-    if form.jena is not None or form is ResultsFormat.CSV:
-        raise TermError(f"the format {form} has no place for the result of an ASK query")
     if form is ResultsFormat.JELLY:
         data = delimit(encode_boolean(value, options=options))
-    elif form is ResultsFormat.XML:
-        data = xml_boolean(value)
+    elif form in _BOOLEANS:
+        data = _BOOLEANS[form](value)
     else:
-        data = json_boolean(value)
+        raise TermError(f"the format {form} has no place for the result of an ASK query")
     with open_output(dst) as out:
-        _write(iter((data,)), form, out)
-
-
-def _write(chunks: Iterator[bytes], form: ResultsFormat, out: Writable) -> None:
-    """Write what is in the format already, or JSON for TSV."""
-    if form is not ResultsFormat.TSV:
-        for chunk in chunks:
-            out.write(chunk)
-        return
-    ox = pyoxigraph_module()
-    found = parse(chunks, ResultsFormat.JSON)
-    try:
-        found.serialize(out, ox.QueryResultsFormat.TSV)
-    except JellyError:
-        raise
-    except SyntaxError as error:
-        raise TermError(f"the results cannot be written as {form}: {error}") from error
-    except (MemoryError, ValueError) as error:
-        raise parser_error(error) from None
+        out.write(data)
 
 
 __all__ = ["encode_results", "format_for", "write_boolean", "write_results"]

@@ -1,29 +1,31 @@
-"""Results in XML: :class:`XmlResults` reads them, :func:`xml_chunks` and :func:`xml_boolean` write.
-
-pyoxigraph leaves out white space around a literal, accepts a document that is cut off, and writes
-characters that XML does not have.
+"""Results in XML: :func:`read_xml` reads them, :func:`xml_chunks` and :func:`xml_boolean` write.
 
 References: SPARQL 1.2 Query Results XML Format; Internationalization Tag Set 2.0, "Directionality".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, Final
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from ..codec import Describe, Kind, Limits, TermFactory
-from ..codec.common.limits import NESTING_CEILING, over
-from ..codec.common.terms import build
-from ..codec.text.checking import TAGGED, Checker
-from ..codec.text.ntriples import read_label, written_label
-from ..codec.text.transcoding import LONG_TERM
-from ..errors import JellyError, LimitError, TermError, TextError
+from ..codec.common.limits import over
+from ..codec.text.ntriples import written_label
+from ..errors import JellyError, TermError, TextError
 from ..formats.xml import NO_CHARACTER
-from .jena import Solution
-from .w3c import CACHE_ENTRIES, PARTS, TermTexts, check_names, chunks_of
+from .w3c import (
+    PARTS,
+    Results,
+    Terms,
+    TermTexts,
+    check_count,
+    check_variables,
+    check_written_depth,
+    chunks_of,
+    rows_of,
+)
 
 _SPARQL: Final = "http://www.w3.org/2005/sparql-results#"
 _LANGUAGE: Final = "http://www.w3.org/XML/1998/namespace lang"
@@ -45,48 +47,71 @@ _CHILDREN: Final = {
 } | dict.fromkeys(PARTS, _TERMS)
 
 
-class XmlResults:
-    """Results in XML, in a factory's terms.
+def read_xml(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits) -> Results:
+    """Read the header.
 
-    :ivar variables: names of the variables, in order.
-    :ivar boolean: the result of an ASK query, otherwise None.
     :raises JellyError: here or while iterating; the document is not well-formed or valid, or the
         factory rejects a term.
     """
+    document = _Document(factory, limits)
+    bindings = document.bindings(chunks)
+    # The first item is a mark: the header was read.
+    next(bindings)
+    if document.boolean is not None:
+        return Results([], document.boolean, iter(()))
+    return Results(document.variables, None, rows_of(bindings, document.variables))
 
-    def __init__(self, chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits) -> None:
+
+class _Document:
+    """Reads a document from expat's events."""
+
+    def __init__(self, factory: TermFactory[Any], limits: Limits) -> None:
         self.variables: list[str] = []
         self.boolean: bool | None = None
         self._limits = limits
-        self._factory = factory
-        self._checker = Checker("SPARQL", graphs=False, quoted=True)
-        self._known = lru_cache(CACHE_ENTRIES)(self._made)
+        self._terms = Terms(factory, limits)
         #: Names of the elements that are open.
         self._open = [""]
         #: Elements that may occur once, and did.
         self._seen: set[str] = set()
-        self._positions: dict[str, int] = {}
-        self._row: list[Any] = []
-        self._position = 0
+        self._names: frozenset[str] = frozenset()
+        #: The terms of the current solution, by name of the variable, and the current one.
+        self._row: dict[str, Any] = {}
+        self._name = ""
         #: The triples that are open: the terms of each, by part.
         self._triples: list[dict[str, Any]] = []
         self._attributes: dict[str, str] = {}
         self._text: list[str] = []
         self._size = 0
-        self._found: list[Solution] = []
+        self._found: list[dict[str, Any]] = []
         self._waiting = 0
         self._parser = self._new_parser()
-        self._batches = self._parsed(chunks)
-        self._first = next(self._batches)
 
-    def batches(self) -> Iterator[list[Solution]]:
-        """The solutions, some at a time."""
-        yield self._first
-        yield from self._batches
+    def bindings(self, chunks: Iterator[bytes]) -> Generator[dict[str, Any]]:
+        """An empty mark once the header or the result of ASK is known, then the terms of each
+        solution by name."""
+        begun = False
+        for chunk in chunks:
+            self._waiting += len(chunk)
+            if self._waiting > self._limits.string_bytes:
+                raise over(self._limits, "string_bytes", self._waiting, "the length of a tag")
+            self._parse(chunk, final=False)
+            if not begun and "results" in self._seen:
+                begun = True
+                yield {}
+            found, self._found = self._found, []
+            yield from found
+        self._parse(b"", final=True)
+        if not begun:
+            yield {}
+        yield from self._found
 
     def _new_parser(self) -> expat.XMLParserType:
         parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
+        # Expat 2.6 and later may leave a tag for the next chunk even if it is complete.
+        if hasattr(parser, "SetReparseDeferralEnabled"):
+            parser.SetReparseDeferralEnabled(False)
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._characters
@@ -94,21 +119,6 @@ class XmlResults:
         parser.ProcessingInstructionHandler = self._pass
         parser.StartDoctypeDeclHandler = self._document_type
         return parser
-
-    def _parsed(self, chunks: Iterator[bytes]) -> Iterator[list[Solution]]:
-        """The solutions of each chunk; the first batch comes once the header is known."""
-        started = False
-        for chunk in chunks:
-            self._waiting += len(chunk)
-            if self._waiting > self._limits.string_bytes:
-                raise over(self._limits, "string_bytes", self._waiting, "the length of a tag")
-            self._parse(chunk, final=False)
-            if self._found or ("results" in self._seen and not started):
-                started = True
-                batch, self._found = self._found, []
-                yield batch
-        self._parse(b"", final=True)
-        yield self._found
 
     def _parse(self, chunk: bytes, *, final: bool) -> None:
         try:
@@ -143,14 +153,13 @@ class XmlResults:
             self._begin_part(local)
         elif local == "variable":
             self.variables.append(self._attribute(attributes, "name", local))
+            check_count(len(self.variables), self._limits)
         elif local == "result":
-            self._row = [None] * len(self.variables)
+            self._row = {}
         elif local == "binding":
             self._begin_binding(self._attribute(attributes, "name", local))
         elif local == "triple":
-            if len(self._triples) >= self._limits.nesting:
-                depth = len(self._triples) + 1
-                raise over(self._limits, "nesting", depth, "the depth of quoted triples")
+            self._terms.check_depth(len(self._triples) + 1)
             self._triples.append({})
         elif local in PARTS and local in self._triples[-1]:
             raise TextError(f"a quoted triple has two elements <{local}>")
@@ -162,24 +171,23 @@ class XmlResults:
             raise TextError(f"<{local}> is not expected after the results")
         self._seen.add(local)
         if local == "results":
-            check_names(self.variables)
-            self._positions = {name: at for at, name in enumerate(self.variables)}
+            check_variables(self.variables, self._limits)
+            self._names = frozenset(self.variables)
 
     def _begin_binding(self, name: str) -> None:
-        position = self._positions.get(name)
-        if position is None:
-            raise TextError(f"the variable {name!r} is not in the head")
-        if self._row[position] is not None:
+        if name not in self._names:
+            raise TextError(f"the variable {name[:80]!r} is not in the head")
+        if name in self._row:
             raise TextError(f"the variable {name!r} is bound twice in a solution")
-        self._position = position
+        self._name = name
 
     def _end(self, _: str) -> None:
         self._waiting = 0
         local = self._open.pop()
         if local == "result":
-            self._found.append(tuple(self._row))
+            self._found.append(self._row)
         elif local == "binding":
-            if self._row[self._position] is None:
+            if self._name not in self._row:
                 raise TextError("a binding has no term")
         elif local == "boolean":
             text = self._taken().strip(_WHITE)
@@ -190,7 +198,8 @@ class XmlResults:
             if local not in self._triples[-1]:
                 raise TextError(f"<{local}> has no term")
         elif local in _TERMS:
-            self._place(self._triple() if local == "triple" else self._term(local))
+            triple = local == "triple"
+            self._place(self._terms.triple(self._triples.pop()) if triple else self._term(local))
         elif local == "sparql" and not self._seen & {"results", "boolean"}:
             raise TextError("there are neither <results> nor <boolean>")
 
@@ -201,45 +210,17 @@ class XmlResults:
             if parent in self._triples[-1]:
                 raise TextError(f"<{parent}> has two terms")
             self._triples[-1][parent] = term
-        elif self._row[self._position] is None:
-            self._row[self._position] = term
+        elif self._name not in self._row:
+            self._row[self._name] = term
         else:
             raise TextError("a binding has two terms")
-
-    def _triple(self) -> Any:
-        parts = self._triples.pop()
-        if len(parts) < len(PARTS):
-            raise TextError("a quoted triple lacks a part")
-        return build(self._factory.quoted_triple, *(parts[name] for name in PARTS))
 
     def _term(self, local: str) -> Any:
         text = self._taken()
         if local != "literal":
             text = text.strip(_WHITE)
         get = self._attributes.get
-        make = self._known if len(text) <= LONG_TERM else self._made
-        return make(local, text, get("datatype"), get(_LANGUAGE), get(_DIRECTION))
-
-    def _made(
-        self, local: str, text: str, datatype: str | None, tag: str | None, direction: str | None
-    ) -> Any:
-        if local == "uri":
-            self._checker.check_iri(text)
-            return build(self._factory.iri, text)
-        if local == "bnode":
-            if not text:
-                raise TextError("a blank node has no label")
-            return build(self._factory.blank_node, read_label(text))
-        if direction is not None and (tag is None or direction not in ("ltr", "rtl")):
-            raise TextError("a base direction is not valid, or has no language")
-        if tag is None:
-            self._checker.check_literal(text, None, datatype)
-            return build(self._factory.literal, text, None, datatype)
-        if datatype is not None and datatype not in TAGGED:
-            raise TextError("a literal has a language and a datatype")
-        self._checker.check_literal(text, tag, None)
-        tag = f"{tag}--{direction}" if direction else tag
-        return build(self._factory.literal, text, tag, None)
+        return self._terms.term(local, text, get("datatype"), get(_LANGUAGE), get(_DIRECTION))
 
     def _characters(self, text: str) -> None:
         self._waiting = 0
@@ -272,7 +253,6 @@ def xml_chunks(
     variables: Sequence[str], solutions: Iterable[Sequence[Any]], describe: Describe
 ) -> Iterator[bytes]:
     """Solutions as XML, see :func:`.w3c.chunks_of`."""
-    check_names(variables)
     openings = [f'<binding name="{name}">' for name in variables]
     text_of = TermTexts(lambda term: _element(term, describe, 0) + "</binding>")
 
@@ -297,8 +277,7 @@ def xml_boolean(value: bool) -> bytes:
 
 def _element(term: Any, describe: Describe, depth: int) -> str:
     """A term as an element."""
-    if depth > NESTING_CEILING:
-        raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
+    check_written_depth(depth)
     kind, *parts = describe(term)
     if kind == Kind.IRI:
         return f"<uri>{_escaped(parts[0])}</uri>"
@@ -310,8 +289,6 @@ def _element(term: Any, describe: Describe, depth: int) -> str:
             for name, part in zip(PARTS, parts, strict=True)
         ]
         return f"<triple>{''.join(inside)}</triple>"
-    if kind != Kind.LITERAL:
-        raise TermError("the default graph is not a term of a solution")
     lex, langtag, datatype = parts
     attributes = ""
     if langtag is not None:

@@ -7,7 +7,7 @@ they are so to the letter, and a triple is the same as a quad in the default gra
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
@@ -199,22 +199,32 @@ def _compare_as_sets(one: _Side, other: _Side, steps: int) -> Comparison:
 def _compare_split(expected: _Side, found: _Side, steps: int) -> Comparison:
     ground, statements = expected
     other_ground, other_statements = found
-    missing = ground - other_ground
-    unexpected = other_ground - ground
-    if missing or unexpected:
-        reason = f"{_statements(len(missing))} missing, {_are(len(unexpected))} unexpected"
+    missing = [*(ground - other_ground)]
+    unexpected = [*(other_ground - ground)]
+    differs = bool(missing or unexpected)
+    try:
+        one, other = _canonical(statements, steps), _canonical(other_statements, steps)
+    except LimitError:
+        if not differs:
+            raise
+        reason = f"{_counts(missing, unexpected)}, besides statements with blank nodes"
         return _difference(reason, missing, unexpected)
-    one, other = _canonical(statements, steps), _canonical(other_statements, steps)
-    if one.keys() == other.keys():
+    if not differs and one.keys() == other.keys():
         return EQUAL
-    reason = "statements with blank nodes differ"
-    if len(one) != len(other):
-        reason = f"{_statements(len(one), ' with blank nodes')} expected, {_are(len(other))} found"
-    return _difference(
-        reason,
-        [each for canonical, each in one.items() if canonical not in other],
-        [each for canonical, each in other.items() if canonical not in one],
-    )
+    missing += [each for canonical, each in one.items() if canonical not in other]
+    unexpected += [each for canonical, each in other.items() if canonical not in one]
+    if differs:
+        reason = _counts(missing, unexpected)
+    elif len(one) != len(other):
+        named = _statements(len(one), " with blank nodes")
+        reason = f"{named} expected, {_are(len(other))} found"
+    else:
+        reason = "statements with blank nodes differ"
+    return _difference(reason, missing, unexpected)
+
+
+def _counts(missing: Sequence[Quad], unexpected: Sequence[Quad]) -> str:
+    return f"{_statements(len(missing))} missing, {_are(len(unexpected))} unexpected"
 
 
 def _canonical(statements: Iterable[Quad], steps: int) -> dict[Quad, Quad]:

@@ -37,7 +37,6 @@ from jelly_plugins import (
 from jelly_plugins import rdflib as jelly_rdflib
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END
 from jelly_plugins.io.streams import write_bytes
-from jelly_plugins.jena import oxigraph as jena_oxigraph
 from jelly_plugins.messages import convert_messages, read_messages, write_messages
 from jelly_plugins.patch import (
     PatchFormat,
@@ -204,7 +203,7 @@ _PLUGINS: Final = {"jelly": "jelly-plugins", "rt": "rdf-thrift", "rpb": "rdf-pro
 def _rows(data: Data, format_: str) -> bytes:
     out = io.BytesIO()
     prefixes = dict(data.namespaces)
-    jena.write(data.statements, out, format=jena.JenaFormat(format_), prefixes=prefixes)
+    jena.write(data.statements, out, format=format_, namespaces=prefixes)
     return out.getvalue()
 
 
@@ -263,7 +262,7 @@ def _jena_read(format_: str) -> Entry:
 
 def _jena_load(data: Data) -> Callable[[], object]:
     rows = _rows(data, "rt")
-    return lambda: jena_oxigraph.load(pyoxigraph.Store(), rows)
+    return lambda: oxigraph.load(pyoxigraph.Store(), rows, format="rt")
 
 
 def _with(data: Data, run: Callable[[bytes], object]) -> Callable[[], object]:
@@ -304,7 +303,7 @@ ENTRIES: Final[dict[str, Entry]] = {
     "jena.read rpb": _jena_read("rpb"),
     "jena.write rt": lambda data: lambda: _rows(data, "rt"),
     "jena.write rpb": lambda data: lambda: _rows(data, "rpb"),
-    "jena.oxigraph.load": _jena_load,
+    "oxigraph.load rt": _jena_load,
     **{f"jelly to {name}": _from_jelly(name) for name in FORMATS},
     **{f"{name} to jelly": _to_jelly(name) for name in FORMATS if name != "jelly"},
 }

@@ -15,12 +15,12 @@ import pyoxigraph
 from rdflib import Graph
 
 from jelly_plugins import codec
+from jelly_plugins import oxigraph as stores
 from jelly_plugins.codec import DEFAULT_LIMITS, FrameSplitter, delimit
-from jelly_plugins.jena import JenaFormat, reader, text
+from jelly_plugins.jena import JenaFormat, rows
 from jelly_plugins.jena import codec as kernel
-from jelly_plugins.jena import oxigraph as stores
 from jelly_plugins.jena.rdflib_plugins import dump
-from jelly_plugins.jena.streams import batches
+from jelly_plugins.jena.sources import batches
 from jelly_plugins.rdflib import load
 
 from .codec_jobs import count, encode, read_ntriples
@@ -34,23 +34,21 @@ _FORMATS: Final = {"rt": JenaFormat.THRIFT, "rpb": JenaFormat.PROTOBUF}
 
 def rows_of(data: Data, name: JenaFormat) -> bytes:
     """The data as rows."""
-    return b"".join(kernel.LineEncoder(name, quads=False).encode(data.ntriples))
+    return kernel.RowWriter(name).add_lines(data.ntriples)
 
 
-def _chunks(rows: bytes) -> Iterator[bytes]:
-    return (rows[at : at + _CHUNK] for at in range(0, len(rows), _CHUNK))
+def _chunks(data: bytes) -> Iterator[bytes]:
+    return (data[at : at + _CHUNK] for at in range(0, len(data), _CHUNK))
 
 
-def _to_text(decoder_class: Any, rows: bytes, name: JenaFormat) -> int:
-    decoder = decoder_class(name)
-    made = batches(_chunks(rows), decoder.decode_text, decoder.finish)
-    return sum(map(len, made))
+def _to_text(reader_class: Any, data: bytes, name: JenaFormat) -> int:
+    reader = reader_class(None, name)
+    return sum(map(len, batches(_chunks(data), reader.read_text, reader.end)))
 
 
-def _to_terms(decoder_class: Any, rows: bytes, name: JenaFormat) -> int:
-    decoder = decoder_class(codec.GenericFactory(), name)
-    made = batches(_chunks(rows), decoder.decode, decoder.finish)
-    return sum(count(batch.statements) for batch in made)
+def _to_terms(reader_class: Any, data: bytes, name: JenaFormat) -> int:
+    reader = reader_class(codec.GenericFactory(), name)
+    return sum(map(count, batches(_chunks(data), reader.read_statements, reader.end)))
 
 
 def _jelly_to_terms(data: Data) -> int:
@@ -86,12 +84,12 @@ _MESSAGES: Final = {"rt": _thrift_messages, "rpb": _protobuf_messages}
 
 
 def _text_job(data: Data, name: str) -> Runs:
-    rows = rows_of(data, _FORMATS[name])
+    given = rows_of(data, _FORMATS[name])
     return Runs(
         {
-            "ours": lambda: _to_text(kernel.RowTextDecoder, rows, _FORMATS[name]),
+            "ours": lambda: _to_text(kernel.StatementReader, given, _FORMATS[name]),
             "pyoxigraph, N-Triples": lambda: read_ntriples(data),
-            "ours, Python": lambda: _to_text(text.RowTextDecoder, rows, _FORMATS[name]),
+            "ours, Python": lambda: _to_text(rows.StatementReader, given, _FORMATS[name]),
         }
     )
 
@@ -107,13 +105,13 @@ def protobuf_to_ntriples(data: Data) -> Runs:
 
 
 def _terms_job(data: Data, name: str) -> Runs:
-    rows = rows_of(data, _FORMATS[name])
+    given = rows_of(data, _FORMATS[name])
     return Runs(
         {
-            "ours": lambda: _to_terms(kernel.RowDecoder, rows, _FORMATS[name]),
+            "ours": lambda: _to_terms(kernel.StatementReader, given, _FORMATS[name]),
             "ours, Jelly": lambda: _jelly_to_terms(data),
-            "bare messages": lambda: _MESSAGES[name](rows),
-            "ours, Python": lambda: _to_terms(reader.RowDecoder, rows, _FORMATS[name]),
+            "bare messages": lambda: _MESSAGES[name](given),
+            "ours, Python": lambda: _to_terms(rows.StatementReader, given, _FORMATS[name]),
         }
     )
 
@@ -132,7 +130,7 @@ def _write_job(data: Data, name: str) -> Runs:
     statements = data.statements
     return Runs(
         {
-            "ours": lambda: len(kernel.RowEncoder(_FORMATS[name]).add(statements)),
+            "ours": lambda: len(kernel.RowWriter(_FORMATS[name]).add(statements)),
             "ours, Jelly": lambda: encode(codec.Encoder, statements),
         }
     )

@@ -17,7 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from jelly_plugins.jena import JenaFormat, JenaReader, JenaText
+from jelly_plugins.jena import JenaFormat, JenaReader
+from jelly_plugins.jena.chunks import RowsReader
 
 from .data import FILES, usual
 from .jena_jobs import rows_of
@@ -63,7 +64,7 @@ def _read_terms(path: Path) -> None:
 
 
 def _read_text(path: Path) -> None:
-    with JenaText(path) as chunks:
+    with RowsReader(path) as chunks:
         for _ in chunks:
             pass
 

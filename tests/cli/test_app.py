@@ -10,9 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_group
 
 from jelly_plugins import __version__
+from jelly_plugins.cli.app import app
 
+from .. import programs
 from .command import assert_failed, command, jelly, jelly_process, triples_file
 
 #: Bytes that a pipe takes before anybody reads, and more.
@@ -25,6 +28,21 @@ def test_version_names_the_kernel() -> None:
     first, second = done.text.splitlines()
     assert first == f"jelly {__version__}"
     assert second in ("kernel: python", "kernel: native")
+
+
+def test_the_list_of_commands_has_their_help() -> None:
+    """It is not read from the commands, whose modules take long to import."""
+    for name, each in get_group(app).commands.items():
+        listed = jelly("--help").text
+        assert re.search(rf"  {name} +{re.escape(each.help.split('.')[0])}", listed), name
+
+
+def test_the_help_and_the_version_import_little() -> None:
+    for arguments in (["--help"], ["--version"]):
+        program = f"import sys; sys.argv[1:] = {arguments}; from jelly_plugins.cli import main\n"
+        program += "try: main()\nfinally: print('jelly_plugins.codec.rdf' in sys.modules)"
+        done = programs.run(program)
+        assert done.stdout.splitlines()[-1] == "False", done
 
 
 def test_without_a_command_there_is_help_and_wrong_usage() -> None:
@@ -201,3 +219,12 @@ def test_a_write_that_fails_is_one_line(tmp_path: Path) -> None:
         pytest.skip("there is no /dev/full here")
     path = triples_file(tmp_path)
     assert_failed(jelly("convert", path, "-o", "/dev/full"), 1, "No space left")
+    for to in ("jelly-text", "nt"):
+        failed = jelly("convert", path, "-o", "/dev/full", "--to", to)
+        assert_failed(failed, 1, "jelly: /dev/full: No space left")
+
+
+def test_an_output_without_a_name(tmp_path: Path) -> None:
+    path = triples_file(tmp_path)
+    assert_failed(jelly("convert", path, "-o", "", "--to", "nt"), 2, "the output is empty")
+    assert_failed(jelly("convert", path, "-o", "", "--to", "nt", "--force"), 2, "is empty")

@@ -132,7 +132,8 @@ def test_endings_compress_and_content_unpacks(
     jelly("convert", source, "-o", plain)
     jelly("convert", source, "-o", packed)
     assert unpack(packed.read_bytes()) == plain.read_bytes()
-    assert jelly("convert", packed, "--to", "jelly").out == source.read_bytes()
+    back = jelly("convert", packed, "--to", "jelly").out
+    assert list(read(back)) == list(read(source))
 
 
 def test_labels_and_exact_forms_stay(tmp_path: Path) -> None:
@@ -196,6 +197,13 @@ def test_sources_of_several_formats(tmp_path: Path) -> None:
     assert_failed(jelly("convert", text, mistyped), 2, "several formats", "give the output with -o")
 
 
+def test_an_output_without_its_option(tmp_path: Path) -> None:
+    text, output = tmp_path / "x.nt", tmp_path / "y.jelly"
+    text.write_text("")
+    assert_failed(jelly("convert", text, output), 2, "does not exist", f"use -o {output}")
+    assert not output.exists()
+
+
 def test_text_that_is_taken_for_jelly(tmp_path: Path) -> None:
     source = tmp_path / "text"
     source.write_text("<urn:s> <urn:p> <urn:o> .\n")
@@ -246,14 +254,14 @@ def test_frame_bytes_end_frames(tmp_path: Path) -> None:
     assert max(sizes) < 250
 
 
-def test_prefixes_are_carried_both_ways_on_request(tmp_path: Path) -> None:
+def test_prefixes_are_carried_both_ways(tmp_path: Path) -> None:
     text = tmp_path / "x.ttl"
     text.write_text(
         "@prefix ex: <http://example.org/> . ex:s ex:p ex:o .\n"
         "@prefix late: <http://example.org/late/> .\n"
     )
-    jelly("convert", text, "-o", tmp_path / "without.jelly")
-    jelly("convert", text, "-o", tmp_path / "with.jelly", "--namespaces")
+    jelly("convert", text, "-o", tmp_path / "without.jelly", "--no-namespaces")
+    jelly("convert", text, "-o", tmp_path / "with.jelly")
     [frame] = read_frames(tmp_path / "without.jelly")
     assert frame.namespaces == []
     with read_frames(tmp_path / "with.jelly") as frames:
@@ -263,6 +271,10 @@ def test_prefixes_are_carried_both_ways_on_request(tmp_path: Path) -> None:
     back = jelly("convert", tmp_path / "with.jelly", "--to", "ttl").text
     assert "@prefix ex: <http://example.org/> ." in back
     assert "ex:s ex:p ex:o ." in back
+    back = jelly("convert", tmp_path / "with.jelly", "--to", "ttl", "--no-namespaces").text
+    assert "@prefix" not in back
+    again = jelly("convert", tmp_path / "with.jelly", "--no-namespaces", "--to", "jelly").out
+    assert [frame.namespaces for frame in read_frames(again)] == [[]]
 
 
 def test_prefix_names_that_turtle_cannot_say_are_left_out(tmp_path: Path) -> None:

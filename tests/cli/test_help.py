@@ -8,13 +8,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from typer.main import get_group
 
 from jelly_plugins.cli.app import app
 from jelly_plugins.cli.help import EXAMPLES, commands
 
 from .command import command, jelly
 
-COMMANDS = [name for name, _ in commands(app)]
+ROOT = get_group(app)
+COMMANDS = list(commands(ROOT))
 #: What needs a server or Spark is tried elsewhere.
 ELSEWHERE = ("serve", "publish", "subscribe", "spark")
 

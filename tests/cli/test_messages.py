@@ -104,7 +104,7 @@ def test_contexts_are_given(log: Path) -> None:
         ]
         == 1
     )
-    assert_failed(jelly("inspect", "--messages", source, "--context", "x"), 2, "IRI=FILE")
+    assert_failed(jelly("inspect", "--messages", source, "--context", "x"), 2, "URL=FILE")
     assert_failed(
         jelly("inspect", "--messages", source, "--context", f"x={source}"), 2, "x.ndjsonld"
     )

@@ -11,6 +11,7 @@ import pytest
 from pyoxigraph import Store
 
 from jelly_plugins import Iri, Literal
+from jelly_plugins.oxigraph import load
 from jelly_plugins.sparql import ResultsFormat, read_results, write_boolean, write_results
 
 from .command import assert_failed, jelly, quads_file
@@ -83,9 +84,46 @@ def test_query(tmp_path: Path) -> None:
     assert jelly("query", query, "--store", folder).text.startswith("?s\t?o\n")
     assert json.loads(jelly("query", "ASK {}", "--store", folder, "--to", "srj").out)["boolean"]
     assert_failed(jelly("query", "nonsense", "--store", folder), 2, "not well-formed")
-    assert_failed(jelly("query", "CONSTRUCT WHERE {?s ?p ?o}", "--store", folder), 2, "SELECT")
     assert_failed(jelly("query", query, "--store", folder, "-o", tmp_path / "x.nt"), 2, "--to")
     assert_failed(jelly("query", query, "--store", tmp_path / "none"), 2, "does not exist")
+
+
+#: Formats of statements, and how each is read again.
+STATEMENT_FORMATS = ["jelly", "nt", "nq", "ttl", "trig", "rdf", "jsonld", "rt", "rpb"]
+
+
+@pytest.mark.parametrize("ending", STATEMENT_FORMATS)
+def test_statements_of_a_query_of_files(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "a.ttl").write_text('@prefix : <http://x/> . <s> :p "o"@en, [ :q 1 ] .')
+    (tmp_path / "b.nq").write_text("<urn:s> <http://x/p> <urn:o> <urn:g> .\n")
+    files = [tmp_path / "a.ttl", tmp_path / "b.nq"]
+    target = tmp_path / f"x.{ending}"
+    query = "CONSTRUCT { ?s ?p ?o } WHERE { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
+    done = jelly("query", query, *files, "--base", "http://x/", "-o", target)
+    assert (done.code, done.err) == (0, "")
+    store = Store()
+    assert load(store, target) == 4
+    assert {quad.predicate.value for quad in store} == {"http://x/p", "http://x/q"}
+    describe = "DESCRIBE <http://x/s>"
+    shown = jelly("query", describe, files[0], "--base", "http://x/", "--to", ending)
+    assert shown.code == 0
+    assert b"http://x/" in shown.out
+
+
+def test_files_or_a_store(tmp_path: Path) -> None:
+    triple = tmp_path / "a.nt"
+    triple.write_text("<urn:s> <urn:p> <<( <urn:a> <urn:b> <urn:c> )>> .\n")
+    found = jelly("query", "CONSTRUCT WHERE { ?s ?p ?o }", triple)
+    assert found.out == triple.read_bytes()
+    assert jelly("query", "ASK { ?s ?p ?o }", triple).text == "true"
+    assert jelly("query", "SELECT ?s { ?s ?p ?o }", triple).text == "?s\n<urn:s>\n"
+    statements = "CONSTRUCT WHERE { ?s ?p ?o }"
+    assert_failed(jelly("query", "ASK {}"), 2, "--store")
+    assert_failed(jelly("query", "ASK {}", triple, "--store", tmp_path), 2, "not both")
+    assert_failed(jelly("query", statements, triple, "--to", "srj"), 2, "srj")
+    assert_failed(jelly("query", statements, triple, "-o", tmp_path / "x.tsv"), 2, "--to")
+    assert_failed(jelly("query", "ASK {}", triple, "--to", "ttl"), 2, "ttl")
+    assert_failed(jelly("query", "ASK {}", tmp_path / "none.nt"), 1, "none.nt")
 
 
 def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,7 +159,7 @@ def test_query_of_a_sharded_store_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The header is there without solutions too, and the table does not hold them all."""
-    sharded = pytest.importorskip("jelly_plugins.spark.sharded")
+    sharded = pytest.importorskip("jelly_plugins.spark.shards")
     from jelly_plugins.cli import query
 
     class Shards:

@@ -13,7 +13,7 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
 from jelly_plugins import read
-from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
 from jelly_plugins.reserved import BOOKKEEPING_IRI
@@ -144,7 +144,7 @@ def test_dump_writes_every_format(form: Format, tmp_path: Path) -> None:
 
 
 def read_nquads(path: Path) -> list[Any]:
-    return list(TextReader(path, Format.N_QUADS))
+    return list(read_statements(path, Format.N_QUADS))
 
 
 def test_a_damaged_store_is_named(tmp_path: Path) -> None:

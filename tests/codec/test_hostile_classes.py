@@ -17,7 +17,7 @@ from jelly_plugins.codec.patch.options import PatchOptions, PatchStatementType, 
 from jelly_plugins.codec.text.columns import ColumnEncoder, Columns
 from jelly_plugins.errors import WireError
 from jelly_plugins.jena.names import JenaFormat
-from jelly_plugins.jena.writer import RowEncoder
+from jelly_plugins.jena.rows import RowWriter
 from jelly_plugins.messages import boundaries
 from jelly_plugins.rdflib.terms import EncoderTerms
 
@@ -112,7 +112,7 @@ def test_a_length_reserves_no_memory(kernel: Kernel) -> None:
     options = StreamOptions(physical_type=PhysicalType.QUADS)
     encoder = patch_module(kernel, "encoder").PatchEncoder(OPTIONS)
     pick = native_of if kernel.name == "native" else lambda reference: reference
-    jena = pick(RowEncoder)(JenaFormat.PROTOBUF, describe, generalized=True)
+    jena = pick(RowWriter)(JenaFormat.PROTOBUF, describe)
     for statement in (Endless(), Long((S,) * 5)):
         for attempt in (
             lambda each: kernel.encode([each], options),

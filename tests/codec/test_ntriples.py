@@ -39,8 +39,7 @@ from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
 from jelly_plugins.errors import TextError
 from jelly_plugins.io.streams import TextChunks, infer_options, read, write_bytes
 from jelly_plugins.jena.names import JenaFormat
-from jelly_plugins.jena.text import RowTextDecoder
-from jelly_plugins.jena.writer import RowEncoder
+from jelly_plugins.jena.rows import RowWriter, StatementReader
 
 from ..fuzz.comparison import native_of
 from ..ntriples import write_lines
@@ -311,6 +310,6 @@ def test_datatypes_of_tagged_strings_need_a_tag(name: str, dialect: Dialect) -> 
                 list(pick(TextDecoder)().decode(encoder.flush()))
             assert caught.value.frame == 0
             assert caught.value.row is not None
-        rows = RowEncoder(JenaFormat.THRIFT).add([statement])
+        rows = RowWriter(JenaFormat.THRIFT).add([statement])
         with pytest.raises(TermError, match=message):
-            pick(RowTextDecoder)(JenaFormat.THRIFT).decode_text(rows)
+            pick(StatementReader)(None, JenaFormat.THRIFT).read_text(rows, 0)

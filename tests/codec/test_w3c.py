@@ -45,6 +45,11 @@ SUITES: Final = {
 }
 
 
+#: Has a language tag with a part of more than eight characters. The grammar of RDF 1.1 allows it,
+#: and Wikipedia's tags, such as ``zh-classical``, are in many files.
+RDF_1_1_ONLY: Final = ("ntriples-langdir-bad-4.nt",)
+
+
 class Case(NamedTuple):
     """One test: its kind (``NTriplesPositiveSyntax``), its input and its expected output."""
 
@@ -150,6 +155,9 @@ def test_rdf_1_1(case: Case, dialect: Dialect, read: Read) -> None:
 
 @pytest.mark.parametrize("case", cases("rdf12/rdf-n-triples/syntax", "rdf12/rdf-n-triples/c14n"))
 def test_rdf_1_2(case: Case, read: Read) -> None:
+    if case.action.name in RDF_1_1_ONLY:
+        assert read(case.action, Dialect.RDF_1_2)[0]
+        return
     if case.kind.endswith("NegativeSyntax"):
         with pytest.raises(TextError):
             read(case.action, Dialect.RDF_1_2)

@@ -24,14 +24,12 @@ from pyoxigraph import RdfFormat, Store, parse, serialize
 
 from jelly_plugins import convert
 from jelly_plugins.errors import JellyError
-from jelly_plugins.formats.convert import as_rows
-from jelly_plugins.formats.reading import TextReader
-from jelly_plugins.formats.settings import ConversionSettings, Given
+from jelly_plugins.formats.settings import ConversionSettings
+from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format, format_of
-from jelly_plugins.jena import JenaFormat
-from jelly_plugins.jena.oxigraph import load
 from jelly_plugins.messages import LogFormat, read_messages
 from jelly_plugins.messages.json_ld import load_json
+from jelly_plugins.oxigraph import load
 
 #: rdflib's names of the formats.
 RDFLIB = {
@@ -112,7 +110,9 @@ def results(
     logs = _logs(data) if form is Format.JSON_LD else {}
     return [
         Result(
-            "read", _number(lambda: TextReader(data, form, ConversionSettings(base=base))), number
+            "read",
+            _number(lambda: read_statements(data, form, ConversionSettings(base=base))),
+            number,
         ),
         Result("to jelly", _number(partial(_converted, data, form, base, Format.JELLY)), number),
         Result("to nq", _number(partial(_converted, data, form, base, Format.N_QUADS)), number),
@@ -172,7 +172,7 @@ def yaml_ld_files(folder: Path) -> Iterator[tuple[Path, str, list[Result]]]:
         expected = path.with_name(path.name.replace("-in.", "-out."))
         reference = expected.with_suffix(".nq")
         if reference.exists():
-            number: int | None = len(set(TextReader(reference, Format.N_QUADS)))
+            number: int | None = len(set(read_statements(reference, Format.N_QUADS)))
         elif expected.exists():
             number = _number(partial(_statements, expected.read_bytes(), LogFormat.YAML_LD, BASE))
         else:
@@ -187,7 +187,7 @@ def _converted(data: bytes, form: Format, base: str | None, target: Format) -> A
     settings = ConversionSettings(base=base)
     convert(data, out, source_format=form, target_format=target, settings=settings)
     if not target.is_binary:
-        return TextReader(out.getvalue(), target)
+        return read_statements(out.getvalue(), target)
     lines = io.BytesIO()
     convert(out.getvalue(), lines, source_format=target, target_format=Format.N_QUADS)
     return lines.getvalue().splitlines()
@@ -195,8 +195,7 @@ def _converted(data: bytes, form: Format, base: str | None, target: Format) -> A
 
 def _loaded(data: bytes, form: Format, base: str | None) -> Any:
     store = Store()
-    rows = as_rows(Given(data, form), ConversionSettings(base=base))
-    load(store, rows, format=JenaFormat.PROTOBUF)
+    load(store, data, format=form, base=base)
     return store
 
 

@@ -31,8 +31,9 @@ def native_of(reference: Any) -> Any:
     """
     # For example, jelly_plugins.codec.rdf.decoder is compiled in jelly_plugins.codec.
     package = ".".join(reference.__module__.split(".")[:2])
+    name = "_rows" if package == "jelly_plugins.jena" else "_native"
     module = pytest.importorskip(
-        f"{package}._native", reason="the compiled kernel is not built", exc_type=ImportError
+        f"{package}.{name}", reason="the compiled kernel is not built", exc_type=ImportError
     )
     return getattr(module, reference.__name__)
 

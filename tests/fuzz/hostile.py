@@ -23,9 +23,8 @@ from jelly_plugins.codec.rdf.decoder import Decoder
 from jelly_plugins.codec.rdf.encoder import Encoder
 from jelly_plugins.codec.text.columns import Column, ColumnEncoder, Columns
 from jelly_plugins.codec.text.transcoding import TextEncoder
-from jelly_plugins.jena import reader as jena_reader
 from jelly_plugins.jena.names import JenaFormat
-from jelly_plugins.jena.writer import RowEncoder
+from jelly_plugins.jena.rows import RowWriter, StatementReader
 from jelly_plugins.messages import boundaries
 
 from .comparison import native_of
@@ -284,13 +283,12 @@ def jena_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
     maker.false_values.guarded = pick is native_of
     format_ = rng.choice(list(JenaFormat))
     describing = rng.choice((describe, describe, maker.describe))
-    encoder = pick(RowEncoder)(format_, describing, generalized=True)
-    maker.false_values.calls.append(lambda: encoder.add(maker.statements(3)))
+    writer = pick(RowWriter)(format_, describing)
+    maker.false_values.calls.append(lambda: writer.add(maker.statements(3)))
     for _ in range(3):
-        rows = _tried(lambda: encoder.add(maker.statements(rng.choice((3, 4)))))
+        rows = _tried(lambda: writer.add(maker.statements(rng.choice((3, 4)))))
         if rows is not None:
-            decoder = jena_reader.RowDecoder(GenericFactory(), format_, generalized=True)
-            decoder.decode(rows, 0)
+            StatementReader(GenericFactory(), format_).read_statements(rows, 0)
 
 
 def text_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:

@@ -14,16 +14,14 @@ from typing import Any, Final
 
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 from jelly_plugins.jena.names import JenaFormat
-from jelly_plugins.jena.reader import WIRES, RowDecoder
-from jelly_plugins.jena.schema import STREAM_ROW
-from jelly_plugins.jena.text import LineEncoder, RowTextDecoder
+from jelly_plugins.jena.rows import RowWriter, StatementReader
 from jelly_plugins.jena.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
-from jelly_plugins.jena.writer import RowEncoder
 
+from ..jena.kernels import rows as rows_of
 from ..shared_data import SHARED
 from .comparison import Outcome, compare
 from .lending import Rejection, lent
-from .readers import FACTORIES, VALIDATORS, Maker
+from .readers import FACTORIES, Maker
 from .statements import Terms
 from .streams import damaged, limits_for, real_statements
 from .texts import random_text
@@ -68,7 +66,7 @@ def _read(
 
 
 def terms(
-    decoder_class: Callable[..., Any],
+    reader_class: Callable[..., Any],
     name: JenaFormat,
     chunks: list[bytes],
     limits: Limits = DEFAULT_LIMITS,
@@ -76,63 +74,60 @@ def terms(
     settings: dict[str, Any] | None = None,
 ) -> Outcome:
     """Rows as terms."""
-    decoder = decoder_class(factory(limits), name, limits=limits, **settings or {})
+    reader = reader_class(factory(limits), name, limits=limits, **settings or {})
     return _read(
         chunks,
-        decoder.decode,
-        lambda: (decoder.row, decoder.base, dict(decoder.prefixes)),
-        decoder.finish,
+        reader.read_statements,
+        lambda: (reader.row, reader.base, dict(reader.prefixes)),
+        reader.end,
     )
 
 
 def text(
-    decoder_class: Callable[..., Any],
+    reader_class: Callable[..., Any],
     name: JenaFormat,
     chunks: list[bytes],
     limits: Limits = DEFAULT_LIMITS,
-    validator: Maker | None = None,
-    settings: dict[str, Any] | None = None,
 ) -> Outcome:
-    """Rows as N-Triples or N-Quads."""
-    decoder = decoder_class(
-        name, limits=limits, validator=validator and validator(limits), **settings or {}
-    )
+    """Rows as N-Quads."""
+    reader = reader_class(None, name, limits=limits)
     return _read(
         chunks,
-        decoder.decode_text,
-        lambda: (decoder.row, decoder.statements, list(decoder.declared)),
-        decoder.finish,
+        reader.read_text,
+        lambda: (reader.row, reader.statements, list(reader.declared)),
+        reader.end,
     )
 
 
 def rows(
-    encoder_class: Callable[..., Any],
+    writer_class: Callable[..., Any],
     name: JenaFormat,
     batches: list[list[Any]],
     settings: dict[str, Any],
 ) -> Outcome:
     """Write statements as rows, continuing after rejected batches."""
-    encoder = encoder_class(name, **settings)
-    made = [written(encoder.add_prefix, *each) for each in _PREFIXES.items()]
-    made += [written(encoder.add, batch) for batch in batches]
-    return [*made, encoder.statements], None
+    writer = writer_class(name, **settings)
+    made = [written(writer.add_prefix, *each) for each in _PREFIXES.items()]
+    made += [written(writer.add, batch) for batch in batches]
+    return [*made, writer.statements], None
 
 
 def lines(
-    encoder_class: Callable[..., Any],
+    writer_class: Callable[..., Any],
     name: JenaFormat,
     chunks: list[bytes],
     settings: dict[str, Any],
 ) -> Outcome:
-    """Lines of text as rows."""
-    encoder = encoder_class(name, **settings)
-    made: list[bytes] = []
-
-    def all_of(*given: bytes) -> None:
-        made.extend(encoder.encode(iter(given)))
-
-    error = lent(all_of, *chunks)
-    return [*made, encoder.statements], None if error is None else error.error
+    """Lines of text as rows, with prefixes and without, continuing after rejected chunks."""
+    made: list[Any] = []
+    for prefixes in ({}, _PREFIXES):
+        writer = writer_class(name, **settings)
+        made += [written(writer.add_prefix, *each) for each in prefixes.items()]
+        for chunk in b"".join(chunks).splitlines(keepends=True):
+            found = lent(writer.add_lines, chunk)
+            made.append(found.error if isinstance(found, Rejection) else found)
+        made.append(writer.statements)
+    return made, None
 
 
 # Cases
@@ -226,10 +221,7 @@ def made_rows(rng: random.Random, name: JenaFormat) -> bytes:
     maker = _Rows(rng, name)
     opening = [("prefixDecl", {"prefix": "x", "uri": "urn:x:"})] if rng.random() < 0.7 else []
     count = rng.choice((1, 5, 20))
-    return b"".join(
-        WIRES[name].write(STREAM_ROW, row)
-        for row in (*opening, *(maker.row() for _ in range(count)))
-    )
+    return b"".join(rows_of(name, row) for row in (*opening, *(maker.row() for _ in range(count))))
 
 
 @cache
@@ -238,10 +230,10 @@ def real_rows(name: JenaFormat) -> list[bytes]:
     found = [path.read_bytes() for path in sorted((SHARED / "data/jena").glob(f"g*.{name}"))]
     for statements in real_statements():
         for start in range(0, 1000, 25):
-            encoder = RowEncoder(name)
+            writer = RowWriter(name)
             for each in _PREFIXES.items():
-                encoder.add_prefix(*each)
-            found.append(encoder.add(statements[start : start + 25]))
+                writer.add_prefix(*each)
+            found.append(writer.add(statements[start : start + 25]))
     return [each for each in found if each]
 
 
@@ -260,14 +252,12 @@ def _some(rng: random.Random) -> tuple[JenaFormat, list[bytes], Limits]:
 
 
 def terms_case(rng: random.Random) -> Outcome:
-    settings = {name: rng.random() < 0.3 for name in ("quads", "generalized")}
-    settings["directions"] = rng.random() < 0.7
-    return compare(terms, RowDecoder, *_some(rng), rng.choice(FACTORIES), settings)
+    settings = {"quads": rng.random() < 0.3, "directions": rng.random() < 0.7}
+    return compare(terms, StatementReader, *_some(rng), rng.choice(FACTORIES), settings)
 
 
 def text_case(rng: random.Random) -> Outcome:
-    settings = {"graphs": rng.random() < 0.7, "generalized": rng.random() < 0.2}
-    return compare(text, RowTextDecoder, *_some(rng), rng.choice(VALIDATORS), settings)
+    return compare(text, StatementReader, *_some(rng))
 
 
 def rows_case(rng: random.Random) -> Outcome:
@@ -279,23 +269,14 @@ def rows_case(rng: random.Random) -> Outcome:
     for _ in range(rng.randrange(1, 12)):
         before = made.statement(width, before)
         statements.append(of_backend(flat(before), factory))
-    settings = {**_settings(rng), "describe": describe}
-    return compare(rows, RowEncoder, rng.choice(FORMATS), in_batches(statements), settings)
+    settings = {"describe": describe, "limits": limits_for(rng)}
+    return compare(rows, RowWriter, rng.choice(FORMATS), in_batches(statements), settings)
 
 
 def lines_case(rng: random.Random) -> Outcome:
-    quads = rng.random() < 0.5
-    settings = {**_settings(rng), "quads": quads}
-    chunks = random_text(rng, 4 if quads else 3)
-    return compare(lines, LineEncoder, rng.choice(FORMATS), chunks, settings)
+    chunks = random_text(rng, rng.choice((3, 4)))
+    return compare(lines, RowWriter, rng.choice(FORMATS), chunks, {"limits": limits_for(rng)})
 
 
 def in_batches(statements: list[Any]) -> list[list[Any]]:
     return [statements[at : at + 3] for at in range(0, len(statements), 3)]
-
-
-def _settings(rng: random.Random) -> dict[str, Any]:
-    return {
-        "generalized": rng.random() < 0.3,
-        "limits": limits_for(rng),
-    }

@@ -192,27 +192,23 @@ def jena_case(data: bytes) -> Case:
     name = jena.FORMATS[kind & 1]
     limits = _LIMITS[settings & 3]
     size = (1 << 20, 1 << 20, 50, 7)[settings >> 2 & 3]
-    flags = [bool(settings & bit) for bit in (16, 32)]
     chunks = jena.in_chunks(given, size)
-    encoding = {"generalized": flags[0], "limits": limits}
-    decoding = {"quads": flags[0], "generalized": flags[1]}
-    writing = {"graphs": not flags[0], "generalized": flags[1]}
-    quads = bool(settings & 64)
-    statements = jena.in_batches(_statements(given, quads)) if kind >> 1 & 7 == 6 else []
-    cases: tuple[Case, ...] = (
-        (jena.terms, jena.RowDecoder, (name, chunks, limits, readers.FACTORIES[0], decoding)),
-        (jena.terms, jena.RowDecoder, (name, chunks, limits, readers.FACTORIES[3], decoding)),
-        (jena.text, jena.RowTextDecoder, (name, chunks, limits, None, writing)),
-        (
-            *(jena.text, jena.RowTextDecoder),
-            (name, chunks, limits, readers.VALIDATORS[2], writing),
+    writing = {"limits": limits}
+    statements = jena.in_batches(_statements(given, bool(settings & 64)))
+    made: tuple[Case, ...] = (
+        *(
+            (
+                *(jena.terms, jena.StatementReader),
+                (name, chunks, limits, factory, {"quads": bool(settings & 16)}),
+            )
+            for factory in (readers.FACTORIES[0], readers.FACTORIES[3])
         ),
-        (jena.lines, jena.LineEncoder, (name, chunks, {**encoding, "quads": quads})),
-        (jena.lines, jena.LineEncoder, (name, chunks, {**encoding, "quads": not quads})),
-        (jena.rows, jena.RowEncoder, (name, statements, encoding)),
-        (jena.terms, jena.RowDecoder, (name, chunks, limits, readers.FACTORIES[0], {})),
+        (jena.text, jena.StatementReader, (name, chunks, limits)),
+        (jena.lines, jena.RowWriter, (name, chunks, writing)),
     )
-    return cases[kind >> 1 & 7]
+    if kind >> 1 & 7 == 6:
+        return jena.rows, jena.RowWriter, (name, statements, writing)
+    return made[kind >> 1 & 3]
 
 
 def messages_case(data: bytes) -> Case:

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import grpc
 import pytest
 from rdflib import Graph, URIRef
 
-from jelly_plugins import BlankNode, Frame, Iri, ServiceError, StreamOptions, Triple
+from jelly_plugins import (
+    BlankNode,
+    Frame,
+    Iri,
+    Literal,
+    Quad,
+    ServiceError,
+    StreamOptions,
+    Triple,
+)
 from jelly_plugins.codec import Decoder, Encoder, LogicalType, PhysicalType
-from jelly_plugins.grpc import Broadcast, Client, Server, Subscription, wire
+from jelly_plugins.grpc import Broadcast, Client, Server, Subscription, aio, wire
 from jelly_plugins.grpc.buffers import FrameBuffer
 from jelly_plugins.io.streams import GENERIC, encode_frames
 
@@ -128,8 +140,9 @@ def test_elements_stay_elements() -> None:
     ]
     with service({"t": topic}) as (_, client):
         stream = listening(client)
-        assert not next(stream).statements
+        assert stream.options == replace(options, version=2)
         client.publish_frames(encode_frames(elements, options=options))
+        # The options precede the first element in its frame: they are not an element.
         for element in elements:
             frame = next(stream)
             assert frame.statements == element.statements
@@ -216,6 +229,110 @@ def test_a_topic_sends_graphs() -> None:
         topic.send(graph)
         topic.send(list(graph), backend="rdflib")
         assert taken(stream, 2) == list(graph) * 2
+
+
+GROUPED = StreamOptions(logical_type=LogicalType.GRAPHS, stream_name="t")
+
+
+def element(count: int, label: str = "{}") -> Frame:
+    p = Iri("urn:p")
+    nodes = [BlankNode(label.format(n)) for n in range(count)]
+    return Frame(0, statements=[Triple(node, p, node) for node in nodes])
+
+
+def test_late_subscribers_of_elements_receive_namespaces_with_the_first() -> None:
+    options = StreamOptions(
+        physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS, stream_name="t"
+    )
+    statement = Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g"))
+    with service({"t": Broadcast(options)}) as (_, client):
+        first = listening(client)
+        encoder = Encoder(options, namespaces=True)
+        encoder.add_namespace("ex", "http://example.org/")
+        encoder.add([statement])
+        client.publish_frames(encoder.finish())
+        second = listening(client)
+        client.publish([statement], topic="t", options=options)
+        for stream, namespaces in ((first, [1, 0]), (second, [1])):
+            for count in namespaces:
+                frame = next(stream)
+                assert frame.statements == [statement]
+                assert len(frame.namespaces) == count
+
+
+def test_namespaces_that_nobody_received_do_not_change_later_terms() -> None:
+    encoder = Encoder(StreamOptions(stream_name="t"), namespaces=True)
+    encoder.add_namespace("ex", "http://example.org/")
+    statement = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
+    with service({"t": Broadcast(FLAT)}) as (_, client):
+        client.publish_frames(encoder.finish())
+        stream = listening(client).statements()
+        client.publish([statement], topic="t")
+        assert taken(stream, 1) == [statement]
+
+
+@pytest.mark.parametrize("backend", [None, "aio"])
+def test_options_come_before_the_first_element(backend: str | None) -> None:
+    with service({"t": Broadcast(GROUPED)}) as (server, client):
+        if backend is None:
+            assert listening(client).options.logical_type is LogicalType.GRAPHS
+            with rejected("INVALID_ARGUMENT", "physical type"):
+                assert client.subscribe(
+                    "t", options=StreamOptions(physical_type=PhysicalType.QUADS)
+                ).options
+            return
+
+        async def main() -> StreamOptions:
+            async with aio.subscribe("t", server.address) as stream:
+                return await stream.options()
+
+        assert asyncio.run(main()).logical_type is LogicalType.GRAPHS
+
+
+def test_an_element_that_grows_beyond_a_message_is_rejected() -> None:
+    """It is encoded again with other labels. The publisher gets the error, not the subscribers."""
+    topic = Broadcast(GROUPED)
+    large = next(encode_frames([element(230_000, "{:x}")], options=GROUPED))
+    assert len(large) < 4 << 20
+    with service({"t": topic}) as (_, client):
+        stream = listening(client)
+        client.publish_frames(encode_frames([element(2)], options=GROUPED))
+        with rejected("INVALID_ARGUMENT", "one element", "message"):
+            client.publish_frames([large])
+        client.publish_frames(encode_frames([element(3)], options=GROUPED))
+        later = listening(client)
+        client.publish_frames(encode_frames([element(4)], options=GROUPED))
+        assert [len(next(stream).statements) for _ in range(3)] == [2, 3, 4]
+        assert len(next(later).statements) == 4
+        assert topic.subscribers == 2
+
+
+def test_a_row_that_does_not_fit_a_message_is_rejected() -> None:
+    topic = Broadcast(FLAT, message_bytes=10_000)
+    row = Triple(*numbered(1)[0][:2], Literal("x" * 20_000))
+    with service({"t": topic}) as (_, client):
+        stream = listening(client).statements()
+        with rejected("INVALID_ARGUMENT", "a row"):
+            client.publish([*numbered(2), row], topic="t")
+        client.publish(numbered(3), topic="t")
+        assert taken(stream, 3) == numbered(3)
+        assert topic.subscribers == 1
+
+
+def test_subscribers_that_do_not_read_share_one_deadline() -> None:
+    topic = Broadcast(FLAT, buffer_bytes=10_000, subscriber_timeout=1)
+    for _ in range(8):
+        topic.subscribe("t", None)
+    quick = topic.subscribe("t", None)
+    found = 0
+    start = time.monotonic()
+    while topic.subscribers > 1:
+        topic.send(numbered(100))
+        while quick.waiting:
+            found += len(next(quick))
+    assert time.monotonic() - start < 4
+    assert found
+    assert topic.subscribers == 1
 
 
 def test_a_slow_subscriber_is_disconnected_with_a_timeout_of_0() -> None:

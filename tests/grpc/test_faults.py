@@ -333,11 +333,12 @@ def test_a_stalled_subscriber_takes_bounded_memory() -> None:
             before = resident()
             while topic.subscribers:
                 topic.send(sent)
-            for _ in range(200):
-                # 400 MB, if they were buffered.
+            for _ in range(300):
+                # 600 MB, if they were buffered.
                 topic.send(sent)
             gc.collect()
-            assert resident() - before < 160 << 20
+            # The threads of gRPC, and malloc for each, keep more where the machine is loaded.
+            assert resident() - before < 240 << 20
         finally:
             stalled.kill()
             stalled.communicate()

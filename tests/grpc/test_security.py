@@ -193,3 +193,8 @@ def test_silent_health_checks_do_not_block_others() -> None:
             for call in calls:
                 call.cancel()
         asked.set()
+
+
+def test_a_certificate_that_is_none_is_named() -> None:
+    with pytest.raises(SourceError, match="certificate or key is invalid"):
+        serve({}, tls=ServerTls(certificate=b"junk", key=b"junk"))

@@ -12,6 +12,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ from jelly_plugins import JellyError, Literal, read
 from jelly_plugins import write as write_jelly
 from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS
 from jelly_plugins.codec.text.ntriples import Dialect, LineParser, parse_ntriples
-from jelly_plugins.formats.reading import TextReader
 from jelly_plugins.formats.settings import ConversionSettings
+from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format, format_of
 from jelly_plugins.jena import JenaFormat, JenaReader
 from jelly_plugins.jena import read as read_rows
@@ -142,7 +143,9 @@ def parsed(path: Path, *, relative_iris: bool = False) -> list[Any]:
             base_directions=True,
         )
         return list(parser.parse(path.read_bytes()))
-    with TextReader(path, found, ConversionSettings(base="http://example.org/base/")) as text:
+    with closing(
+        read_statements(path, found, ConversionSettings(base="http://example.org/base/"))
+    ) as text:
         return list(text)
 
 

@@ -452,6 +452,17 @@ def test_user_and_password_go_to_the_first_server_only() -> None:
     assert seen == ["Basic " + base64.b64encode(b"me:p@ss").decode(), None]
 
 
+@pytest.mark.parametrize("target", ["ftp://127.0.0.1:1/x.jelly", "file:///etc/passwd", "data:,x"])
+def test_redirects_to_other_protocols_are_rejected(target: str) -> None:
+    def redirect(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(302)
+        handler.send_header("Location", target)
+        handler.end_headers()
+
+    with answering(redirect) as url, pytest.raises(SourceError, match=r"302|unknown url type"):
+        list(read(url))
+
+
 def test_errors_hide_passwords_of_urls() -> None:
     with pytest.raises(SourceError) as caught:
         list(read("http://user:secret@127.0.0.1:1/x.jelly"))

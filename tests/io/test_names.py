@@ -21,7 +21,7 @@ from jelly_plugins import (
     write,
     write_frames,
 )
-from jelly_plugins.io.names import check_jelly_name, format_of
+from jelly_plugins.io.names import check_jelly_name, format_named, format_of
 
 TRIPLES = [Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))]
 
@@ -54,7 +54,6 @@ WRITERS: dict[str, Callable[[Any], object]] = {
     "write": lambda dst: write(TRIPLES, dst),
     "write_frames": lambda dst: write_frames([Frame(0)], dst, options=StreamOptions()),
     "arrow.write": _arrow,
-    "oxigraph.dump": _oxigraph("dump"),
     "oxigraph.write_quads": _oxigraph("write_quads"),
     "rdflib.write_statements": _rdflib("write_statements"),
     "rdflib.write_graphs": _rdflib("write_graphs"),
@@ -94,3 +93,61 @@ def test_a_format_that_is_given_is_written_whatever_the_name(tmp_path: Path) -> 
     write(TRIPLES, out)
     convert(out.getvalue(), path, source_format="jelly", target_format="jelly")
     assert list(read(path)) == TRIPLES
+
+
+NAMES = {
+    Format.JELLY: ["jelly", "Jelly", "jelly-rdf", ".jelly", "application/x-jelly-rdf"],
+    Format.N_TRIPLES: ["nt", "N-Triples", "nt11", "application/n-triples; charset=utf-8"],
+    Format.N_QUADS: ["nq", "n-quads", "nquads", ".nquads", "application/n-quads"],
+    Format.TURTLE: ["ttl", "turtle", "longturtle", "text/turtle", ".TTL"],
+    Format.TRIG: ["trig", "TriG", "application/trig"],
+    Format.RDF_XML: ["rdf", "xml", "pretty-xml", "RDF/XML", "owl", "application/rdf+xml"],
+    Format.JSON_LD: ["jsonld", "json-ld", "JSON-LD", 'application/ld+json;profile="x"'],
+    Format.RDF_THRIFT: ["rt", "rdf-thrift", "trdf", "application/rdf+thrift"],
+    Format.RDF_PROTOBUF: ["rpb", "RDF Protobuf".replace(" ", "-"), "application/rdf+protobuf"],
+}
+
+
+@pytest.mark.parametrize("form", NAMES)
+def test_names_of_formats(form: Format) -> None:
+    for name in (form, *NAMES[form]):
+        assert format_named(name) is form
+
+
+def test_pyoxigraph_and_rdflib_names_of_formats() -> None:
+    formats = pytest.importorskip("pyoxigraph").RdfFormat
+    for name in ("N_TRIPLES", "N_QUADS", "TURTLE", "TRIG", "RDF_XML", "JSON_LD"):
+        assert format_named(getattr(formats, name)) is Format[name]
+    assert format_named(formats.STREAMING_JSON_LD) is Format.JSON_LD
+    for known in set(pytest.importorskip("rdflib.util").SUFFIX_FORMAT_MAP.values()):
+        if known not in ("n3", "trix", "rdfa", "hext", "patch", "jelly-plugins"):
+            assert isinstance(format_named(known), Format), known
+
+
+@pytest.mark.parametrize("name", ["turtel", "", "text/html", 3, None, b"ttl", SourceError])
+def test_unknown_names_of_formats(name: Any) -> None:
+    with pytest.raises(ValueError, match="is not one of the formats jelly, jelly-text, nt, nq"):
+        format_named(name)
+
+
+def test_every_function_takes_every_name() -> None:
+    formats = pytest.importorskip("pyoxigraph").RdfFormat
+    oxigraph = pytest.importorskip("jelly_plugins.oxigraph")
+    rdflib = pytest.importorskip("rdflib")
+    text = b"<urn:s> a <urn:o> ."
+    for name in ("turtle", "text/turtle", ".ttl", Format.TURTLE, formats.TURTLE):
+        out = io.BytesIO()
+        assert convert(text, out, source_format=name, target_format=name).statements == 1
+        assert convert([text], out, source_format=[name], target_format=name).statements == 1
+        store = pytest.importorskip("pyoxigraph").Store()
+        assert oxigraph.load(store, text, format=name) == 1
+        assert oxigraph.dump(store, out, format=name, graph=None) == 1
+        ours = pytest.importorskip("jelly_plugins.rdflib")
+        assert ours.load(rdflib.Graph(), text, format=name) == 1
+
+
+def test_notation3_is_named() -> None:
+    with pytest.raises(SourceError, match=r"x.n3.gz: Notation3 is not supported; if .* turtle"):
+        convert("x.n3.gz", io.BytesIO(), target_format="nt")
+    with pytest.raises(ValueError, match="Notation3 is not supported"):
+        convert(b"", io.BytesIO(), source_format="N3", target_format="nt")

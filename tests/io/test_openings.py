@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jelly_plugins import OptionsError, convert, read
-from jelly_plugins.formats.reading import TextReader
+from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
 
 MARK = b"\xef\xbb\xbf"
@@ -19,7 +19,7 @@ LINE = b"<urn:s> <urn:p> <urn:o> .\n"
 def test_a_byte_order_mark_is_not_part_of_text(format_: Format) -> None:
     plain, marked = io.BytesIO(), io.BytesIO()
     for text, out in ((LINE, plain), (MARK + LINE, marked)):
-        assert len(list(TextReader(text, format_))) == 1
+        assert len(list(read_statements(text, format_))) == 1
         convert(text, out, source_format=format_, target_format="jelly")
     assert plain.getvalue() == marked.getvalue()
     rows = io.BytesIO()

@@ -322,3 +322,10 @@ def test_files_that_cannot_take_bytes(tmp_path: Path) -> None:
     for file in (text, closed):
         with pytest.raises(SourceError, match="closed"):
             put(file)
+
+
+def test_an_empty_name_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SourceError, match="name of the output is empty"), open_output(""):
+        pass
+    assert list(tmp_path.parent.glob(f".{tmp_path.name}*")) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import lzma
 import os
 import random
 import sys
@@ -315,3 +316,29 @@ def test_urls_are_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(MissingExtraError, match=r"jelly-plugins\[remote\]"):
         Input("memory://x")
+
+
+def test_zstandard_may_begin_with_a_frame_to_skip() -> None:
+    packed = zstandard.ZstdCompressor().compress(DATA)
+    for first in range(0x50, 0x60):
+        skipped = bytes([first]) + b"\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"about"
+        assert content(skipped + packed + skipped + packed) == 2 * DATA
+    with pytest.raises(TruncatedError):
+        content(skipped[:-1])
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (lzma.compress(DATA), "xz"),
+        (bytes.fromhex("04224d186440a7"), "lz4"),
+        (b"PK\x03\x04" + DATA, "zip"),
+        (b"7z\xbc\xaf\x27\x1c" + DATA, "7z"),
+    ],
+)
+def test_other_compressions_are_named(data: bytes, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(data)
+    for src in (data, path, Trickle(data)):
+        with pytest.raises(SourceError, match=f"compressed with {name}, which is not supported"):
+            content(src)

@@ -1,4 +1,4 @@
-"""The two kernels, with helpers to read and write whole streams."""
+"""The two forms of the codec of rows, with helpers to read and write whole streams."""
 
 from __future__ import annotations
 
@@ -8,23 +8,20 @@ from typing import Any, NamedTuple
 from jelly_plugins.codec import DEFAULT_LIMITS, GenericFactory, Limits
 from jelly_plugins.errors import JellyError
 from jelly_plugins.jena.names import JenaFormat
-from jelly_plugins.jena.streams import batches
+from jelly_plugins.jena.sources import batches
 
-#: Modules of the decoder, the decoder to text, the encoder, and the encoder of lines.
-KERNELS = {
-    "python": tuple(f"jelly_plugins.jena.{name}" for name in ("reader", "text", "writer", "text")),
-    "native": ("jelly_plugins.jena._native",) * 4,
-}
+from . import peers
+
+#: Modules of the uncompiled and of the compiled form.
+KERNELS = {"python": "jelly_plugins.jena.rows", "native": "jelly_plugins.jena._rows"}
 
 
 class Kernel(NamedTuple):
-    """One implementation of the codec of rows."""
+    """One form of the codec."""
 
     name: str
-    RowDecoder: Any
-    RowTextDecoder: Any
-    RowEncoder: Any
-    LineEncoder: Any
+    StatementReader: Any
+    RowWriter: Any
 
     def read(
         self,
@@ -37,9 +34,11 @@ class Kernel(NamedTuple):
         **settings: Any,
     ) -> list[Any]:
         """Return all statements of rows, read in chunks of ``size`` bytes."""
-        decoder = self.RowDecoder(factory or GenericFactory(), format, limits=limits, **settings)
-        read = batches(chunks(data, size), decoder.decode, decoder.finish)
-        return [statement for batch in read for statement in batch.statements]
+        reader = self.StatementReader(
+            factory or GenericFactory(), format, limits=limits, **settings
+        )
+        read = batches(chunks(data, size), reader.read_statements, reader.end)
+        return [statement for batch in read for statement in batch]
 
     def text(
         self,
@@ -51,28 +50,48 @@ class Kernel(NamedTuple):
         **settings: Any,
     ) -> bytes:
         """Return all lines of rows."""
-        decoder = self.RowTextDecoder(format, limits=limits, **settings)
-        return b"".join(batches(chunks(data, size), decoder.decode_text, decoder.finish))
+        reader = self.StatementReader(None, format, limits=limits, **settings)
+        return b"".join(batches(chunks(data, size), reader.read_text, reader.end))
 
-    def lines(self, text: bytes, format: JenaFormat, *, quads: bool, **settings: Any) -> bytes:  # noqa: A002
+    def lines(self, text: bytes, format: JenaFormat) -> bytes:  # noqa: A002
         """Return the rows of lines."""
-        return b"".join(self.LineEncoder(format, quads=quads, **settings).encode(text))
+        written: bytes = self.RowWriter(format).add_lines(text)
+        return written
 
 
 def load_kernel(name: str) -> Kernel:
-    """Return a kernel by name."""
-    names = ("RowDecoder", "RowTextDecoder", "RowEncoder", "LineEncoder")
-    found = [
-        getattr(import_module(module), each)
-        for module, each in zip(KERNELS[name], names, strict=True)
-    ]
-    return Kernel(name, *found)
+    """Return a form by name."""
+    module = import_module(KERNELS[name])
+    return Kernel(name, module.StatementReader, module.RowWriter)
 
 
 def chunks(data: bytes, size: int | None) -> list[bytes]:
     """Split bytes into chunks of a size; None for a single chunk."""
     size = size or len(data) or 1
     return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def rows(format: JenaFormat, *values: Any) -> bytes:  # noqa: A002
+    """Write rows of a stream with other implementations of the encodings."""
+    if format is JenaFormat.THRIFT:
+        return peers.thrift_bytes([(peers.THRIFT_ROW, value) for value in values])
+    return peers.protobuf_bytes([("RDF_StreamRow", value) for value in values])
+
+
+def result_rows(format: JenaFormat, names: list[str], *solutions: list[Any]) -> bytes:  # noqa: A002
+    """Write rows of results with other implementations of the encodings."""
+    variables = {"vars": [{"name": name} for name in names]}
+    terms = [{"row": solution} for solution in solutions]
+    if format is JenaFormat.THRIFT:
+        return peers.thrift_bytes(
+            [
+                (peers.THRIFT_VARIABLES, variables),
+                *((peers.THRIFT_RESULT, each) for each in terms),
+            ]
+        )
+    return peers.protobuf_bytes(
+        [("RDF_VarTuple", variables), *(("RDF_DataTuple", each) for each in terms)]
+    )
 
 
 def outcome(call: Any, *arguments: Any, **settings: Any) -> Any:

@@ -1,7 +1,7 @@
 """Independent implementations of the encodings: the ``thrift`` package and protobuf, with a second
 copy of Apache Jena's schema in their own form.
 
-Values are like those of ``jelly_plugins.jena.wire``: a struct is a dict, a union is a pair.
+In values, a struct is a dict by names of members, a union a pair of name and value.
 """
 
 from __future__ import annotations
@@ -262,3 +262,33 @@ def _protobuf_message(message: Any, value: Any) -> Any:
         else:
             setattr(message, name, member)
     return message
+
+
+def protobuf_values(data: bytes, name: str) -> list[Any]:
+    """Read delimited messages with protobuf."""
+    rows = []
+    at = 0
+    while at < len(data):
+        size = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            size |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+        rows.append(_protobuf_value(protobuf_class(name).FromString(data[at : at + size])))
+        at += size
+    return rows
+
+
+def _protobuf_value(message: Any) -> Any:
+    found: dict[str, Any] = {}
+    for field in message.DESCRIPTOR.fields:
+        value = getattr(message, field.name)
+        optional = field.containing_oneof is not None or field.message_type is not None
+        if optional and not message.HasField(field.name):
+            continue
+        found[field.name] = _protobuf_value(value) if field.message_type is not None else value
+    is_union = message.DESCRIPTOR.name in ("RDF_Term", "RDF_StreamRow")
+    return next(iter(found.items())) if is_union else found

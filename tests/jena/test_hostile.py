@@ -10,13 +10,12 @@ import pytest
 from jelly_plugins import Limits, TruncatedError, WireError
 from jelly_plugins.codec.common.wire import varint
 from jelly_plugins.errors import JellyError, LimitError
-from jelly_plugins.jena import JenaFormat
-from jelly_plugins.jena.reader import WIRES
-from jelly_plugins.jena.schema import TERM
-from jelly_plugins.jena.streams import batches
+from jelly_plugins.jena import JenaFormat, messages
+from jelly_plugins.jena.rows import protobuf_struct, thrift_struct
+from jelly_plugins.jena.sources import batches
 
-from .kernels import Kernel
-from .test_rows import O, P, S, literal, name_of, prefix, quad, rows, triple
+from .kernels import Kernel, rows
+from .test_rows import O, P, S, literal, name_of, prefix, quad, triple
 
 T, B = JenaFormat.THRIFT, JenaFormat.PROTOBUF
 FORMATS = list(JenaFormat)
@@ -166,7 +165,7 @@ def test_invalid_protobuf(kernel: Kernel, data: bytes, message: str) -> None:
 
 
 def test_errors_are_raised_before_the_row_is_complete(kernel: Kernel) -> None:
-    data = thrift("2c1c1c1805", b"\xffrn:s", "00")
+    data = thrift("2c1c1c1805", b"\xffrn:s", "0000")
     for size in (None, 1):
         with pytest.raises(WireError, match="UTF-8"):
             kernel.read(data, T, size=size)
@@ -177,10 +176,14 @@ def test_errors_are_raised_before_the_row_is_complete(kernel: Kernel) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_deep_nesting(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
     def nested(depth: int) -> bytes:
-        term: Any = S
+        struct = thrift_struct if format is T else protobuf_struct
+        iri = term = struct(messages.TERM, [(1, struct(messages.IRI, [(1, b"urn:s")]))])
         for _ in range(depth):
-            term = WIRES[format].encode(TERM, ("tripleTerm", {"S": S, "P": P, "O": term}))
-        return rows(format, triple(S, P, term), quad(S, P, term))
+            inner = struct(messages.TRIPLE, [(1, iri), (2, iri), (3, term)])
+            term = struct(messages.TERM, [(9, inner)])
+        whole = struct(messages.TRIPLE, [(1, iri), (2, iri), (3, term)])
+        row = struct(messages.STREAM_ROW, [(2, whole)])
+        return (row if format is T else varint(len(row)) + row) * 2
 
     assert len(kernel.read(nested(64), format)) == 2
     error = rejected(kernel, nested(65), format)
@@ -233,20 +236,32 @@ def test_limits_of_rows(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A0
 @pytest.mark.parametrize("format", FORMATS)
 def test_expansion_is_limited(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
     long = "urn:" + "x" * 996
-    abbreviated = [prefix("x", long), *[triple(S, P, name_of("x", ""))] * 6000]
     limits = Limits(frame_expansion=4_000_000)
+
+    def names(count: int) -> list[Any]:
+        return [name_of("x", f"{number:05}") for number in range(count)]
+
+    abbreviated = [prefix("x", long), *[triple(S, P, name) for name in names(6000)]]
     error = rejected(kernel, rows(format, *abbreviated), format, limits=limits)
-    assert (error.row, "Limits.frame_expansion" in str(error)) == (4001, True)
+    assert (error.row, "Limits.frame_expansion" in str(error)) == (3981, True)
     # The limit applies to a number of rows, not to all rows of a file.
-    spread = [prefix("x", long), *[triple(S, P, name_of("x", "")), triple(S, P, O)] * 3000]
+    spread = [prefix("x", long)]
+    for name in names(3000):
+        spread += [triple(S, P, name), triple(S, P, O)]
     assert len(kernel.read(rows(format, *spread), format, limits=limits)) == 6000
     assert kernel.text(rows(format, *spread), format, limits=limits).count(b"\n") == 6000
     datatyped = [
         prefix("x", long),
-        *[triple(S, P, literal("", dtPrefix={"prefix": "x", "localName": "d"}))] * 5000,
+        *[triple(S, P, literal("", dtPrefix=name[1])) for name in names(5000)],
     ]
     error = rejected(kernel, rows(format, *datatyped), format, limits=limits)
-    assert error.row == 3997
+    assert error.row == 3981
+    # Terms as objects are shared, but text has a copy of each.
+    same = rows(format, abbreviated[0], *[triple(S, P, name_of("x", ""))] * 6000)
+    assert len(kernel.read(same, format, limits=limits)) == 6000
+    with pytest.raises(LimitError, match="frame_expansion") as caught:
+        kernel.text(same, format, limits=limits)
+    assert caught.value.row == 4001
     too_long = rows(format, abbreviated[0], triple(S, P, name_of("x", "y")))
     with pytest.raises(LimitError, match="length of an IRI"):
         kernel.read(too_long, format, limits=Limits(string_bytes=1000))
@@ -273,9 +288,9 @@ def test_repeats_of_a_long_term_as_text(kernel: Kernel, format: JenaFormat) -> N
 
 def test_a_row_in_many_chunks_takes_linear_time(kernel: Kernel) -> None:
     # Reading such a row again with each chunk would take hours.
-    term = WIRES[T].encode(TERM, ("tripleTerm", {"S": S, "P": P, "O": O}))
+    term: Any = ("tripleTerm", {"S": S, "P": P, "O": O})
     for _ in range(11):
-        term = WIRES[T].encode(TERM, ("tripleTerm", {"S": term, "P": P, "O": term}))
+        term = "tripleTerm", {"S": term, "P": P, "O": term}
     data = rows(T, triple(term, P, O))
     assert len(data) > 100_000
     assert len(kernel.read(data, T, size=1000)) == 1
@@ -283,12 +298,12 @@ def test_a_row_in_many_chunks_takes_linear_time(kernel: Kernel) -> None:
 
 def test_memory_does_not_grow_with_files(kernel: Kernel) -> None:
     row = rows(T, triple(S, P, O))
-    decoder = kernel.RowTextDecoder(T)
+    reader = kernel.StatementReader(None, T)
     count = 300 if kernel.name == "native" else 3
     tracemalloc.start()
-    for _ in batches((row * 1000 for _ in range(count)), decoder.decode_text, decoder.finish):
+    for _ in batches((row * 1000 for _ in range(count)), reader.read_text, reader.end):
         pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8 << 20
-    assert decoder.statements == count * 1000
+    assert reader.statements == count * 1000

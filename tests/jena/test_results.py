@@ -11,11 +11,10 @@ import pytest
 from jelly_plugins import BlankNode, Iri, Limits, Literal, Triple, TruncatedError
 from jelly_plugins.errors import JellyError, LimitError, StatementError, TermError, WireError
 from jelly_plugins.jena import JenaFormat
-from jelly_plugins.jena.reader import WIRES
-from jelly_plugins.jena.schema import RESULT, VARIABLES
 from jelly_plugins.sparql import read_results, write_results
 
 from ..fuzz.streams import damaged
+from .kernels import result_rows as rows
 
 FORMATS = list(JenaFormat)
 SOLUTIONS = [
@@ -29,12 +28,6 @@ def written(variables: Any, solutions: Any, format: JenaFormat, **settings: Any)
     file = io.BytesIO()
     write_results(variables, solutions, file, format=format, **settings)
     return file.getvalue()
-
-
-def rows(format: JenaFormat, names: list[str], *solutions: list[Any]) -> bytes:  # noqa: A002
-    wire = WIRES[format]
-    data = wire.write(VARIABLES, {"vars": [{"name": name} for name in names]})
-    return data + b"".join(wire.write(RESULT, {"row": solution}) for solution in solutions)
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -82,7 +75,7 @@ def test_repeats(format: JenaFormat) -> None:  # noqa: A002
     data = rows(format, ["a", "b"], [iri, ("undefined", {})], [again, again], [again, iri])
     s = Iri("urn:s")
     assert list(read_results(data)) == [(s, None), (s, None), (s, s)]
-    with pytest.raises(StatementError, match="is a repeat in the first"):
+    with pytest.raises(StatementError, match="with none before it"):
         list(read_results(rows(format, ["a"], [again])))
 
 

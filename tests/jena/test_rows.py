@@ -16,24 +16,18 @@ from jelly_plugins.errors import (
     OrderError,
     StatementError,
     TermError,
+    TextError,
 )
 from jelly_plugins.jena import JenaFormat
-from jelly_plugins.jena.reader import WIRES
-from jelly_plugins.jena.schema import STREAM_ROW
 from jelly_plugins.jena.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
-from .kernels import Kernel, load_kernel
+from .kernels import Kernel, load_kernel, rows
 
 FORMATS = list(JenaFormat)
 S, P, O, G = (("iri", {"iri": f"urn:{name}"}) for name in "spog")  # noqa: E741
 GENERIC = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
-
-
-def rows(format: JenaFormat, *values: Any) -> bytes:  # noqa: A002
-    wire = WIRES[format]
-    return b"".join(wire.write(STREAM_ROW, value) for value in values)
 
 
 def triple(*terms: Any) -> Any:
@@ -72,7 +66,7 @@ def test_triples_and_quads(kernel: Kernel, format: JenaFormat) -> None:  # noqa:
     line = "<urn:s> <urn:p> <urn:o>"
     assert kernel.text(data, format).decode() == f"{line} .\n{line} <urn:g> .\n{line} .\n"
     # Rows in the default graph have no graph, as in Apache Jena.
-    written = kernel.RowEncoder(format).add([GENERIC, found[1], default])
+    written = kernel.RowWriter(format).add([GENERIC, found[1], default])
     assert written == rows(format, triple(S, P, O), quad(S, P, O, G), triple(S, P, O))
 
 
@@ -141,9 +135,9 @@ def test_terms(kernel: Kernel, format: JenaFormat, term: Any, expected: Any) -> 
     data = rows(format, *opening, triple(S, P, term), triple(S, P, term))
     assert [found.object for found in kernel.read(data, format)] == [expected] * 2
     text = kernel.text(data, format)
-    again = kernel.lines(text, format, quads=False)
+    again = kernel.lines(text, format)
     assert [found.object for found in kernel.read(again, format)] == [expected] * 2
-    written = kernel.RowEncoder(format).add([Triple(Iri("urn:s"), Iri("urn:p"), expected)] * 2)
+    written = kernel.RowWriter(format).add([Triple(Iri("urn:s"), Iri("urn:p"), expected)] * 2)
     assert kernel.read(written, format) == kernel.read(data, format)
     assert kernel.text(written, format) == text
 
@@ -173,29 +167,9 @@ def test_text_of_recurring_terms(kernel: Kernel, format: JenaFormat) -> None:  #
     ]
 
 
-def test_the_kernel_validates_only_terms_that_are_not_plain(format: JenaFormat) -> None:  # noqa: A002
-    kernel = load_kernel("native")
-    asked = []
-
-    class Validator(GenericFactory):
-        @staticmethod
-        def literal(lex: str, langtag: str | None, datatype: str | None) -> Any:
-            asked.append((lex, langtag, datatype))
-            return GenericFactory.literal(lex, langtag, datatype)
-
-    data = rows(
-        format,
-        triple(S, P, literal("HTML", datatype=RDF + "HTML")),
-        triple(S, P, literal("tag", langtag="de-CH")),
-        triple(S, P, literal("long tag", langtag="de-CH-1901")),
-    )
-    assert kernel.text(data, format, validator=Validator()).count(b"\n") == 3
-    assert asked == [("long tag", "de-CH-1901", None)]
-
-
 def test_a_prefix_that_is_declared_again(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
-    decoder = kernel.RowTextDecoder(format)
-    decoder.decode_text(rows(format, prefix("x", "urn:a"), prefix("x", "urn:b")))
+    decoder = kernel.StatementReader(None, format)
+    decoder.read_text(rows(format, prefix("x", "urn:a"), prefix("x", "urn:b")), 0)
     assert decoder.declared == [("x", "urn:a"), ("x", "urn:b")]
 
 
@@ -219,7 +193,7 @@ def test_values_that_are_not_statements_are_rejected(
     statement: tuple[Any, ...],
     message: str,
 ) -> None:
-    encoder = kernel.RowEncoder(format)
+    encoder = kernel.RowWriter(format)
     with pytest.raises((TermError, StatementError)) as caught:
         encoder.add([statement])
     assert str(caught.value) == message
@@ -234,10 +208,10 @@ def test_base_directions(kernel: Kernel) -> None:
     for each, direction in parts.items():
         data = rows(each, triple(S, P, literal("x", **direction)))
         assert kernel.read(data, each) == expected
-        assert kernel.RowEncoder(each).add(expected) == data
+        assert kernel.RowWriter(each).add(expected) == data
         text = kernel.text(data, each)
         assert text == b'<urn:s> <urn:p> "x"@ar--rtl .\n'
-        assert kernel.lines(text, each, quads=False) == data
+        assert kernel.lines(text, each) == data
         with pytest.raises(TermError, match="base direction"):
             kernel.read(data, each, directions=False)
         with pytest.raises(TermError, match="ltr or rtl"):
@@ -247,13 +221,13 @@ def test_base_directions(kernel: Kernel) -> None:
 def test_a_base_is_kept_and_resolves_nothing(kernel: Kernel) -> None:
     relative = ("iri", {"iri": "x"})
     data = rows(JenaFormat.PROTOBUF, ("base", {"iri": "urn:b/"}), triple(S, P, relative))
-    decoder = kernel.RowDecoder(GenericFactory(), JenaFormat.PROTOBUF)
-    batch, _ = decoder.decode(data)
-    assert (decoder.base, batch.statements[0].object) == ("urn:b/", Iri("x"))
-    encoder = kernel.RowEncoder(JenaFormat.PROTOBUF)
-    assert encoder.set_base("urn:b/") + encoder.add(batch.statements) == data
+    reader = kernel.StatementReader(GenericFactory(), JenaFormat.PROTOBUF)
+    batch, _ = reader.read_statements(data, 0)
+    assert (reader.base, batch[0].object) == ("urn:b/", Iri("x"))
+    encoder = kernel.RowWriter(JenaFormat.PROTOBUF)
+    assert encoder.set_base("urn:b/") + encoder.add(batch) == data
     with pytest.raises(OptionsError, match="RDF Thrift has no row"):
-        kernel.RowEncoder(JenaFormat.THRIFT).set_base("urn:b/")
+        kernel.RowWriter(JenaFormat.THRIFT).set_base("urn:b/")
 
 
 def test_repeats(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
@@ -336,23 +310,19 @@ def test_two_kinds_of_a_literal_are_rejected(kernel: Kernel) -> None:
     assert kernel.read(data, JenaFormat.THRIFT)[0].object == Literal("x", "en")
 
 
-def test_generalized_statements(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
-    data = rows(format, quad(literal("x"), ("bnode", {"label": "b"}), O, literal("g")))
-    found = kernel.read(data, format, generalized=True)
-    expected = Quad(Literal("x"), BlankNode("b"), Iri("urn:o"), Literal("g"))
-    assert found == [expected]
-    encoder = kernel.RowEncoder(format, generalized=True)
-    assert kernel.read(encoder.add(found), format, generalized=True) == found
-    with pytest.raises(StatementError, match="LITERAL as subject"):
-        kernel.RowEncoder(format).add(found)
-    assert kernel.text(data, format, generalized=True) == b'"x" _:b <urn:o> "g" .\n'
+def test_generalized_statements_are_rejected(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+    statement = Quad(Literal("x"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g"))
+    with pytest.raises(StatementError, match="row 0: LITERAL as subject"):
+        kernel.RowWriter(format).add([statement])
+    with pytest.raises(TextError, match="LITERAL as subject"):
+        kernel.lines(b'"x" <urn:p> <urn:o> .\n', format)
 
 
 # Writing
 
 
 def test_a_prefix_of_another_iri_changes_names(kernel: Kernel) -> None:
-    encoder = kernel.RowEncoder(JenaFormat.THRIFT)
+    encoder = kernel.RowWriter(JenaFormat.THRIFT)
     for name, iri in (("a", "http://e/"), ("b", "http://e/"), ("a", "http://f/")):
         encoder.add_prefix(name, iri)
     statement = Triple(Iri("http://e/s"), Iri("http://f/p"), Iri("http://e/o"))
@@ -366,7 +336,7 @@ def test_prefix_names_are_written_in_thrift_only(kernel: Kernel) -> None:
         Triple(Iri("http://e/a/b"), Iri("http://e/x#q"), Iri("http://e/x#long-q")),
     ]
     prefixes = {"e": "http://e/", "x": "http://e/x#", "l": "http://e/x#long-"}
-    encoder = kernel.RowEncoder(JenaFormat.THRIFT)
+    encoder = kernel.RowWriter(JenaFormat.THRIFT)
     opening = b"".join(encoder.add_prefix(*each) for each in prefixes.items())
     expected = [
         triple(
@@ -381,13 +351,13 @@ def test_prefix_names_are_written_in_thrift_only(kernel: Kernel) -> None:
     written = rows(JenaFormat.THRIFT, *(prefix(*each) for each in prefixes.items()))
     assert opening == written
     assert kernel.read(opening + encoder.add(statements), JenaFormat.THRIFT) == statements
-    encoder = kernel.RowEncoder(JenaFormat.PROTOBUF)
+    encoder = kernel.RowWriter(JenaFormat.PROTOBUF)
     encoder.add_prefix("e", "http://e/")
-    assert encoder.add(statements) == kernel.RowEncoder(JenaFormat.PROTOBUF).add(statements)
+    assert encoder.add(statements) == kernel.RowWriter(JenaFormat.PROTOBUF).add(statements)
 
 
 def test_statements_that_cannot_be_written(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
-    encoder = kernel.RowEncoder(format)
+    encoder = kernel.RowWriter(format)
     for term, error in (
         (Literal("\ud800"), TermError),
         (Literal("x", "en--up"), TermError),
@@ -401,16 +371,16 @@ def test_statements_that_cannot_be_written(kernel: Kernel, format: JenaFormat) -
     for _ in range(65):
         deep = Triple(Iri("urn:s"), Iri("urn:p"), deep)
     with pytest.raises(LimitError, match="nesting"):
-        kernel.RowEncoder(format).add([deep])
+        kernel.RowWriter(format).add([deep])
 
 
 def test_limits_of_writing(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
     long = Triple(Iri("urn:s"), Iri("urn:p"), Literal("x" * 101))
     with pytest.raises(LimitError, match="string_bytes"):
-        kernel.RowEncoder(format, limits=Limits(string_bytes=100)).add([long])
+        kernel.RowWriter(format, limits=Limits(string_bytes=100)).add([long])
     with pytest.raises(LimitError, match="frame_bytes"):
-        kernel.RowEncoder(format, limits=Limits(frame_bytes=100)).add([long])
-    encoder = kernel.RowEncoder(format, limits=Limits(prefix_table=1))
+        kernel.RowWriter(format, limits=Limits(frame_bytes=100)).add([long])
+    encoder = kernel.RowWriter(format, limits=Limits(prefix_table=1))
     encoder.add_prefix("a", "urn:a")
     with pytest.raises(LimitError, match="prefix_table"):
         encoder.add_prefix("b", "urn:b")
@@ -418,7 +388,7 @@ def test_limits_of_writing(kernel: Kernel, format: JenaFormat) -> None:  # noqa:
 
 def test_a_second_entry_is_rejected(format: JenaFormat) -> None:  # noqa: A002
     try:
-        encoder = load_kernel("native").RowEncoder(format)
+        encoder = load_kernel("native").RowWriter(format)
     except ImportError:
         pytest.skip("the kernel is not built")
 
@@ -444,6 +414,6 @@ def test_both_kernels_write_the_same_for_lines() -> None:
     except ImportError:
         pytest.skip("the kernel is not built")
     for each in FORMATS:
-        first, second = (kernel.lines(text, each, quads=True) for kernel in kernels)
+        first, second = (kernel.lines(text, each) for kernel in kernels)
         assert first == second
         assert len(kernels[0].read(first, each)) == 5

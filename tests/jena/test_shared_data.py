@@ -12,7 +12,6 @@ import pytest
 from jelly_plugins import BlankNode, Literal, Triple
 from jelly_plugins.codec.text.ntriples import parse_ntriples
 from jelly_plugins.jena import JenaFormat, read
-from jelly_plugins.jena.writer import declared
 
 from ..shared_data import shared
 from .kernels import Kernel
@@ -76,12 +75,12 @@ def whole_rows(kernel: Kernel, data: bytes, format: JenaFormat) -> list[Any]:  #
     """Return the statements of truncated data."""
     from jelly_plugins.codec import GenericFactory
 
-    decoder = kernel.RowDecoder(GenericFactory(), format)
+    reader = kernel.StatementReader(GenericFactory(), format)
     found: list[Any] = []
     at = 0
     while at < len(data):
-        batch, stop = decoder.decode(data, at)
-        found += batch.statements
+        batch, stop = reader.read_statements(data, at)
+        found += batch
         if stop == at:
             break
         at = stop
@@ -103,21 +102,22 @@ def test_the_small_graph(kernel: Kernel, name: str) -> None:
 def test_our_bytes_are_those_of_jena_with_prefixes(kernel: Kernel, name: str) -> None:
     data = data_of(f"jena/{name}")
     prefixes = {"ex": "http://example.org/", "xsd": XSD}
-    encoder = kernel.RowEncoder(JenaFormat(name[2:]))
-    statements = kernel.read(data, encoder.format)
-    assert declared(encoder, prefixes, None) + encoder.add(statements) == data
+    writer = kernel.RowWriter(JenaFormat(name[2:]))
+    statements = kernel.read(data, JenaFormat(name[2:]))
+    opening = b"".join(writer.add_prefix(*each) for each in prefixes.items())
+    assert opening + writer.add(statements) == data
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_our_bytes_are_those_of_jena(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
     data = data_of(f"jena/so.{format}.gz")
     statements = whole_rows(kernel, data[: len(data) // 8], format)
-    written = kernel.RowEncoder(format).add(statements)
+    written = kernel.RowWriter(format).add(statements)
     assert len(written) > len(data) // 9
     assert data.startswith(written)
     if kernel.name == "native":
         text = kernel.text(data, format)
-        assert kernel.lines(text, format, quads=False) == data
+        assert kernel.lines(text, format) == data
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -134,12 +134,12 @@ def test_real_data_there_and_back(kernel: Kernel, format: JenaFormat, name: str)
         text = data_of(name)
     if kernel.name == "python":
         text = b"".join(text.splitlines(keepends=True)[:8000])
-    rows = kernel.lines(text, format, quads=False)
+    rows = kernel.lines(text, format)
     # The lines are in the canonical form, except for characters whose escape is optional.
     assert kernel.text(rows, format) == canonical(text)
     found = kernel.read(rows, format, size=100_001)
     assert Counter(found) == Counter(parse_ntriples(text))
-    assert kernel.RowEncoder(format).add(found) == rows
+    assert kernel.RowWriter(format).add(found) == rows
 
 
 def canonical(text: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The bytes of both encodings, compared with the ``thrift`` package and protobuf."""
+"""Random rows, compared with the ``thrift`` package and protobuf, which read and write them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jelly_plugins.codec import DEFAULT_LIMITS
-from jelly_plugins.jena.protobuf import ProtobufWire
-from jelly_plugins.jena.schema import PATCH_ROW, RESULT, STREAM_ROW, VARIABLES, Message
-from jelly_plugins.jena.thrift import ThriftWire
+from jelly_plugins import BlankNode, Iri, Literal, Quad, Triple
+from jelly_plugins.codec import DEFAULT_GRAPH
+from jelly_plugins.codec.text.ntriples import parse_nquads, term_text
+from jelly_plugins.jena import JenaFormat
+from jelly_plugins.jena.rows import RowWriter
 
 from . import peers
+from .kernels import KERNELS, Kernel, load_kernel, outcome, rows
+
+FORMATS = list(JenaFormat)
+
+# Rows of any kind, most of which mean nothing
 
 TEXT = st.text(max_size=20)
-PREFIX_NAMES = st.fixed_dictionaries({"prefix": TEXT, "localName": TEXT})
+PREFIX_NAMES = st.fixed_dictionaries({"prefix": st.sampled_from(["", "x"]), "localName": TEXT})
 NUMBERS = st.integers(-(1 << 63), (1 << 63) - 1)
-DECIMALS = st.fixed_dictionaries(
-    {"value": NUMBERS, "scale": st.integers(-(1 << 31), (1 << 31) - 1)}
-)
+DECIMALS = st.fixed_dictionaries({"value": NUMBERS, "scale": st.integers(-50, 50)})
 
 
 def literals(*kinds: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[Any]:
@@ -35,145 +39,170 @@ def members(**kinds: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]
     )
 
 
+TAGS = st.sampled_from(["en", "de-CH", "x1-2", "", "a b", "en--ltr", "en--up"])
+DATATYPES = st.one_of(TEXT, st.sampled_from(["http://www.w3.org/2001/XMLSchema#string"]))
+LITERALS = {
+    JenaFormat.THRIFT: literals(
+        st.just({}),
+        members(langtag=TAGS, datatype=DATATYPES, dtPrefix=PREFIX_NAMES, baseDirection=TEXT),
+        st.fixed_dictionaries({"langtag": TAGS, "baseDirection": st.sampled_from(["ltr", "up"])}),
+    ),
+    JenaFormat.PROTOBUF: literals(
+        st.just({}),
+        members(
+            langtag=TAGS,
+            datatype=DATATYPES,
+            dtPrefix=PREFIX_NAMES,
+            langdir=TAGS,
+            simple=st.booleans(),
+        ),
+    ),
+}
+
+
 def terms(literal: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """Make terms of all kinds, as values of rows."""
-    plain = st.one_of(
-        TEXT.map(lambda text: ("iri", {"iri": text})),
+    iri = TEXT.map(lambda text: ("iri", {"iri": text}))
+    usual = st.one_of(
+        iri,
         TEXT.map(lambda text: ("bnode", {"label": text})),
-        TEXT.map(lambda text: ("variable", {"name": text})),
         PREFIX_NAMES.map(lambda name: ("prefixName", name)),
         literal,
-        st.sampled_from(["any", "undefined", "repeat"]).map(lambda name: (name, {})),
         NUMBERS.map(lambda number: ("valInteger", number)),
-        st.floats(allow_nan=False).map(lambda number: ("valDouble", number)),
+        st.floats().map(lambda number: ("valDouble", number)),
         DECIMALS.map(lambda number: ("valDecimal", number)),
+        st.sampled_from([("repeat", {}), ("repeat", {}), ("any", {}), ("undefined", {})]),
+        TEXT.map(lambda text: ("variable", {"name": text})),
     )
     return st.recursive(
-        plain,
-        lambda inner: st.fixed_dictionaries({"S": inner, "P": inner, "O": inner}).map(
+        usual,
+        lambda inner: st.fixed_dictionaries({"S": iri, "P": iri, "O": inner}).map(
             lambda triple: ("tripleTerm", triple)
         ),
-        max_leaves=8,
+        max_leaves=4,
     )
 
 
-THRIFT_TERMS = terms(
-    literals(
-        st.just({}),
-        members(langtag=TEXT, datatype=TEXT, dtPrefix=PREFIX_NAMES, baseDirection=TEXT),
-        st.fixed_dictionaries({"langtag": TEXT, "baseDirection": TEXT}),
+def streams(format: JenaFormat) -> st.SearchStrategy[Any]:  # noqa: A002
+    iri = st.one_of(TEXT.map(lambda text: ("iri", {"iri": text})), st.just(("repeat", {})))
+    term = terms(LITERALS[format])
+    triple = {"S": iri, "P": iri, "O": term}
+    row = st.one_of(
+        st.fixed_dictionaries({"prefix": st.sampled_from(["", "x"]), "uri": TEXT}).map(
+            lambda row: ("prefixDecl", row)
+        ),
+        st.fixed_dictionaries(triple).map(lambda row: ("triple", row)),
+        st.fixed_dictionaries({**triple, "G": iri}).map(lambda row: ("quad", row)),
+        st.fixed_dictionaries({**triple, "S": term}).map(lambda row: ("triple", row)),
     )
+    return st.lists(row, max_size=6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(FORMATS).flatmap(lambda each: st.tuples(st.just(each), streams(each))))
+def test_text_and_terms_of_both_forms_agree(case: tuple[JenaFormat, list[Any]]) -> None:
+    format, values = case  # noqa: A001
+    data = rows(format, *values)
+    try:
+        kernels = [load_kernel(name) for name in KERNELS]
+    except ImportError:
+        pytest.skip("the kernel is not built")
+    read = [outcome(kernel.read, data, format) for kernel in kernels]
+    text = [outcome(kernel.text, data, format, size=7) for kernel in kernels]
+    assert read[0] == read[1]
+    assert text[0] == text[1]
+    if isinstance(read[0], list) and isinstance(text[0], bytes):
+        parsed = parse_nquads(text[0], relative_iris=True, base_directions=True)
+        assert list(parsed) == [as_quad(each) for each in read[0]]
+
+
+def as_quad(statement: Any) -> Any:
+    return statement if len(statement) == 4 else Quad(*statement, DEFAULT_GRAPH)
+
+
+# Statements that are written
+
+IRIS = st.sampled_from(["urn:a", "http://e/x", "http://e/é", "http://e/#y", "urn:" + "z" * 200])
+NODES = st.one_of(IRIS.map(Iri), st.sampled_from(["b", "b1", "a b", ""]).map(BlankNode))
+OBJECTS = st.recursive(
+    st.one_of(
+        NODES,
+        st.builds(Literal, TEXT),
+        st.builds(Literal, TEXT, st.sampled_from(["en", "de-CH", "ar--rtl"])),
+        st.builds(Literal, TEXT, st.none(), IRIS),
+    ),
+    lambda inner: st.builds(Triple, NODES, IRIS.map(Iri), inner),
+    max_leaves=3,
 )
-PROTOBUF_TERMS = terms(
-    literals(
-        members(
-            langtag=TEXT, datatype=TEXT, dtPrefix=PREFIX_NAMES, langdir=TEXT, simple=st.booleans()
-        )
-    )
+STATEMENTS = st.one_of(
+    st.builds(Triple, NODES, IRIS.map(Iri), OBJECTS),
+    st.builds(Quad, NODES, IRIS.map(Iri), OBJECTS, NODES),
 )
 
 
-def rows(term: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.one_of(
-        st.fixed_dictionaries({"prefix": TEXT, "uri": TEXT}).map(lambda row: ("prefixDecl", row)),
-        st.fixed_dictionaries(dict.fromkeys("SPO", term)).map(lambda row: ("triple", row)),
-        st.fixed_dictionaries(dict.fromkeys("SPOG", term)).map(lambda row: ("quad", row)),
-    )
-
-
-def read(wire: Any, data: bytes, message: Message) -> list[Any]:
-    found = []
-    at = 0
-    while at < len(data):
-        value, at = wire.read(data, at, message, DEFAULT_LIMITS)
-        found.append(value)
+def decoded(data: bytes, format: JenaFormat) -> list[Any]:  # noqa: A002
+    """Read the statements of rows with the other implementations."""
+    if format is JenaFormat.THRIFT:
+        values = peers.thrift_values(data, peers.THRIFT_ROW)
+    else:
+        values = peers.protobuf_values(data, "RDF_StreamRow")
+    prefixes = {row["prefix"]: row["uri"] for kind, row in values if kind == "prefixDecl"}
+    found: list[Any] = []
+    for kind, row in values:
+        if kind != "prefixDecl":
+            made = [peer_term(row[part], prefixes) for part in "SPOG" if part in row]
+            found.append(Triple(*made) if kind == "triple" else Quad(*made))
     return found
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(rows(THRIFT_TERMS), max_size=4))
-def test_thrift_rows(values: list[Any]) -> None:
-    data = peers.thrift_bytes([(peers.THRIFT_ROW, value) for value in values])
-    wire = ThriftWire()
-    assert b"".join(wire.write(STREAM_ROW, value) for value in values) == data
-    assert read(wire, data, STREAM_ROW) == values
-    assert peers.thrift_values(data, peers.THRIFT_ROW) == values
+def peer_term(term: tuple[str, Any], prefixes: dict[str, str]) -> Any:
+    kind, value = term
+    if kind == "iri":
+        return Iri(value["iri"])
+    if kind == "prefixName":
+        return Iri(prefixes[value["prefix"]] + value["localName"])
+    if kind == "bnode":
+        return BlankNode(value["label"])
+    if kind == "tripleTerm":
+        return Triple(*(peer_term(value[part], prefixes) for part in "SPO"))
+    langtag = value.get("langdir") or value.get("langtag")
+    if "baseDirection" in value:
+        langtag = f"{langtag}--{value['baseDirection']}"
+    datatype = value.get("datatype")
+    if "dtPrefix" in value:
+        datatype = prefixes[value["dtPrefix"]["prefix"]] + value["dtPrefix"]["localName"]
+    return Literal(value["lex"], langtag, datatype)
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(rows(PROTOBUF_TERMS), max_size=4))
-def test_protobuf_rows(values: list[Any]) -> None:
-    data = peers.protobuf_bytes([("RDF_StreamRow", value) for value in values])
-    wire = ProtobufWire()
-    assert b"".join(wire.write(STREAM_ROW, value) for value in values) == data
-    assert read(wire, data, STREAM_ROW) == values
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", list(KERNELS))
+@settings(max_examples=100, deadline=None)
+@given(statements=st.lists(STATEMENTS, max_size=5), abbreviate=st.booleans())
+def test_written_rows(
+    format: JenaFormat,  # noqa: A002
+    name: str,
+    statements: list[Any],
+    abbreviate: bool,
+) -> None:
+    try:
+        kernel: Kernel = load_kernel(name)
+    except ImportError:
+        pytest.skip("the kernel is not built")
+    opening = []
+    writers: list[RowWriter] = [kernel.RowWriter(format) for _ in range(2)]
+    for writer in writers:
+        if abbreviate:
+            opening = [writer.add_prefix("e", "http://e/"), writer.add_prefix("h", "http://e/#")]
+    data = writers[0].add(statements)
+    assert decoded(b"".join(opening) + data, format) == statements
+    lines = "".join(f"{' '.join(map(text_of, each))} .\n" for each in statements)
+    assert writers[1].add_lines(lines.encode()) == data
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.lists(TEXT, max_size=20), st.lists(THRIFT_TERMS, max_size=20))
-def test_thrift_results(names: list[str], solution: list[Any]) -> None:
-    variables = {"vars": [{"name": name} for name in names]}
-    result = {"row": solution}
-    data = peers.thrift_bytes([(peers.THRIFT_VARIABLES, variables), (peers.THRIFT_RESULT, result)])
-    wire = ThriftWire()
-    assert wire.write(VARIABLES, variables) + wire.write(RESULT, result) == data
-    value, at = wire.read(data, 0, VARIABLES, DEFAULT_LIMITS)
-    assert (value, *wire.read(data, at, RESULT, DEFAULT_LIMITS)) == (variables, result, len(data))
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(TEXT, max_size=20), st.lists(PROTOBUF_TERMS, max_size=20))
-def test_protobuf_results(names: list[str], solution: list[Any]) -> None:
-    variables = {"vars": [{"name": name} for name in names]}
-    result = {"row": solution}
-    data = peers.protobuf_bytes([("RDF_VarTuple", variables), ("RDF_DataTuple", result)])
-    wire = ProtobufWire()
-    assert wire.write(VARIABLES, variables) + wire.write(RESULT, result) == data
-    value, at = wire.read(data, 0, VARIABLES, DEFAULT_LIMITS)
-    assert (value, *wire.read(data, at, RESULT, DEFAULT_LIMITS)) == (variables, result, len(data))
-
-
-STATEMENT = st.fixed_dictionaries(dict.fromkeys("spo", THRIFT_TERMS))
-
-
-@settings(max_examples=50, deadline=None)
-@given(
-    st.lists(
-        st.one_of(
-            st.tuples(st.sampled_from(["dataAdd", "dataDel"]), STATEMENT),
-            st.tuples(TEXT, THRIFT_TERMS).map(
-                lambda row: ("header", {"name": row[0], "value": row[1]})
-            ),
-            st.fixed_dictionaries({"prefix": TEXT, "iriStr": TEXT}).map(
-                lambda row: ("prefixAdd", row)
-            ),
-            st.tuples(TEXT, THRIFT_TERMS).map(
-                lambda row: ("prefixDel", {"graphNode": row[1], "prefix": row[0]})
-            ),
-            st.integers(0, 3).map(lambda number: ("txn", number)),
-        ),
-        max_size=4,
-    )
-)
-def test_thrift_patch_rows(values: list[Any]) -> None:
-    data = peers.thrift_bytes([(peers.THRIFT_PATCH_ROW, value) for value in values])
-    wire = ThriftWire()
-    assert b"".join(wire.write(PATCH_ROW, value) for value in values) == data
-    assert read(wire, data, PATCH_ROW) == values
-    assert peers.thrift_values(data, peers.THRIFT_PATCH_ROW) == values
-
-
-def test_base_in_protobuf_only() -> None:
-    base = ("base", {"iri": "urn:b"})
-    data = peers.protobuf_bytes([("RDF_StreamRow", base)])
-    assert ProtobufWire().write(STREAM_ROW, base) == data
-    assert read(ProtobufWire(), data, STREAM_ROW) == [base]
-
-
-@pytest.mark.parametrize("size", [14, 15, 16, 300])
-def test_lists_of_any_length(size: int) -> None:
-    result = {"row": [("undefined", {})] * size}
-    assert ThriftWire().write(RESULT, result) == peers.thrift_bytes([(peers.THRIFT_RESULT, result)])
-    assert ThriftWire().read(ThriftWire().write(RESULT, result), 0, RESULT, DEFAULT_LIMITS)[0] == (
-        result
-    )
+def text_of(term: Any) -> str:
+    if isinstance(term, Triple):
+        return f"<<( {' '.join(map(text_of, term))} )>>"
+    if isinstance(term, Literal) and term.langtag is not None:
+        language, mark, direction = term.langtag.partition("--")
+        return f"{term_text(Literal(term.lex, language))}{mark}{direction}"
+    return term_text(term)

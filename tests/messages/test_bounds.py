@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from jelly_plugins import LimitError, Limits, TextError
+from jelly_plugins.formats.contexts import ContextLoader
 from jelly_plugins.io.sources import Input
-from jelly_plugins.messages.contexts import ContextLoader
 from jelly_plugins.messages.formats import syntax_named
 from jelly_plugins.messages.parsing import ReadSettings
 from jelly_plugins.messages.reader import line_log, read_messages

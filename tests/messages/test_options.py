@@ -42,7 +42,7 @@ def test_quoted_triples_are_declared_where_they_occur(syntax: str, tmp_path: Pat
 @pytest.mark.parametrize("syntax", LOGS)
 def test_quoted_triples_that_cannot_be_declared_any_more(syntax: str) -> None:
     log, out = LOGS[syntax] % STAR, io.BytesIO()
-    with pytest.raises(StatementError, match="--rdf-star"):
+    with pytest.raises(StatementError, match="set rdf_star"):
         convert_messages(log, out, source_format=syntax, target_format="jelly")
     options = log_options(graphs=syntax == "nq", rdf_star=True)
     out = io.BytesIO()
@@ -54,7 +54,7 @@ def test_messages_that_are_written() -> None:
     out = io.BytesIO()
     write_messages([[PLAIN]], out, format="jelly")
     assert not options_of(out.getvalue()).rdf_star
-    with pytest.raises(JellyError, match=r"message 1: .*--rdf-star"):
+    with pytest.raises(JellyError, match=r"message 1: .*set rdf_star"):
         write_messages([[PLAIN], [QUOTED]], io.BytesIO(), format="jelly")
     options = log_options(graphs=True, rdf_star=True)
     assert write_messages([[PLAIN], [QUOTED]], out, format="jelly", options=options) == 2

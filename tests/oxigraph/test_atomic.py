@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import time
 from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pyoxigraph as ox
@@ -18,7 +16,7 @@ from jelly_plugins import JellyError, TermError, TruncatedError
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.io.streams import encode, write_bytes
 from jelly_plugins.oxigraph import load
-from jelly_plugins.oxigraph.loading.loader import BATCH, SMALL, add_statements
+from jelly_plugins.oxigraph.loading.loader import BATCH, SMALL
 
 from .. import programs
 from .support import (
@@ -175,56 +173,14 @@ def test_all_or_nothing_after_a_kill(tmp_path: Path, count: int, after: str) -> 
     assert size == 1 if after == "nothing" else size in (1, count + 1)
 
 
-# The interrupt may come in a callback of another library, such as hypothesis.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("blank_nodes", ["fresh", "keep", "canonicalize"])
-@pytest.mark.parametrize("count", [3000, pytest.param(30_000, marks=pytest.mark.slow)])
-def test_an_interrupt_says_whether_all_was_loaded(
-    tmp_path: Path, count: int, blank_nodes: Any, request: pytest.FixtureRequest
+@pytest.mark.parametrize("count", [3, 3000, 20_000])
+def test_the_last_call_of_progress_comes_before_the_store_has_anything(
+    filled: ox.Store, count: int
 ) -> None:
-    data = jelly(*numbered(count))
-    started = time.perf_counter()
-    load(ox.Store(), data, blank_nodes=blank_nodes)
-    seconds = time.perf_counter() - started
-    loading = False
+    def stop(_: int) -> None:
+        raise RuntimeError("stop")
 
-    def interrupt(_: int, frame: FrameType | None) -> None:
-        # A signal that comes as the load returns is raised in its callers, which know nothing.
-        while loading and frame is not None:
-            if frame.f_code is add_statements.__code__:
-                raise KeyboardInterrupt
-            frame = frame.f_back
-
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    request.addfinalizer(lambda: signal.signal(signal.SIGALRM, previous))
-    # The last timer may outlast its load, and others have a use for this signal.
-    request.addfinalizer(lambda: signal.setitimer(signal.ITIMER_REAL, 0))
-    for number in range(40):
-        store = ox.Store(str(tmp_path / f"{number}")) if number % 2 else ox.Store()
-        expected = count
-        try:
-            # An earlier signal may come late, from the thread that the system had chosen for it.
-            loading = True
-            signal.setitimer(signal.ITIMER_REAL, seconds * (number + 1) / 35)
-            load(store, data, blank_nodes=blank_nodes)
-            loading = False
-        except KeyboardInterrupt as error:
-            loading = False
-            expected = getattr(error, "loaded", 0)
-        assert len(store) == expected
-        assert expected in (0, count)
-
-
-@pytest.mark.parametrize("count", [3000, 30_000])
-def test_an_interrupt_of_what_follows_a_load(count: int) -> None:
-    def stop(*_: int) -> None:
-        if len(store):
-            raise KeyboardInterrupt
-
-    store = ox.Store()
-    with pytest.raises(KeyboardInterrupt) as caught:
-        load(store, jelly(*numbered(count)), progress=stop)
-    assert caught.value.loaded == len(store) == count  # type: ignore[attr-defined]
-    assert caught.value.__notes__ == [
-        "the load is complete: the store has all statements of <bytes>"
-    ]
+    for blank_nodes in ("fresh", "keep", "canonicalize"):
+        with pytest.raises(RuntimeError, match="stop"):
+            load(filled, jelly(*numbered(count)), progress=stop, blank_nodes=blank_nodes)
+        assert contents(filled) == {str(OLD)}

@@ -13,7 +13,7 @@ import pytest
 
 from jelly_plugins import TermError
 from jelly_plugins.codec import native
-from jelly_plugins.oxigraph import dump, load
+from jelly_plugins.oxigraph import dump, load, write_quads
 
 from .. import programs
 from .support import jelly, numbered
@@ -71,6 +71,26 @@ def test_an_interrupt_in_progress(large: ox.Store, tmp_path: Path) -> None:
 def test_a_full_disk(large: ox.Store) -> None:
     with pytest.raises(OSError, match="No space left"):
         dump(large, "/dev/full")
+
+
+@pytest.mark.parametrize("label", ["a:b", ":", "é:ü"])
+def test_a_label_that_is_none_of_n_triples_is_named(label: str) -> None:
+    """pyoxigraph's constructor accepts it."""
+    node = ox.BlankNode(label)
+    store = ox.Store()
+    store.extend(ox.Quad(ox.NamedNode(f"urn:{n}"), P, P) for n in range(10))
+    store.add(ox.Quad(node, P, P))
+    quads = list(store)
+    with pytest.raises(TermError, match=f"_:{label} <"):
+        write_quads(quads, io.BytesIO())
+    for graph in (None, ox.DefaultGraph()):
+        out = io.BytesIO()
+        if native:
+            with pytest.raises(TermError, match=f"_:{label} <"):
+                dump(store, out, graph=graph)
+        else:
+            # Without text in between, it is one label of Jelly's.
+            assert dump(store, out, graph=graph) == 11
 
 
 def test_what_jelly_cannot_say(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import Limits, OptionsError, SourceError, TermError
+from jelly_plugins import Limits, SourceError, TermError
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import load, read_quads
@@ -59,9 +59,28 @@ def test_quads_go_where_they_say(store: ox.Store) -> None:
 
 
 def test_quads_are_rejected_with_a_graph(store: ox.Store) -> None:
-    with pytest.raises(OptionsError, match="leave graph out"):
-        load(store, jelly(Quad(S, P, O, G)), graph=GRAPH)
+    for blank_nodes in ("fresh", "keep", "canonicalize"):
+        with pytest.raises(TermError, match="a quad in a named graph"):
+            load(store, jelly(Quad(S, P, O, G)), graph=GRAPH, blank_nodes=blank_nodes)
     assert contents(store) == set()
+
+
+@pytest.mark.parametrize("physical_type", PhysicalType)
+def test_statements_of_the_default_graph_go_into_a_graph(
+    store: ox.Store, physical_type: PhysicalType
+) -> None:
+    statement = Quad(S, P, O, DEFAULT_GRAPH)
+    if physical_type is PhysicalType.TRIPLES:
+        statement = Triple(S, P, O)
+    data = jelly(statement, physical_type=physical_type)
+    for graph in (GRAPH, ox.BlankNode("g"), ox.DefaultGraph()):
+        for blank_nodes in ("fresh", "keep"):
+            assert load(store, data, graph=graph, blank_nodes=blank_nodes) == 1
+        assert load(store, data, graph=graph, quoted_triples="reify") == 1
+        assert load(store, data, graph=graph, atomic=False) == 1
+        assert {quad.graph_name for quad in store} == {graph}
+        assert len(store) == 1
+        store.clear()
 
 
 def test_the_count_is_that_of_the_source(store: ox.Store) -> None:
@@ -220,7 +239,7 @@ def test_progress_ends_at_all(store: ox.Store, count: int, atomic: bool) -> None
 def test_progress_may_read_the_store(store: ox.Store) -> None:
     sizes: list[int] = []
     load(store, jelly(*numbered(25_000)), progress=lambda *_: sizes.append(len(store)))
-    assert sizes == [0, 0, 25_000]
+    assert sizes == [0, 0, 0]
 
 
 def test_batches_are_seen_when_it_is_not_atomic(store: ox.Store) -> None:
@@ -231,7 +250,7 @@ def test_batches_are_seen_when_it_is_not_atomic(store: ox.Store) -> None:
         atomic=False,
         progress=lambda *_: sizes.add(len(store)),
     )
-    assert sizes == {0, BATCH, BATCH + 10_000}
+    assert sizes == {0, BATCH}
 
 
 def test_limits_hold(new_store: Callable[[], ox.Store]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import JellyError, LimitError, Limits, OptionsError, TermError
+from jelly_plugins import JellyError, LimitError, Limits, TermError
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import read_quads
 
@@ -29,7 +29,7 @@ def test_triples_go_into_a_graph(graph: Any) -> None:
 
 
 def test_quads_are_rejected_with_a_graph() -> None:
-    with pytest.raises(OptionsError, match="leave graph out") as caught:
+    with pytest.raises(TermError, match="a quad in a named graph") as caught:
         list(read_quads(jelly(Quad(S, P, O, G)), graph=GRAPH))
     assert caught.value.source == "<bytes>"
 
@@ -59,7 +59,7 @@ def test_a_graph_is_checked_for_each_concatenated_stream() -> None:
     data = jelly(Triple(S, P, O)) + jelly(Quad(S, P, O, G))
     quads = read_quads(data, graph=GRAPH, concatenated=True)
     assert next(quads).graph_name == GRAPH
-    with pytest.raises(OptionsError, match="leave graph out"):
+    with pytest.raises(TermError, match="a quad in a named graph"):
         next(quads)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -164,7 +163,7 @@ def test_names_of_the_default_graph(name: str) -> None:
 
 
 @pytest.mark.parametrize("start", ["H id <urn:1> .", "TX .", "# a comment\nTX .", "\nTX ."])
-def test_a_byte_order_mark(start: str, tmp_path: Path) -> None:
+def test_a_byte_order_mark(start: str) -> None:
     tx = "" if "TX" in start else "TX .\n"
     text = f"{start}\n{tx}A <urn:s> <urn:p> <urn:o> .\nTC .\n"
     data = text.encode("utf-8-sig")
@@ -198,8 +197,10 @@ def test_cases(name: str, problems: int) -> None:
 
 @pytest.mark.parametrize(
     "last",
-    ["A", "A <urn:s> <urn:p", 'A <urn:s> <urn:p> "abc', "A <urn:s> <urn:p> <urn:o>", "T", "TC"]
-    + ["H", "H id <urn", "PA 'x' <u", "TX . A <urn:s>"],
+    [
+        *("A", "A <urn:s> <urn:p", 'A <urn:s> <urn:p> "abc', "A <urn:s> <urn:p> <urn:o>"),
+        *("T", "TC", "H", "H id <urn", "PA 'x' <u", "TX . A <urn:s>"),
+    ],
 )
 def test_a_text_that_ends_inside_a_row(last: str) -> None:
     text = f"H id <urn:1> .\nTX .\nTC .\n{last}"

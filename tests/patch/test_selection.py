@@ -86,7 +86,7 @@ def test_the_rest_of_a_patch() -> None:
     assert (log.selected, log.done.skipped) == ("c.", 2)
     assert Log(position(ONE, TWO, ended=False)).feed(ONE, TWO).selected == "."
     # It may grow, even after its end.
-    assert Log(position(TWO[:1] + (None, ["b"]))).feed(("<2>", None, ["b", "c"])).selected == "c."
+    assert Log(position((*TWO[:1], None, ["b"]))).feed(("<2>", None, ["b", "c"])).selected == "c."
 
 
 def test_nothing_is_left() -> None:

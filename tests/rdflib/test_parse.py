@@ -315,12 +315,25 @@ def test_triples_go_into_the_default_graph(make: Any) -> None:
 
 
 @pytest.mark.parametrize("options", [QUADS, GRAPHS])
-def test_a_conjunctive_graph_rejects_quads(options: StreamOptions) -> None:
+@pytest.mark.parametrize("store", ["default", "Oxigraph"])
+def test_a_conjunctive_graph_takes_quads(options: StreamOptions, store: str) -> None:
     """rdflib calls the parser with its default graph, which is like any other Graph."""
-    graph = conjunctive_graph()
+    graph = conjunctive_graph(store=store)
+    parse(graph, jelly(QUAD_STATEMENTS, options=options))
+    dataset = parse(Dataset(), jelly(QUAD_STATEMENTS, options=options))
+    assert len(quads_of(graph)) == len(quads_of(dataset)) == 4
+
+
+@pytest.mark.parametrize("store", ["default", "Oxigraph"])
+def test_a_conjunctive_graph_takes_named_graphs_of_text(store: str) -> None:
+    graph = conjunctive_graph(store=store)
+    text = '<urn:s> <urn:p> "d" . <urn:g> { <urn:s> <urn:p> "n" }'
+    graph.parse(data=text, format="jelly-plugins-trig")
+    assert {str(context.identifier) for context in graph.contexts()} >= {"urn:g"}
+    assert len(graph) == 2
+    # A Graph of its store is still one graph.
     with pytest.raises(TermError, match=r"rdflib\.Dataset"):
-        parse(graph, jelly(QUAD_STATEMENTS, options=options))
-    assert len(graph) == 0
+        Graph(graph.store, URIRef("urn:x")).parse(data=text, format="jelly-plugins-trig")
 
 
 def test_a_parser_may_be_called_by_itself() -> None:

@@ -29,19 +29,13 @@ MAKERS = {
 }
 
 
-#: rdflib does not tell a parser that it was called for a ConjunctiveGraph.
-RDFLIB_DATASETS = pytest.mark.parametrize("name", ["Dataset", "Dataset, Oxigraph"])
-
-
 @pytest.fixture(params=MAKERS)
 def dataset(request: pytest.FixtureRequest) -> Any:
     """A dataset of any kind."""
     return MAKERS[request.param]()
 
 
-@RDFLIB_DATASETS
-def test_parse(name: str) -> None:
-    dataset: Any = MAKERS[name]()
+def test_parse(dataset: Any) -> None:
     triple = tuple(map(Iri, ("urn:s", "urn:p", "urn:o")))
     quads = [Quad(*triple, Iri("urn:g")), Quad(*triple, Iri(BOOKKEEPING.value))]
     source = write_bytes(quads, frame_rows=1)
@@ -51,9 +45,7 @@ def test_parse(name: str) -> None:
     assert list(dataset.quads()) == []
 
 
-@RDFLIB_DATASETS
-def test_parse_of_an_empty_graph(name: str) -> None:
-    dataset: Any = MAKERS[name]()
+def test_parse_of_an_empty_graph(dataset: Any) -> None:
     encoder = Encoder(StreamOptions(physical_type=PhysicalType.GRAPHS))
     encoder.add([Quad(*map(Iri, ("urn:s", "urn:p", "urn:o", "urn:g")))])
     encoder.start_graph(Iri(BOOKKEEPING.value))
@@ -83,7 +75,7 @@ def test_replay_into_it(dataset: Any) -> None:
     assert list(dataset.quads()) == []
 
 
-@RDFLIB_DATASETS
+@pytest.mark.parametrize("name", ["Dataset", "Dataset, Oxigraph"])
 def test_record(name: str, tmp_path: Path) -> None:
     dataset: Any = MAKERS[name]()
     with record(dataset, tmp_path / "log.jellyp") as recorder:

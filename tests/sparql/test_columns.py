@@ -17,7 +17,7 @@ from jelly_plugins.codec.sparql.columns import ResultsColumnDecoder
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.errors import JellyError, LimitError, StatementError, TermError
 from jelly_plugins.proto import sparql_pb2
-from jelly_plugins.sparql import encode_results, write_boolean, write_results
+from jelly_plugins.sparql import encode_results, read_results, write_boolean, write_results
 
 from .random_results import options, results
 from .test_codec import read_in_python, written
@@ -323,3 +323,56 @@ def test_results_without_columns() -> None:
     frame = written(["s"], [(Iri("urn:a"),)])[0]
     with pytest.raises(JellyError, match="frame 1"):
         arrow().read_results(delimit(frame) + delimit(frame)).read_all()
+
+
+def _frames(*frames: sparql_pb2.SparqlResultsFrame) -> bytes:
+    return b"".join(delimit(frame.SerializeToString()) for frame in frames)
+
+
+def test_frames_without_rows_and_columns() -> None:
+    """A frame may have only the header, lookup entries or metadata."""
+
+    def first(rows: int) -> sparql_pb2.SparqlResultsFrame:
+        frame = sparql_pb2.SparqlResultsFrame(row_count=rows)
+        frame.options.max_name_table_size = 128
+        frame.options.version = 1
+        frame.variables.add().name = "v"
+        if rows:
+            frame.literal_columns.add().lex_values.append("x")
+        return frame
+
+    arrow = pytest.importorskip("jelly_plugins.arrow")
+    later = sparql_pb2.SparqlResultsFrame(row_count=1)
+    later.literal_columns.add().lex_values.append("x")
+    metadata = sparql_pb2.SparqlResultsFrame(metadata={"k": b"v"})
+    names = sparql_pb2.SparqlResultsFrame()
+    names.names.add().values.append("n")
+    for frames, count in (
+        ((first(0), later), 1),
+        ((first(1), metadata), 1),
+        ((first(1), names, later), 2),
+        ((first(0),), 0),
+    ):
+        for values in (False, True):
+            found = arrow.read_results(_frames(*frames), values=values).read_all()
+            assert found.to_pydict() == {"v": ['"x"'] * count}
+
+
+@pytest.mark.parametrize("tables", [(8192, 1024, 64), (128, 16, 8), (16384, 4096, 256)])
+def test_a_bare_frame(tables: tuple[int, int, int]) -> None:
+    """Its options may have 10 bytes, which is also the first byte of a delimited stream."""
+    frame = sparql_pb2.SparqlResultsFrame(row_count=1)
+    options = frame.options
+    (
+        options.max_name_table_size,
+        options.max_prefix_table_size,
+        options.max_datatype_table_size,
+    ) = tables
+    options.version = 1
+    frame.variables.add().name = "v"
+    frame.literal_columns.add().lex_values.append("x")
+    data = frame.SerializeToString()
+    for source in (data, delimit(data)):
+        for form in (None, "jellys"):
+            with read_results(source, format=form) as results:
+                assert list(results) == [(Literal("x"),)]

@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -41,6 +42,8 @@ from jelly_plugins.sparql import (
     write_boolean,
     write_results,
 )
+
+from ..shared_data import shared
 
 INT = "http://www.w3.org/2001/XMLSchema#integer"
 NAMES = ["a", "b"]
@@ -190,13 +193,19 @@ class _Slow(io.RawIOBase):
         ("csv", b'a,b\n"x\ny",z"\n', "line 3, column 4: .* a quote is in a cell"),
         ("csv", b"a\n1\n\xff\n", "line [123]: the text is not UTF-8"),
         ("tsv", b"", "empty"),
-        ("tsv", b"?a\t\n", "Empty column"),
-        ("tsv", b"?a\t?a\n", "declared twice"),
+        ("tsv", b"?a\t\n", "line 1: '' is not a variable"),
+        ("tsv", b"?a\t?a\n", "line 1: two variables have the same name"),
         ("tsv", b"?a\t?b\n1\n", "line 2"),
         ("tsv", b"?a\t?b\n1\t2\t3\n", "line 2"),
         ("tsv", b'?a\n"x\n', "line 2"),
         ("tsv", b'?a\n"x"y\n', "line 2"),
         ("tsv", b"?a\n\xff\n", "UTF-8"),
+        ("tsv", b"?a\n<urn:a> .\n", "line 2: a cell has more than a term"),
+        ("tsv", b"?a\na:b\n", "line 2: not a term"),
+        ("tsv", b"?a\n<a>\n", "line 2: .* cannot express the IRI"),
+        ("tsv", b'?a\n"\\ud800"\n', "line 2: .* is not a character"),
+        ("tsv", b"?a\n<<( <urn:a> <urn:b> <urn:c>\n", "line 2: a quoted triple does not end"),
+        ("tsv", b"true\n<urn:a>\n", "line 2: the result of ASK is followed"),
     ],
 )
 def test_tables_of_text_are_read_strictly(form: str, data: bytes, match: str) -> None:
@@ -511,3 +520,216 @@ def test_xml_is_limited() -> None:
     ):
         with pytest.raises(LimitError, match=match):
             list(read_results(_Slow(data), format="srx", limits=limits))
+
+
+def test_forms_of_terms_in_tsv() -> None:
+    cells = {
+        "1": Literal("1", None, INT),
+        "-.5": Literal("-.5", None, INT.replace("integer", "decimal")),
+        "1e0": Literal("1e0", None, INT.replace("integer", "double")),
+        "true": Literal("true", None, INT.replace("integer", "boolean")),
+        "'it\\t\\u00e9'": Literal("it\té"),
+        '"a"@en-GB': Literal("a", "en-GB"),
+        '"a"@ar--rtl': Literal("a", "ar--rtl"),
+        "_:nodeID": BlankNode("nodeID"),
+        "<urn:\\u00e9>": Iri("urn:é"),
+        f'"1"^^<{INT}>': Literal("1", None, INT),
+        "<< <urn:s> <urn:s> <<(<urn:s> <urn:s> 1)>> >>": Triple(
+            S, S, Triple(S, S, Literal("1", None, INT))
+        ),
+        "": None,
+    }
+    data = "\ufeff?x\t$y\r\n" + "".join(f"{cell}\t\r\n" for cell in cells)
+    with read_results(_Slow(data.encode()), format="tsv") as results:
+        assert results.variables == ["x", "y"]
+        assert list(results) == [(term, None) for term in cells.values()]
+    written_again = written(ResultsFormat.TSV, ["x"], [(term,) for term in cells.values()])
+    assert b"\n1\n-.5\n1e0\ntrue\n" in written_again
+    assert [row[0] for row in read_results(written_again, format="tsv")] == list(cells.values())
+
+
+def _json(inside: str, names: str = '"a"') -> bytes:
+    return f'{{"head":{{"vars":[{names}]}},"results":{{"bindings":[{inside}]}}}}'.encode()
+
+
+def _value(term: str) -> bytes:
+    return _json(f'{{"a":{term}}}')
+
+
+_URI = '{"type":"uri","value":"urn:s"}'
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (_json(f'{{"a":{_URI}}},{{}}'), [(S,), (None,)]),
+        (_value('{"value":"urn:s","other":[{"x":[1.5,null]}],"type":"uri"}'), [(S,)]),
+        (
+            _value('{"type":"typed-literal","value":"1","datatype":"urn:d"}'),
+            [(Literal("1", None, "urn:d"),)],
+        ),
+        (_value('{"type":"literal","value":"a","xml:lang":"EN"}'), [(Literal("a", "EN"),)]),
+        (_value('{"type":"literal","value":"a","xml:lang":""}'), [(Literal("a"),)]),
+        (_value('{"type":"bnode","value":"nodeID://b10"}'), [(BlankNode("nodeID://b10"),)]),
+        (
+            _value('{"type":"literal","value":"\\ud83d\\ude00\\\\ud800\\n"}'),
+            [(Literal("\U0001f600\\ud800\n"),)],
+        ),
+        (b"\xef\xbb\xbf" + _json("") + b" \n", []),
+        (
+            b'{"results":{"distinct":true,"bindings":[{"a":%s}],"x":{}},"meta":{"n":[5]},'
+            b'"head":{"link":[],"vars":["a"]}}' % _URI.encode(),
+            [(S,)],
+        ),
+        (
+            _json(f'{{"a":{_URI}}}').replace(
+                b"]}}", b'],"distinct":false},"meta":{"big":1e999,"n":12345678901234567890123}}'
+            ),
+            [(S,)],
+        ),
+    ],
+)
+def test_forms_of_json(data: bytes, expected: list[Any]) -> None:
+    for source in (data, _Slow(data)):
+        with read_results(source, format="srj") as results:
+            assert results.variables == ["a"]
+            assert list(results) == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "match"),
+    [
+        (_value('{"type":"literal","value":"\\ud800"}'), "half of a character"),
+        (_value('{"type":"literal","value":"\\udc00"}'), "half of a character"),
+        (_value('{"type":"literal","value":"\\ud800\\ud800\\udc00"}'), "half of a character"),
+        (b'{"head":{},"results":{"bindings":[]}}', 'the head has no "vars"'),
+        (b'{"results":{"bindings":[]}}', 'there is no "head"'),
+        (b'{"head":{"vars":["a"]}}', "neither"),
+        (b'{"head":{"vars":["a"]},"results":{}}', 'no "bindings"'),
+        (b'{"head":{"vars":["a"]},"results":{"bindings":[]},"boolean":true}', "both"),
+        (b'{"head":{"vars":["a"]},"head":{"vars":["b"]},"boolean":true}', "two members"),
+        (_json("").replace(b"]}}", b'],"bindings":[]}}'), "two members"),
+        (b"[]", "must be an object"),
+        (b'{"head":[]}', "must be an object"),
+        (b'{"head":{"vars":{}}}', "must be an array"),
+        (b'{"head":{"vars":[1]}}', "not a string"),
+        (b'{"head":{},"boolean":"true"}', "true or false"),
+        (_json("[]"), "row 1: a solution is not an object"),
+        (_json(f'{{"b":{_URI}}}'), "row 1: the variable 'b' is not in the head"),
+        (_json(f'{{"a":{_URI},"a":{_URI}}}'), "bound twice"),
+        (_value('"x"'), "not an object"),
+        (_value('{"type":"uri"}'), 'no "value"'),
+        (_value('{"value":"urn:s"}'), 'no "type"'),
+        (_value('{"type":"uri","value":1}'), "not a string"),
+        (_value('{"type":"uri","value":"urn:s","value":"urn:t"}'), "two members"),
+        (_value('{"type":"other","value":"x"}'), "not a type of term"),
+        (_value('{"type":"uri","value":"a b"}'), "cannot express the IRI"),
+        (_value('{"type":"uri","value":{"subject":1}}'), "not an object"),
+        (_value('{"type":"uri","value":{}}'), "does not match its type"),
+        (_value('{"type":"triple","value":"x"}'), "does not match its type"),
+        (_value(f'{{"type":"triple","value":{{"subject":{_URI}}}}}'), "lacks a part"),
+        (_value('{"type":"literal","value":"x","its:dir":"ltr"}'), "base direction"),
+        (
+            _value('{"type":"literal","value":"x","xml:lang":"en","datatype":"urn:d"}'),
+            "language and a datatype",
+        ),
+        (_json("")[:-1], "not JSON"),
+        (_json("") + b"{}", "not JSON"),
+        (b'{"n":' + b"1" * 5000 + b"}", "not JSON"),
+        (b'{"head":{"vars":["\xff"]}}', "not JSON"),
+        (b'{"head":{"vars":["\xed\xa0\x80"]}}', "not JSON"),
+    ],
+)
+def test_json_that_is_not_valid(data: bytes, match: str) -> None:
+    for source in (data, _Slow(data)):
+        with pytest.raises(TextError, match=match) as caught:
+            list(read_results(source, format="srj"))
+        assert caught.value.source is not None
+
+
+def test_json_is_limited() -> None:
+    limits = Limits(string_bytes=1000, nesting=3, variables=5)
+    nested = _URI
+    for _ in range(4):
+        parts = f'"subject":{_URI},"predicate":{_URI},"object":{nested}'
+        nested = f'{{"type":"triple","value":{{{parts}}}}}'
+    early = b'{"results":{"bindings":[' + b",".join([b"{}"] * 600) + b']},"head":{"vars":[]}}'
+    for data, match in (
+        (_value(nested), "nesting"),
+        (_value('{"type":"literal","value":"' + "x" * 2000), "string_bytes"),
+        (_json("", ",".join(f'"v{n}"' for n in range(6))), "variables"),
+        (early, "string_bytes"),
+    ):
+        with pytest.raises(LimitError, match=match):
+            list(read_results(_Slow(data), format="srj", limits=limits))
+    deep = b'{"x":' + b"[" * 1_000_000
+    with pytest.raises(TextError, match="not JSON"):
+        list(read_results(deep, format="srj"))
+
+
+LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+
+
+@pytest.mark.parametrize("form", EXACT)
+def test_terms_that_every_format_keeps(form: ResultsFormat) -> None:
+    """Terms that parsers for JSON and TSV rejected or changed."""
+    rows = [
+        (term,)
+        for term in (
+            Iri("http://ex/100%"),
+            Iri("http://ex/%zz"),
+            Iri("http://[bad"),
+            Iri("http://ex/#a#b"),
+            Iri("http://ex/\ue000"),
+            Literal("a", "EN-gb"),
+            Literal("a", "i"),
+            Literal("a", "ar--rtl"),
+            Literal("a", None, LANG_STRING),
+            BlankNode("nodeID://1"),
+            BlankNode(""),
+            BlankNode("label-61"),
+        )
+    ]
+    assert list(read_results(written(form, ["x"], rows), format=form)) == rows
+
+
+def test_shared_cases() -> None:
+    folder = shared("cases/results")
+    terms = {
+        "01": Iri("urn:a"),
+        "02": Iri("urn:a"),
+        "03": BlankNode("nodeID://b10"),
+        "04": Literal("a", None, LANG_STRING),
+        "05": Iri("http://ex/100%"),
+        "06": Literal("a"),
+        "07": Iri("urn:a"),
+    }
+    for path in sorted(folder.iterdir()):
+        with read_results(path) as results:
+            assert (results.variables, list(results)) == (["x"], [(terms[path.name[:2]],)]), path
+
+
+@pytest.mark.parametrize("form", EXACT)
+def test_too_many_variables(form: ResultsFormat) -> None:
+    names = [f"v{number}" for number in range(70_000)]
+    limits = Limits(name_table=16384, prefix_table=4096, variables=70_000)
+    data = written(form, names, [], limits=limits)
+    with pytest.raises(
+        LimitError, match=r"number of variables is \d+, above the limit of 65536 .Limits.variables"
+    ):
+        read_results(data, format=form)
+    with read_results(data, format=form, limits=limits) as results:
+        assert results.variables == names
+    if form is not ResultsFormat.JELLY:
+        with pytest.raises(LimitError, match="frame_cells"):
+            read_results(data, format=form, limits=replace(limits, frame_cells=1000))
+
+
+def test_frames_of_wide_results_are_small() -> None:
+    names = [f"v{number}" for number in range(1000)]
+    for form in ("srx", "srj"):
+        data = written(ResultsFormat(form), names, [(None,) * 1000] * 200)
+        with read_results(data, format=form) as results:
+            frames = list(results.frames())
+        assert [frame.rows for frame in frames] == [65] * 3 + [5]
+        assert all(len(frame.columns) == 1000 for frame in frames)

@@ -260,7 +260,8 @@ def test_language_tags_that_differ_only_in_case_are_reported() -> None:
     found = [tagged(S, "en-US"), tagged(blank, "FR"), tagged(S, "de")]
     comparison = compare_datasets(expected, found)
     assert comparison.reason == "language tags differ in case"
-    assert comparison.missing == ('<urn:s> <urn:p> "x"@en-us .',)
+    assert comparison.missing[0] == '<urn:s> <urn:p> "x"@en-us .'
+    assert len(comparison.missing) == 2
     streams = compare_streams(expected, found)
     assert streams.reason == "statement 0: language tags differ in case"
     # The case is not mentioned if there are other differences.
@@ -278,3 +279,29 @@ def test_nodes_that_differ_only_in_the_case_of_a_tag() -> None:
 
 def tagged(subject: Iri | BlankNode, langtag: str) -> Triple:
     return Triple(subject, P, Literal("x", langtag))
+
+
+def test_statements_with_blank_nodes_are_counted() -> None:
+    whole = [
+        Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o")),
+        Triple(Iri("urn:s"), Iri("urn:p"), BlankNode("b")),
+        Triple(BlankNode("b"), Iri("urn:p"), Literal("x")),
+    ]
+    same = Triple(Iri("urn:t"), Iri("urn:p"), Iri("urn:o"))
+    comparison = compare_datasets([*whole, same], [same])
+    assert comparison.reason == "3 statements are missing, 0 are unexpected"
+    assert len(comparison.missing) == 3
+    comparison = compare_datasets([same], [*whole, same])
+    assert comparison.reason == "0 statements are missing, 3 are unexpected"
+    # Too symmetric for the search: the others are counted, and the error is not hidden.
+    ring = [
+        Triple(BlankNode(f"{i}"), Iri("urn:p"), BlankNode(f"{i ^ j}"))
+        for i in range(8)
+        for j in (1, 2, 4)
+    ]
+    comparison = compare_datasets([*ring, same], ring, steps=1)
+    assert comparison.reason == (
+        "1 statement is missing, 0 are unexpected, besides statements with blank nodes"
+    )
+    with pytest.raises(LimitError):
+        compare_datasets(ring, ring[:-1], steps=1)

@@ -16,6 +16,9 @@ from .wire import MAX_VARINT_BYTES, read_varint, varint
 #: First byte of a row in a frame, and of the options in the first row.
 _ROW: Final = 0x0A
 
+#: Length of the longest message that is inside another one of 10 bytes.
+_LARGEST_IN_TEN: Final = 8
+
 #: Bytes needed to distinguish delimited from bare.
 DETECTION_BYTES: Final = 3
 
@@ -32,7 +35,9 @@ def is_delimited(head: bytes) -> bool:
         return False
     if head[0] != _ROW:
         return True
-    return head[1] == _ROW and head[2] != _ROW
+    # A delimited frame of 10 bytes begins with a message of at most 8 bytes. A bare one whose first
+    # message has 10 bytes has a tag there, which is larger.
+    return head[1] == _ROW and head[2] <= _LARGEST_IN_TEN
 
 
 def delimit(frame: bytes) -> bytes:

@@ -36,6 +36,8 @@ class Limits:
     frame_rows: int = 1_000_000
     #: Cells of one frame of query results: rows times variables.
     frame_cells: int = 4_000_000
+    #: Variables of query results.
+    variables: int = 65_536
     #: Consecutive empty frames, of which a compressed source can have any number.
     empty_frames: int = 1_000_000
     #: Bytes of one string: lookup entry, lexical form, language tag, blank node label, whole IRI.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Any, ClassVar, Final, Self, TypeVar
 
 from ...errors import OptionsError
@@ -31,6 +32,35 @@ _TABLE_LIMITS: Final = dict(
     zip(TABLES, ("name_table", "prefix_table", "datatype_table"), strict=True)
 )
 _STREAM_NAME: Final = "stream_name"
+
+
+EnumT = TypeVar("EnumT", bound=Enum)
+
+
+def member(kind: type[EnumT], given: EnumT | str, parameter: str) -> EnumT:
+    """The member of an enumeration that a parameter names.
+
+    :param given: a member, the name of one, or its value if that is text; in any case, with
+        hyphens or underscores.
+    :raises OptionsError: there is no such member; the message lists the names.
+
+    >>> class Color(Enum):
+    ...     DARK_RED = "Red"
+    >>> member(Color, "dark-red", "color"), member(Color, "red", "color")
+    (<Color.DARK_RED: 'Red'>, <Color.DARK_RED: 'Red'>)
+    >>> member(Color, "blue", "color")
+    Traceback (most recent call last):
+    jelly_plugins.errors.OptionsError: color must be one of dark-red (got 'blue')
+    """
+    if isinstance(given, kind):
+        return given
+    if isinstance(given, str):
+        name = re.sub("[-. ]", "_", given.casefold())
+        for each in kind:
+            if name == each.name.casefold() or given.casefold() == str(each.value).casefold():
+                return each
+    known = ", ".join(name.lower().replace("_", "-") for name in kind.__members__)
+    raise OptionsError(f"{parameter} must be one of {known} (got {given!r})")
 
 
 def presets(big: tuple[int, int, int], small: tuple[int, int, int]) -> dict[str, dict[str, Any]]:
@@ -84,7 +114,7 @@ class CommonOptions:
         for name, kind in self._enums.items():
             value = getattr(self, name)
             if isinstance(value, str):
-                value = kind.__members__.get(value.upper().replace("-", "_"), value)
+                value = member(kind, value, name)
             try:
                 object.__setattr__(self, name, kind(value))
             except ValueError:

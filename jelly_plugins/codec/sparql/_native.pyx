@@ -35,6 +35,7 @@ from ..common.limits import ROW_OVERHEAD, over
 from ..common.term_writer import NoRoomError
 from ..text.columns import Column, ColumnFactory
 from . import column_writer as reference_writer
+from .layouts import too_many
 
 include "../kernel/common/memory.pxi"
 include "../kernel/common/wire.pxi"

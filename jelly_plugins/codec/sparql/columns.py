@@ -40,6 +40,9 @@ class ResultsColumnDecoder(ResultsDecoder):
         self._text_bytes = 0
         return super().decode(data)
 
+    def _no_cells(self) -> Any:
+        return column_of([])
+
     def _read_column(self, number: int, data: bytes, pos: int, end: int, rows: int) -> Any:
         most = self._limits.frame_expansion
         column = text_column(

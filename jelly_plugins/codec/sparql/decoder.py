@@ -21,7 +21,7 @@ from ..common.options import read_options
 from ..common.terms import TermFactory
 from ..common.wire import BYTES, VARINT, read_fields, read_metadata_entry, uint32
 from .kernel import read_column
-from .layouts import BLANK_NODES, COLUMNS, IRIS, LITERALS, MIXED, expand
+from .layouts import BLANK_NODES, COLUMNS, IRIS, LITERALS, MIXED, expand, too_many
 from .options import RESULTS_LIMITS, ResultsOptions
 from .term_reader import Field, ResultsTermReader, gather, read_numbers
 
@@ -134,7 +134,8 @@ class ResultsDecoder:
             raise OptionsError("the stream has no options: it is empty")
 
     def _decode(self, data: bytes) -> ResultsFrame:
-        fields = gather(data, 0, len(data), _FRAME, _REPEATED, "SparqlResultsFrame")
+        most = self._limits.frame_rows
+        fields = gather(data, 0, len(data), _FRAME, _REPEATED, "SparqlResultsFrame", most)
         self._begin(data, fields)
         frame = ResultsFrame(self._frames, size=len(data))
         if _ROW_COUNT in fields:
@@ -189,6 +190,9 @@ class ResultsDecoder:
 
     def _read_header(self, data: bytes, places: list[Field]) -> None:
         """Read the variables and the column of each."""
+        if len(places) > self._limits.variables:
+            what = "the number of variables"
+            raise over(self._limits, "variables", len(places), what)
         names = []
         indices = []
         for start, stop, _ in places:
@@ -227,7 +231,7 @@ class ResultsDecoder:
         layout = tuple(len(fields.get(number, ())) for number in COLUMNS)
         if sum(layout) == frame.rows == 0:
             # The frame has only lookup entries or metadata.
-            frame.columns = [[] for _ in self.variables]
+            frame.columns = [self._no_cells() for _ in self.variables]
             return
         if sum(layout) != len(self.variables):
             raise StatementError(
@@ -250,17 +254,25 @@ class ResultsDecoder:
         frame.columns = [columns[index] for index in self._indices]
         frame.types = tuple(places[index][0] for index in self._indices)
 
+    def _no_cells(self) -> Any:
+        """The column of a variable in a frame without rows."""
+        return []
+
     def _read_column(self, number: int, data: bytes, pos: int, end: int, rows: int) -> Any:
         cells = read_column(self._terms, number, data, pos, end, rows)
         if cells is not None:
             return cells
         known, repeated, message = _COLUMN[number]
-        fields = gather(data, pos, end, known, repeated, message, _NUMBERS[number])
+        # A layout has at most two numbers for a cell, and there are at most two other fields.
+        most = 3 * rows + 2
+        fields = gather(data, pos, end, known, repeated, message, most, _NUMBERS[number])
+        if len(fields.get(1, ())) > rows or len(fields.get(3, ())) > max(rows, 1):
+            raise too_many(rows)
         terms = self._terms
         if number == IRIS:
             values = terms.iris(
-                read_numbers(data, fields.get(1, []), "a name's id"),
-                read_numbers(data, fields.get(3, []), "a prefix's id"),
+                read_numbers(data, fields.get(1, []), "a name's id", rows),
+                read_numbers(data, fields.get(3, []), "a prefix's id", max(rows, 1)),
             )
         elif number == BLANK_NODES:
             values = [terms.blank_node(data, start, stop) for start, stop, _ in fields.get(1, ())]
@@ -276,7 +288,7 @@ class ResultsDecoder:
             if 4 in fields and fields[4][0][2]:
                 raise WireError("a literal column has a datatype, but no lex_values")
             values = [terms.literal(data, start, stop) for start, stop, _ in fields.get(1, ())]
-        return expand(values, read_numbers(data, fields.get(2, []), "a layout"), rows)
+        return expand(values, read_numbers(data, fields.get(2, []), "a layout", 2 * rows), rows)
 
     def _read_metadata(self, data: bytes, place: Field, frame: ResultsFrame) -> None:
         start, stop, _ = place

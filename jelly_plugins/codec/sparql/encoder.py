@@ -69,6 +69,8 @@ class ResultsEncoder:
             raise ValueError("frame_cells and frame_bytes must be at least 1")
         options = options or ResultsOptions()
         options.check(limits)
+        if len(variables) > limits.variables:
+            raise over(limits, "variables", len(variables), "the number of variables")
         if len(set(variables)) < len(variables):
             raise TermError("two variables have the same name")
         self._writer = ColumnWriter(options, describe, limits)

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
         reader: Any, number: int, data: bytes, start: int, stop: int, rows: int
     ) -> list[Any] | None: ...
     def find_fields(
-        data: bytes, start: int, stop: int, known: dict[int, int], repeated: frozenset[int]
+        data: bytes,
+        start: int,
+        stop: int,
+        known: dict[int, int],
+        repeated: frozenset[int],
+        most: int,
     ) -> dict[int, list[tuple[int, int, int]]] | None: ...
     def enter_packed(
         reader: Any, prefixes: bool, data: bytes, fields: list[tuple[int, int, int]]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any, Final, TypeAlias
 
-from ...errors import StatementError, WireError
+from ...errors import LimitError, StatementError, WireError
 from ..common.limits import over
 from ..common.term_reader import TermReader
 from ..common.wire import BYTES, VARINT, read_field, read_fields, read_varint, uint32, wrong_type
@@ -19,6 +19,8 @@ from .kernel import enter_packed, find_fields
 Field: TypeAlias = tuple[int, int, int]
 
 _PACKED_FIELDS: Final = {1: VARINT, 2: BYTES}
+#: Bytes that end a varint.
+_LAST_BYTES: Final = bytes(range(0x80))
 _TERM_FIELDS: Final = {1: BYTES, 2: BYTES, 3: BYTES}
 
 
@@ -29,19 +31,23 @@ def gather(
     known: dict[int, int],
     repeated: frozenset[int],
     message: str,
+    most: int,
     numbers: frozenset[int] = frozenset(),
 ) -> dict[int, list[Field]]:
     """Read the fields of a message by number, and skip unknown ones.
 
     :param known: wire type by field number.
     :param repeated: numbers of the fields that may occur more than once.
+    :param most: number of known fields that the message may have.
     :param numbers: numbers of the fields that are repeated numbers, packed or not.
     :raises WireError: malformed, a known field of the wrong type, or one that occurs twice.
+    :raises LimitError: there are more fields.
     """
-    fields = find_fields(data, pos, end, known, repeated)
+    fields = find_fields(data, pos, end, known, repeated, most)
     if fields is not None:
         return fields
     found: dict[int, list[Field]] = {}
+    count = 0
     while pos < end:
         tag, start, pos, value = read_field(data, pos, end)
         number = tag >> 3
@@ -51,6 +57,9 @@ def gather(
         if wire_type != tag & 7 and (number not in numbers or tag & 7 != VARINT):
             raise wrong_type(number, message)
         field = (start, pos, value)
+        count += 1
+        if count > most:
+            raise LimitError(f"{message} has more than {most} fields")
         if number not in found:
             found[number] = [field]
         elif number in repeated:
@@ -60,14 +69,17 @@ def gather(
     return found
 
 
-def read_numbers(data: bytes, fields: list[Field], what: str) -> list[int]:
+def read_numbers(data: bytes, fields: list[Field], what: str, most: int) -> list[int]:
     """Read the numbers of a repeated field, packed or not.
 
     :raises WireError: a number is malformed or has more than 32 bits.
+    :raises LimitError: there are more than ``most``.
     """
     found: list[int] = []
     for pos, end, _ in fields:
         packed = data[pos:end]
+        if len(found) + len(packed) - len(packed.translate(None, _LAST_BYTES)) > most:
+            raise LimitError(f"{what}: there are more than {most}")
         if packed.isascii():
             # Each number has one byte.
             found += packed
@@ -92,7 +104,9 @@ class ResultsTermReader(TermReader):
         if enter != self.enter_datatype:
             done = enter_packed(self, enter == self.enter_prefix, data, places)
         for pos, end, _ in places[done:]:
-            fields = gather(data, pos, end, _PACKED_FIELDS, frozenset({2}), "packed lookup entries")
+            message = "packed lookup entries"
+            most = self._limits.frame_rows
+            fields = gather(data, pos, end, _PACKED_FIELDS, frozenset({2}), message, most)
             entry_id = uint32(fields[1][0][2], "a lookup entry's id") if 1 in fields else 0
             for start, stop, _ in fields.get(2, ()):
                 enter(entry_id, self.string(data, start, stop, "a lookup entry"))

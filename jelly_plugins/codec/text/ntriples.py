@@ -21,6 +21,7 @@ from typing import Any, Final, NoReturn, cast
 from ...errors import LimitError, TermError
 from ..common import positions
 from ..common.limits import DEFAULT_LIMITS, NESTING_CEILING, Limits, over
+from ..common.options import member
 from ..common.terms import (
     DEFAULT_GRAPH,
     BlankNode,
@@ -73,7 +74,6 @@ _REST: Final = Pattern(SPACE + END_OF_LINE)
 _VERSION: Final = Pattern(rf"{SPACE}VERSION{SPACE}{STRING}{SPACE}{END_OF_LINE}")
 _DIRECTION: Final = re.compile(r"--(?:ltr|rtl)(?![A-Za-z])")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
-_LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _TAGGED_DATATYPES: Final = (_RDF + "langString", _RDF + "dirLangString")
@@ -151,7 +151,7 @@ class LineParser(LineReader):
         super().__init__(limits)
         #: Whether a language tag may have a base direction, which stays part of the tag.
         self.base_directions = base_directions
-        self.dialect = dialect
+        self.dialect = member(Dialect, dialect, "dialect")
         self.generalized = generalized
         self.relative_iris = relative_iris
         self.quads = quads
@@ -262,8 +262,6 @@ class LineParser(LineReader):
             datatype = self.iri(datatype, text, pos).value
         if datatype in _TAGGED_DATATYPES:
             self.fail(f"a literal of type {datatype} has no language tag", text, pos)
-        if self.dialect is Dialect.RDF_1_2 and langtag and _LONG_SUBTAG.search(langtag):
-            self.fail(f"the language tag {shorten(langtag)} is not well-formed", text, pos)
         return Literal(lex, langtag, datatype)
 
 
@@ -415,6 +413,7 @@ _STRING_SPECIAL: Final = re.compile(r'[\x00-\x1f"\\\x7f\ufffe\uffff\ud800-\udfff
 _IRI_SPECIAL: Final = re.compile(rf"[{NOT_IN_IRI}\ud800-\udfff]")
 _WHOLE_LABEL: Final = Pattern(LABEL)
 _WHOLE_LANGTAG: Final = re.compile(LANGTAG)
+_WHOLE_DIRECTED_TAG: Final = re.compile(rf"{LANGTAG}(?:--(?:ltr|rtl))?+")
 _SHORT_ESCAPES: Final = {
     "\t": "\\t",
     "\b": "\\b",
@@ -439,13 +438,18 @@ class Notation(Enum):
 
 
 def term_text(
-    term: Term | DefaultGraph, notation: Notation = Notation.RDF_1_2, *, depth: int = 0
+    term: Term | DefaultGraph,
+    notation: Notation = Notation.RDF_1_2,
+    *,
+    directions: bool = False,
+    depth: int = 0,
 ) -> str:
     r"""Write a term in canonical N-Triples; the default graph is the empty string.
 
     Language tags are written unchanged, although RDF 1.2's canonical form has them in lower case.
     Any IRI can be written: characters that are not allowed in IRIs are escaped.
 
+    :param directions: whether a language tag may have a base direction, as in ``en--ltr``.
     :param depth: number of quoted triples around it.
     :raises TermError: N-Triples cannot express the term: an invalid language tag, a datatype that
         requires a missing one, or an invalid character. Or the value is not a term.
@@ -461,7 +465,8 @@ def term_text(
     if isinstance(term, Literal):
         text = f'"{_STRING_SPECIAL.sub(_escape, term.lex)}"'
         if term.langtag is not None:
-            if _WHOLE_LANGTAG.fullmatch(term.langtag) is None:
+            tag = _WHOLE_DIRECTED_TAG if directions else _WHOLE_LANGTAG
+            if tag.fullmatch(term.langtag) is None:
                 raise TermError(f"N-Triples cannot express the language tag {term.langtag!r}")
             return f"{text}@{term.langtag}"
         if term.datatype in _TAGGED_DATATYPES:
@@ -473,20 +478,22 @@ def term_text(
         if depth == NESTING_CEILING:
             raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
         opening, closing = notation.value
-        parts = [term_text(part, notation, depth=depth + 1) for part in term]
+        parts = [term_text(part, notation, directions=directions, depth=depth + 1) for part in term]
         return f"{opening}{' '.join(parts)}{closing}"
     if isinstance(term, DefaultGraph):
         return ""
     raise TermError(f"{term!r} is not a term of jelly_plugins")
 
 
-def statement_text(statement: Statement, notation: Notation = Notation.RDF_1_2) -> str:
-    """Write a statement as one line, without a line end.
+def statement_text(
+    statement: Statement, notation: Notation = Notation.RDF_1_2, *, directions: bool = False
+) -> str:
+    """Write a statement as one line, without a line end; see :func:`term_text`.
 
     >>> statement_text(Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), BlankNode("g")))
     '<urn:s> <urn:p> <urn:o> _:g .'
     """
-    terms = [term_text(term, notation) for term in statement]
+    terms = [term_text(term, notation, directions=directions) for term in statement]
     if not terms[-1]:
         # Omit the default graph.
         terms.pop()

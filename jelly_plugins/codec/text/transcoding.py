@@ -161,6 +161,9 @@ class TextDecoder(ChunkDecoder):
         self._limits = limits
         #: Number of statements decoded in all frames.
         self.statements = 0
+        #: The frame that is being decoded, with the namespaces that were read so far as text; None
+        #: between frames.
+        self.frame: AnyFrame | None = None
         #: The other contents of the last decoded frame, set once all its chunks were consumed:
         #: namespaces and empty graphs as text, metadata, and the frame's sizes.
         self.last_frame: AnyFrame | None = None
@@ -179,6 +182,7 @@ class TextDecoder(ChunkDecoder):
         frame = self._decoder.decode(data)
         statements, frame.statements = frame.statements, []
         frame.graphs = []
+        self.frame = frame
         for statement in statements:
             self.statements += 1
             for text in (*statement, "."):
@@ -196,6 +200,7 @@ class TextDecoder(ChunkDecoder):
         if pending:
             yield "".join(pending).encode()
         self.last_frame = frame
+        self.frame = None
 
     def finish(self) -> None:
         """Mark the end of the stream.

@@ -1,9 +1,10 @@
-"""An Oxigraph store, or one graph of it, as a Jelly-RDF stream."""
+"""An Oxigraph store, or one graph of it, in any format."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, Literal, get_args
@@ -18,18 +19,20 @@ from ...codec import (
     Limits,
     PhysicalType,
     StreamOptions,
-    TextEncoder,
-    native,
 )
 from ...codec.rdf.options import GROUPED, logical_name
 from ...errors import OptionsError, StatementError
-from ...io.names import check_jelly_name
-from ...io.progress import Progress, Steps
-from ...io.sinks import Destination, Writable, is_replaceable, open_output
+from ...formats.jelly import encoded
+from ...formats.jelly_text import text_output
+from ...formats.settings import ConversionSettings, Counter, Job
+from ...formats.table import FORMATS
+from ...io.names import Format, FormatName, format_named, format_of
+from ...io.progress import Progress
+from ...io.sinks import Destination, is_replaceable, open_output
 from ...io.sources import rewinder
-from ...io.streams import BATCH
+from ...io.streams import BATCH, write_jelly
 from ..terms import DEFAULT_GRAPH, GraphName, check_graph, check_store, describe
-from .text_dump import deliver, encode_text, hidden_graph
+from .store_reader import StoreReader, hidden_graph
 
 #: The order of statements: as the store has them, or each subject's together.
 Order = Literal["store", "subject"]
@@ -46,6 +49,7 @@ def dump(
     store: Store,
     dst: Destination,
     *,
+    format: FormatName | None = None,  # noqa: A002
     graph: GraphName | None = None,
     options: StreamOptions | None = None,
     namespaces: Mapping[str, str] | None = None,
@@ -56,25 +60,28 @@ def dump(
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
-    """Write a store, or one graph of it, as a delimited Jelly-RDF stream.
+    """Write a store, or one graph of it, in any format; Jelly by default.
 
-    Blank nodes have the labels that the store has for them. Empty named graphs are written with
-    physical type GRAPHS; with QUADS, the default, they have no place in the stream.
+    Blank nodes have the labels that the store has for them. Empty named graphs are written as Jelly
+    with physical type GRAPHS; with QUADS, the default, and in other formats they have no place.
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param graph: write this graph only, by default as triples.
-    :param options: of the stream; by default flat quads, or flat triples with ``graph``. Where
+    :param format: a :class:`~jelly_plugins.Format` or its name, as in :func:`load`; by default
+        from the destination if that is a path, and Jelly where it says nothing.
+    :param graph: write this graph only, as triples. Turtle, RDF/XML and N-Triples need it if there
+        are named graphs.
+    :param options: of Jelly; by default flat quads, or flat triples with ``graph``. Where
         there are triple terms, ``rdf_star`` is added: what was written without is written again,
         or, where a destination cannot take that (a pipe), a query over all statements goes before
         (about 1 µs each in memory). Of the logical types with one
         element per frame, GRAPHS and DATASETS are possible: the whole dump is one frame then.
     :param namespaces: declarations to write first, IRI by name.
-    :param frame_rows: rows of a frame, at most.
+    :param frame_rows: rows of a frame of Jelly, at most.
     :param frame_bytes: bytes of a frame after which it ends.
     :param order: ``"store"`` streams in constant memory. A store on disk has statements in order
         of their subjects; one in memory has them as they came, and if they came shuffled,
-        ``"subject"`` makes the stream about a quarter smaller. It holds a graph's subjects in
+        ``"subject"`` makes Jelly about a quarter smaller. It holds a graph's subjects in
         memory, and sees changes that are made to the store meanwhile.
     :param bookkeeping: write the graph :data:`.BOOKKEEPING` too, which replays keep in the store.
     :param progress: called about every 10,000 statements and at the end, with the number of
@@ -82,49 +89,71 @@ def dump(
     :param limits: limits on the output, by default those of a reader.
     :return: number of statements written.
     :raises OptionsError: ``options`` do not match the data.
-    :raises JellyError: Jelly cannot express a term, at least not with these options.
+    :raises JellyError: the format cannot express a term, at least not with these options.
     :raises SourceError: the path cannot be written.
+    :raises ValueError: there is no format of that name, or ``options`` or ``order`` are for Jelly,
+        and the format is another.
     """
     check_store(store)
-    check_jelly_name(dst)
     if graph is not None:
         check_graph(graph)
     if order not in get_args(Order):
         raise ValueError(f"order must be 'store' or 'subject' (got {order!r})")
+    path = dst if isinstance(dst, str | os.PathLike) else None
+    form = format_named(format) if format is not None else format_of(path) or Format.JELLY
+    if form is Format.JELLY_TEXT:
+        with text_output(dst, limits) as jelly:
+            return dump(
+                store,
+                jelly,
+                format=Format.JELLY,
+                graph=graph,
+                options=options,
+                namespaces=namespaces,
+                frame_rows=frame_rows,
+                frame_bytes=frame_bytes,
+                order=order,
+                bookkeeping=bookkeeping,
+                progress=progress,
+                limits=limits,
+            )
+    counter = Counter(progress)
+    job = Job(
+        settings=ConversionSettings(frame_rows=frame_rows, frame_bytes=frame_bytes, limits=limits),
+        counter=counter,
+    )
+
+    def opened() -> StoreReader:
+        return StoreReader(store, graph, namespaces=dict(namespaces or {}), bookkeeping=bookkeeping)
+
+    if form is not Format.JELLY:
+        if options is not None or order != "store":
+            raise ValueError(f"options and order apply to Jelly only, and the format is {form}")
+        with opened() as source, open_output(dst) as out:
+            FORMATS[form].write(source, out, form, job)
+        return counter.conversion().statements
     options = _options(graph, options)
     again = None if options.rdf_star else _restarter(dst)
     if again is None and not options.rdf_star and _has_triple_terms(store, graph):
         options = replace(options, rdf_star=True)
-    settings: dict[str, Any] = {
-        "namespaces": bool(namespaces),
-        "frame_rows": frame_rows,
-        "frame_bytes": frame_bytes,
-        "limits": limits,
-    }
     text = PhysicalType.QUADS if graph is None else PhysicalType.TRIPLES
-    by_text = native and options.physical_type is text and order == "store"
+    by_text = options.physical_type is text and order == "store"
     while True:
-        encoder: Any = (
-            TextEncoder(options, **settings) if by_text else Encoder(options, describe, **settings)
-        )
-        for name, iri in (namespaces or {}).items():
-            encoder.add_namespace(name, iri)
-        steps = Steps(progress)
         try:
-            with open_output(dst) as out:
-                if by_text:
-                    count = encode_text(store, encoder, graph, out, steps, bookkeeping=bookkeeping)
-                else:
-                    parts = _Parts(store, graph, order, bookkeeping=bookkeeping)
-                    count = _encode_terms(parts, encoder, out, steps, frame_rows)
+            if by_text:
+                with opened() as source, closing(encoded(source, options, job)) as frames:
+                    write_jelly(frames, dst, delimited=True)
+            else:
+                parts = _Parts(store, graph, order, bookkeeping=bookkeeping)
+                _write_terms(parts, dst, options, namespaces or {}, job)
         except StatementError:
             if again is None or options.rdf_star or not _has_triple_terms(store, graph):
                 raise
             again()
+            counter.restart()
             options = replace(options, rdf_star=True)
             continue
-        steps.end(count)
-        return count
+        return counter.conversion().statements
 
 
 def _restarter(dst: Destination) -> Callable[[], object] | None:
@@ -136,29 +165,35 @@ def _restarter(dst: Destination) -> Callable[[], object] | None:
     return None if rewind is None else lambda: (rewind(), file.truncate())
 
 
-def _encode_terms(
-    parts: _Parts, encoder: Encoder, out: Writable, steps: Steps, frame_rows: int
-) -> int:
-    """Write a store by way of terms, in the order and by the graphs that text does not have.
+def _write_terms(
+    parts: _Parts,
+    dst: Destination,
+    options: StreamOptions,
+    namespaces: Mapping[str, str],
+    job: Job,
+) -> None:
+    """Write a store by way of terms, in the order and by the graphs that text does not have."""
+    settings = job.settings
+    by_graph = options.physical_type is PhysicalType.GRAPHS
+    encoder = Encoder(options, describe, namespaces=bool(namespaces), **settings.encoding)
+    for prefix, iri in namespaces.items():
+        encoder.add_namespace(prefix, iri)
 
-    :return: number of statements.
-    """
-    physical_type = encoder.options.physical_type
-    by_graph = physical_type is PhysicalType.GRAPHS
-    written = 0
-    for graph in parts.graphs(by_graph):
-        if by_graph and graph is not None:
-            encoder.start_graph(graph)
-            if not encoder.options.grouped and encoder.pending >= frame_rows:
-                deliver([encoder.flush()], written, out, steps)
-        terms: Iterator[tuple[Any, ...]] = map(tuple, parts.quads(graph))
-        while batch := list(islice(terms, BATCH)):
-            if physical_type is PhysicalType.TRIPLES:
-                batch = [statement[:3] for statement in batch]
-            written += len(batch)
-            deliver(encoder.add(batch), written, out, steps)
-    deliver(encoder.finish(), written, out, steps)
-    return written
+    def frames() -> Iterator[bytes]:
+        for graph in parts.graphs(by_graph):
+            if by_graph and graph is not None:
+                encoder.start_graph(graph)
+                if not options.grouped and encoder.pending >= settings.encoding["frame_rows"]:
+                    yield encoder.flush()
+            terms: Iterator[tuple[Any, ...]] = map(tuple, parts.quads(graph))
+            while batch := list(islice(terms, BATCH)):
+                if options.physical_type is PhysicalType.TRIPLES:
+                    batch = [statement[:3] for statement in batch]
+                job.counter.add(len(batch))
+                yield from encoder.add(batch)
+        yield from encoder.finish()
+
+    write_jelly(frames(), dst, delimited=True)
 
 
 class _Parts:

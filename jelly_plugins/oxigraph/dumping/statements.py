@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from pyoxigraph import Quad, RdfFormat, Triple, serialize
 
@@ -22,6 +23,9 @@ from ...errors import StatementError, TermError, TextError
 from ...io.progress import Progress, Steps
 from ...io.sinks import Destination
 from ...io.streams import BATCH, with_options, write_delimited
+
+#: Bytes of a statement that an error shows.
+_SHOWN: Final = 200
 
 
 def encode_quads(
@@ -45,7 +49,7 @@ def encode_quads(
     70
     """
     settings = {"frame_rows": frame_rows, "frame_bytes": frame_bytes, "limits": limits}
-    return map(delimit, _encode(quads, options, namespaces, settings))
+    return (delimit(frame) for frame in _encode(quads, options, namespaces, settings))
 
 
 def write_quads(
@@ -109,16 +113,32 @@ def _encode(
     steps = Steps(progress)
     triples = options.physical_type is PhysicalType.TRIPLES
     format_ = RdfFormat.N_TRIPLES if triples else RdfFormat.N_QUADS
-    try:
-        for text in lines_of(iterator, format_):
-            yield from encoder.feed(text)
-            steps.reach(encoder.statements)
-    except TextError as error:
-        # Oxigraph's text is valid; a base direction is not for Jelly.
-        raise TermError(error.message) from None
+    for text in lines_of(iterator, format_):
+        with naming_lines(text, encoder):
+            frames = encoder.feed(text)
+        yield from frames
+        steps.reach(encoder.statements)
     yield from encoder.finish()
     steps.end(encoder.statements)
     return encoder.statements
+
+
+@contextmanager
+def naming_lines(text: bytes, encoder: TextEncoder) -> Iterator[None]:
+    """Have errors name the statement of Oxigraph's text that an encoder rejects: one that
+    Jelly cannot express (a base direction), or a blank node whose label is not one of N-Triples,
+    which Oxigraph does not check.
+
+    :raises TermError: instead of a TextError.
+    """
+    before = encoder.statements
+    try:
+        yield
+    except TextError as error:
+        at = (error.line or 1) - before - 1
+        lines = text.split(b"\n", at + 1)[at : at + 1] if at >= 0 else []
+        shown = f": {lines[0][:_SHOWN].decode(errors='replace')}" if lines else ""
+        raise TermError(f"{error.message}{shown}") from None
 
 
 def _infer_options(first: Quad | Triple | None) -> StreamOptions:

@@ -1,78 +1,334 @@
-"""Jelly into an Oxigraph store: all or nothing, or batch by batch.
+"""A source of any format into an Oxigraph store: all or nothing, or batch by batch.
 
-Statements come as quads, from text (``nquads_reader``) or made one by one (``quad_reader``). How
-they go in (measured with pyoxigraph 0.5.13):
+A source comes as chunks of N-Quads, which Oxigraph's own parser reads (:class:`_Text`), or as quads
+that are made one by one (``quad_reader``) where text does not suffice. How they go in (measured
+with pyoxigraph 0.5.13):
 
-- On disk: ``Store.bulk_extend``, the fastest. It reads quads from an iterator, holds some millions
-  of them at most, and makes them visible in one step at the end. It writes new files each time,
-  which pays off from some thousand quads on; fewer go in with ``Store.extend``, one transaction.
-  (Many transactions are as fast as bulk loads of 50,000, but RocksDB's memory grows with them.)
-- In memory: ``Store.extend``, which is as fast there. ``bulk_extend`` would lock the store while
-  the source is being read, and a second load from another thread would wait for that lock
-  without ever letting the first one continue.
+- ``Store.load`` of text, one transaction, is the fastest in memory, and for few statements on
+  disk. ``Store.bulk_load`` writes new files each time, which pays off from some thousand statements
+  on. Both relabel blank nodes.
+- Where labels stay, quads are parsed from the text: ``Store.bulk_extend`` on disk, and
+  ``Store.extend`` for few quads and in memory.
 
 An exception on the way, the source's as well as one of ``progress``, leaves the store as it was in
-both.
+all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, Final, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
-from pyoxigraph import BlankNode, Quad, Store
+from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Store, parse
 
 from ...backends import BlankNodes
-from ...codec import DEFAULT_LIMITS, Limits
-from ...errors import JellyError
-from ...io.progress import Steps
+from ...codec import DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
+from ...errors import JellyError, TermError
+from ...formats.contexts import Contexts
+from ...formats.convert import as_jelly
+from ...formats.lines import without_graphs
+from ...formats.reading import parser_error
+from ...formats.settings import ConversionSettings, Given, Job
+from ...formats.table import open_reader
+from ...io.chunks import Chunk, ChunkReader
+from ...io.names import Format, FormatName, format_named, format_of
+from ...io.progress import Progress, Steps
 from ...io.sources import Source
 from ...io.streams import FrameBytes
-from ...reserved import BOOKKEEPING_IRI, is_reserved, reject_graph
+from ...reserved import BOOKKEEPING_TEXT, reject_graph
 from ..patches.bookkeeping import check_recorded
-from ..terms import GraphName, check_store
-from .nquads_reader import NQuadsReader, rejected, text_of
+from ..terms import DEFAULT_GRAPH, LEAVE_OUT, GraphName, QuadFactory, check_graph, check_store
 from .quad_reader import QuadReader
 from .relabelling import relabelled
-from .settings import LoadSettings, QuotedTriples
 
-#: Reads a source part by part.
-StatementReader: TypeAlias = NQuadsReader | QuadReader
-
-#: Quads up to which one transaction on disk is cheaper than a bulk load.
+#: Statements up to which one transaction on disk is cheaper than a bulk load.
 SMALL: Final = 2048
+
+#: Bytes of a long statement. A bulk load holds a million statements with copies of their terms, and
+#: a namespace of megabytes makes statements of megabytes out of a few bytes of Turtle.
+_LONG: Final = 1 << 14
 
 #: Quads that go in at once when a load is not atomic.
 BATCH: Final = 50_000
 
+#: How blank node labels are handled in a load: new nodes, unchanged labels, or labels that depend
+#: on the statements alone.
+LoadedBlankNodes: TypeAlias = Literal["fresh", "keep", "canonicalize"]
 
-def open_reader(src: Source, settings: LoadSettings) -> StatementReader:
-    """Choose the reader of Jelly: text where that can be."""
-    frames = FrameBytes(src, limits=settings.limits, strict=settings.strict)
-    # Reifiers are made of terms; each stream of several has labels of its own; and batches are made
-    # of what Oxigraph's parser gives, which renames a blank node as the graph.
-    if (
-        settings.quoted_triples == "reject"
-        and not settings.concatenated
-        and (settings.atomic or not isinstance(settings.graph, BlankNode))
-    ):
-        text = text_of(frames, settings)
-        if text is not None:
-            return text
-    return QuadReader(frames, settings)
+#: How quoted triples outside the object position are handled: an error, or a reifier.
+QuotedTriples: TypeAlias = Literal["reject", "reify"]
+
+_LINE_END: Final = b" .\n"
+#: How a line of N-Quads ends whose statement is in the reserved graph.
+_RESERVED_LINE: Final = f" {BOOKKEEPING_TEXT} .\n".encode()
 
 
-def statements_of(reader: StatementReader) -> Iterator[Quad]:
-    """The statements of a source, one after the other.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settings:
+    """The settings of a load; see :func:`load`.
 
-    :raises JellyError: while iterating, with source, frame and row.
+    :raises ValueError: ``blank_nodes`` or ``quoted_triples`` is not one of the values.
+    :raises TypeError: ``graph`` is not a pyoxigraph term.
+    :raises TermError: ``graph`` is reserved.
     """
-    parts: Any = reader
+
+    graph: GraphName | None = None
+    blank_nodes: LoadedBlankNodes = "fresh"
+    quoted_triples: QuotedTriples = "reject"
+    on_namespace: Callable[[str, str], object] | None = None
+    bookkeeping: bool = False
+    conversion: ConversionSettings
+
+    def __post_init__(self) -> None:
+        if self.quoted_triples not in get_args(QuotedTriples):
+            raise ValueError(
+                f"quoted_triples must be 'reject' or 'reify' (got {self.quoted_triples!r})"
+            )
+        if self.blank_nodes not in get_args(LoadedBlankNodes):
+            raise ValueError(
+                "blank_nodes must be 'fresh', 'keep' or, in a load, 'canonicalize' "
+                f"(got {self.blank_nodes!r})"
+            )
+        if self.graph is not None:
+            check_graph(self.graph)
+        if isinstance(self.graph, NamedNode) and not self.bookkeeping:
+            reject_graph(self.graph.value, what="what is to be loaded")
+
+
+class _Text:
+    """A source as text for Oxigraph's parser.
+
+    :param steps: called as statements are read, and at the end.
+    :ivar statements: number of statements so far, repeats included.
+    :ivar empty_graphs: names of graphs without a statement, complete at the end.
+    """
+
+    def __init__(self, reader: ChunkReader, settings: _Settings, steps: Steps) -> None:
+        self.statements = 0
+        self.empty_graphs: set[NamedNode | BlankNode] = set()
+        self.name = reader.name
+        self.reader = reader
+        self._settings = settings
+        self._steps = steps
+
+    def take_frame(self, frame: AnyFrame) -> None:
+        """Note the empty graphs of a frame of Jelly."""
+        for name in filter(None, frame.empty_graphs):
+            iri = name.startswith("<")
+            self.empty_graphs.add(NamedNode(name[1:-1]) if iri else BlankNode(name[2:]))
+            if not self._settings.bookkeeping and iri:
+                reject_graph(name)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The text of the source, with the calls for what is in it.
+
+        :raises TermError: a statement is in a reserved graph, or in any where one was given.
+        """
+        reader, settings = self.reader, self._settings
+        declared: dict[str, str] = {}
+        graph = settings.graph
+        chunks = iter(reader) if graph is None else without_graphs(reader, LEAVE_OUT)
+        for chunk in chunks:
+            if not settings.bookkeeping and _RESERVED_LINE in chunk.text:
+                _reject(reader)
+            self.statements += chunk.statements
+            self._declare(declared)
+            yield chunk
+            self._steps.reach(self.statements)
+        self._declare(declared)
+        self._steps.end(self.statements)
+
+    def _declare(self, declared: dict[str, str]) -> None:
+        settings = self._settings
+        if settings.on_namespace is None or declared == self.reader.namespaces:
+            return
+        for prefix, iri in self.reader.namespaces.items():
+            if declared.get(prefix) != iri:
+                settings.on_namespace(prefix, iri)
+                declared[prefix] = iri
+
+    def located(self, error: JellyError) -> JellyError:
+        """An error of Oxigraph as one of the source."""
+        return self.reader.located(error)
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self.reader.close()
+
+    def load(self, store: Store) -> None:
+        """Load the text, all or nothing, with new blank nodes."""
+        chunks = self.chunks()
+        first: list[Chunk] = []
+        statements = size = 0
+        for chunk in chunks:
+            first.append(chunk)
+            statements += chunk.statements
+            size += len(chunk.text)
+            if statements >= SMALL:
+                break
+        bulk = statements >= SMALL and size < _LONG * statements and not _in_memory(store)
+        load = store.bulk_load if bulk else store.load
+        file: Any = _Readable(chain(first, chunks))
+        graph = self._settings.graph
+        load(
+            file,
+            RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES,
+            to_graph=graph,
+            lenient=self.reader.validated,
+        )
+
+    def quads(self) -> Iterator[Quad]:
+        """The statements as quads. Fresh labels are made here, others stay."""
+        graph = self._settings.graph
+        fresh = self._settings.blank_nodes == "fresh"
+        text = (chunk.text for chunk in self.chunks())
+        named = graph is not None and graph != DEFAULT_GRAPH
+        # The parser would rename a blank node that names the graph.
+        later = fresh and isinstance(graph, BlankNode)
+        if named and not later:
+            end = f" {graph} .\n".encode()
+            text = (chunk.replace(_LINE_END, end) for chunk in text)
+        file: Any = _Readable(text)
+        quads: Iterator[Quad] = parse(
+            file, RdfFormat.N_QUADS, lenient=self.reader.validated, rename_blank_nodes=fresh
+        )
+        if not isinstance(graph, BlankNode) or not later:
+            return quads
+        return (Quad(quad.subject, quad.predicate, quad.object, graph) for quad in quads)
+
+
+def _reject(reader: ChunkReader) -> None:
     try:
-        yield from reader.quads(parts)
-    except SyntaxError as error:
-        raise rejected(error, reader.name) from None
+        reject_graph(BOOKKEEPING_TEXT)
+    except JellyError as error:
+        raise reader.located(error) from None
+
+
+class _Readable:
+    """Chunks as a file to read."""
+
+    def __init__(self, chunks: Iterable[Chunk | bytes]) -> None:
+        self._chunks = iter(chunks)
+        self._chunk = b""
+        self._pos = 0
+
+    def read(self, size: int) -> bytes:
+        """At most ``size`` bytes; none at the end."""
+        while self._pos == len(self._chunk):
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return b""
+            self._chunk, self._pos = chunk.text if isinstance(chunk, Chunk) else chunk, 0
+        start = self._pos
+        self._pos = min(start + size, len(self._chunk))
+        return self._chunk[start : self._pos]
+
+
+def load(
+    store: Store,
+    src: Source,
+    *,
+    format: FormatName | None = None,  # noqa: A002
+    base: str | None = None,
+    contexts: Contexts | None = None,
+    graph: GraphName | None = None,
+    blank_nodes: LoadedBlankNodes = "fresh",
+    atomic: bool = True,
+    quoted_triples: QuotedTriples = "reject",
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+    strict: bool = False,
+    on_namespace: Callable[[str, str], object] | None = None,
+    bookkeeping: bool = False,
+) -> int:
+    """Read a source of any format into a store, in memory or on disk.
+
+    N-Triples, N-Quads, RDF Thrift, RDF Protobuf and Jelly are read by this package; Turtle, TriG,
+    RDF/XML and JSON-LD are parsed by pyoxigraph.
+
+    Empty graphs of a Jelly stream of physical type GRAPHS exist in the store afterwards. They
+    are added after all statements; if the process is killed in between, the store has all
+    statements and lacks some empty graphs. (Streams of quads have no empty graphs.)
+
+    A process that is killed during an atomic load of millions of statements may leave files
+    ``bulk-*.sst`` in the store's folder, which Oxigraph does not remove. They are not part of
+    the store and can be deleted while it is closed.
+
+    :param src: path, URL, open binary file or bytes; compressed or not. While it is read, neither
+        it nor ``progress`` may write to the store.
+    :param format: a :class:`~jelly_plugins.Format` or its name: a file ending, a title, a
+        media type, or pyoxigraph's ``RdfFormat``. By default it follows from the name of the
+        source, and is Jelly where the name says nothing.
+    :param base: IRI that relative IRIs of Turtle, TriG, RDF/XML and JSON-LD are resolved against;
+        without it they are rejected.
+    :param contexts: remote contexts of JSON-LD by IRI, or a function that returns one; none is
+        fetched. A document that is read with them is held in memory.
+    :param graph: the graph that statements go into, by default that of the statement. With it, a
+        statement in a named graph is rejected.
+    :param blank_nodes: ``"fresh"`` makes new nodes for each load, so that no label equals one that
+        the store has from elsewhere. ``"keep"`` keeps labels, so that loading a source again adds
+        nothing; a label that Oxigraph rejects is mapped, see :func:`.terms.kept`. The scope
+        of a label is the whole source. ``"canonicalize"`` gives labels that depend on the
+        statements alone, so that patches of :func:`jelly_plugins.patch.diff` fit; all statements
+        with blank nodes are held in memory, and equal nodes of two sources become one.
+    :param atomic: load all statements or none, even after an error in the last byte or if the
+        process is killed. This takes memory: on disk up to 1.5 GB, in memory up to half of the
+        store's own. With False, the load proceeds in constant memory in atomic batches of 50,000
+        quads, and the batches before an error stay.
+    :param quoted_triples: ``"reject"`` raises an error for those that are not objects, ``"reify"``
+        reifies them: a blank node replaces the quoted triple, and ``_:node rdf:reifies <<( s p o
+        )>>`` is added in the same graph. A triple that is quoted again has the same node.
+    :param progress: called about every 10,000 statements and at the end, before the store has
+        them, with the number of statements since the last call, as ``tqdm.update`` takes it.
+    :param limits: the limits on untrusted input.
+    :param concatenated: of Jelly: whether options at the start of a frame start a new stream.
+    :param strict: of Jelly: whether to reject a source of no bytes, which is otherwise an empty
+        stream.
+    :param on_namespace: called with the name and the IRI of each namespace that is declared; the
+        store cannot hold them.
+    :param bookkeeping: whether to load the graph :data:`.BOOKKEEPING` too, which a dump can have:
+        the store then has the positions of the dumped one. Otherwise the graph is rejected.
+    :return: number of statements in the source, repeats included. The store may grow by less,
+        because it holds a statement once, and by more, because of ``"reify"``.
+    :raises ValueError: there is no format of that name.
+    :raises JellyError: with source, and frame and row, or line and column: the source is invalid,
+        or has data that the store cannot hold.
+    :raises ChainError: a process that recorded changes to the store has ended without closing its
+        log, see :func:`jelly_plugins.oxigraph.record`.
+    :raises OSError: the store cannot be written.
+    :raises RuntimeError: the store is open for reading only.
+    """
+    form = format_named(format) if format is not None else format_of(src) or Format.JELLY
+    settings = _Settings(
+        graph=graph,
+        blank_nodes=blank_nodes,
+        quoted_triples=quoted_triples,
+        on_namespace=on_namespace,
+        bookkeeping=bookkeeping,
+        conversion=ConversionSettings(
+            base=base,
+            contexts=contexts,
+            limits=limits,
+            concatenated=concatenated,
+            strict=strict,
+            blank_nodes="keep" if blank_nodes == "keep" else "fresh",
+        ),
+    )
+    check_store(store)
+    check_recorded(store)
+    with closing(_open(src, form, settings, Steps(progress))) as source:
+        with _located(source):
+            if atomic and blank_nodes == "fresh" and isinstance(source, _Text):
+                source.load(store)
+            else:
+                _add_quads(store, source, settings, atomic=atomic)
+        for name in source.empty_graphs:
+            store.add_graph(name)
+        return source.statements
 
 
 def read_quads(
@@ -87,8 +343,8 @@ def read_quads(
     """Read a Jelly-RDF stream as pyoxigraph quads, one after the other.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
-    :param graph: the graph of the triples in a stream of triples, by default the default graph. A
-        stream of quads is rejected with one.
+    :param graph: the graph of the statements, by default their own. With it, a statement in a named
+        graph is rejected.
     :param blank_nodes: ``"keep"`` keeps labels, as ``pyoxigraph.parse`` does, so that two readings
         of a file give equal quads; a label that Oxigraph rejects is mapped, see
         :func:`.terms.kept`. ``"fresh"`` makes new nodes for each reading: two sources that use
@@ -107,130 +363,95 @@ def read_quads(
     """
     if blank_nodes not in get_args(BlankNodes):
         raise ValueError(f"blank_nodes must be 'fresh' or 'keep' (got {blank_nodes!r})")
-    settings = LoadSettings(
+    settings = _Settings(
         graph=graph,
         blank_nodes=blank_nodes,
-        # The quads come one by one.
-        atomic=False,
         quoted_triples=quoted_triples,
-        limits=limits,
-        concatenated=concatenated,
         # The caller may want what is in the reserved graph.
         bookkeeping=True,
+        conversion=ConversionSettings(
+            limits=limits, concatenated=concatenated, blank_nodes=blank_nodes
+        ),
     )
-    yield from statements_of(open_reader(src, settings))
+    with closing(_open(src, Format.JELLY, settings, Steps(None))) as source, _located(source):
+        yield from source.quads()
 
 
-def add_statements(
-    store: Store, settings: LoadSettings, open_: Callable[[], StatementReader]
-) -> int:
-    """Add the statements of a source to a store.
+def _open(src: Source, form: Format, settings: _Settings, steps: Steps) -> _Text | QuadReader:
+    """Open a source: as text where that suffices."""
+    given: Any = src
+    by_terms = settings.quoted_triples == "reify"
+    if by_terms:
+        given = as_jelly(Given(src, form), settings.conversion)
+        form = Format.JELLY
+    if form is Format.JELLY:
+        conversion = settings.conversion
+        given = FrameBytes(given, limits=conversion.limits, strict=conversion.strict)
+        options = given.peek_options()
+        # New labels have to be known outside the text: a node may name an empty graph, too.
+        by_terms |= (
+            options is not None
+            and options.physical_type is PhysicalType.GRAPHS
+            and settings.blank_nodes == "fresh"
+        )
+    if by_terms:
+        return QuadReader(
+            given,
+            settings.conversion,
+            steps,
+            graph=settings.graph,
+            reify=settings.quoted_triples == "reify",
+            on_namespace=settings.on_namespace,
+            bookkeeping=settings.bookkeeping,
+        )
+    text: _Text
 
-    :param open_: opens the source, once the store is known to be one that can be loaded into.
-    :return: number of statements in the source, repeats included.
-    :raises JellyError: see :func:`jelly_plugins.oxigraph.load`.
-    """
-    check_store(store)
-    check_recorded(store)
-    reader = open_()
-    stored = _Stored()
-    name = reader.name
-    statements: int | None = None
+    def take(frame: AnyFrame) -> None:
+        text.take_frame(frame)
+
+    # Labels are kept in the text; the validator's nodes only serve to reject labels.
+    validator = QuadFactory(graph=None, blank_nodes="keep")
+    job = Job(settings=settings.conversion, validator=validator, on_frame=take)
+    text = _Text(open_reader(Given(given, form), job), settings, steps)
+    return text
+
+
+@contextmanager
+def _located(source: _Text | QuadReader) -> Iterator[None]:
+    """Report what Oxigraph raises as an error of the source."""
     try:
-        steps = Steps(settings.progress)
-        parts = _parts(reader, steps, settings)
-        graph = settings.graph
-        if isinstance(graph, BlankNode) and isinstance(reader, NQuadsReader):
-            # Its labels are fresh: others are read one by one.
-            try:
-                reader.load(parts, store, graph)
-            finally:
-                stored.all = reader.is_loaded
-        else:
-            quads = reader.quads(parts)
-            if settings.blank_nodes == "canonicalize":
-                quads = relabelled(quads, graph, reader.empty_graphs)
-            in_memory = _in_memory(store)
-            if settings.atomic:
-                _add_at_once(store, quads, stored, in_memory=in_memory)
-            else:
-                while batch := list(islice(quads, BATCH)):
-                    _add_at_once(store, iter(batch), _Stored(), in_memory=in_memory)
-        stored.all = True
-        for empty in reader.empty_graphs:
-            store.add_graph(empty)
-        steps.end(reader.statements)
-        # Created here, since Python may handle a signal at this point.
-        statements = reader.statements
-        # Freeing its terms takes time, in which an interrupt may come: the call raises it.
-        del reader
-        _let_signals_in()
-    except SyntaxError as error:
-        raise rejected(error, name) from None
-    except JellyError as error:
-        error.locate(source=name)
-        raise
-    except BaseException as error:
-        if stored.all and not isinstance(error, Exception):
-            # Before there is a number, there is the reader.
-            count = reader.statements if statements is None else statements  # noqa: F821
-            error.loaded = count  # type: ignore[attr-defined]
-            error.add_note(f"the load is complete: the store has all statements of {name}")
-        raise
-    return statements
-
-
-def _let_signals_in() -> None:
-    """Do nothing: Python handles pending signals when it calls a function."""
-
-
-def _parts(reader: StatementReader, steps: Steps, settings: LoadSettings) -> Iterator[Any]:
-    """The parts of a reader, and steps of the progress between them.
-
-    :raises TermError: a statement or an empty graph is reserved, and may not be.
-    """
-    parts: Iterator[Any] = iter(reader)
-    for part in parts:
-        if not settings.bookkeeping and reader.has_reserved(part):
-            _reject(reader)
-        yield part
-        steps.reach(reader.statements)
-    for graph in reader.empty_graphs:
-        if not settings.bookkeeping and is_reserved(graph.value):
-            _reject(reader)
-
-
-def _reject(reader: StatementReader) -> None:
-    try:
-        reject_graph(BOOKKEEPING_IRI)
-    except JellyError as error:
-        error.locate(frame=reader.frame)
-        raise
-
-
-class _Stored:
-    """Whether a store has all statements of a source, unless it has raised an error itself."""
-
-    all = False
-
-    def at_end(self) -> Iterator[Quad]:
-        """No quads: what follows those of the source."""
-        # Python handles no signal between this and the store's own work.
-        self.all = True
-        return
         yield
+    except JellyError as error:
+        raise error.locate(source=source.name) from error.__cause__
+    except (SyntaxError, MemoryError) as error:
+        # The text is valid: a term is one that Oxigraph rejects, or is too long.
+        found = parser_error(error)
+        if isinstance(error, SyntaxError):
+            found = TermError(found.message)
+        raise source.located(found) from None
 
 
-def _add_at_once(store: Store, quads: Iterator[Quad], stored: _Stored, *, in_memory: bool) -> None:
-    """Add all of the quads or, if their iterator or the store fails, none."""
-    if in_memory:
-        store.extend(chain(quads, stored.at_end()))
+def _add_quads(
+    store: Store, source: _Text | QuadReader, settings: _Settings, *, atomic: bool
+) -> None:
+    quads = source.quads()
+    if settings.blank_nodes == "canonicalize":
+        quads = relabelled(quads, settings.graph, source.empty_graphs)
+    in_memory = _in_memory(store)
+    if atomic:
+        _add_at_once(store, quads, in_memory=in_memory)
         return
+    while batch := list(islice(quads, BATCH)):
+        _add_at_once(store, iter(batch), in_memory=in_memory)
+
+
+def _add_at_once(store: Store, quads: Iterator[Quad], *, in_memory: bool) -> None:
+    """Add all of the quads or, if their iterator or the store fails, none."""
     first = list(islice(quads, SMALL))
-    if len(first) < SMALL:
-        store.extend(chain(first, stored.at_end()))
+    if in_memory or len(first) < SMALL:
+        store.extend(chain(first, quads))
     else:
-        store.bulk_extend(chain(first, quads, stored.at_end()))
+        store.bulk_extend(chain(first, quads))
 
 
 def _in_memory(store: Store) -> bool:

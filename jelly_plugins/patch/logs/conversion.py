@@ -21,13 +21,13 @@ from ...codec import (
     PatchStatementType,
     PatchStreamType,
 )
-from ...codec.common.options import TABLES
+from ...codec.common.options import TABLES, member
 from ...codec.patch.operations import END
 from ...codec.text.ntriples import Notation
 from ...errors import JellyError
 from ...io.sinks import Destination
 from ...io.sources import Input, Source, rewinder
-from ..formats import PatchFormat, member_named
+from ..formats import PatchFormat
 from ..model import group
 from ..reader import PatchReader
 from ..writer import LOOK_AHEAD, infer_options, write_rows
@@ -63,7 +63,7 @@ class PatchOptionChanges:
         ):
             given = getattr(self, name)
             if given is not None:
-                object.__setattr__(self, name, member_named(kind, given, name))
+                object.__setattr__(self, name, member(kind, given, name))
 
     def on(self, options: PatchOptions) -> PatchOptions:
         """Other options, changed.

@@ -130,5 +130,5 @@ def unmatched(statement: str) -> ConflictError:
     return ConflictError(
         f"the statement {statement[:200]} is deleted, but is not there: the target may have other "
         "labels for blank nodes than the patch. A patch of two files fits a store that was loaded "
-        "with canonical labels; check_blank_nodes=False (--no-check-blank-nodes) ignores this"
+        "with canonical labels; check_blank_nodes=False ignores this"
     )

@@ -9,8 +9,7 @@ interface into any other; a graph over an Oxigraph store is left to the backend 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from functools import partial
 from itertools import chain, groupby
 from operator import itemgetter
@@ -20,16 +19,16 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 from rdflib.term import BNode
 
 from ...backends import BlankNodes
-from ...codec import DEFAULT_LIMITS, AnyFrame, Limits
+from ...codec import DEFAULT_LIMITS, AnyFrame, Decoder, Limits
 from ...errors import JellyError, TermError
-from ...formats.convert import as_jelly, as_of
-from ...formats.settings import ConversionSettings, Given, OptionChanges
-from ...io.names import Format, format_named, format_of
+from ...formats.contexts import Contexts
+from ...formats.jelly import encoded, options_for
+from ...formats.settings import ConversionSettings, Given, Job, OptionChanges
+from ...formats.table import open_reader
+from ...io.names import Format, FormatName, format_named, format_of
 from ...io.progress import Progress, Steps
-from ...io.sources import Source, name_of
+from ...io.sources import Closing, Source
 from ...io.streams import AnyFrameReader, FrameReader
-from ...jena.names import JenaFormat
-from ...jena.streams import JenaReader
 from ...reserved import is_reserved, reject_graph
 from .. import oxigraph_store
 from ..memory.indices import BulkWriter, overridden, writable
@@ -113,10 +112,10 @@ class GraphSink:
             elif frame.statements or frame.empty_graphs:
                 held.append(frame)
             steps.reach(count)
+        steps.end(count)
         # Namespaces come last: rdflib cannot unbind them if the store rejects a statement.
         self.add(held)
         self.namespaces.bind(self.default)
-        steps.end(count)
         return count
 
     def _add_by_interface(self, batches: Sequence[list[Any]]) -> None:
@@ -177,8 +176,9 @@ def load(
     graph: Graph,
     src: Source,
     *,
-    format: Format | str | None = None,  # noqa: A002
+    format: FormatName | None = None,  # noqa: A002
     base: str | None = None,
+    contexts: Contexts | None = None,
     blank_nodes: BlankNodes = "fresh",
     generalized: bool = False,
     atomic: bool = True,
@@ -191,16 +191,19 @@ def load(
     """Read a source of any format into a graph, and bind the namespaces that it declares.
 
     N-Triples, N-Quads and Jelly are read by this package, Turtle, TriG, RDF/XML and JSON-LD by
-    pyoxigraph (extra ``oxigraph``), which lower-cases language tags. Terms are otherwise those that
-    rdflib's own parsers make.
+    pyoxigraph (extra ``oxigraph``), which lower-cases language tags, and declares all namespaces in
+    scope in XML literals. Terms are otherwise those that rdflib's own parsers make.
 
     :param graph: a Graph, which takes triples and quads of the default graph; or a Dataset or
         ConjunctiveGraph, which also take named graphs, empty ones included.
     :param src: path, URL, open binary file or bytes; compressed or not.
-    :param format: a :class:`~jelly_plugins.Format` or its name, such as ``"turtle"`` or ``"nt"``;
-        by default from the name of the source, and Jelly where the name says nothing.
+    :param format: a :class:`~jelly_plugins.Format` or its name: a file ending, a title, a
+        media type, or pyoxigraph's ``RdfFormat``. By default it follows from the name of the
+        source, and is Jelly where the name says nothing.
     :param base: IRI that relative IRIs of Turtle, TriG, RDF/XML and JSON-LD are resolved against;
         without it they are rejected.
+    :param contexts: remote contexts of JSON-LD by IRI, or a function that returns one; none is
+        fetched. A document that is read with them is held in memory.
     :param blank_nodes: ``"fresh"`` makes new nodes for each reading, so that two files never share
         one; ``"keep"`` keeps labels.
     :param generalized: accept generalized statements, which rdflib can hold but not write.
@@ -245,18 +248,17 @@ def load(
     whole = sink.named_graphs
     if (
         oxigraph_store.readable_into(sink.default)
+        # Not a ConjunctiveGraph: for Oxigraph its default graph is a named one.
         and (not whole or sink.default.identifier == DATASET_DEFAULT_GRAPH_ID)
-        # Other quads of the default graph become triples below.
-        and (whole or form is Format.JELLY or form.is_jena or not form.has_graphs)
         and bnode_context is None
     ):
-        # Not a ConjunctiveGraph: for Oxigraph its default graph is a named one.
         return oxigraph_store.load(
             sink.default,
             src,
             whole=whole,
             format=form,
             base=base,
+            contexts=contexts,
             blank_nodes=blank_nodes,
             atomic=atomic,
             concatenated=concatenated,
@@ -271,26 +273,8 @@ def load(
         named_graphs=whole,
         bnode_context=bnode_context,
     )
-    located: AbstractContextManager[None] = nullcontext()
-    reader: AnyFrameReader | JenaReader
-    if form.is_jena:
-        reader = JenaReader(
-            src,
-            format=JenaFormat(form),
-            factory=make(),
-            quads=whole,
-            generalized=generalized,
-            directions=False,
-            limits=limits,
-        )
-    else:
-        if form is not Format.JELLY:
-            changes = OptionChanges(generalized_statements=generalized)
-            settings = ConversionSettings(
-                base=base, namespaces=True, changes=changes, limits=limits
-            )
-            src = as_jelly(Given(src, form), settings)
-            located = as_of(name_of(src))
+    reader: AnyFrameReader | _TextFrames
+    if form is Format.JELLY:
         reader = FrameReader(
             src,
             factory=make(),
@@ -300,12 +284,44 @@ def load(
             concatenated=concatenated,
             strict=strict,
         )
-    with located, reader as frames:
+    else:
+        changes = OptionChanges(generalized_statements=generalized)
+        settings = ConversionSettings(base=base, contexts=contexts, changes=changes, limits=limits)
+        reader = _TextFrames(Given(src, form), settings, make())
+    with reader as frames:
         try:
             return sink.fill(frames, atomic=atomic, progress=progress)
         except JellyError as error:
-            error.locate(source=frames.name, frame=sink.rejected)
-            raise
+            if isinstance(frames, FrameReader):
+                error.locate(frame=sink.rejected)
+            raise error.locate(source=frames.name) from error.__cause__
+
+
+class _TextFrames(Closing):
+    """Reads a source in another format than Jelly as frames in rdflib's terms: its text becomes
+    Jelly in memory, since the decoder makes the terms.
+
+    :raises JellyError: while iterating, with the source.
+    """
+
+    def __init__(self, given: Given, settings: ConversionSettings, factory: RdflibFactory) -> None:
+        self._job = Job(settings=settings, star=True)
+        self._reader = open_reader(given, self._job)
+        self._decoder = Decoder(factory, limits=settings.limits)
+        self.name = self._reader.name
+
+    def __iter__(self) -> Iterator[AnyFrame]:
+        options = options_for(self._reader, self._job)
+        for data in encoded(self._reader, options, self._job):
+            try:
+                yield self._decoder.decode(data)
+            except JellyError as error:
+                # Frames and rows exist only here.
+                raise type(error)(error.message, source=self.name) from None
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._reader.close()
 
 
 def _factory(

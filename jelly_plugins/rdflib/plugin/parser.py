@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable
 from functools import partial
 from io import TextIOBase
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+from urllib.parse import quote
 
-from rdflib.graph import Graph
+from rdflib.graph import ConjunctiveGraph, Graph
 from rdflib.parser import InputSource, Parser, URLInputSource
 
 from ...errors import JellyError, SourceError
@@ -15,6 +18,9 @@ from ...formats.reading import ChunkFile
 from ...io.names import Format
 from ...io.sources import CHUNK
 from .load import load
+
+#: What an IRI cannot have and a file's name can.
+_NOT_IN_IRIS: Final = re.compile(r'[\x00-\x20<>"{}|\\^`]|%(?![0-9A-Fa-f]{2})')
 
 
 class BytesParser(Parser):
@@ -31,7 +37,7 @@ class BytesParser(Parser):
         if stream is None:
             raise SourceError("rdflib passes this source as text; the format is binary")
         try:
-            type(self)._load(sink, stream, **settings)
+            type(self)._load(_target(sink), stream, **settings)
         except JellyError as error:
             if isinstance(source, URLInputSource):
                 error.source = source.url
@@ -56,7 +62,8 @@ class JellyParser(BytesParser):
 
 class TextParser(BytesParser):
     """Reads RDF text with :func:`~jelly_plugins.rdflib.load`, which is several times as fast as
-    rdflib's own parsers. The base IRI is theirs: ``publicID``, or the address of the source."""
+    rdflib's own parsers. The base IRI is theirs: ``publicID``, or the address or file name of the
+    source, as an absolute IRI."""
 
     def parse(self, source: InputSource, sink: Graph, **settings: Any) -> None:
         """Read a source, of bytes or of text; see :class:`BytesParser`."""
@@ -64,8 +71,36 @@ class TextParser(BytesParser):
         if isinstance(stream, TextIOBase):
             chunks = (part.encode() for part in iter(partial(stream.read, CHUNK), ""))
             source.setByteStream(ChunkFile(chunks))
-        base = source.getPublicId() or source.getSystemId() or None
-        super().parse(source, sink, **{"base": base, **settings})
+        super().parse(source, sink, **{"base": _base_of(source, sink), **settings})
+
+
+def _target(sink: Graph) -> Graph:
+    """The graph whose ``parse`` was called. For a ConjunctiveGraph rdflib gives parsers its default
+    graph, which is like any other Graph; only the call stack shows the difference."""
+    code = getattr(ConjunctiveGraph.parse, "__code__", None)
+    frame = inspect.currentframe()
+    # Calls between rdflib's and this one: a subclass of a plugin may add one or two.
+    for _ in range(6):
+        frame = frame and frame.f_back
+        if frame is not None and frame.f_code is code:
+            called: Graph = frame.f_locals["self"]
+            # For a Dataset the default graph's identifier is enough.
+            return called if frame.f_locals.get("context") is sink else sink
+    return sink
+
+
+def _base_of(source: InputSource, sink: Graph) -> str | None:
+    """The base IRI of a source; None if its name cannot be made absolute, so that only a relative
+    IRI is an error."""
+    name = source.getPublicId() or source.getSystemId()
+    if not name or not isinstance(name, str):
+        # Files without a name have a number.
+        return None
+    try:
+        absolute = str(sink.absolutize(name, defrag=0))
+    except ValueError:
+        return None
+    return _NOT_IN_IRIS.sub(lambda found: quote(found[0]), absolute)
 
 
 class NTriplesParser(TextParser):
@@ -102,9 +137,3 @@ class RdfXmlParser(TextParser):
     """``format="jelly-plugins-xml"``"""
 
     _load = staticmethod(partial(load, format=Format.RDF_XML))
-
-
-class JsonLdParser(TextParser):
-    """``format="jelly-plugins-json-ld"``"""
-
-    _load = staticmethod(partial(load, format=Format.JSON_LD))

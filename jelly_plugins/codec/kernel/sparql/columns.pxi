@@ -8,6 +8,18 @@ cdef struct Parts:
     uint32_t datatype
     bint has_datatype
     bint lexes
+    # Number of run values.
+    Py_ssize_t values
+
+
+cdef Py_ssize_t numbers_in(Span span) noexcept nogil:
+    """Number of varints in a packed field, each of which has one byte below 128."""
+    cdef Py_ssize_t count = 0
+    cdef const uint8_t *pos = span.start
+    while pos < span.stop:
+        count += pos[0] < 0x80
+        pos += 1
+    return count
 
 
 cdef bint find_parts(int number, const uint8_t *pos, const uint8_t *end,
@@ -37,13 +49,17 @@ cdef bint find_parts(int number, const uint8_t *pos, const uint8_t *end,
         elif number == IRIS:
             if tag == 0x0A and parts.names.start == NULL:
                 parts.names = span
+                parts.values = numbers_in(span)
             elif tag == 0x1A and parts.prefixes.start == NULL:
                 parts.prefixes = span
             else:
                 return False
         elif tag == 0x1A and number == LITERALS:
             parts.lexes = True
-        elif tag != 0x0A:
+            parts.values += 1
+        elif tag == 0x0A:
+            parts.values += 1
+        else:
             return False
     return parts.lexes or not parts.has_datatype
 
@@ -201,6 +217,16 @@ cdef inline bint read_token(Layout *layout, Py_ssize_t *skip, Run *run) noexcept
     return True
 
 
+cdef int check_values(Parts *parts, Py_ssize_t rows) except -1:
+    """Check the number of values before any of them is made.
+
+    :raises WireError: there are more than cells.
+    """
+    if parts.values > rows or numbers_in(parts.layout) > 2 * rows:
+        raise too_many(rows)
+    return 0
+
+
 def read_column(reader, int number, bytes data not None, Py_ssize_t start, Py_ssize_t stop,
                 Py_ssize_t rows):
     """Read the cells of a column; return None if the reference has to read it.
@@ -213,6 +239,7 @@ def read_column(reader, int number, bytes data not None, Py_ssize_t start, Py_ss
     cdef list cells = None
     if not find_parts(number, base + start, base + stop, &parts):
         return None
+    check_values(&parts, rows)
     before = reader.expansion
     try:
         if number == IRIS:

@@ -1,6 +1,7 @@
 # Fields of a frame, and packed lookup entries. `term_reader` is the reference.
 
-def find_fields(bytes data not None, Py_ssize_t start, Py_ssize_t stop, dict known not None, repeated):
+def find_fields(bytes data not None, Py_ssize_t start, Py_ssize_t stop, dict known not None, repeated,
+                Py_ssize_t most):
     """Do the same as `term_reader.gather`; return None where it raises, or for a field that is not
     of the usual form.
     """
@@ -14,6 +15,9 @@ def find_fields(bytes data not None, Py_ssize_t start, Py_ssize_t stop, dict kno
     cdef dict found = {}
     cdef PyObject *fields
     while pos < end:
+        if most == 0:
+            return None
+        most -= 1
         tag = pos[0]
         wire_type = known.get(tag >> 3)
         if tag >= 0x80 or wire_type is None or wire_type != tag & 7:
@@ -60,7 +64,7 @@ def enter_packed(reader, bint prefixes, bytes data not None, list fields not Non
     cdef list keys = reader._prefix_keys if prefixes else reader._name_keys
     cdef list last_iris = reader._last_iris
     cdef list found
-    cdef uint64_t last = table._last
+    cdef uint64_t last = table.last
     cdef uint64_t size = table.size
     cdef Py_ssize_t characters = table.characters
     # Columns of text do not cache IRIs by key.
@@ -80,7 +84,7 @@ def enter_packed(reader, bint prefixes, bytes data not None, list fields not Non
         if pos < end and pos[0] == 0x08:
             pos = read_uint32(pos + 1, end, &entry_id)
         try:
-            while pos != NULL and pos < end and pos[0] == 0x12:
+            while pos != NULL and pos < end and pos[0] == 0x12 and len(found) <= size:
                 pos = read_span(pos + 1, end, &span)
                 if pos != NULL:
                     bytes_ += span.stop - span.start
@@ -123,6 +127,6 @@ def enter_packed(reader, bint prefixes, bytes data not None, list fields not Non
         while PyList_GET_SIZE(last_iris) < PyList_GET_SIZE(values):
             last_iris.append((0, None))
     table.characters = characters
-    table._last = last
+    table.last = last
     reader._serial = serial
     return read

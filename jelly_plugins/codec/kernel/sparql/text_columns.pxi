@@ -253,6 +253,7 @@ def text_column(reader, int number, bytes data not None, Py_ssize_t start, Py_ss
     before = reader.expansion
     if not find_parts(number, base + start, base + stop, &parts):
         return None
+    check_values(&parts, rows)
     try:
         texts = Texts(reader, min(rows, stop - start))
         read_texts(texts, number, data, base + start, base + stop, &parts)

@@ -134,7 +134,7 @@ cdef class ChunkDecoder:
     cdef object notation
     cdef tuple marks
     # The current frame; None between frames. It remains set after an error.
-    cdef object frame
+    cdef readonly object frame
     # The frame's bytes, while pointers to them exist.
     cdef bytes data
     # Whether a thread is using it.

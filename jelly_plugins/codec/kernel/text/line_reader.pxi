@@ -222,14 +222,9 @@ cdef inline int hexadecimal(uint8_t byte) noexcept nogil:
 
 cdef const uint8_t *parse_langtag(const uint8_t *pos, const uint8_t *end,
                                  Slice *value) noexcept nogil:
-    """Read a language tag after its `@`, with no subtag of more than eight characters."""
+    """Read a language tag after its `@`."""
     cdef const uint8_t *start = pos
-    cdef const uint8_t *subtag = pos
     while pos < end and (is_letter(pos[0]) or pos[0] == c"-" or c"0" <= pos[0] <= c"9"):
-        if pos[0] == c"-":
-            subtag = pos + 1
-        elif pos - subtag == 8:
-            return NULL
         pos += 1
     value[0] = Slice(start, pos - start)
     return pos if is_langtag(value[0]) else NULL

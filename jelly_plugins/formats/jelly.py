@@ -1,0 +1,238 @@
+"""Jelly to chunks of N-Quads and back, by the text paths of the codec.
+
+What N-Quads cannot express (frames, metadata, empty graphs) goes from Jelly to Jelly by frames, see
+``transcode``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, Final
+
+from ..codec import (
+    AnyFrame,
+    PhysicalType,
+    StreamOptions,
+    TermFactory,
+    TextDecoder,
+    TextEncoder,
+    Triple,
+)
+from ..codec.text.lines import unescaped
+from ..errors import JellyError, StatementError, TermError, TextError
+from ..io.chunks import Chunk, ChunkReader, scoped
+from ..io.names import Format
+from ..io.sinks import Writable
+from ..io.sources import Source
+from ..io.streams import FrameBytes, StreamReader, write_jelly
+from .lines import without_graphs
+from .settings import ConversionSettings, Job
+
+_LINE_END: Final = b" .\n"
+
+
+class JellyReader(ChunkReader):
+    """Reads Jelly-RDF.
+
+    :param settings: ``concatenated``, ``strict`` and ``limits`` of reading; with ``blank_nodes``
+        ``"fresh"``, each of several concatenated streams has its own blank nodes.
+    :param validator: the factory of what the text is for, see ``codec.TextDecoder``.
+    :param on_frame: called for each frame, after its last chunk, with ``TextDecoder.last_frame``.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    :ivar frame: number of the frame of the last chunk.
+
+    >>> from jelly_plugins import Iri, Literal, Triple
+    >>> from jelly_plugins.io.streams import write_bytes
+    >>> jelly = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])
+    >>> with JellyReader(jelly, ConversionSettings()) as chunks:
+    ...     list(chunks)
+    [Chunk(text=b'<urn:s> <urn:p> "o" .\\n', statements=1)]
+    """
+
+    def __init__(
+        self,
+        src: Source | FrameBytes,
+        settings: ConversionSettings,
+        *,
+        validator: TermFactory[Any] | None = None,
+        on_frame: Callable[[AnyFrame], object] | None = None,
+    ) -> None:
+        frames = src
+        if not isinstance(frames, FrameBytes):
+            frames = FrameBytes(frames, limits=settings.limits, strict=settings.strict)
+        self.name = frames.name
+        self.namespaces = {}
+        #: The options of the stream; None if they cannot be read.
+        self.options = frames.peek_options()
+        self.has_graphs = (
+            self.options is None
+            or settings.concatenated
+            or self.options.physical_type is not PhysicalType.TRIPLES
+        )
+        self.validated = validator is not None
+        self.frame = 0
+        self._fresh = settings.blank_nodes == "fresh"
+        self._chunks = _Chunks(
+            self,
+            frames,
+            lambda number: TextDecoder(
+                limits=settings.limits, first_frame=number, validator=validator
+            ),
+            on_frame,
+            concatenated=settings.concatenated,
+            limits=settings.limits,
+        )
+
+    def __iter__(self) -> Iterator[Chunk]:
+        for text, stream in self._chunks:
+            if stream and self._fresh:
+                text = scoped(text, stream)
+            yield Chunk(text, text.count(b"\n"))
+
+    def located(self, error: JellyError) -> JellyError:
+        return super().located(error).locate(frame=self.frame)
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._chunks.close()
+
+
+class _Chunks(StreamReader[tuple[bytes, int]]):
+    """The text of a reader in chunks of whole lines, with the number of the stream."""
+
+    def __init__(
+        self,
+        reader: JellyReader,
+        frames: FrameBytes,
+        make: Callable[[int], Any],
+        on_frame: Callable[[AnyFrame], object] | None,
+        **settings: Any,
+    ) -> None:
+        self._reader = reader
+        self._on_frame = on_frame
+        self._stream = -1
+
+        def counted(first_frame: int) -> Any:
+            self._stream += 1
+            return make(first_frame)
+
+        super().__init__(frames, counted, **settings)
+
+    def _read(self, number: int, data: bytes) -> Iterator[tuple[bytes, int]]:
+        decoder = self._decoder
+        self._reader.frame = number
+        rest: list[bytes] = []
+        for chunk in decoder.decode(data):
+            self._declare(decoder.frame)
+            cut = chunk.rfind(_LINE_END) + len(_LINE_END)
+            if cut < len(_LINE_END):
+                # A line that goes on; the decoder does not cut a chunk inside a line's end.
+                rest.append(chunk)
+                continue
+            yield b"".join((*rest, chunk[:cut])), self._stream
+            rest = [chunk[cut:]] if cut < len(chunk) else []
+        self._declare(decoder.last_frame)
+        if self._on_frame is not None:
+            self._on_frame(decoder.last_frame)
+
+    def _declare(self, frame: AnyFrame) -> None:
+        for prefix, iri in frame.namespaces:
+            self._reader.namespaces[prefix] = unescaped(iri[1:-1])
+
+
+def write(
+    source: ChunkReader,
+    out: Writable,
+    format: Format,  # noqa: A002, ARG001
+    job: Job,
+) -> None:
+    """Write statements as Jelly: as a stream of triples or quads, as the source has.
+
+    :raises UndeclaredError: a quoted triple, which the options do not declare.
+    :raises JellyError: Jelly, or a stream with these options, cannot express a statement.
+    """
+    with closing(encoded(source, options_for(source, job), job)) as frames:
+        write_jelly(job.counter.written(frames), out, delimited=job.settings.delimited)
+
+
+def options_for(source: ChunkReader, job: Job) -> StreamOptions:
+    """The options of the stream that is made of a source."""
+    physical_type = PhysicalType.QUADS if source.has_graphs else PhysicalType.TRIPLES
+    options = job.settings.changes.applied(StreamOptions.flat(physical_type))
+    return replace(options, rdf_star=True) if job.star else options
+
+
+def encoded(source: ChunkReader, options: StreamOptions, job: Job) -> Generator[bytes]:
+    """The frames of a stream; see :func:`write`."""
+    settings = job.settings
+    encoder = TextEncoder(
+        options,
+        dialect=settings.dialect,
+        generalized=options.generalized_statements,
+        namespaces=bool(settings.namespaces) and source.has_namespaces,
+        **settings.encoding,
+    )
+    waiting: dict[str, str] = {}
+    declared: dict[str, str] = {}
+
+    def declare(text: bytes) -> None:
+        if not settings.namespaces:
+            return
+        for prefix, iri in source.namespaces.items():
+            if declared.get(prefix) != iri:
+                waiting[prefix] = iri
+        for prefix, iri in list(waiting.items()):
+            if settings.namespaces != "used" or b"<" + iri.encode() in text:
+                encoder.add_namespace(prefix, iri)
+                declared[prefix] = waiting.pop(prefix)
+
+    narrow = options.physical_type is PhysicalType.TRIPLES and source.has_graphs
+    reason = "physical type TRIPLES cannot express it"
+    lines = (chunk.text for chunk in without_graphs(source, reason)) if narrow else source.lines()
+    try:
+        for text in lines:
+            declare(text)
+            frames = encoder.feed(text)
+            job.counter.reach(encoder.statements)
+            yield from frames
+        declare(b"")
+        yield from encoder.finish()
+        job.counter.reach(encoder.statements)
+    except JellyError as error:
+        raise _rejection(error, source, options) from error.__cause__
+
+
+def _rejection(error: JellyError, source: ChunkReader, options: StreamOptions) -> JellyError:
+    """An error of an encoder or of the source, as one of the source."""
+    if error.source is not None:
+        return error
+    # Of the errors about quoted triples, only a missing declaration is not a TextError.
+    if isinstance(error, StatementError) and not options.rdf_star:
+        return undeclared(source.name)
+    # Frames and rows of the output say nothing about the source.
+    error.frame = error.row = None
+    located = source.located(error)
+    if isinstance(located, TextError) and located.line is None:
+        # The text is well-formed: it expresses more than the stream does.
+        return TermError(located.message).locate(source=located.source, frame=located.frame)
+    return located
+
+
+class UndeclaredError(StatementError):
+    """A quoted triple in a stream whose options do not declare ``rdf_star``."""
+
+
+def undeclared(source: str | None) -> UndeclaredError:
+    """The error for a quoted triple, of a source."""
+    return UndeclaredError(
+        "a quoted triple, which the options at the stream's start do not declare: set rdf_star",
+        source=source,
+    )
+
+
+def has_quoted(statements: Any) -> bool:
+    """Whether a statement has a quoted triple."""
+    return any(isinstance(term, Triple) for statement in statements for term in statement)

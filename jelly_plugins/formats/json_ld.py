@@ -1,0 +1,128 @@
+"""JSON-LD for pyoxigraph's parser: remote contexts in their place, numbers checked.
+
+pyoxigraph fetches no context, and makes doubles of integers from 10^20 to below 10^21.
+
+Reference: JSON-LD 1.1 Processing Algorithms and API, section "Data Round Tripping".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import Any, Final
+
+from ..codec import Limits
+from ..codec.common.limits import over
+from ..errors import TextError
+from .contexts import ContextLoader, Contexts, dump
+from .depth import JsonText, with_bounded_json
+
+#: What a number has, anywhere in it, that is checked.
+_CANDIDATE: Final = re.compile(rb"[0-9]{21}|[0-9][eE]")
+_NUMBER: Final = re.compile(rb"-?[0-9]++(?:\.[0-9]++)?+(?:[eE][+\-]?[0-9]++)?+")
+#: The start of a number at the end of a chunk.
+_PARTIAL: Final = re.compile(rb"[+\-.0-9eE]++\Z")
+_PARTIAL_BYTES: Final = 64
+#: Longer numbers are not checked.
+_NUMBER_BYTES: Final = 1 << 10
+#: Strings, and the start of one at the end.
+_STRINGS: Final = re.compile(rb'"[^"]*+(?:"|\Z)')
+#: The order of magnitude of the integers that are misread.
+_MAGNITUDE: Final = 20
+
+
+def prepared(
+    chunks: Iterable[bytes], contexts: Contexts | None, base: str | None, limits: Limits
+) -> Iterator[bytes]:
+    """A document as pyoxigraph reads it right.
+
+    :param contexts: remote contexts by IRI, or a function that returns one. With them, the document
+        is held in memory, and ``limits.frame_bytes`` bounds its length.
+    :param base: IRI that those of contexts are resolved against.
+    :raises TextError: a context is missing or invalid, or a number would be misread.
+    :raises LimitError: values are nested too deeply, or the document is too long.
+    """
+    chunks = with_known_numbers(with_bounded_json(chunks))
+    if contexts is None:
+        yield from chunks
+        return
+    parts: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        if size > limits.frame_bytes:
+            raise over(limits, "frame_bytes", size, "the length of a document with contexts=")
+    yield dump(ContextLoader(contexts, base).inlined(load_json(b"".join(parts))))
+
+
+def with_known_numbers(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Chunks of JSON, each of which comes out once its numbers were checked.
+
+    :raises TextError: pyoxigraph would misread one.
+
+    >>> list(with_known_numbers([b'["100000000000000000000", 10', b"0000000000000000000]"]))
+    Traceback (most recent call last):
+    jelly_plugins.errors.TextError: the number 100000000000000000000 cannot be read as an integer: \
+use {"@value": "…", "@type": "http://www.w3.org/2001/XMLSchema#integer"}
+    """
+    reader = JsonText()
+    before = b""
+    for chunk in chunks:
+        text = before + reader.of(chunk)
+        before = b""
+        if not reader.in_string:
+            partial = _PARTIAL.search(text, max(0, len(text) - _PARTIAL_BYTES))
+            before = b"" if partial is None else partial[0]
+        _check_numbers(text[: len(text) - len(before)])
+        yield chunk
+    _check_numbers(before)
+
+
+def _check_numbers(text: bytes) -> None:
+    """Check the numbers of a text without escapes."""
+    if _CANDIDATE.search(text) is None:
+        return
+    for number in _NUMBER.findall(_STRINGS.sub(b'"', text)):
+        if len(number) > _NUMBER_BYTES:
+            continue
+        value = Decimal(number.decode())
+        if value.adjusted() == _MAGNITUDE and value == value.to_integral_value():
+            raise TextError(
+                f"the number {number.decode()} cannot be read as an integer: "
+                'use {"@value": "…", "@type": "http://www.w3.org/2001/XMLSchema#integer"}'
+            )
+
+
+def check_numbers(document: bytes) -> None:
+    """Check the numbers of a document, see :func:`with_known_numbers`."""
+    if _CANDIDATE.search(document) is not None:
+        deque(with_known_numbers((document,)), maxlen=0)
+
+
+def load_json(data: bytes) -> Any:
+    """A JSON value.
+
+    :raises TextError: it is malformed; without its line.
+    """
+    try:
+        return json.loads(data, parse_constant=_reject_constant, object_pairs_hook=_object)
+    except RecursionError:
+        raise TextError("values are nested too deeply") from None
+    except ValueError as error:
+        message = getattr(error, "msg", None) or str(error)
+        raise TextError(f"malformed JSON: {message}") from None
+
+
+def _reject_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return made

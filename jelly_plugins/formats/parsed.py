@@ -1,0 +1,287 @@
+"""Turtle, TriG, RDF/XML and JSON-LD to chunks of N-Quads and back, by pyoxigraph.
+
+pyoxigraph parses a source and writes the statements as N-Quads, without a Python object for any
+term; and the other way round. It lower-cases language tags.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, Final
+
+from ..codec.common.limits import over
+from ..codec.text.lines import unescaped
+from ..codec.text.ntriples import StandIns
+from ..errors import JellyError, TermError, TextError
+from ..io.chunks import Chunk, ChunkReader, relabelled
+from ..io.names import Format
+from ..io.sinks import Writable
+from ..io.sources import CHUNK, Input, Source, without_mark
+from .depth import Held, TurtleGuard
+from .json_ld import prepared
+from .lines import no_graphs, without_graphs
+from .rdf_xml import RdfXmlText
+from .reading import (
+    AFTER_END,
+    NO_BASE,
+    NO_BASE_SCHEME,
+    WHOLE,
+    ChunkFile,
+    check_base,
+    gathered,
+    parsed,
+    parser_error,
+    parser_of,
+    pyoxigraph_module,
+    rdf_format,
+)
+from .settings import ConversionSettings, Job
+from .xml import (
+    NAME,
+    NO_CHARACTER,
+    NO_PROPERTIES,
+    RESERVED_NAMESPACES,
+)
+
+#: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
+#: an IRI that is nearly as long as the text before them. More are not faster (measured: 32 to 4096
+#: take the same time).
+_BATCH: Final = 32
+
+
+class ParsedReader(ChunkReader):
+    """Reads Turtle, TriG, RDF/XML or JSON-LD.
+
+    :param settings: ``base``, without which relative IRIs are rejected; of the limits,
+        ``frame_bytes`` bounds the bytes of RDF/XML between two statements.
+    :raises TextError: while iterating: the text is malformed; with line and column.
+    :raises LimitError: while iterating: the text is nested too deep, or a term is too long.
+
+    >>> with ParsedReader(b"<urn:s> a <urn:o> .", Format.TURTLE, ConversionSettings()) as chunks:
+    ...     [chunk.statements for chunk in chunks]
+    [1]
+    """
+
+    validated = True
+
+    def __init__(self, src: Source, format: Format, settings: ConversionSettings) -> None:  # noqa: A002
+        self._input = Input(src)
+        self.name = self._input.name
+        self.namespaces = {}
+        self.has_graphs = format.has_graphs
+        self._format = format
+        self._base = settings.base
+        self._contexts = settings.contexts
+        self._limits = settings.limits
+        self._held = Held()
+        self._parser: Any = None
+        #: The namespaces of RDF/XML, which pyoxigraph does not report.
+        self._xml_namespaces: dict[str, str] | None = None
+
+    def __iter__(self) -> Iterator[Chunk]:
+        try:
+            for text in gathered(self._texts(without_mark(self._input.chunks()))):
+                self._declare()
+                yield Chunk(text, text.count(b"\n"))
+        except JellyError as error:
+            raise error.locate(source=self.name) from error.__cause__
+        self._declare()
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._input.close()
+
+    def _declare(self) -> None:
+        declared = self._xml_namespaces
+        if declared is None:
+            declared = {} if self._parser is None else self._parser.prefixes
+        self.namespaces.update(
+            (prefix, iri) for prefix, iri in declared.items() if not iri.startswith(NO_BASE_SCHEME)
+        )
+
+    def _texts(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """The text as N-Quads, in the batches in which it is parsed."""
+        form = self._format
+        base = self._base
+        if form is Format.RDF_XML:
+            rewritten = RdfXmlText(base)
+            self._xml_namespaces = rewritten.namespaces
+            chunks = chain(rewritten.chunks(self._bounded(chunks)), [AFTER_END.encode()])
+        elif form is Format.JSON_LD:
+            chunks = prepared(chunks, self._contexts, base, self._limits)
+            base = base or NO_BASE
+        # The guard knows what the parser has read of what it was given: nothing is read ahead.
+        source: Any = (
+            ChunkFile(TurtleGuard(self._held).chunks(chunks))
+            if form in (Format.TURTLE, Format.TRIG)
+            else io.BufferedReader(ChunkFile(chunks), CHUNK)
+        )
+        self._parser = parser_of(source, rdf_format(form), base)
+        try:
+            for lines in parsed(self._parser, batch=_BATCH, held=self._held):
+                if base is NO_BASE:
+                    check_base(lines)
+                yield lines
+        except TextError as error:
+            if not WHOLE.search(error.message):
+                raise
+
+    def _bounded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Chunks of a text whose parser holds a token of any length in memory.
+
+        :raises LimitError: too many of them have no statement.
+        """
+        waiting = given = 0
+        for chunk in chunks:
+            if self._held.total != given:
+                given = self._held.total
+                waiting = 0
+            waiting += len(chunk)
+            if waiting > self._limits.frame_bytes:
+                what = "the number of bytes without a statement"
+                raise over(self._limits, "frame_bytes", waiting, what)
+            yield chunk
+
+
+#: Names that are valid in every format with prefixes; pyoxigraph does not check them.
+_PREFIX_NAME: Final = re.compile(r"(?!xml)[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?|")
+
+
+def write(
+    source: ChunkReader,
+    out: Writable,
+    format: Format,  # noqa: A002
+    job: Job,
+) -> None:
+    """Write statements as Turtle, TriG, RDF/XML or JSON-LD.
+
+    Prefixes come first in these formats: those are written that the source has declared before the
+    end of its first chunk, and that the format can express; with ``namespaces`` ``"used"`` only
+    those that an IRI of this chunk begins with.
+
+    :raises TermError: the format cannot express a term, or has no graphs.
+    """
+    chunks = iter(source) if format.has_graphs else without_graphs(source, no_graphs(format))
+    first = next(chunks, Chunk(b"", 0))
+    checks = _XmlChecks() if format is Format.RDF_XML else None
+    pyoxigraph = pyoxigraph_module()
+    nquads = pyoxigraph.RdfFormat.N_QUADS
+    text = b""
+
+    def statements(chunk: Chunk) -> Iterable[Any]:
+        nonlocal text
+        text = chunk.text if checks is None else checks.checked(chunk.text)
+        job.counter.add(chunk.statements)
+        parser: Iterable[Any] = pyoxigraph.parse(text, nquads, lenient=source.validated)
+        return parser
+
+    try:
+        pyoxigraph.serialize(
+            chain.from_iterable(map(statements, chain((first,), chunks))),
+            _Output(out, format),
+            rdf_format(format),
+            prefixes=_prefixes(source, first, job.settings),
+        )
+    except TermError as error:
+        raise source.located(error) from error.__cause__
+    except JellyError:
+        raise
+    except (ValueError, OSError, SyntaxError, MemoryError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # From writing: a full disk, a closed pipe.
+        if isinstance(error, SyntaxError):
+            # The lines are valid; a term is one that Oxigraph rejects.
+            raise source.located(TermError(_rejection(error, text))) from None
+        raise source.located(TermError(f"{format} cannot express this: {error}")) from error
+
+
+#: What pyoxigraph reports the start of: an IRI or a language tag.
+_REPORTED: Final = re.compile(r"<([^>]*+)>|([A-Za-z0-9\-]++)")
+
+
+def _rejection(error: SyntaxError, text: bytes) -> str:
+    """Why pyoxigraph rejects a chunk of N-Quads, with the term."""
+    message = parser_error(error).message
+    line = text.split(b"\n")[(error.lineno or 1) - 1].decode()
+    found = _REPORTED.match(line, (error.offset or 1) - 1)
+    if found is None:
+        return message
+    term = repr(found[1] or found[2])
+    return message.replace(" an IRI:", f" the IRI {term}:").replace(
+        " a language tag:", f" the language tag {term}:"
+    )
+
+
+def _prefixes(source: ChunkReader, first: Chunk, settings: ConversionSettings) -> dict[str, str]:
+    if not settings.namespaces:
+        return {}
+    return {
+        prefix: iri
+        for prefix, iri in source.namespaces.items()
+        if _PREFIX_NAME.fullmatch(prefix)
+        and (settings.namespaces != "used" or b"<" + iri.encode() in first.text)
+    }
+
+
+#: Labels of blank nodes in RDF/XML: pyoxigraph writes any as ``rdf:nodeID``, which has to be an XML
+#: name.
+_XML_LABELS: Final = StandIns(re.compile(NAME).fullmatch)
+#: IRIs that end in an XML name without a colon, as properties have to in RDF/XML.
+_XML_PREDICATE: Final = re.compile(rf"{NAME}\Z")
+#: Predicates of lines and of triple terms.
+_PREDICATE: Final = re.compile(
+    rb'"(?:[^"\\]++|\\.)*+"|(?:^|<<\( )(?:<[^>]*+>|_:[^ ]++) <([^>]*+)>', re.MULTILINE | re.DOTALL
+)
+_STRING: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"', re.DOTALL)
+
+
+class _XmlChecks:
+    """Rejects what pyoxigraph would write, but RDF/XML cannot express."""
+
+    def __init__(self) -> None:
+        self._known: set[bytes] = set()
+
+    def checked(self, text: bytes) -> bytes:
+        """The text of a chunk, with labels that are XML names.
+
+        :raises TermError: RDF/XML cannot express it.
+        """
+        for predicate in {found for found in _PREDICATE.findall(text) if found} - self._known:
+            self._check_predicate(predicate.decode())
+            self._known.add(predicate)
+        if b"\\" in text or b"\xef\xbf" in text:
+            for string in _STRING.findall(text):
+                if found := NO_CHARACTER.search(unescaped(string.decode())):
+                    raise TermError(f"XML cannot express the character U+{ord(found[0]):04X}")
+        return relabelled(text, lambda label: _XML_LABELS.write(label.decode()).encode())
+
+    def _check_predicate(self, predicate: str) -> None:
+        name = _XML_PREDICATE.search(predicate)
+        if name is None:
+            raise TermError(
+                f"RDF/XML cannot express the predicate <{predicate}>: it has no XML name at its end"
+            )
+        if predicate in NO_PROPERTIES or predicate[: name.start()] in RESERVED_NAMESPACES:
+            raise TermError(f"RDF/XML cannot express the predicate <{predicate}>")
+
+
+class _Output:
+    """What pyoxigraph writes to.
+
+    :param form: in RDF/XML, carriage returns become references: pyoxigraph leaves them as they are,
+        and an XML parser would take them for line feeds.
+    """
+
+    def __init__(self, out: Writable, form: Format) -> None:
+        self._out = out
+        self._references = form is Format.RDF_XML
+
+    def write(self, data: bytes, /) -> int:
+        self._out.write(data.replace(b"\r", b"&#13;") if self._references else data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Required by pyoxigraph; the code that opened the output flushes it."""

@@ -1,0 +1,136 @@
+"""Chunks of N-Quads text: the form in which statements go from any format to any other.
+
+A conversion is ``reader -> chunks -> writer``; ``formats.table`` has a reader and a writer for each
+format. A reader is a :class:`ChunkReader`. A writer is a function of a reader, an open output and
+the settings of the conversion.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from typing import Final, NamedTuple
+
+from ..errors import JellyError, TextError
+from .sources import Closing
+
+
+class Chunk(NamedTuple):
+    """Statements as text.
+
+    :ivar text: whole lines of N-Quads in the syntax of RDF 1.2, one for each statement: terms with
+        one space after each, then a full stop and a line feed. There are no comments and no escapes
+        in IRIs. A base direction follows the language tag (``@en--ltr``).
+    :ivar statements: their number, repeats included.
+    """
+
+    text: bytes
+    statements: int
+
+
+class ChunkReader(Closing):
+    """An open source: an iterator of its chunks, once, and a context manager that closes it.
+
+    :ivar name: the source's name, as errors have it.
+    :ivar namespaces: IRI by prefix; filled while the source is read, complete at the end.
+    :ivar has_namespaces: whether the format can declare any.
+    :ivar has_graphs: whether there may be statements in named graphs.
+    :ivar validated: whether Oxigraph accepts all terms, so that its parser need not check them.
+    """
+
+    name: str
+    namespaces: dict[str, str]
+    has_namespaces: bool = True
+    has_graphs: bool = True
+    validated: bool = False
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Chunk]:
+        """The chunks.
+
+        :raises JellyError: the source is malformed; with its name and the place.
+        """
+
+    def lines(self) -> Iterator[bytes]:
+        """The text alone, for a consumer that checks each line: it may get lines as the source has
+        them, in chunks that end anywhere.
+        """
+        for chunk in self:
+            yield chunk.text
+
+    def located(self, error: JellyError) -> JellyError:
+        """An error of a consumer of the chunks or :meth:`lines`, as one of the source; those of the
+        reader stay as they are.
+        """
+        if error.source is None and isinstance(error, TextError):
+            # These lines exist only here.
+            error.line = error.column = None
+        return error.locate(source=self.name)
+
+
+class Joined(ChunkReader):
+    """Several sources as one.
+
+    :param readers: opens one after the other, in order.
+    :param fresh: whether equal labels of blank nodes in two sources are two nodes.
+    """
+
+    def __init__(
+        self, readers: Iterable[ChunkReader], *, fresh: bool, has_graphs: bool, validated: bool
+    ) -> None:
+        self.name = ""
+        self.namespaces = {}
+        self.has_graphs = has_graphs
+        self.validated = validated
+        self._readers = readers
+        self._fresh = fresh
+        self._stack = ExitStack()
+        self._reader: ChunkReader | None = None
+
+    def __iter__(self) -> Iterator[Chunk]:
+        for number, reader in enumerate(self._readers):
+            with self._stack:
+                self._reader = self._stack.enter_context(reader)
+                self.name = reader.name
+                for text, statements in reader:
+                    for prefix, iri in reader.namespaces.items():
+                        self.namespaces.setdefault(prefix, iri)
+                    yield Chunk(scoped(text, number) if self._fresh else text, statements)
+                for prefix, iri in reader.namespaces.items():
+                    self.namespaces.setdefault(prefix, iri)
+
+    def located(self, error: JellyError) -> JellyError:
+        return error if self._reader is None else self._reader.located(error)
+
+    def close(self) -> None:
+        """Close the source that is being read."""
+        self._stack.close()
+
+
+#: The label of a blank node, and literals, which are skipped: they may contain the same characters.
+_BLANK_NODE: Final = re.compile(
+    rb'"(?:[^"\\]++|\\.)*+"|(?:^|(?<= ))_:([^ ]++)', re.MULTILINE | re.DOTALL
+)
+
+
+def relabelled(text: bytes, change: Callable[[bytes], bytes]) -> bytes:
+    """The text of a chunk with other labels of blank nodes."""
+    if b"_:" not in text:
+        return text
+
+    def changed(found: re.Match[bytes]) -> bytes:
+        return found[0] if found[1] is None else b"_:" + change(found[1])
+
+    return _BLANK_NODE.sub(changed, text)
+
+
+def scoped(text: bytes, scope: int) -> bytes:
+    """The text of a chunk with blank nodes whose labels carry the number of their source.
+
+    >>> scoped(b'_:b <urn:p> "_:b" .', 2)
+    b'_:s2.b <urn:p> "_:b" .'
+    """
+    opening = b"s%d." % scope
+    return relabelled(text, lambda label: opening + label)

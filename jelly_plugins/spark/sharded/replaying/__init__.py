@@ -1,1 +1,0 @@
-"""Replay for sharded stores, whose positions have digests."""

@@ -1,0 +1,293 @@
+"""Results in CSV, of which no term has its kind, and in TSV, in which terms are as in Turtle.
+
+Reference: SPARQL 1.1 Query Results CSV and TSV Formats, which uses RFC 4180.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from ..codec import Describe, Kind, Limits, TermFactory
+from ..codec.common.limits import over
+from ..codec.common.terms import Iri, Literal
+from ..codec.text.lines import BLANK_NODE, IRI, LANGTAG, STRING, Pattern, unescaped
+from ..codec.text.ntriples import term_text, written_label
+from ..errors import TermError, TextError
+from ..formats.reading import ChunkFile
+from ..io.sources import CHUNK
+from .w3c import (
+    CACHE_ENTRIES,
+    PARTS,
+    Results,
+    Solution,
+    Terms,
+    TermTexts,
+    check_variables,
+    check_written_depth,
+    chunks_of,
+)
+
+#: A cell of CSV, and what follows it.
+_CELL: Final = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\r\n?|\n|\Z)')
+
+_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
+#: Literals that TSV may have without quotes and datatype, by datatype.
+_BARE: Final = {
+    _XSD + "integer": r"[+-]?[0-9]++(?![.0-9eE])",
+    _XSD + "decimal": r"[+-]?[0-9]*+\.[0-9]++(?![0-9eE])",
+    _XSD + "double": r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)[eE][+-]?[0-9]++",
+    _XSD + "boolean": "true|false",
+}
+_DATATYPES: Final = tuple(_BARE)
+_WHOLE_BARE: Final = {datatype: re.compile(form) for datatype, form in _BARE.items()}
+#: A term of TSV. Each datatype without quotes has a group.
+_TERM: Final = Pattern(
+    rf"{IRI}|{BLANK_NODE}"
+    rf"|(?:{STRING}|'((?:[^'\\\n\r]++|\\.)*+)')(?:@({LANGTAG})(?:--(ltr|rtl))?+|\^\^{IRI})?+|"
+    + "|".join(f"({form})" for form in _BARE.values())
+)
+
+
+def read_csv(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits) -> Results:
+    """Read the header.
+
+    A cell that begins with ``http://`` or ``https://`` is an IRI, and one that begins with ``_:`` a
+    blank node. An empty one is unbound, and any other is a literal without a datatype.
+
+    :raises TextError: here or while iterating; the text is not well-formed, or a line does not have
+        a cell for each variable.
+    :raises LimitError: likewise; a line is longer than a frame may be, or has too many cells.
+    """
+    terms = Terms(factory, limits)
+
+    def term(cell: str) -> Any:
+        if cell.startswith("_:"):
+            return terms.term("bnode", cell[2:])
+        is_iri = cell.startswith(("http://", "https://"))
+        return terms.term("uri" if is_iri else "literal", cell)
+
+    records = _records(chunks, limits, quotes=True)
+    line, record = next(records)
+    names = [name.removeprefix("?") for name in _cells(record, line)]
+    read = ((line, _cells(record, line)) for line, record in records)
+    names = _checked_names([] if names == [""] else names, limits)
+    return Results(names, None, _solutions(read, len(names), term))
+
+
+def read_tsv(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits) -> Results:
+    """Read the header, or the result of ASK; see :func:`read_csv` for what is raised."""
+    records = _records(chunks, limits, quotes=False)
+    read = ((line, record.rstrip("\r\n").split("\t")) for line, record in records)
+    _, names = next(read)
+    if names in (["true"], ["false"]):
+        for line, _ in read:
+            raise TextError("the result of ASK is followed by another line", line=line)
+        return Results([], names == ["true"], iter(()))
+    names = [] if names == [""] else names
+    for name in names:
+        if not name.startswith(("?", "$")):
+            raise TextError(f"{name[:80]!r} is not a variable: it has no '?'", line=1)
+    names = _checked_names([name[1:] for name in names], limits)
+    return Results(names, None, _solutions(read, len(names), _CellReader(Terms(factory, limits))))
+
+
+def _checked_names(names: list[str], limits: Limits) -> list[str]:
+    try:
+        check_variables(names, limits)
+    except TermError as error:
+        raise TextError(error.message, line=1) from None
+    return names
+
+
+def _solutions(
+    records: Iterator[tuple[int, list[str]]], width: int, term: Any
+) -> Iterator[Solution]:
+    for line, cells in records:
+        if not width and cells == [""]:
+            cells = []
+        if len(cells) != width:
+            raise TextError(f"the line has {len(cells)} cells for {width} variables", line=line)
+        try:
+            yield tuple([term(cell) if cell else None for cell in cells])
+        except (TermError, TextError) as error:
+            raise TextError(error.message, line=line) from None
+
+
+class _CellReader:
+    """Reads terms of TSV, and keeps those of short cells."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._known: dict[str, Any] = {}
+
+    def __call__(self, cell: str) -> Any:
+        found = self._known.get(cell)
+        if found is None:
+            found, end = self._term(cell, 0, 0)
+            if end < len(cell):
+                raise TextError(f"a cell has more than a term: {cell[end : end + 80]!r}")
+            if len(cell) <= 1024:
+                if len(self._known) >= CACHE_ENTRIES:
+                    self._known.clear()
+                self._known[cell] = found
+        return found
+
+    def _term(self, text: str, at: int, depth: int) -> tuple[Any, int]:
+        """Read the term at a position, within ``depth`` quoted triples; return it and its end."""
+        if text.startswith("<<", at):
+            return self._triple(text, at, depth + 1)
+        found = _TERM.compiled.match(text, at)
+        if found is None:
+            raise TextError(f"not a term: {text[at : at + 80]!r}")
+        iri, label, lex, other_lex, language, direction, datatype, *bare = found.groups()
+        try:
+            if iri is not None:
+                term = self._terms.term("uri", unescaped(iri))
+            elif label is not None:
+                term = self._terms.term("bnode", label)
+            elif (raw := lex if lex is not None else other_lex) is not None:
+                datatype = None if datatype is None else unescaped(datatype)
+                term = self._terms.term("literal", unescaped(raw), datatype, language, direction)
+            else:
+                datatype = next(_DATATYPES[at] for at, form in enumerate(bare) if form is not None)
+                term = self._terms.term("literal", found[0], datatype)
+        except ValueError as error:
+            raise TextError(getattr(error, "message", str(error))) from None
+        return term, found.end()
+
+    def _triple(self, text: str, at: int, depth: int) -> tuple[Any, int]:
+        self._terms.check_depth(depth)
+        opening, closing = ("<<(", ")>>") if text.startswith("<<(", at) else ("<<", ">>")
+        at += len(opening)
+        parts = {}
+        for name in PARTS:
+            parts[name], at = self._term(text, _after_spaces(text, at), depth)
+        at = _after_spaces(text, at)
+        if not text.startswith(closing, at):
+            raise TextError(f"a quoted triple does not end with {closing}")
+        return self._terms.triple(parts), at + len(closing)
+
+
+def _after_spaces(text: str, at: int) -> int:
+    while text.startswith(" ", at):
+        at += 1
+    return at
+
+
+def _records(chunks: Iterator[bytes], limits: Limits, *, quotes: bool) -> Iterator[tuple[int, str]]:
+    """The records of a table with the line that each begins in; at least one record.
+
+    :param quotes: whether a record may have line ends between quotes.
+    """
+    most = limits.frame_bytes
+    file = io.BufferedReader(ChunkFile(chunks), CHUNK)
+    lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    start = line = 1
+    parts: list[str] = []
+    size = marks = 0
+    try:
+        while text := lines.readline(most + 1):
+            parts.append(text)
+            size += len(text)
+            if size > most:
+                raise over(limits, "frame_bytes", size, "the length of a line")
+            marks += text.count('"')
+            line += 1
+            if quotes and marks & 1:
+                # The line ends in a quoted cell, or has a quote where none may be.
+                continue
+            yield start, "".join(parts)
+            start, size, marks = line, 0, 0
+            parts.clear()
+    except UnicodeDecodeError as error:
+        raise TextError(f"the text is not UTF-8: {error.reason}", line=line) from None
+    if parts or start == 1:
+        yield start, "".join(parts)
+
+
+def _cells(record: str, line: int) -> list[str]:
+    """The cells of a record of CSV."""
+    cells = []
+    pos = 0
+    while True:
+        found = _CELL.match(record, pos)
+        if found is None:
+            raise TextError(
+                "a quoted cell does not end, or a quote is in a cell that is not quoted",
+                line=line + record.count("\n", 0, pos),
+                column=pos - record.rfind("\n", 0, pos),
+            )
+        quoted, bare, end = found.groups()
+        cells.append(bare if quoted is None else quoted.replace('""', '"'))
+        if end != ",":
+            return cells
+        pos = found.end()
+
+
+def csv_chunks(
+    variables: Sequence[str], solutions: Iterable[Sequence[Any]], describe: Describe
+) -> Iterator[bytes]:
+    """Solutions as CSV, see :func:`.w3c.chunks_of`."""
+    line = csv.writer(_Line()).writerow
+    text_of = TermTexts(lambda term: _csv_cell(term, describe))
+
+    def row_text(solution: Sequence[Any]) -> Any:
+        return line(["" if term is None else text_of(term) for term in solution])
+
+    return chunks_of(line(variables), len(variables), solutions, row_text, "")
+
+
+class _Line:
+    """A file whose writer returns what it writes."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _csv_cell(term: Any, describe: Describe) -> str:
+    kind, *parts = describe(term)
+    if kind == Kind.TRIPLE:
+        raise TermError("CSV has no place for quoted triples: write TSV")
+    text: str = parts[0]
+    return "_:" + written_label(text) if kind == Kind.BLANK_NODE else text
+
+
+def tsv_chunks(
+    variables: Sequence[str], solutions: Iterable[Sequence[Any]], describe: Describe
+) -> Iterator[bytes]:
+    """Solutions as TSV, see :func:`.w3c.chunks_of`."""
+    text_of = TermTexts(lambda term: _tsv_cell(term, describe, 0))
+
+    def row_text(solution: Sequence[Any]) -> str:
+        return "\t".join(["" if term is None else text_of(term) for term in solution]) + "\n"
+
+    head = "\t".join("?" + name for name in variables) + "\n"
+    return chunks_of(head, len(variables), solutions, row_text, "")
+
+
+def tsv_boolean(value: bool) -> bytes:
+    """The result of an ASK query as TSV, as Oxigraph writes it: the recommendation has none."""
+    return b"true\n" if value else b"false\n"
+
+
+def _tsv_cell(term: Any, describe: Describe, depth: int) -> str:
+    check_written_depth(depth)
+    kind, *parts = describe(term)
+    if kind == Kind.IRI:
+        return term_text(Iri(parts[0]))
+    if kind == Kind.BLANK_NODE:
+        return "_:" + written_label(parts[0])
+    if kind == Kind.TRIPLE:
+        return f"<<( {' '.join(_tsv_cell(part, describe, depth + 1) for part in parts)} )>>"
+    lex, langtag, datatype = parts
+    bare = _WHOLE_BARE.get(datatype)
+    if bare is not None and bare.fullmatch(lex):
+        return str(lex)
+    text = term_text(Literal(lex))
+    if langtag is not None:
+        return f"{text}@{langtag}"
+    return text if datatype is None else f"{text}^^{term_text(Iri(datatype))}"

@@ -1,0 +1,146 @@
+"""JSON-LD: remote contexts that the caller supplies, and numbers that pyoxigraph would misread."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pyoxigraph
+import pytest
+import rdflib
+
+from jelly_plugins import Literal, convert, oxigraph
+from jelly_plugins import rdflib as backend
+from jelly_plugins.codec import Limits
+from jelly_plugins.errors import LimitError, TextError
+from jelly_plugins.formats.json_ld import with_known_numbers
+from jelly_plugins.formats.settings import ConversionSettings
+from jelly_plugins.formats.table import read_statements
+from jelly_plugins.io.names import Format
+
+from ..shared_data import shared
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+REMOTE = (
+    b'{"@context": ["http://s.example/a", {"x": "urn:x"}], "name": "n", "x": 1.5, "@id": "urn:s"}'
+)
+CONTEXTS = {
+    "http://s.example/a": {"@context": "b"},
+    "http://s.example/b": {"@context": {"name": "urn:name"}},
+}
+
+
+def test_contexts_everywhere() -> None:
+    graph = rdflib.Graph()
+    backend.load(graph, REMOTE, format="jsonld", contexts=CONTEXTS)
+    assert {str(p) for _, p, _ in graph} == {"urn:name", "urn:x"}
+    over_store = rdflib.Graph(store="Oxigraph")
+    backend.load(over_store, REMOTE, format="jsonld", contexts=CONTEXTS)
+    assert {str(p) for _, p, _ in over_store} == {"urn:name", "urn:x"}
+    store = pyoxigraph.Store()
+    oxigraph.load(store, REMOTE, format="jsonld", contexts=CONTEXTS.__getitem__)
+    assert {quad.predicate.value for quad in store} == {"urn:name", "urn:x"}
+    out = io.BytesIO()
+    settings = ConversionSettings(contexts=CONTEXTS)
+    convert(REMOTE, out, source_format="jsonld", target_format="nt", settings=settings)
+    assert out.getvalue().startswith(b'<urn:s> <urn:name> "n" .')
+
+
+def objects(document: bytes, **settings: Any) -> list[Any]:
+    return [
+        quad.object
+        for quad in read_statements(document, Format.JSON_LD, ConversionSettings(**settings))
+    ]
+
+
+def test_contexts_that_are_missing() -> None:
+    with pytest.raises(TextError, match=r"a remote context, which is never .* contexts=$"):
+        objects(REMOTE)
+    with pytest.raises(TextError, match=r"the context http://s\.example/a is not among those"):
+        objects(REMOTE, contexts={})
+    with pytest.raises(TextError, match="contains itself"):
+        objects(REMOTE, contexts={"http://s.example/a": "http://s.example/a"})
+    with pytest.raises(TextError, match="malformed JSON"):
+        objects(REMOTE[:-1], contexts=CONTEXTS)
+    with pytest.raises(LimitError, match="the length of a document with contexts="):
+        objects(REMOTE, contexts=CONTEXTS, limits=Limits(frame_bytes=60))
+    relative = REMOTE.replace(b"http://s.example/a", b"a")
+    assert len(objects(relative, contexts=CONTEXTS, base="http://s.example/")) == 2
+
+
+#: Numbers, and what JSON-LD makes of them; None if pyoxigraph would make something else.
+NUMBERS = {
+    "1": "1",
+    "-0": "0",
+    "1.0": "1",
+    "1.5e3": "1500",
+    "99999999999999999999": "99999999999999999999",
+    "100000000000000000000": None,
+    "-100000000000000000000": None,
+    "123456789012345678901": None,
+    "999999999999999999999": None,
+    "100000000000000000000.0": None,
+    "1e20": None,
+    "1E+20": None,
+    "1.5e20": None,
+    "1000e17": None,
+    "0.1e21": None,
+    "1000000000000000000000": "1.0E21",
+    "1e21": "1.0E21",
+    "1e3": "1000",
+    "1e19": "10000000000000000000",
+    "100000000000000000000.5": "1.000000000000000000005E20",
+    "1e-20": "1.0E-20",
+}
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers(number: str) -> None:
+    document = f'{{"@id": "urn:s", "urn:p": ["{number}\\"", {number}]}}'.encode()
+    expected = NUMBERS[number]
+    for size in (1, 7, len(document)):
+        chunks = [document[at : at + size] for at in range(0, len(document), size)]
+        if expected is not None:
+            assert list(with_known_numbers(chunks)) == chunks
+            continue
+        with pytest.raises(TextError, match=r"the number .* cannot be read as an integer"):
+            list(with_known_numbers(chunks))
+    if expected is None:
+        with pytest.raises(TextError, match="cannot be read as an integer"):
+            objects(document)
+        with pytest.raises(TextError, match="cannot be read as an integer"):
+            objects(document, contexts={})
+    else:
+        assert objects(document)[1].lex == expected
+
+
+def test_numbers_in_strings_are_not_checked() -> None:
+    text = '{"@id": "urn:s", "urn:1e20": ["100000000000000000000", "\\\\", " 1e20 \\" 1e20"]}'
+    assert len(objects(text.encode())) == 3
+    integer = {"@value": "100000000000000000000", "@type": XSD + "integer"}
+    document = json.dumps({"@id": "urn:s", "urn:p": integer}).encode()
+    assert objects(document) == [Literal("100000000000000000000", None, XSD + "integer")]
+
+
+def test_a_number_of_many_digits_takes_linear_time() -> None:
+    chunks = [b"[", *[b"1" * 4096] * 2048, b"]"]
+    assert sum(map(len, with_known_numbers(chunks))) == 2 + 4096 * 2048
+
+
+def test_type_maps_are_rejected() -> None:
+    path = shared("cases/text/06-type-map.jsonld")
+    with pytest.raises(TextError, match="@type"):
+        objects(path.read_bytes())
+
+
+def test_cases_of_outside_reports() -> None:
+    with pytest.raises(TextError, match="the number 100000000000000000000"):
+        objects(shared("cases/text/05-integer-of-21-digits.jsonld").read_bytes())
+    contexts = {"http://s.example/": json.loads(shared("cases/text/07-context.json").read_bytes())}
+    settings = ConversionSettings(contexts=contexts)
+    out = io.BytesIO()
+    convert(
+        shared("cases/text/07-remote-context.jsonld"), out, target_format="nt", settings=settings
+    )
+    assert out.getvalue() == shared("cases/text/07-remote-context.nt").read_bytes()

@@ -1,0 +1,60 @@
+"""Documents that repeat one thing, or declare more than they hold, are read in bounded memory.
+
+Each reader runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .memory_cases import CASES
+from .shared_data import ROOT
+
+#: Bytes that reading any document may take.
+MOST = 200 << 20
+#: Bytes that a statement may take in a store in memory, and in a load until it is in there.
+PER_STATEMENT = 1500
+#: The cases of a default run.
+SHORT = (
+    "read",
+    "rdflib.load",
+    "oxigraph.load",
+    "N-Quads to Jelly",
+    "Turtle to Jelly",
+    "messages in NDJSON-LD",
+    "Jelly-Patch",
+    "check of RDF Patch",
+    "RDF Thrift",
+)
+LONG = [pytest.param(name, 1, marks=pytest.mark.slow) for name in CASES if name not in SHORT]
+LARGE = [
+    pytest.param(name, megabytes, marks=pytest.mark.slow) for megabytes in (8, 60) for name in CASES
+]
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="the peak of memory cannot be reset here"
+)
+
+
+@pytest.mark.parametrize(("name", "megabytes"), [*((name, 1) for name in SHORT), *LONG, *LARGE])
+def test_documents_take_bounded_memory(name: str, megabytes: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.memory_cases", str(megabytes * 1_000_000), name],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    _, found = json.loads(done.stdout)
+    too_large = {
+        document: (taken >> 20, outcome)
+        for document, (taken, stored, outcome) in found.items()
+        if taken > MOST + stored * PER_STATEMENT
+    }
+    assert too_large == {}
