@@ -328,7 +328,7 @@ def test_status(tmp_path: Path) -> None:
     assert "ex:  urn:ex:" in text
     report = json.loads(jelly("patch", "status", "--store", folder, "--json").text)
     assert report["quads"] == count_quads(Store(str(folder))) == 2
-    assert [log["number"] for log in report["logs"]] == [2]
+    assert [log["patch"] for log in report["logs"]] == ["<urn:2>"]
     assert report["namespaces"] == {"ex": "urn:ex:"}
 
 
