@@ -15,7 +15,6 @@ from setuptools import Extension, setup
 #: and for that of rdflib of the codec's too.
 COMPILED = (
     Path("jelly_plugins/codec"),
-    Path("jelly_plugins/codec/sparql"),
     Path("jelly_plugins/rdflib"),
     Path("jelly_plugins/messages"),
 )
@@ -42,6 +41,14 @@ def readme() -> str:
     return re.sub(r"\]\((?!https?:|#)", f"]({files}", text)
 
 
+#: Modules in Cython's pure Python mode, and the names that they have when they are compiled.
+PURE_MODE = {
+    "jelly_plugins.codec.sparql._reading": "jelly_plugins/codec/sparql/reading.py",
+    "jelly_plugins.codec.sparql._writing": "jelly_plugins/codec/sparql/writing.py",
+    "jelly_plugins.jena._rows": "jelly_plugins/jena/rows.py",
+}
+
+
 setup(
     long_description=readme(),
     long_description_content_type="text/markdown",
@@ -57,14 +64,14 @@ setup(
         for package in COMPILED
     ]
     + [
-        # In Cython's pure Python mode: the module runs uncompiled, too.
         Extension(
-            "jelly_plugins.jena._rows",
-            ["jelly_plugins/jena/rows.py"],
+            name,
+            [path],
             extra_compile_args=COMPILER_ARGUMENTS,
             define_macros=[("NDEBUG", None)],
             optional=True,
         )
+        for name, path in PURE_MODE.items()
     ],
     # As many at a time as there are processors.
     options={"build_ext": {"parallel": True}},

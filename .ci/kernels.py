@@ -10,3 +10,5 @@ ROOT = Path(__file__).resolve().parent.parent
 
 for source in sorted(ROOT.glob("jelly_plugins/**/_native.pyx")):
     import_module(".".join(source.relative_to(ROOT).with_suffix("").parts))
+for name in ("codec.sparql._reading", "codec.sparql._writing", "jena._rows"):
+    import_module(f"jelly_plugins.{name}")

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     )
     from .formats.convert import convert
     from .formats.settings import Conversion, ConversionSettings, Frames, OptionChanges
-    from .io.names import Format
+    from .io.names import Format, WithMediaType
     from .io.sinks import Destination, Writable
     from .io.sources import Readable, Source
     from .io.streams import (
@@ -120,6 +120,7 @@ __all__ = [
     "Triple",
     "TruncatedError",
     "WireError",
+    "WithMediaType",
     "Writable",
     "__version__",
     "convert",

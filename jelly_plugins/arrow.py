@@ -36,8 +36,7 @@ from .codec import (
     delimit,
 )
 from .codec.common.options import member
-from .codec.sparql.columns import ResultsColumnDecoder
-from .codec.sparql.decoder import ResultsFrame
+from .codec.sparql.decoder import ResultsColumnDecoder, ResultsFrame
 from .codec.sparql.options import RESULTS_LIMITS
 from .codec.text.columns import ColumnFactory, column_of
 from .codec.text.ntriples import Dialect, Notation

@@ -21,7 +21,6 @@ SHORT = (
     "read",
     "FrameReader.options",
     "FrameBytes.peek_options",
-    "TextChunks",
     "rdflib.read_quads",
     "oxigraph.read_quads",
     "arrow.read, shared",

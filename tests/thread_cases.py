@@ -22,7 +22,7 @@ import jelly_plugins.jena
 import jelly_plugins.oxigraph
 import jelly_plugins.rdflib
 from jelly_plugins import FrameReader, Iri, JellyError, Literal, Triple, read, read_frames
-from jelly_plugins.io.streams import FrameBytes, TextChunks, write_bytes
+from jelly_plugins.io.streams import FrameBytes, write_bytes
 from jelly_plugins.messages import read_messages, write_messages
 from jelly_plugins.patch import (
     BEGIN,
@@ -114,7 +114,6 @@ CASES: Final[dict[str, Case]] = {
     "FrameReader.options": (jelly, lambda src: with_options(FrameReader(src))),
     "FrameBytes": (jelly, lambda src: iter(FrameBytes(src))),
     "FrameBytes.peek_options": (jelly, lambda src: with_peeked_options(FrameBytes(src))),
-    "TextChunks": (jelly, TextChunks),
     "rdflib.read_statements": (jelly, jelly_plugins.rdflib.read_statements),
     "rdflib.read_quads": (jelly, jelly_plugins.rdflib.read_quads),
     "rdflib.read_graphs": (

@@ -29,7 +29,10 @@ _COMMANDS: Final = {
     "demo": ("demo", "Parse, load, query and dump a small real file, timed."),
     "convert": ("convert", "Convert between Jelly and other RDF formats."),
     "inspect": ("inspect", "Show options, frames, rows by kind and sizes of a Jelly stream."),
-    "validate": ("validate", "Check a Jelly stream, and compare it with RDF files."),
+    "validate": (
+        "validate",
+        "Check a Jelly stream or another RDF file, and compare it with RDF files.",
+    ),
     "load": ("store", "Load files of any format into an Oxigraph store on disk."),
     "dump": ("store", "Write an Oxigraph store, or one graph of it, in any format."),
     "query": ("query", "Query files or a store, and write the results."),

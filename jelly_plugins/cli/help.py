@@ -35,7 +35,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "load": ("jelly load data.jelly.gz data.nt --store data.store",),
     "dump": (
         "jelly dump --store data.store -o dump.jelly",
-        "jelly dump --store data.store --graph http://example.org/g -o graph.jelly",
+        "jelly dump --store data.store --graph default -o graph.jelly",
     ),
     "query": (
         "jelly query 'SELECT * { ?s ?p ?o }' --store data.store -o results.jellys",
@@ -58,11 +58,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "spark status": ("jelly spark status shards",),
     "spark verify": ("jelly spark verify shards",),
     "spark vacuum": ("jelly spark vacuum shards --keep 2",),
-    "spark history": ("jelly spark history shards",),
     "spark restore": ("jelly spark restore shards --version 1",),
-    "spark reshard": ("jelly spark reshard shards 8",),
-    "spark changes": ("jelly spark changes shards --from-version 1 -o changes.jellyp",),
-    "spark copy": ("jelly spark copy shards copy --history",),
 }
 
 

@@ -120,7 +120,10 @@ def _by_chunks(given: Sequence[Given], dst: Destination, target: Format, job: Jo
     rewinders = [found for src, _ in given if (found := rewinder(src)) is not None]
     try:
         with open_readers(given, job) as source, open_output(dst) as out:
-            write(source, out, target, job)
+            try:
+                write(source, out, target, job)
+            except JellyError as error:
+                raise source.located(error) from error.__cause__
     except UndeclaredError:
         untouched = not job.counter.frames or is_replaceable(dst)
         if job.settings.changes.rdf_star is not None or job.star or not untouched:

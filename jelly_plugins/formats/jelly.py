@@ -31,6 +31,8 @@ from .lines import without_graphs
 from .settings import ConversionSettings, Job
 
 _LINE_END: Final = b" .\n"
+#: Bytes of a rejected statement that an error shows.
+_SHOWN: Final = 120
 
 
 class JellyReader(ChunkReader):
@@ -192,8 +194,11 @@ def encoded(source: ChunkReader, options: StreamOptions, job: Job) -> Generator[
     narrow = options.physical_type is PhysicalType.TRIPLES and source.has_graphs
     reason = "physical type TRIPLES cannot express it"
     lines = (chunk.text for chunk in without_graphs(source, reason)) if narrow else source.lines()
+    text = b""
+    before = 0
     try:
         for text in lines:
+            before = encoder.statements
             declare(text)
             frames = encoder.feed(text)
             job.counter.reach(encoder.statements)
@@ -202,11 +207,17 @@ def encoded(source: ChunkReader, options: StreamOptions, job: Job) -> Generator[
         yield from encoder.finish()
         job.counter.reach(encoder.statements)
     except JellyError as error:
-        raise _rejection(error, source, options) from error.__cause__
+        raise _rejection(error, source, options, text, before) from error.__cause__
 
 
-def _rejection(error: JellyError, source: ChunkReader, options: StreamOptions) -> JellyError:
-    """An error of an encoder or of the source, as one of the source."""
+def _rejection(
+    error: JellyError, source: ChunkReader, options: StreamOptions, text: bytes, before: int
+) -> JellyError:
+    """An error of an encoder or of the source, as one of the source.
+
+    :param text: the lines that the encoder was given last.
+    :param before: number of statements before them.
+    """
     if error.source is not None:
         return error
     # Of the errors about quoted triples, only a missing declaration is not a TextError.
@@ -214,10 +225,15 @@ def _rejection(error: JellyError, source: ChunkReader, options: StreamOptions) -
         return undeclared(source.name)
     # Frames and rows of the output say nothing about the source.
     error.frame = error.row = None
+    line = error.line if isinstance(error, TextError) else None
     located = source.located(error)
     if isinstance(located, TextError) and located.line is None:
-        # The text is well-formed: it expresses more than the stream does.
-        return TermError(located.message).locate(source=located.source, frame=located.frame)
+        # The lines exist only here: the statement is shown, which expresses more than the stream.
+        at = (line or 0) - before - 1
+        found = text.split(b"\n", at + 1)[at : at + 1] if at >= 0 else []
+        shown = f": {found[0][:_SHOWN].decode(errors='replace')}" if found else ""
+        message = f"{located.message}{shown}"
+        return TermError(message).locate(source=located.source, frame=located.frame)
     return located
 
 

@@ -400,19 +400,6 @@ class _FramesOfLoop:
     def close(self) -> None:
         asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
 
-    async def _initial_metadata(self) -> Any:
-        try:
-            # Before it, gRPC may leave the task that sends the request behind.
-            await self._call.wait_for_connection()
-            return await self._call.initial_metadata()
-        except grpc.RpcError:
-            # Asking for the next frame raises it with its status.
-            return ()
-        except asyncio.CancelledError:
-            if self._closed:
-                return ()
-            raise
-
     async def _next(self) -> bytes | None:
         async with self._at_work:
             if self._frames is None:

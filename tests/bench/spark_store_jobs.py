@@ -191,10 +191,12 @@ JOBS: Final = {"batches": batches, "bucket": bucket, "spark": spark, "first": fi
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("jobs", nargs="*", choices=[*JOBS, []], default=["batches"])
+    parser.add_argument("jobs", nargs="*", default=["batches"], help=", ".join(JOBS))
     parser.add_argument("--quads", type=int, default=50_000)
     given = parser.parse_args()
     for name in given.jobs:
+        if name not in JOBS:
+            parser.error(f"there is no job {name}")
         print(f"\n{name}")
         JOBS[name](given.quads)
 

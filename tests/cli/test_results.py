@@ -115,7 +115,7 @@ def test_files_or_a_store(tmp_path: Path) -> None:
     triple.write_text("<urn:s> <urn:p> <<( <urn:a> <urn:b> <urn:c> )>> .\n")
     found = jelly("query", "CONSTRUCT WHERE { ?s ?p ?o }", triple)
     assert found.out == triple.read_bytes()
-    assert jelly("query", "ASK { ?s ?p ?o }", triple).text == "true"
+    assert jelly("query", "ASK { ?s ?p ?o }", triple).text.strip() == "true"
     assert jelly("query", "SELECT ?s { ?s ?p ?o }", triple).text == "?s\n<urn:s>\n"
     statements = "CONSTRUCT WHERE { ?s ?p ?o }"
     assert_failed(jelly("query", "ASK {}"), 2, "--store")

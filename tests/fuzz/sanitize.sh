@@ -45,7 +45,7 @@ trap 'rm -rf "$work"' EXIT
 # Keeps Cython's output and its times, so that it is not generated again.
 cp -rp jelly_plugins conformance tests proto setup.py pyproject.toml README.md LICENSE "$work"
 cd "$work"
-find jelly_plugins -name '_native.*.so' -delete
+find jelly_plugins \( -name '_native.*.so' -o -name '_reading.*.so' -o -name '_writing.*.so' \) -delete
 
 echo "== build"
 # The short form does not fuzz rdflib's terms, and need not build their kernel.

@@ -275,3 +275,16 @@ def test_a_dump_is_read_by_the_generic_reader(store: ox.Store) -> None:
     load(store, jelly(statement), blank_nodes="keep")
     _, _, data = dumped(store)
     assert [s for frame in read_frames(data) for s in frame.statements] == [statement]
+
+
+@pytest.mark.parametrize("format_", ["jelly", "nt", "nq", "ttl", "rt"])
+def test_a_label_that_no_format_has_is_named(format_: str) -> None:
+    node, iri = ox.BlankNode("a:b"), ox.NamedNode("urn:p")
+    for quad in (ox.Quad(node, iri, ox.Literal("x")), ox.Quad(iri, iri, node)):
+        store = ox.Store()
+        store.add(quad)
+        with pytest.raises(TermError, match="the blank node _:a:b has a label"):
+            dump(store, io.BytesIO(), format=format_)
+    store = ox.Store()
+    store.add(ox.Quad(iri, iri, ox.Literal("x _:a:b y")))
+    assert dump(store, io.BytesIO(), format=format_) == 1

@@ -6,8 +6,11 @@ import bz2
 import gzip
 import io
 import os
+import tempfile
 import threading
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import MappingProxyType
@@ -651,3 +654,49 @@ def test_a_graph_keeps_what_its_own_add_accepted(format_: str) -> None:
     with pytest.raises(RuntimeError, match="no more"):
         graph.parse(data=lines if format_ == "nt" else jelly(triples), format=format_)
     assert len(graph) == 2
+
+
+TURTLE = b"<urn:s> <urn:p> <urn:o>, <x>, <#f> ."
+
+
+def test_the_base_is_an_absolute_iri_of_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with rdflib's own parsers, except that characters which are not valid in IRIs are
+    escaped."""
+    monkeypatch.chdir(tmp_path)
+    Path("x.ttl").write_bytes(TURTLE)
+    Path("a b%.ttl").write_bytes(TURTLE)
+    with gzip.open("x.ttl.gz", "wb") as packed:
+        packed.write(TURTLE)
+    with zipfile.ZipFile("x.zip", "w") as archive:
+        archive.writestr("m.ttl", TURTLE)
+    folder = tmp_path.as_uri()
+    archive = zipfile.ZipFile("x.zip")
+    sources: list[tuple[Callable[[], Any], str | None, str]] = [
+        (partial(open, "x.ttl", "rb"), None, f"{folder}/x.ttl"),
+        (partial(open, "x.ttl"), None, f"{folder}/x.ttl"),
+        (partial(open, "a b%.ttl", "rb"), None, f"{folder}/a%20b%25.ttl"),
+        (partial(gzip.open, "x.ttl.gz"), None, f"{folder}/x.ttl.gz"),
+        (lambda: archive.open("m.ttl"), None, f"{folder}/m.ttl"),
+        (lambda: io.BytesIO(TURTLE), "some name", f"{folder}/some%20name"),
+        (lambda: io.BytesIO(TURTLE), "http://x/y", "http://x/y"),
+    ]
+    for opened, public_id, base in sources:
+        with opened() as source:
+            graph = Graph().parse(source, format="jelly-plugins-turtle", publicID=public_id)
+        name = base.rpartition("/")[0]
+        assert {str(each) for each in graph.objects()} == {"urn:o", f"{name}/x", f"{base}#f"}
+
+
+def test_only_a_relative_iri_needs_a_base() -> None:
+    absolute = b"<urn:s> <urn:p> <urn:o> ."
+    with tempfile.TemporaryFile() as file:
+        # Its name is a number.
+        file.write(absolute)
+        file.seek(0)
+        assert len(Graph().parse(file, format="jelly-plugins-turtle")) == 1
+    source = io.BytesIO(absolute)
+    assert len(Graph().parse(source, format="jelly-plugins-turtle", publicID="http://[x")) == 1
+    with pytest.raises(JellyError, match="relative"):
+        Graph().parse(io.BytesIO(TURTLE), format="jelly-plugins-turtle")

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from jelly_plugins.messages import convert_messages
 
-from .queries import finished
+from .queries import in_memory
 
 
 def test_logs_are_the_input_of_a_stream(spark: SparkSession, tmp_path: Path) -> None:
@@ -24,13 +24,7 @@ def test_logs_are_the_input_of_a_stream(spark: SparkSession, tmp_path: Path) -> 
         source.write_text(log)
         convert_messages(source, folder / f"{number}.jelly")
     stream = spark.readStream.format("jelly").option("sourceColumns", "true").load(str(folder))
-    writer = (
-        stream.writeStream.format("memory")
-        .queryName("messages")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-    )
-    finished(writer.start)
+    in_memory(stream, "messages", tmp_path / "checkpoints")
     rows = spark.table("messages").collect()
     assert Counter((Path(row.source).name, row.frame) for row in rows) == {
         ("0.jelly", 0): 2,

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, write
 
-from .queries import finished
+from .queries import in_memory
 
 GRAPHS = (DEFAULT_GRAPH, Iri("urn:g"), BlankNode("g"))
 QUADS = [
@@ -66,14 +66,7 @@ def test_a_schema_says_which_columns_are_read(spark: SparkSession, path: str) ->
 
 def test_a_stream_of_what_is_asked_for(spark: SparkSession, path: str, tmp_path: Path) -> None:
     reader = spark.readStream.schema("subject string").format("jelly").option("object", '"7"')
-    writer = (
-        reader.load(path)
-        .writeStream.format("memory")
-        .queryName("asked")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-    )
-    finished(writer.start)
+    in_memory(reader.load(path), "asked", tmp_path)
     assert rows(spark.table("asked")) == [("<urn:0>",)]
 
 

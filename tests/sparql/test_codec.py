@@ -15,19 +15,10 @@ import pytest
 
 from jelly_plugins import BlankNode, Iri, Limits, Literal, Triple
 from jelly_plugins.codec import DEFAULT_GRAPH, Column, GenericFactory, Kind, describe
-from jelly_plugins.codec.sparql import (
-    column_writer,
-    columns,
-    decoder,
-    encoder,
-    kernel,
-    term_reader,
-)
-from jelly_plugins.codec.sparql.columns import ResultsColumnDecoder
-from jelly_plugins.codec.sparql.decoder import ResultsDecoder
+from jelly_plugins.codec.sparql import decoder, encoder, kernel, reading, writing
+from jelly_plugins.codec.sparql.decoder import ResultsColumnDecoder, ResultsDecoder
 from jelly_plugins.codec.sparql.encoder import ResultsEncoder, encode_boolean
-from jelly_plugins.codec.sparql.layouts import IRIS, LITERALS, MIXED, expand, squeeze
-from jelly_plugins.codec.sparql.options import ResultsOptions
+from jelly_plugins.codec.sparql.options import IRIS, LITERALS, MIXED, ResultsOptions
 from jelly_plugins.errors import JellyError, LimitError, OptionsError, StatementError, TermError
 from jelly_plugins.proto import sparql_pb2
 
@@ -164,16 +155,14 @@ def test_both_kernels_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read with the reference, without the compiled module."""
-    monkeypatch.setattr(decoder, "read_column", lambda *_: None)
-    monkeypatch.setattr(columns, "text_column", lambda *_: None)
-    monkeypatch.setattr(term_reader, "enter_packed", lambda *_: 0)
-    monkeypatch.setattr(term_reader, "find_fields", lambda *_: None)
+    """Read with the interpreted modules."""
+    monkeypatch.setattr(decoder, "ColumnReader", reading.ColumnReader)
+    monkeypatch.setattr(decoder, "TextColumnReader", reading.TextColumnReader)
 
 
 def write_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write with the reference, without the compiled module."""
-    monkeypatch.setattr(encoder, "ColumnWriter", column_writer.ColumnWriter)
+    """Write with the interpreted modules."""
+    monkeypatch.setattr(encoder, "ColumnWriter", writing.ColumnWriter)
 
 
 def describe_foreign(term: Any) -> Any:
@@ -385,15 +374,15 @@ def test_a_term_that_changes_while_it_is_described() -> None:
 
 def test_runs() -> None:
     cells = ["a"] * 17 + ["b"] + [None] * 16 + ["c", None, "d", "d", None]
-    run_values, layouts = squeeze(cells)
+    run_values, layout = writing.squeeze(cells)
     assert run_values == ["a", "b", "c", "d"]
     # For both kinds of runs, the longest length without an extension is one less than the shortest
     # with one.
-    assert layouts == [15, 0, 1 << 5 | 16 | 15, 0, 1 << 5 | 16, 0]
-    assert expand(run_values, layouts, len(cells)) == cells
-    assert squeeze(["a"] * 16)[1] == [14]
-    assert squeeze([None] * 15 + ["a"])[1] == [16 | 14]
-    assert squeeze([None, None]) == ([], [])
+    assert list(layout) == [15, 0, 1 << 5 | 16 | 15, 0, 1 << 5 | 16, 0]
+    assert reading.runs_of(bytes(layout), 4, len(cells)) == [(0, 17), (1, -16), (1, -1), (0, 2)]
+    assert list(writing.squeeze(["a"] * 16)[1]) == [14]
+    assert list(writing.squeeze([None] * 15 + ["a"])[1]) == [16 | 14]
+    assert writing.squeeze([None, None]) == ([], b"")
 
 
 def test_a_variable_moves_to_the_column_that_it_needs() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from jelly_plugins import BlankNode, Iri, Limits, Literal
 from jelly_plugins.codec import delimit
-from jelly_plugins.codec.sparql.columns import ResultsColumnDecoder
+from jelly_plugins.codec.sparql.decoder import ResultsColumnDecoder
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.errors import JellyError, LimitError, StatementError, TermError
 from jelly_plugins.proto import sparql_pb2

@@ -22,7 +22,7 @@ def field(at, body):
     return number(at << 3 | 2) + number(len(body)) + body
 
 def repeated(each):
-    return each * (20_000_000 // len(each))
+    return each * (4_000_000 // len(each))
 
 read = {"terms": lambda data: list(read_results(data)),
         "columns": lambda data: arrow.read_results(data).read_all()}[sys.argv[1]]

@@ -11,50 +11,42 @@ Reference: sparql.proto.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ...errors import JellyError, OptionsError, OrderError, StatementError, WireError
+from ...errors import JellyError, LimitError, OptionsError, OrderError, StatementError, WireError
 from ..common.limits import Limits, over
 from ..common.options import read_options
 from ..common.terms import TermFactory
-from ..common.wire import BYTES, VARINT, read_fields, read_metadata_entry, uint32
-from .kernel import read_column
-from .layouts import BLANK_NODES, COLUMNS, IRIS, LITERALS, MIXED, expand, too_many
-from .options import RESULTS_LIMITS, ResultsOptions
-from .term_reader import Field, ResultsTermReader, gather, read_numbers
+from ..common.wire import (
+    BYTES,
+    VARINT,
+    read_field,
+    read_fields,
+    read_metadata_entry,
+    read_string,
+    uint32,
+    wrong_type,
+)
+from ..text.columns import ColumnFactory
+from ..text.ntriples import Notation
+from .kernel import ColumnReader, TextColumnReader
+from .options import COLUMNS, RESULTS_LIMITS, ResultsOptions
 
 _OPTIONS: Final = 1
 _VARIABLES: Final = 2
 _ROW_COUNT: Final = 3
-_NAMES: Final = 4
-_PREFIXES: Final = 5
-_DATATYPES: Final = 6
+_LOOKUPS: Final = (4, 5, 6)
 _ASK: Final = 11
 _METADATA: Final = 15
 
 _FRAME: Final = dict.fromkeys((*range(1, 12), _METADATA), BYTES) | {_ROW_COUNT: VARINT}
-_REPEATED: Final = frozenset((_VARIABLES, _NAMES, _PREFIXES, _DATATYPES, *COLUMNS, _METADATA))
-_NUMBERS: Final = {
-    IRIS: frozenset({1, 2, 3}),
-    BLANK_NODES: frozenset({2}),
-    LITERALS: frozenset({2}),
-    MIXED: frozenset({2}),
-}
-#: Fields of each type of column, and those that may occur more than once.
-_COLUMN: Final[dict[int, tuple[dict[int, int], frozenset[int], str]]] = {
-    IRIS: (dict.fromkeys((1, 2, 3), BYTES), frozenset({1, 2, 3}), "SparqlIriColumn"),
-    BLANK_NODES: (dict.fromkeys((1, 2), BYTES), frozenset({1, 2}), "SparqlBnodeColumn"),
-    LITERALS: (
-        {1: BYTES, 2: BYTES, 3: BYTES, 4: VARINT},
-        frozenset({1, 2, 3}),
-        "SparqlLiteralColumn",
-    ),
-    MIXED: (dict.fromkeys((1, 2), BYTES), frozenset({1, 2}), "SparqlPolyColumn"),
-}
+_ONCE: Final = frozenset((_OPTIONS, _ROW_COUNT, _ASK))
 _VARIABLE_FIELDS: Final = {1: BYTES, 2: VARINT}
 _ASK_FIELDS: Final = {1: VARINT}
+
+#: Start and end of a field's payload, and its value if it is a number.
+_Field = tuple[int, int, int]
 
 
 @dataclass(slots=True)
@@ -95,6 +87,7 @@ class ResultsDecoder:
     """
 
     def __init__(self, factory: TermFactory[Any], *, limits: Limits = RESULTS_LIMITS) -> None:
+        self._columns: ColumnReader | None = None
         self.options: ResultsOptions | None = None
         self.variables: tuple[str, ...] | None = None
         self.boolean: bool | None = None
@@ -134,9 +127,8 @@ class ResultsDecoder:
             raise OptionsError("the stream has no options: it is empty")
 
     def _decode(self, data: bytes) -> ResultsFrame:
-        most = self._limits.frame_rows
-        fields = gather(data, 0, len(data), _FRAME, _REPEATED, "SparqlResultsFrame", most)
-        self._begin(data, fields)
+        fields = self._gather(data)
+        reader = self._begin(data, fields)
         frame = ResultsFrame(self._frames, size=len(data))
         if _ROW_COUNT in fields:
             frame.rows = uint32(fields[_ROW_COUNT][0][2], "row_count")
@@ -150,37 +142,59 @@ class ResultsDecoder:
             frame.rows or any(number in fields for number in (_VARIABLES, *COLUMNS))
         ):
             raise OrderError("the result of an ASK query has variables, columns or rows")
-        terms = self._terms
-        terms.begin_frame()
-        for number, enter in self._lookups:
-            if number in fields:
-                terms.set_packed(enter, data, fields[number])
+        reader.begin_frame()
+        for number in _LOOKUPS:
+            for start, stop, _ in fields.get(number, ()):
+                reader.set_entries(number, data, start, stop)
         if self.variables is not None:
-            self._read_columns(data, fields, frame)
-        for entry in fields.get(_METADATA, ()):
-            self._read_metadata(data, entry, frame)
+            self._read_columns(reader, data, fields, frame)
+        for start, stop, _ in fields.get(_METADATA, ()):
+            key, value = read_metadata_entry(data, start, stop)
+            frame.metadata[key] = value
         return frame
 
-    def _begin(self, data: bytes, fields: dict[int, list[Field]]) -> None:
+    def _gather(self, data: bytes) -> dict[int, list[_Field]]:
+        """The fields of a frame by number; unknown ones are skipped."""
+        found: dict[int, list[_Field]] = {}
+        count = pos = 0
+        end = len(data)
+        while pos < end:
+            tag, start, pos, value = read_field(data, pos, end)
+            number = tag >> 3
+            if number not in _FRAME:
+                continue
+            if _FRAME[number] != tag & 7:
+                raise wrong_type(number, "SparqlResultsFrame")
+            if number in _ONCE and number in found:
+                raise WireError(f"field {number} of SparqlResultsFrame occurs twice")
+            count += 1
+            if count > self._limits.frame_rows:
+                raise LimitError(
+                    f"the frame has more than {self._limits.frame_rows} fields "
+                    "(Limits.frame_rows, --limit frame_rows=NUMBER)"
+                )
+            found.setdefault(number, []).append((start, pos, value))
+        return found
+
+    def _begin(self, data: bytes, fields: dict[int, list[_Field]]) -> ColumnReader:
         """Read the options, which only the first frame has."""
-        if self._frames:
+        if self._columns is not None:
             if _OPTIONS in fields:
                 raise OrderError("only the first frame may have options")
-            return
+            return self._columns
         if _OPTIONS not in fields:
             raise OptionsError("the first frame has no options")
         start, stop, _ = fields[_OPTIONS][0]
         options = read_options(ResultsOptions, data, start, stop, self._limits)
         options.check(self._limits)
         self.options = options
-        self._terms = terms = ResultsTermReader(self._factory, options, self._limits, 3)
-        self._lookups: tuple[tuple[int, Callable[[int, str], None]], ...] = (
-            (_NAMES, terms.enter_name),
-            (_PREFIXES, terms.enter_prefix),
-            (_DATATYPES, terms.enter_datatype),
-        )
+        self._columns = self._new_reader(options)
+        return self._columns
 
-    def _read_ask(self, data: bytes, place: Field) -> None:
+    def _new_reader(self, options: ResultsOptions) -> ColumnReader:
+        return ColumnReader(self._factory, options, self._limits)
+
+    def _read_ask(self, data: bytes, place: _Field) -> None:
         if self._frames:
             raise OrderError("only the first frame may have the result of an ASK query")
         start, stop, _ = place
@@ -188,7 +202,7 @@ class ResultsDecoder:
         for _, _, _, value in read_fields(data, start, stop, _ASK_FIELDS, "SparqlAskResult"):
             self.boolean = value != 0
 
-    def _read_header(self, data: bytes, places: list[Field]) -> None:
+    def _read_header(self, data: bytes, places: list[_Field]) -> None:
         """Read the variables and the column of each."""
         if len(places) > self._limits.variables:
             what = "the number of variables"
@@ -202,7 +216,7 @@ class ResultsDecoder:
                 data, start, stop, _VARIABLE_FIELDS, "SparqlVariable"
             ):
                 if number == 1:
-                    name = self._terms.string(data, begin, end, "a variable's name")
+                    name = self._name(data, begin, end)
                 else:
                     index = value
             if not name:
@@ -224,14 +238,24 @@ class ResultsDecoder:
         self._indices = tuple(indices)
         self._layout = None
 
+    def _name(self, data: bytes, pos: int, end: int) -> str:
+        if end - pos > self._limits.string_bytes:
+            what = "the length of a variable's name"
+            raise over(self._limits, "string_bytes", end - pos, what)
+        return read_string(data, pos, end, "a variable's name")
+
     def _read_columns(
-        self, data: bytes, fields: dict[int, list[Field]], frame: ResultsFrame
+        self,
+        reader: ColumnReader,
+        data: bytes,
+        fields: dict[int, list[_Field]],
+        frame: ResultsFrame,
     ) -> None:
         assert self.variables is not None
         layout = tuple(len(fields.get(number, ())) for number in COLUMNS)
         if sum(layout) == frame.rows == 0:
             # The frame has only lookup entries or metadata.
-            frame.columns = [self._no_cells() for _ in self.variables]
+            frame.columns = [reader.column(COLUMNS[0], b"", 0, 0, 0) for _ in self.variables]
             return
         if sum(layout) != len(self.variables):
             raise StatementError(
@@ -241,56 +265,40 @@ class ResultsDecoder:
             self._layout = layout
         elif layout != self._layout:
             raise StatementError("the frame has other columns than the header announced")
-        self._terms.check_copies(frame.rows * len(self.variables))
+        cells = frame.rows * len(self.variables)
+        if cells > self._limits.frame_cells:
+            raise over(self._limits, "frame_cells", cells, "the number of cells of a frame")
         places = [(number, place) for number in COLUMNS for place in fields.get(number, ())]
         names = dict(zip(self._indices, self.variables, strict=True))
         columns = []
         for index, (number, (start, stop, _)) in enumerate(places):
             try:
-                columns.append(self._read_column(number, data, start, stop, frame.rows))
+                columns.append(reader.column(number, data, start, stop, frame.rows))
             except JellyError as error:
                 error.message = f"column {index} (?{names[index]}): {error.message}"
                 raise
         frame.columns = [columns[index] for index in self._indices]
         frame.types = tuple(places[index][0] for index in self._indices)
 
-    def _no_cells(self) -> Any:
-        """The column of a variable in a frame without rows."""
-        return []
 
-    def _read_column(self, number: int, data: bytes, pos: int, end: int, rows: int) -> Any:
-        cells = read_column(self._terms, number, data, pos, end, rows)
-        if cells is not None:
-            return cells
-        known, repeated, message = _COLUMN[number]
-        # A layout has at most two numbers for a cell, and there are at most two other fields.
-        most = 3 * rows + 2
-        fields = gather(data, pos, end, known, repeated, message, most, _NUMBERS[number])
-        if len(fields.get(1, ())) > rows or len(fields.get(3, ())) > max(rows, 1):
-            raise too_many(rows)
-        terms = self._terms
-        if number == IRIS:
-            values = terms.iris(
-                read_numbers(data, fields.get(1, []), "a name's id", rows),
-                read_numbers(data, fields.get(3, []), "a prefix's id", max(rows, 1)),
-            )
-        elif number == BLANK_NODES:
-            values = [terms.blank_node(data, start, stop) for start, stop, _ in fields.get(1, ())]
-        elif number == MIXED:
-            terms.begin_column()
-            values = [terms.term(data, start, stop) for start, stop, _ in fields.get(1, ())]
-        elif 3 in fields:
-            if 1 in fields:
-                raise WireError("a literal column has both values and lex_values")
-            datatype = uint32(fields[4][0][2], "a datatype's id") if 4 in fields else 0
-            values = terms.same_literals(data, fields[3], datatype)
-        else:
-            if 4 in fields and fields[4][0][2]:
-                raise WireError("a literal column has a datatype, but no lex_values")
-            values = [terms.literal(data, start, stop) for start, stop, _ in fields.get(1, ())]
-        return expand(values, read_numbers(data, fields.get(2, []), "a layout", 2 * rows), rows)
+class ResultsColumnDecoder(ResultsDecoder):
+    """Reads frames like :class:`ResultsDecoder`, with a :class:`~jelly_plugins.codec.Column` of
+    terms in N-Triples syntax for each variable; unbound cells are null.
 
-    def _read_metadata(self, data: bytes, place: Field, frame: ResultsFrame) -> None:
-        start, stop, _ = place
-        key, value = read_metadata_entry(data, start, stop)
-        frame.metadata[key] = value
+    :param limits: the limits on untrusted input; ``frame_expansion`` bounds the bytes of text in
+        all columns of a frame.
+
+    >>> from jelly_plugins.codec import Iri
+    >>> from .encoder import ResultsEncoder
+    >>> encoder = ResultsEncoder(["s"])
+    >>> [data] = encoder.add([(Iri("urn:a"),), (None,)]) + encoder.finish()
+    >>> ResultsColumnDecoder().decode(data).columns[0].values()
+    ['<urn:a>', None]
+    """
+
+    def __init__(self, *, limits: Limits = RESULTS_LIMITS) -> None:
+        factory: Any = ColumnFactory(Notation.RDF_1_2, limits)
+        super().__init__(factory, limits=limits)
+
+    def _new_reader(self, options: ResultsOptions) -> ColumnReader:
+        return TextColumnReader(self._factory, options, self._limits)

@@ -20,8 +20,7 @@ from ..common.term_writer import NoRoomError
 from ..common.terms import Describe, Kind, describe
 from ..common.wire import bytes_field, string_field, varint_field
 from .kernel import ColumnWriter
-from .layouts import BLANK_NODES, IRIS, LITERALS, MIXED
-from .options import RESULTS_LIMITS, ResultsOptions
+from .options import BLANK_NODES, IRIS, LITERALS, MIXED, RESULTS_LIMITS, ResultsOptions
 
 #: Default number of cells of a frame: rows times variables.
 DEFAULT_FRAME_CELLS: Final = 4096
@@ -130,10 +129,10 @@ class ResultsEncoder:
         """
         writer = self._writer
         columns = [writer.column(each) for each in cells]
-        if sum(column.size for column in columns) <= self._frame_bytes or rows < 2:
+        if sum(size for _, size, _ in columns) <= self._frame_bytes or rows < 2:
             writer.begin()
-            types, order = self._settle([column.kinds for column in columns])
-            ordered = [(types[place] or IRIS, columns[place]) for place in order]
+            types, order = self._settle([kinds for _, _, kinds in columns])
+            ordered = [(types[place] or IRIS, columns[place][0]) for place in order]
             try:
                 body = writer.columns(ordered, False)
             except NoRoomError as error:

@@ -1,54 +1,25 @@
-"""Only this module chooses between the compiled and the Python module for columns."""
+"""Only this module chooses between the compiled and the interpreted form of the modules in pure
+Python mode."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from ..text.columns import Column
-    from .column_writer import ColumnWriter
-
-    def read_column(
-        reader: Any, number: int, data: bytes, start: int, stop: int, rows: int
-    ) -> list[Any] | None: ...
-    def find_fields(
-        data: bytes,
-        start: int,
-        stop: int,
-        known: dict[int, int],
-        repeated: frozenset[int],
-        most: int,
-    ) -> dict[int, list[tuple[int, int, int]]] | None: ...
-    def enter_packed(
-        reader: Any, prefixes: bool, data: bytes, fields: list[tuple[int, int, int]]
-    ) -> int: ...
-    def text_column(
-        reader: Any, number: int, data: bytes, start: int, stop: int, rows: int, most_bytes: int
-    ) -> Column | None: ...
-
+    from .reading import ColumnReader, TextColumnReader
+    from .writing import ColumnWriter
 else:
     try:
         if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
-            raise ModuleNotFoundError("the Python codec runs")
-        from ._native import ColumnWriter, enter_packed, find_fields, read_column, text_column
+            raise ModuleNotFoundError("the interpreted modules are chosen")
+        from ._reading import ColumnReader, TextColumnReader
+        from ._writing import ColumnWriter
     except ModuleNotFoundError:
-        from .column_writer import ColumnWriter
+        from .reading import ColumnReader, TextColumnReader
+        from .writing import ColumnWriter
 
-        def read_column(*_):
-            return None
+#: Whether the compiled modules are used.
+native: Final = ColumnReader.__module__.endswith("._reading")
 
-        def find_fields(*_):
-            return None
-
-        def enter_packed(*_):
-            return 0
-
-        def text_column(*_):
-            return None
-
-
-#: Whether the compiled module is used.
-native: Final = ColumnWriter.__module__.endswith("._native")
-
-__all__ = ["ColumnWriter", "enter_packed", "find_fields", "native", "read_column", "text_column"]
+__all__ = ["ColumnReader", "ColumnWriter", "TextColumnReader", "native"]

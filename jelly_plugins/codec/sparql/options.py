@@ -13,6 +13,13 @@ from ..common.options import COMMON_FIELDS, CommonOptions, presets
 
 VERSION: Final = 1
 
+#: Types of columns: their fields in a frame, in the order in which a header numbers them.
+IRIS: Final = 7
+BLANK_NODES: Final = 8
+LITERALS: Final = 9
+MIXED: Final = 10
+COLUMNS: Final = (IRIS, BLANK_NODES, LITERALS, MIXED)
+
 #: Default limits of readers: the tables may be as large as the format's largest preset.
 RESULTS_LIMITS: Final = Limits(name_table=16384, prefix_table=4096)
 

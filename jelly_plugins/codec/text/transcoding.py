@@ -46,11 +46,6 @@ class TermText(str):
         return made
 
 
-def validated_as(validated: str, text: str) -> str:
-    """Attach the validator's term of one text to another text."""
-    return TermText.of(text, validated.term) if isinstance(validated, TermText) else text
-
-
 class TextFactory:
     """Makes terms as N-Triples text, and statements as lines.
 

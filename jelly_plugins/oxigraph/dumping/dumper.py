@@ -21,7 +21,7 @@ from ...codec import (
     StreamOptions,
 )
 from ...codec.rdf.options import GROUPED, logical_name
-from ...errors import OptionsError, StatementError
+from ...errors import JellyError, OptionsError, StatementError
 from ...formats.jelly import encoded
 from ...formats.jelly_text import text_output
 from ...formats.settings import ConversionSettings, Counter, Job
@@ -130,7 +130,10 @@ def dump(
         if options is not None or order != "store":
             raise ValueError(f"options and order apply to Jelly only, and the format is {form}")
         with opened() as source, open_output(dst) as out:
-            FORMATS[form].write(source, out, form, job)
+            try:
+                FORMATS[form].write(source, out, form, job)
+            except JellyError as error:
+                raise source.located(error) from error.__cause__
         return counter.conversion().statements
     options = _options(graph, options)
     again = None if options.rdf_star else _restarter(dst)

@@ -7,23 +7,21 @@ a dump.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from queue import Empty, Queue
 from threading import Event, Thread
 from typing import Any, Final
 
 from pyoxigraph import NamedNode, RdfFormat, Store
 
-from ...codec import TextEncoder, delimit
+from ...errors import TermError
 from ...io.chunks import Chunk, ChunkReader
-from ...io.progress import Steps
-from ...io.sinks import Writable
 from ...io.sources import name_of
 from ...reserved import BOOKKEEPING_TEXT
 from ..patches.bookkeeping import BOOKKEEPING
 from ..terms import GraphName
-from .statements import naming_lines
 
 #: Bytes of text in a chunk, approximately.
 _CHUNK: Final = 1 << 17
@@ -71,6 +69,10 @@ def hidden_graph(store: Store, bookkeeping: bool) -> NamedNode | None:
     quads need no check.
     """
     return BOOKKEEPING if not bookkeeping and store.contains_named_graph(BOOKKEEPING) else None
+
+
+#: A blank node whose label has a colon, which pyoxigraph accepts and N-Quads does not have.
+_ODD_LABEL: Final = re.compile(rb'^(?:[^"\n]* )?_:([^ "\n]*:[^ "\n]*+) ', re.MULTILINE)
 
 
 class _StoppedError(Exception):
@@ -138,6 +140,9 @@ def _chunks(
             if without_reserved and _RESERVED_LINE in text:
                 lines = text.splitlines(keepends=True)
                 text = b"".join(line for line in lines if not line.endswith(_RESERVED_LINE))
+            if b"_:" in text and (found := _ODD_LABEL.search(text)):
+                label = found[1].decode()
+                raise TermError(f"the blank node _:{label} has a label that no format can express")
             if text:
                 yield Chunk(text, text.count(b"\n"))
     finally:
@@ -149,38 +154,3 @@ def _chunks(
         thread.join()
     if failed:
         raise failed[0]
-
-
-def encode_text(
-    store: Store,
-    encoder: TextEncoder,
-    graph: GraphName | None,
-    out: Writable,
-    steps: Steps,
-    *,
-    bookkeeping: bool = True,
-) -> int:
-    """Write a store as Jelly: as quads or, with ``graph``, triples.
-
-    :param steps: called with the number of statements as it grows.
-    :param bookkeeping: see :class:`StoreReader`.
-    :return: number of statements that the encoder has written.
-    :raises JellyError: Jelly cannot express a term, at least not with the encoder's options.
-    """
-    with closing(StoreReader(store, graph, bookkeeping=bookkeeping)) as chunks:
-        for text, _ in chunks:
-            with naming_lines(text, encoder):
-                frames = encoder.feed(text)
-            deliver(frames, encoder.statements, out, steps)
-    deliver(encoder.finish(), encoder.statements, out, steps)
-    return encoder.statements
-
-
-def deliver(frames: list[bytes], statements: int, out: Writable, steps: Steps) -> None:
-    """Write frames.
-
-    :param statements: number of statements so far.
-    """
-    for frame in frames:
-        out.write(delimit(frame))
-    steps.reach(statements)

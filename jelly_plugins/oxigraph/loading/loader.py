@@ -47,9 +47,9 @@ from .relabelling import relabelled
 #: Statements up to which one transaction on disk is cheaper than a bulk load.
 SMALL: Final = 2048
 
-#: Bytes of a long statement. A bulk load holds a million statements with copies of their terms, and
-#: a namespace of megabytes makes statements of megabytes out of a few bytes of Turtle.
-_LONG: Final = 1 << 14
+#: Bytes of text of so many statements, at most: a namespace of megabytes makes long statements
+#: out of a few bytes of Turtle.
+_SMALL_BYTES: Final = 1 << 25
 
 #: Quads that go in at once when a load is not atomic.
 BATCH: Final = 50_000
@@ -167,10 +167,10 @@ class _Text:
             first.append(chunk)
             statements += chunk.statements
             size += len(chunk.text)
-            if statements >= SMALL:
+            if statements >= SMALL or size >= _SMALL_BYTES:
                 break
-        bulk = statements >= SMALL and size < _LONG * statements and not _in_memory(store)
-        load = store.bulk_load if bulk else store.load
+        small = statements < SMALL and size < _SMALL_BYTES
+        load = store.load if small or _in_memory(store) else store.bulk_load
         file: Any = _Readable(chain(first, chunks))
         graph = self._settings.graph
         load(

@@ -147,8 +147,9 @@ def apply_patches(
 
     What was applied before is skipped: patches with ids (``id``, ``prev``) up to the last one that
     was applied, and a batch whose number is not above the application's last one. Patches without
-    an id, and without a batch number, are applied again. Transactions that are aborted, or that the
-    log does not end, do not count. RDF has set semantics: the last operation on each quad counts.
+    an id, and without a batch number, are applied again. Aborted transactions do not count. Neither
+    does an unfinished one at the end of a log; Spark's data source rejects such a file. RDF has set
+    semantics: the last operation on each quad counts.
 
     :param spark: the Spark session that does the work; None for processes of this machine, which
         is faster for logs of up to some million operations, and is used for bytes and open files.

@@ -156,8 +156,10 @@ class Bucket:
         return {name: now - written for name, written in self._list("") if name[:6] == "shard="}
 
     def remove(self, versions: Iterable[int], names: Iterable[str]) -> None:
-        for part in (map(version_file, versions), names):
-            _each(self._delete, part)
+        for part in ([version_file(number) for number in versions], list(names)):
+            if part and not self._delete(part):
+                # The client has stopped at one that does not exist.
+                _each(lambda name: self._delete([name]), part)
 
     # Objects
 
@@ -187,9 +189,13 @@ class Bucket:
         except FileNotFoundError:
             raise StorageError("the bucket does not exist", source=self.name) from None
 
-    def _delete(self, name: str) -> None:
-        with suppress(FileNotFoundError):
-            self._ask("be removed", name, lambda: obstore.delete(self._store, name))
+    def _delete(self, names: list[str]) -> bool:
+        """Remove objects; return whether all of them existed."""
+        try:
+            self._ask("be removed", names[0], lambda: obstore.delete(self._store, names))
+        except FileNotFoundError:
+            return False
+        return True
 
     def _list(self, folder: str) -> list[tuple[str, float]]:
         """Return the names in a folder, and when they were written."""

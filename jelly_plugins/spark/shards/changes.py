@@ -71,11 +71,10 @@ def net_changes(frame: DataFrame) -> DataFrame:
     corrupt = sf.raise_error(sf.lit("a row reports corrupt data: read patches in mode FAILFAST"))
     rows = rows_of(frame).withColumn("kind", sf.coalesce("kind", corrupt))
     ended = rows.where(rows.kind == _COMMIT).select("place", "transaction")
-    return _net(
-        rows.where(rows.transaction.isNull()).unionByName(
-            rows.join(ended, ["place", "transaction"], "left_semi").select(rows.columns)
-        )
+    committed = rows.where(rows.transaction.isNull()).unionByName(
+        rows.join(ended, ["place", "transaction"], "left_semi").select(rows.columns)
     )
+    return _last(_changes(committed), *POSITIONS).select("kind", *POSITIONS)
 
 
 def rows_of(frame: DataFrame, number: int = 0) -> DataFrame:
@@ -141,14 +140,18 @@ def _place(number: int, source: Column, at: Column) -> Column:
     ).alias("place")
 
 
-def _net(rows: DataFrame) -> DataFrame:
-    """Return the last operation on each quad."""
+def _changes(rows: DataFrame) -> DataFrame:
+    """Return the operations on quads, whose terms are brought to Oxigraph's form."""
     changes = rows.where(sf.col("kind").isin(*_CHANGES)).select(
         "place", "order", "kind", *POSITIONS
     )
-    canonical = changes.mapInArrow(_canonical, changes.schema)
+    return changes.mapInArrow(_canonical, changes.schema)
+
+
+def _last(changes: DataFrame, *keys: str) -> DataFrame:
+    """Return the last operation for each value of the keys."""
     last = sf.max_by("kind", sf.struct("place", "order")).alias("kind")
-    return canonical.groupBy(*POSITIONS).agg(last).select("kind", *POSITIONS)
+    return changes.groupBy(*keys).agg(last)
 
 
 def _canonical(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -302,7 +305,10 @@ class FrameChanges:
         """Apply what is new to the shards, each in a task."""
         if not resolved.patches:
             return []
-        return _change(_net(self._new(resolved)), storage, version, bases)
+        changes = _with_shard(_changes(self._new(resolved)), version, len(bases))
+        # One shuffle, for the last operations and for the shards.
+        last = _last(changes.repartition("shard"), "shard", *POSITIONS)
+        return _change(last, storage, bases)
 
 
 class FrameStatements:
@@ -347,19 +353,20 @@ class FrameStatements:
     ) -> Iterable[Changed]:
         """Add the statements to the shards, each in a task."""
         canonical = self._rows.mapInArrow(_canonical, self._rows.schema)
-        return _change(canonical, storage, version, bases)
+        return _change(_with_shard(canonical, version, len(bases)), storage, bases)
 
 
-def _change(
-    changes: DataFrame, storage: Storage, version: Version, bases: Sequence[Shard]
-) -> list[Changed]:
+def _with_shard(rows: DataFrame, version: Version, count: int) -> DataFrame:
+    """Return rows with the column ``shard``."""
+    key = sf.coalesce(sf.col(version.shard_by), sf.lit(""))
+    return rows.withColumn("shard", sf.pmod(sf.xxhash64(key), sf.lit(count)).cast("int"))
+
+
+def _change(changes: DataFrame, storage: Storage, bases: Sequence[Shard]) -> list[Changed]:
     """Apply changes to the shards, each in a task; Spark runs failed tasks again.
 
-    :param changes: the columns ``kind`` and those of a quad, in Oxigraph's form.
+    :param changes: the columns ``shard``, ``kind`` and those of a quad, in Oxigraph's form.
     """
-    count = len(bases)
-    key = sf.coalesce(sf.col(version.shard_by), sf.lit(""))
-    rows = changes.withColumn("shard", sf.pmod(sf.xxhash64(key), sf.lit(count)).cast("int"))
 
     def task(keys: tuple[Any, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number = keys[0].as_py()
@@ -367,7 +374,7 @@ def _change(
         yield pa.RecordBatch.from_pydict({"result": pa.array([pickle.dumps(done)], pa.binary())})
 
     with failures_as_errors("a shard's task"):
-        found = rows.groupBy("shard").applyInArrow(task, _RESULT).collect()
+        found = changes.groupBy("shard").applyInArrow(task, _RESULT).collect()
     return [pickle.loads(row.result) for row in found]
 
 

@@ -27,8 +27,8 @@ OPERATIONS: Final = QUADS.append(pa.field("add", pa.bool_()))
 
 #: Bytes of operations that are applied together.
 TOGETHER: Final = 32 << 20
-#: RocksDB's own text logs, and the file that it locks: no part of a store.
-_USELESS: Final = ("LOG", "LOCK")
+#: Files that RocksDB does not need to open a store: its text logs, its lock, its options as text.
+_USELESS: Final = ("LOG", "LOCK", "OPTIONS")
 #: Number of quads below which Oxigraph adds them one by one faster than in bulk.
 _SMALL: Final = 1000
 

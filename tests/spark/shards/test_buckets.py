@@ -180,8 +180,13 @@ def test_a_bucket_that_does_not_exist(s3: S3Server, tmp_path: Path) -> None:
         apply("s3://none/root", b"A <urn:s> <urn:p> <urn:1> .", storage_options=options)
 
 
-def test_four_writers_at_once(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_four_writers_at_once(
+    s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(applying, "RETRIES", 100)
+    # The server sometimes fails to list objects while others are removed.
+    options = s3.options(cache_dir=str(tmp_path), max_retries="10")
+    bucket = Bucket(s3.root("race"), options)
 
     def write(writer: int) -> None:
         for number in range(3):

@@ -1,0 +1,23 @@
+"""What interpreted code needs of the ``cython`` module where Cython is not installed.
+
+Modules in Cython's pure Python mode are compiled where there is a compiler, and run as they are
+otherwise. Their types are annotations, which Python does not evaluate.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+_T = TypeVar("_T")
+
+compiled = False
+
+
+def cclass(cls: _T) -> _T:
+    """Mark a class that becomes an extension type."""
+    return cls
+
+
+def cfunc(function: _T) -> _T:
+    """Mark a function that only compiled code calls."""
+    return function
