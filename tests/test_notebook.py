@@ -138,7 +138,7 @@ def test_readers(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     "report",
     [
-        Replayed(position=Position(log="l", patch="p", number=1, transactions=1, complete=True)),
+        Replayed(position=Position(log="l", patch="p", transactions=1, complete=True)),
         check(b"A <urn:s> <urn:p> <urn:o> . Z . H id <urn:1> . Z ."),
         Conversion(statements=1234, left_out={"<i>": 1}),
     ],
