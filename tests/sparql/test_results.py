@@ -635,7 +635,6 @@ def test_forms_of_json(data: bytes, expected: list[Any]) -> None:
         ),
         (_json("")[:-1], "not JSON"),
         (_json("") + b"{}", "not JSON"),
-        (b'{"n":' + b"1" * 5000 + b"}", "not JSON"),
         (b'{"head":{"vars":["\xff"]}}', "not JSON"),
         (b'{"head":{"vars":["\xed\xa0\x80"]}}', "not JSON"),
     ],
