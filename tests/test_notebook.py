@@ -103,10 +103,10 @@ def test_a_frame() -> None:
 
 
 def test_a_position_names_what_it_has() -> None:
-    position = Position(log="l", patch="<urn:p>", number=1, transactions=2, complete=True)
+    position = Position(log="l", patch="<urn:p>", transactions=2, complete=True)
     cells = shown(Replayed(position=position, patches=1))
     text = cells[cells.index("position") + 1]
-    assert text == "log l, patch <urn:p>, number 1, transactions 2, complete"
+    assert text == "log l, patch <urn:p>, transactions 2, complete"
 
 
 def test_displays_read_nothing_of_streams() -> None:

@@ -181,8 +181,9 @@ class PatchReader(Closing):
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
-        self._rows.close()
         self.batches.close()
+        # A patch that is being read keeps the rows of its frame.
+        self._rows = self._each()
         # The exception may refer to this reader, and to a store that closes when unreferenced.
         self._starve = None
         self._input.close()
