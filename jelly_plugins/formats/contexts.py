@@ -12,7 +12,8 @@ from urllib.parse import urljoin
 
 from ..errors import JellyError, TextError
 
-#: Where contexts come from: documents or contexts by IRI, or a function that gives one for an IRI.
+#: Where contexts come from: documents or contexts by IRI, parsed or as bytes of JSON, or a function
+#: that gives one for an IRI.
 Contexts: TypeAlias = Mapping[str, Any] | Callable[[str], Any]
 
 _KEY: Final = "@context"
@@ -199,7 +200,8 @@ class ContextLoader:
                 f"the context {iri} is not available and never fetched: pass it with contexts="
             )
         try:
-            return contexts[iri] if isinstance(contexts, Mapping) else contexts(iri)
+            found = contexts[iri] if isinstance(contexts, Mapping) else contexts(iri)
+            return json.loads(found) if isinstance(found, bytes) else found
         except JellyError:
             raise
         except KeyError:

@@ -54,6 +54,8 @@ class JellyReader(ChunkReader):
     [Chunk(text=b'<urn:s> <urn:p> "o" .\\n', statements=1)]
     """
 
+    has_relative_iris = True
+
     def __init__(
         self,
         src: Source | FrameBytes,

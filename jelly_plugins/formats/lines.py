@@ -10,7 +10,7 @@ from ..codec import DEFAULT_GRAPH, Limits, LineParser, native, usual_lines
 from ..codec.common.limits import NESTING_CEILING
 from ..codec.text.ntriples import Dialect, Notation, statement_text
 from ..errors import JellyError, TermError
-from ..io.chunks import Chunk, ChunkReader
+from ..io.chunks import Chunk, ChunkReader, reject_relative
 from ..io.names import Format
 from ..io.sinks import Writable
 from ..io.sources import Input, Source, without_mark
@@ -145,11 +145,13 @@ def write(
 ) -> None:
     """Write statements as N-Triples or N-Quads.
 
-    :raises TermError: a statement is in a named graph, for N-Triples.
+    :raises TermError: a statement is in a named graph, for N-Triples; an IRI is relative.
     """
     chunks = iter(source) if format.has_graphs else without_graphs(source, no_graphs(format))
     star = job.settings.notation is Notation.RDF_STAR
     for text, statements in chunks:
+        if source.has_relative_iris:
+            reject_relative(text)
         if star and b"<<(" in text:
             text = _TRIPLE_TERM.sub(lambda found: _STAR.get(found[0], found[0]), text)
         out.write(text)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from typing import Final, NamedTuple
 
-from ..errors import JellyError, TextError
+from ..codec.text.lines import shorten
+from ..errors import JellyError, TermError, TextError
 from .sources import Closing
 
 
@@ -37,6 +38,7 @@ class ChunkReader(Closing):
     :ivar namespaces: IRI by prefix; filled while the source is read, complete at the end.
     :ivar has_namespaces: whether the format can declare any.
     :ivar has_graphs: whether there may be statements in named graphs.
+    :ivar has_relative_iris: whether there may be relative IRIs.
     :ivar validated: whether Oxigraph accepts all terms, so that its parser need not check them.
     """
 
@@ -44,6 +46,7 @@ class ChunkReader(Closing):
     namespaces: dict[str, str]
     has_namespaces: bool = True
     has_graphs: bool = True
+    has_relative_iris: bool = False
     validated: bool = False
 
     @abstractmethod
@@ -77,6 +80,8 @@ class Joined(ChunkReader):
     :param fresh: whether equal labels of blank nodes in two sources are two nodes.
     """
 
+    has_relative_iris = True
+
     def __init__(
         self, readers: Iterable[ChunkReader], *, fresh: bool, has_graphs: bool, validated: bool
     ) -> None:
@@ -107,6 +112,37 @@ class Joined(ChunkReader):
     def close(self) -> None:
         """Close the source that is being read."""
         self._stack.close()
+
+
+#: The start of a relative IRI, in a string perhaps; and strings, or such an IRI.
+#: The common schemes come first, and what is looked for begins with one character: a tenth of
+#: the time.
+_RELATIVE: Final = re.compile(rb"<(?!http:|https:|urn:|<|[A-Za-z][A-Za-z0-9+.\-]*+:)(?<!<<)")
+_STRING_OR_RELATIVE: Final = re.compile(
+    rb'"(?:[^"\\]++|\\.)*+"|' + _RELATIVE.pattern + rb"([^>]*+)>", re.DOTALL
+)
+
+
+def relative_iri(text: bytes) -> tuple[int, str] | None:
+    """The place and the text, shortened, of the first relative IRI in the text of a chunk.
+
+    >>> relative_iri(b'<urn:s> <urn:p> "<a>" .\\n<a> <urn:p> "<a>" .\\n')
+    (24, 'a')
+    """
+    if _RELATIVE.search(text) is not None:
+        for found in _STRING_OR_RELATIVE.finditer(text):
+            if found[1] is not None:
+                return found.start(), shorten(found[1].decode())
+    return None
+
+
+def reject_relative(text: bytes) -> None:
+    """Check a chunk for a format whose readers reject relative IRIs.
+
+    :raises TermError: an IRI is relative.
+    """
+    if (found := relative_iri(text)) is not None:
+        raise TermError(f"the IRI <{found[1]}> is relative")
 
 
 #: The label of a blank node, and literals, which are skipped: they may contain the same characters.

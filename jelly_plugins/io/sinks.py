@@ -35,6 +35,8 @@ Destination: TypeAlias = str | os.PathLike[str] | Writable
 
 #: Compression by the name's ending.
 SUFFIXES: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+#: Those of compressions that readers reject by name.
+_UNSUPPORTED: Final = (".xz", ".lz4")
 
 
 def ending_of(named: object) -> str:
@@ -47,7 +49,7 @@ def ending_of(named: object) -> str:
     if not isinstance(name, str):
         return ""
     stem, ending = os.path.splitext(name.lower())
-    return os.path.splitext(stem)[1] if ending in SUFFIXES else ending
+    return os.path.splitext(stem)[1] if ending in (*SUFFIXES, *_UNSUPPORTED) else ending
 
 
 def compression_of(name: str) -> str | None:
@@ -92,6 +94,10 @@ def open_output(dst: Destination) -> Iterator[Writable]:
         name = os.fspath(dst)
         if not name:
             raise SourceError("the name of the output is empty")
+        if (ending := os.path.splitext(name)[1].lower()) in _UNSUPPORTED:
+            raise SourceError(
+                f"{ending[1:]} is not supported: use {', '.join(SUFFIXES)}", source=name
+            )
         with _open_path(name) as file, compressed(file, compression_of(name)) as out:
             yield out
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..codec import DEFAULT_LIMITS, Limits
-from ..io.chunks import Chunk, ChunkReader
+from ..io.chunks import Chunk, ChunkReader, reject_relative
 from ..io.sinks import Writable
 from ..io.sources import Source
 from .codec import RowWriter, StatementReader
@@ -77,6 +77,8 @@ def write_rows(
 
     for chunk in source:
         declare()
+        if source.has_relative_iris:
+            reject_relative(chunk.text)
         out.write(writer.add_lines(chunk.text))
         count(chunk.statements)
     declare()

@@ -18,9 +18,10 @@ from typing import Any, Final, NoReturn
 
 from ..codec import Decoder, GenericFactory, Limits, StreamOptions, TextEncoder
 from ..codec.common.limits import over
-from ..codec.text.lines import SPACE, STRING, shorten
+from ..codec.text.lines import SPACE, STRING
 from ..errors import JellyError, StatementError, TermError, TextError
 from ..formats.jelly import undeclared
+from ..io.chunks import relative_iri
 from ..io.sinks import Writable
 from ..io.sources import Input, without_mark
 from .boundaries import DELIMITER
@@ -39,11 +40,6 @@ _LINE: Final = re.compile(rb"([^\r\n]*+)(?:\r\n?|\n)")
 _COMMENT: Final = re.compile(
     rb'((?:[^"<#]++|<[^>]*+>?+|"(?:[^"\\]++|\\.)*+"?+)*+)(?:#(' + EARLY_OPENING + rb")?.*+)?+",
     re.DOTALL,
-)
-#: The start of a relative IRI, in a string perhaps; and strings, or such an IRI.
-_RELATIVE: Final = re.compile(rb"(?<!<)<(?!<|[A-Za-z][A-Za-z0-9+.\-]*+:)")
-_STRING_OR_RELATIVE: Final = re.compile(
-    rb'"(?:[^"\\]++|\\.)*+"|' + _RELATIVE.pattern + rb"([^>]*+)>", re.DOTALL
 )
 
 
@@ -355,8 +351,11 @@ class LineWriter:
 
         :raises TermError: an IRI is relative, which readers reject; with its message.
         """
-        if _RELATIVE.search(text) is not None:
-            self._check_relative(text, counts)
+        if (found := relative_iri(text)) is not None:
+            pos, iri = found
+            line = text.count(b"\n", 0, pos)
+            index = self._messages + bisect_right(list(accumulate(counts)), line)
+            raise TermError(f"message {index}: the IRI <{iri}> is relative")
         self._messages += len(counts)
         woven = weave(text, counts)
         if self._early is not None:
@@ -364,14 +363,6 @@ class LineWriter:
             messages = woven.split(DELIMITER)[:-1]
             woven = b"".join(self._early.before(not each) + each for each in messages)
         self._out.write(woven)
-
-    def _check_relative(self, text: bytes, counts: list[int]) -> None:
-        for found in _STRING_OR_RELATIVE.finditer(text):
-            if found[1] is not None:
-                line = text.count(b"\n", 0, found.start())
-                index = self._messages + bisect_right(list(accumulate(counts)), line)
-                iri = shorten(found[1].decode())
-                raise TermError(f"message {index}: the IRI <{iri}> is relative")
 
     def finish(self) -> None:
         """End the log."""

@@ -255,7 +255,7 @@ class QuadFactory(OxigraphFactory):
         self._graph = graph
         self._place: tuple[Any, ...] = () if graph in (None, DEFAULT_GRAPH) else (graph,)
         self._limits = limits
-        self._copied = 0
+        self.copied = 0
         #: Quads that were made besides the statements of a frame, such as those of reifiers.
         self.added: list[Quad] = []
         #: Whether an IRI was made that no graph may have.
@@ -266,7 +266,7 @@ class QuadFactory(OxigraphFactory):
 
     def begin_frame(self) -> None:
         """Start to count anew."""
-        self._copied = 0
+        self.copied = 0
 
     def iri(self, value: str) -> Any:
         term = super().iri(value)
@@ -315,10 +315,10 @@ class QuadFactory(OxigraphFactory):
         :raises LimitError: they are too much in this frame.
         """
         self._long = {id(term): self._long[id(term)] for term in terms if id(term) in self._long}
-        self._copied += sum(size for _, size in self._long.values())
-        if self._copied > self._limits.frame_expansion:
+        self.copied += sum(size for _, size in self._long.values())
+        if self.copied > self._limits.frame_expansion:
             what = "what long terms of a frame take in its quads"
-            raise over(self._limits, "frame_expansion", self._copied, what)
+            raise over(self._limits, "frame_expansion", self.copied, what)
 
 
 def make_triple(terms: tuple[Any, Any, Any], *, quoted: bool = False, way_out: str = "") -> Triple:

@@ -13,6 +13,7 @@ import pytest
 from jelly_plugins import (
     BlankNode,
     Iri,
+    Literal,
     LogicalType,
     PhysicalType,
     SourceError,
@@ -211,3 +212,37 @@ def test_labels_in_rdf_xml_are_names() -> None:
     assert all(s == o for s, o in graph.subject_objects())
     again = pyoxigraph.parse(out.getvalue(), pyoxigraph.RdfFormat.RDF_XML)
     assert len({quad.subject for quad in again}) == len(labels)
+
+
+S, P, RELATIVE = map(Iri, ("urn:s", "urn:p", "rel"))
+
+
+@pytest.mark.parametrize("sources", [1, 2])
+@pytest.mark.parametrize("target", ["nt", "nq", "ttl", "rt", "rpb"])
+@pytest.mark.parametrize(
+    "triple",
+    [
+        Triple(RELATIVE, P, S),
+        Triple(S, RELATIVE, S),
+        Triple(S, P, Triple(S, P, RELATIVE)),
+        Triple(S, P, Literal("<urn:a", datatype="rel")),
+    ],
+)
+def test_relative_iris_of_jelly_are_not_written(triple: Triple, target: str, sources: int) -> None:
+    options = StreamOptions(
+        physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES, rdf_star=True
+    )
+    jelly = write_bytes([triple], options=options)
+    with pytest.raises(TermError, match=r"<rel> is relative|IRI 'rel'|datatype"):
+        convert([jelly] * sources, io.BytesIO(), source_format="jelly", target_format=target)
+
+
+def test_less_than_signs_in_strings_are_not_relative_iris() -> None:
+    out = io.BytesIO()
+    convert(
+        write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("<rel> <"))]),
+        out,
+        source_format="jelly",
+        target_format="nt",
+    )
+    assert out.getvalue() == b'<urn:s> <urn:p> "<rel> <" .\n'

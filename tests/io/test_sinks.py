@@ -329,3 +329,11 @@ def test_an_empty_name_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(SourceError, match="name of the output is empty"), open_output(""):
         pass
     assert list(tmp_path.parent.glob(f".{tmp_path.name}*")) == []
+
+
+@pytest.mark.parametrize("ending", ["xz", "lz4"])
+def test_compressions_that_are_not_supported_are_named(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"x.nt.{ending.upper()}"
+    with pytest.raises(SourceError, match=f"{ending} is not supported: use .gz, .bz2, .zst"):
+        put(path)
+    assert not path.exists()

@@ -11,10 +11,11 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import Limits, SourceError, TermError
+from jelly_plugins import LimitError, Limits, SourceError, TermError
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import load, read_quads
+from jelly_plugins.oxigraph.loading import held, loader
 from jelly_plugins.oxigraph.loading.loader import BATCH, SMALL
 
 from .. import programs
@@ -261,6 +262,55 @@ def test_limits_hold(new_store: Callable[[], ox.Store]) -> None:
             load(store, data, limits=limits)
         assert type(caught.value).__name__ == "LimitError"
     assert len(store) == 0
+
+
+@pytest.fixture
+def long_statements(monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """Turtle of 20 KB, whose 300 statements take 9 MB, and limits that are lower as well."""
+    monkeypatch.setattr(held, "_BYTES", 1 << 20)
+    monkeypatch.setattr(loader, "_SMALL_BYTES", 1 << 20)
+    lines = "".join(f"p:a p:b p:c{n} .\n" for n in range(300))
+    return f"@prefix p: <http://e/{'a' * 10_000}> .\n{lines}".encode()
+
+
+@pytest.mark.parametrize("quoted_triples", ["reject", "reify"])
+@pytest.mark.parametrize("blank_nodes", ["fresh", "keep", "canonicalize"])
+def test_long_statements_are_not_held(
+    tmp_path: Path, long_statements: bytes, blank_nodes: Any, quoted_triples: Any
+) -> None:
+    store = ox.Store(str(tmp_path))
+    how: dict[str, Any] = {"blank_nodes": blank_nodes, "quoted_triples": quoted_triples}
+    with pytest.raises(LimitError, match=r"that a load may hold in memory.*atomic=False"):
+        load(store, long_statements, format="turtle", **how)
+    assert len(store) == 0
+    if blank_nodes != "canonicalize":
+        assert load(store, long_statements, format="turtle", atomic=False, **how) == 300
+        assert len(store) == 300
+
+
+def test_long_statements_go_in_by_smaller_batches(
+    tmp_path: Path, long_statements: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches: list[int] = []
+    add = loader._add_at_once
+
+    def count(store: ox.Store, quads: Any, **kwargs: Any) -> None:
+        batch = list(quads)
+        batches.append(len(batch))
+        add(store, iter(batch), **kwargs)
+
+    monkeypatch.setattr(loader, "_add_at_once", count)
+    load(ox.Store(str(tmp_path)), long_statements, format="turtle", atomic=False)
+    assert sum(batches) == 300
+    assert max(batches) < 100
+
+
+def test_a_repeated_statement_is_held_once(tmp_path: Path, long_statements: bytes) -> None:
+    prefix, _, line = long_statements.partition(b"\n")
+    turtle = prefix + b"\n" + line.split(b"\n")[0] * 300
+    store = ox.Store(str(tmp_path))
+    assert load(store, turtle, format="turtle", quoted_triples="reify") == 300
+    assert len(store) == 1
 
 
 LOADS_FROM_TWO_THREADS = """

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import TermError
+from jelly_plugins import ConversionSettings, TermError, convert
+from jelly_plugins.codec.text.ntriples import Notation
 from jelly_plugins.oxigraph import dump, load, read_quads
 
 from .support import (
@@ -154,3 +156,21 @@ def test_triple_terms_round_trip(new_store: Callable[[], ox.Store], tmp_path) ->
     assert dump(store, path) == 1
     load(copy, path, blank_nodes="keep")
     assert contents(copy) == contents(store)
+
+
+@pytest.mark.parametrize("format_", ["jelly", "nt", "nq", "rt", "rpb"])
+def test_quoted_subjects_of_all_formats_that_have_them_are_reified(format_: str) -> None:
+    out = io.BytesIO()
+    settings = ConversionSettings(notation=Notation.RDF_STAR)
+    convert(
+        jelly(Triple(QUOTED, P, O)),
+        out,
+        source_format="jelly",
+        target_format=format_,
+        settings=settings,
+    )
+    store = ox.Store()
+    assert load(store, out.getvalue(), format=format_, quoted_triples="reify") == 1
+    assert len(store) == 2
+    [reifies] = store.quads_for_pattern(None, ox.NamedNode(REIFIES[1:-1]), None)
+    assert len(list(store.quads_for_pattern(reifies.subject, None, None))) == 2

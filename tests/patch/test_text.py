@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -36,6 +38,7 @@ from jelly_plugins.errors import (
     TextError,
     TruncatedError,
 )
+from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.patch.text.reader import PatchTextReader
 from jelly_plugins.patch.text.writer import PatchTextWriter
 
@@ -543,3 +546,11 @@ def test_names_that_are_no_text() -> None:
         list(PatchTextWriter().write([header(5, S)]))  # type: ignore[arg-type]
     with pytest.raises(TermError, match="a namespace's name is not a string: None"):
         list(PatchTextWriter().write([add_namespace(None, S)]))  # type: ignore[arg-type]
+
+
+def test_tagged_datatypes_without_a_tag_are_read_and_written_as_they_are() -> None:
+    datatype = b"<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString>"
+    text = b'TX .\nA <urn:s> <urn:p> "a"^^' + datatype + b" .\nTC .\n"
+    out = io.BytesIO()
+    write_patches(read_patches(text, format="rdfp"), out, format="rdfp")
+    assert out.getvalue() == text

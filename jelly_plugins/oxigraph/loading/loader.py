@@ -31,7 +31,7 @@ from ...formats.contexts import Contexts
 from ...formats.convert import as_jelly
 from ...formats.lines import without_graphs
 from ...formats.reading import parser_error
-from ...formats.settings import ConversionSettings, Given, Job
+from ...formats.settings import ConversionSettings, Given, Job, OptionChanges
 from ...formats.table import open_reader
 from ...io.chunks import Chunk, ChunkReader
 from ...io.names import Format, FormatName, format_named, format_of
@@ -41,6 +41,7 @@ from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_TEXT, reject_graph
 from ..patches.bookkeeping import check_recorded
 from ..terms import DEFAULT_GRAPH, LEAVE_OUT, GraphName, QuadFactory, check_graph, check_store
+from .held import Held
 from .quad_reader import QuadReader
 from .relabelling import relabelled
 
@@ -51,7 +52,7 @@ SMALL: Final = 2048
 #: out of a few bytes of Turtle.
 _SMALL_BYTES: Final = 1 << 25
 
-#: Quads that go in at once when a load is not atomic.
+#: Quads that go in at once when a load is not atomic, or fewer if they are long.
 BATCH: Final = 50_000
 
 #: How blank node labels are handled in a load: new nodes, unchanged labels, or labels that depend
@@ -103,11 +104,13 @@ class _Text:
 
     :param steps: called as statements are read, and at the end.
     :ivar statements: number of statements so far, repeats included.
+    :ivar held: counts the bytes of their text.
     :ivar empty_graphs: names of graphs without a statement, complete at the end.
     """
 
     def __init__(self, reader: ChunkReader, settings: _Settings, steps: Steps) -> None:
         self.statements = 0
+        self.held = Held()
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self.name = reader.name
         self.reader = reader
@@ -126,6 +129,7 @@ class _Text:
         """The text of the source, with the calls for what is in it.
 
         :raises TermError: a statement is in a reserved graph, or in any where one was given.
+        :raises LimitError: the statements are too long to be held.
         """
         reader, settings = self.reader, self._settings
         declared: dict[str, str] = {}
@@ -135,6 +139,7 @@ class _Text:
             if not settings.bookkeeping and _RESERVED_LINE in chunk.text:
                 _reject(reader)
             self.statements += chunk.statements
+            self.held.count(chunk.statements, len(chunk.text))
             self._declare(declared)
             yield chunk
             self._steps.reach(self.statements)
@@ -170,7 +175,9 @@ class _Text:
             if statements >= SMALL or size >= _SMALL_BYTES:
                 break
         small = statements < SMALL and size < _SMALL_BYTES
-        load = store.load if small or _in_memory(store) else store.bulk_load
+        # A store in memory holds equal terms once; a bulk load holds each statement's own.
+        self.held.limited = not (small or _in_memory(store))
+        load = store.bulk_load if self.held.limited else store.load
         file: Any = _Readable(chain(first, chunks))
         graph = self._settings.graph
         load(
@@ -277,7 +284,8 @@ def load(
         with blank nodes are held in memory, and equal nodes of two sources become one.
     :param atomic: load all statements or none, even after an error in the last byte or if the
         process is killed. This takes memory: on disk up to 1.5 GB, in memory up to half of the
-        store's own. With False, the load proceeds in constant memory in atomic batches of 50,000
+        store's own; statements are rejected that take more than 256 MiB and 1 KiB for each. With
+        False, the load proceeds in constant memory in atomic batches of 50,000
         quads, and the batches before an error stay.
     :param quoted_triples: ``"reject"`` raises an error for those that are not objects, ``"reify"``
         reifies them: a blank node replaces the quoted triple, and ``_:node rdf:reifies <<( s p o
@@ -310,6 +318,8 @@ def load(
         on_namespace=on_namespace,
         bookkeeping=bookkeeping,
         conversion=ConversionSettings(
+            # Read RDF-star's quoted triples, whose subjects may be quoted triples too.
+            changes=OptionChanges(rdf_star=True if quoted_triples == "reify" else None),
             base=base,
             contexts=contexts,
             limits=limits,
@@ -434,15 +444,38 @@ def _located(source: _Text | QuadReader) -> Iterator[None]:
 def _add_quads(
     store: Store, source: _Text | QuadReader, settings: _Settings, *, atomic: bool
 ) -> None:
+    source.held.limited = atomic or settings.blank_nodes == "canonicalize"
     quads = source.quads()
+    if isinstance(source, QuadReader):
+        # A row that repeats the one before is the same quad, whose terms were counted once.
+        quads = _without_repeats(quads)
     if settings.blank_nodes == "canonicalize":
         quads = relabelled(quads, settings.graph, source.empty_graphs)
     in_memory = _in_memory(store)
     if atomic:
         _add_at_once(store, quads, in_memory=in_memory)
         return
-    while batch := list(islice(quads, BATCH)):
+    while batch := _batch(quads, source.held):
         _add_at_once(store, iter(batch), in_memory=in_memory)
+
+
+def _batch(quads: Iterator[Quad], held: Held) -> list[Quad]:
+    """The next quads that go in at once."""
+    batch: list[Quad] = []
+    start = held.size
+    for quad in quads:
+        batch.append(quad)
+        if len(batch) == BATCH or held.size - start >= _SMALL_BYTES:
+            break
+    return batch
+
+
+def _without_repeats(quads: Iterator[Quad]) -> Iterator[Quad]:
+    before: Quad | None = None
+    for quad in quads:
+        if quad is not before:
+            yield quad
+        before = quad
 
 
 def _add_at_once(store: Store, quads: Iterator[Quad], *, in_memory: bool) -> None:

@@ -23,6 +23,7 @@ from ...io.progress import Steps
 from ...io.streams import AnyFrameReader, FrameBytes, FrameReader
 from ...reserved import BOOKKEEPING_IRI, is_reserved, reject_graph
 from ..terms import DEFAULT_GRAPH, Fresh, GraphName, QuadFactory, make_quad, make_triple
+from .held import Held
 
 RDF_REIFIES: Final = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies")
 
@@ -104,6 +105,7 @@ class QuadReader:
 
     :ivar name: the source's name.
     :ivar statements: statements read so far, repeats included.
+    :ivar held: counts the bytes of their long terms.
     :ivar empty_graphs: names of graphs that ended without a statement, in a stream of physical
         type GRAPHS.
     """
@@ -121,6 +123,7 @@ class QuadReader:
     ) -> None:
         self.name = frames.name
         self.statements = 0
+        self.held = Held()
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self._steps = steps
         self._on_namespace = on_namespace
@@ -148,6 +151,7 @@ class QuadReader:
         """The quads, those of reifiers included.
 
         :raises JellyError: while iterating, with source, frame and row.
+        :raises LimitError: the quads are too long to be held.
         """
         for frame in self._reader:
             self._frame = frame.index
@@ -162,6 +166,7 @@ class QuadReader:
             quads += self._factory.added
             self._check(quads)
             self._factory.added.clear()
+            self.held.count(len(quads), self._factory.copied)
             # The next frame is decoded after this.
             self._factory.begin_frame()
             yield from quads

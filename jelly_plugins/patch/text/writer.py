@@ -203,7 +203,11 @@ class PatchTextWriter:
         if kind == Kind.BLANK_NODE:
             return term_text(Iri(f"_:{parts[0]}"))
         if kind == Kind.LITERAL:
-            return term_text(Literal(*parts))
+            lex, langtag, datatype = parts
+            if langtag is None and datatype is not None:
+                # Readers accept a literal of rdf:langString without a tag, which N-Triples lacks.
+                return f"{term_text(Literal(lex))}^^{term_text(Iri(datatype))}"
+            return term_text(Literal(lex, langtag))
         if kind == Kind.TRIPLE:
             if depth >= self._limits.nesting:
                 raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
