@@ -29,6 +29,6 @@ def final(cls: _T) -> _T:
     return cls
 
 
-def exceptval(value: Any = None, *, check: bool = True) -> Callable[[_T], _T]:
+def exceptval(*_: Any, **__: Any) -> Callable[[_T], _T]:
     """Name the value that a function of C returns where it raised an exception."""
     return lambda function: function

@@ -478,7 +478,7 @@ class ColumnReader:
     # Lookup entries
 
     def set_entries(
-        self, number: int, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
+        self, number: cython.int, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> None:
         """Read packed entries of a lookup.
 
@@ -1116,12 +1116,12 @@ class TextColumnReader(ColumnReader):
     def _entry(
         self, data: bytes, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
     ) -> object:  # fmt: skip
-        kinds: cython.int = _plain_kinds(data, start, stop, _IN_IRI | _IN_ASCII_STRING)
+        p: cython.p_uchar = data
+        kinds: cython.int = _plain_kinds(p, start, stop, _IN_IRI | _IN_ASCII_STRING)
         if stop - start <= self._longest and kinds & _IN_IRI:
-            raw: bytes = data[start:stop]
             if not kinds & _IN_ASCII_STRING:
                 self._text(data, start, stop, "a lookup entry")
-            return raw
+            return p[start:stop]
         return self._text(data, start, stop, "a lookup entry")
 
     @cython.cfunc
