@@ -6,7 +6,7 @@ cdef extern from "Python.h":
 
 cdef int IRIS, BLANK_NODES, LITERALS, MIXED, NAMES, PREFIXES, DATATYPES
 cdef int _IN_IRI, _IN_STRING, _IN_LABEL, _IN_TAG, _IN_ASCII_STRING
-cdef long long _KEPT_BYTES, _KEPT_TERMS, _NO_LIMIT
+cdef long long _KEPT_BYTES, _KEPT_TERMS, _FIRST_BYTES, _NO_LIMIT
 cdef unsigned long long _MAX_UINT32
 cdef bytes _PLAIN
 cdef object _NEW, _SET_IRI, _SET_LABEL, _SET_LEX, _SET_TAG, _SET_DATATYPE

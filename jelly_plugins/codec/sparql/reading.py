@@ -42,6 +42,9 @@ DATATYPES = 6
 _KEPT_BYTES = 1024
 _KEPT_TERMS = 1 << 16
 
+#: Room for the text of a column at first, at most.
+_FIRST_BYTES = 1 << 18
+
 _MAX_UINT32 = 0xFFFFFFFF
 #: More than any input has; sums of two are within 64 bits.
 _NO_LIMIT = 1 << 61
@@ -144,17 +147,28 @@ class Cursor:
     @cython.exceptval(-1)
     def next(self) -> cython.bint:
         """Read a field; return whether there was one."""
+        p: cython.p_uchar = self.p
+        pos: cython.Py_ssize_t = self.pos
+        left: cython.Py_ssize_t = self.end - pos
+        if left <= 0:
+            return False
+        # Most fields are of less than 128 bytes, and their numbers below 16.
+        if left < 2 or p[pos] & 0x87 != 2 or p[pos] < 8 or p[pos + 1] > min(left - 2, 0x7F):
+            return self._next()
+        self.number = p[pos] >> 3
+        self.wire_type = 2
+        self.value = 0
+        self.start = pos + 2
+        self.pos = self.stop = self.start + p[pos + 1]
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _next(self) -> cython.bint:
+        """Read a field of any form."""
         size: cython.ulonglong
         left: cython.ulonglong
-        tag: cython.ulonglong
-        if self.pos >= self.end:
-            return False
-        # Most numbers are of one byte.
-        tag = self.p[self.pos]
-        if tag < 0x80:
-            self.pos += 1
-        else:
-            tag = self.varint()
+        tag: cython.ulonglong = self.varint()
         self.number = tag >> 3
         self.wire_type = tag & 7
         if self.number == 0 or self.number >= 1 << 29:
@@ -165,11 +179,7 @@ class Cursor:
         if self.wire_type == 0:
             self.value = self.varint()
         elif self.wire_type == 2:
-            size = self.p[self.pos] if self.pos < self.end else 0x80
-            if size < 0x80:
-                self.pos += 1
-            else:
-                size = self.varint()
+            size = self.varint()
             self.start = self.pos
         elif self.wire_type == 1:
             size = 8
@@ -1011,7 +1021,9 @@ if cython.compiled:
         into: cython.p_char, source: cython.p_char, size: cython.Py_ssize_t
     ) -> cython.p_char:
         """Copy bytes; return the position after them."""
-        if size:
+        if size == 1:
+            into[0] = source[0]
+        elif size:
             _memcpy(into, source, size)
         return into + size
 
@@ -1033,6 +1045,7 @@ class Text:
     _most: cython.Py_ssize_t
     _most_size: cython.Py_ssize_t
     _capacity: cython.Py_ssize_t
+    _first_capacity: cython.Py_ssize_t
     # What the pointers point into; nobody else has them before take().
     _buffer: bytearray
     _p: cython.p_char
@@ -1040,6 +1053,7 @@ class Text:
 
     def __init__(self, most: cython.Py_ssize_t, most_size: cython.Py_ssize_t) -> None:
         self.count = self.size = self._capacity = 0
+        self._first_capacity = min(64 * most, _FIRST_BYTES)
         self._most = most
         self._most_size = most_size
         self._buffer = bytearray()
@@ -1059,7 +1073,7 @@ class Text:
         if self.count >= self._most:
             raise too_many(self._most)
         if cython.compiled and size > self._capacity - self.size:
-            self._capacity = max(2 * self._capacity, self.size + size, 4096)
+            self._capacity = max(2 * self._capacity, self.size + size, self._first_capacity)
             _resize(self._buffer, self._capacity)
             self._p = self._buffer
         return True
