@@ -29,6 +29,11 @@ def final(cls: _T) -> _T:
     return cls
 
 
+def no_gc(cls: _T) -> _T:
+    """Mark an extension type whose objects are in no cycle."""
+    return cls
+
+
 def exceptval(*_: Any, **__: Any) -> Callable[[_T], _T]:
     """Name the value that a function of C returns where it raised an exception."""
     return lambda function: function

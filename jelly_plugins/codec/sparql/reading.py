@@ -106,9 +106,10 @@ class Cursor:
     end: cython.Py_ssize_t
     number: cython.ulonglong
     wire_type: cython.int
+    # Not side by side: compilers would copy both at once, which waits for both to be written.
     start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
     value: cython.ulonglong
+    stop: cython.Py_ssize_t
 
     @cython.cfunc
     def open(self, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t) -> object:
@@ -452,8 +453,8 @@ class ColumnReader:
     _name_id: cython.ulonglong
     # The parts of the literal that was read last.
     _lex_start: cython.Py_ssize_t
-    _lex_stop: cython.Py_ssize_t
     _tag_start: cython.Py_ssize_t
+    _lex_stop: cython.Py_ssize_t
     _tag_stop: cython.Py_ssize_t
     _datatype_id: cython.ulonglong
     _values: list
@@ -1040,8 +1041,8 @@ class Text:
     """
 
     count: cython.Py_ssize_t
-    size: cython.Py_ssize_t
     ends: cython.p_int
+    size: cython.Py_ssize_t
     _most: cython.Py_ssize_t
     _most_size: cython.Py_ssize_t
     _capacity: cython.Py_ssize_t
