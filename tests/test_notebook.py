@@ -103,10 +103,10 @@ def test_a_frame() -> None:
 
 
 def test_a_position_names_what_it_has() -> None:
-    position = Position(log="l", patch="<urn:p>", number=1, transactions=2, complete=True)
+    position = Position(log="l", patch="<urn:p>", transactions=2, complete=True)
     cells = shown(Replayed(position=position, patches=1))
     text = cells[cells.index("position") + 1]
-    assert text == "log l, patch <urn:p>, number 1, transactions 2, complete"
+    assert text == "log l, patch <urn:p>, transactions 2, complete"
 
 
 def test_displays_read_nothing_of_streams() -> None:
@@ -138,7 +138,7 @@ def test_readers(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     "report",
     [
-        Replayed(position=Position(log="l", patch="p", number=1, transactions=1, complete=True)),
+        Replayed(position=Position(log="l", patch="p", transactions=1, complete=True)),
         check(b"A <urn:s> <urn:p> <urn:o> . Z . H id <urn:1> . Z ."),
         Conversion(statements=1234, left_out={"<i>": 1}),
     ],

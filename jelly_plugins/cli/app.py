@@ -31,7 +31,7 @@ _COMMANDS: Final = {
     "inspect": ("inspect", "Show options, frames, rows by kind and sizes of a Jelly stream."),
     "validate": (
         "validate",
-        "Check a Jelly stream or another RDF file, and compare it with RDF files.",
+        "Check an RDF file, and compare it with other RDF files.",
     ),
     "load": ("store", "Load files of any format into an Oxigraph store on disk."),
     "dump": ("store", "Write an Oxigraph store, or one graph of it, in any format."),

@@ -169,9 +169,11 @@ def apply(
             _replaying(log, follow) as (source, show),
         ):
 
-            def note(so_far: Replayed) -> None:
-                nonlocal done
-                done = so_far
+            def note(operations: int) -> None:
+                done.transactions += 1
+                done.operations += operations
+                if show is not None:
+                    show(operations)
 
             done = replay(
                 filling.store,
@@ -185,13 +187,15 @@ def apply(
                 follow=follow,
                 commit_every=commit_every,
                 dry_run=dry_run,
-                on_transaction=note,
-                progress=show,
+                progress=note,
                 limits=limits,
             )
     except KeyboardInterrupt:
         # What a followed log usually ends with.
-        _print_replayed(done, dry_run, as_json)
+        counts = {"transactions": done.transactions, "operations": done.operations}
+        console.print_report(
+            as_json, counts, {name: f"{number:,}" for name, number in counts.items()}
+        )
         raise
     _print_replayed(done, dry_run, as_json)
 
@@ -232,6 +236,8 @@ def _print_replayed(done: Replayed, dry_run: bool, as_json: bool) -> None:
             "position": None if done.position is None else _position_text(done.position),
         },
     )
+    if done.advice and not as_json:
+        console.note(f"{done.advice} (--name)")
 
 
 def _transactions(number: int) -> str:
@@ -240,7 +246,7 @@ def _transactions(number: int) -> str:
 
 def _position_text(position: Position) -> str:
     rest = "" if position.complete else f", {_transactions(position.transactions)} of it"
-    return f"patch {position.number:,} {position.patch}{rest}"
+    return f"patch {position.patch}{rest}"
 
 
 @app.command()

@@ -156,7 +156,7 @@ def status(
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Show a sharded store, its versions, and how far logs and batches were applied."""
+    """Show a sharded store: its versions, logs and batches."""
     from ..spark import ShardedStore
 
     store = ShardedStore(root, storage_options=_options(storage_option) or None)

@@ -72,7 +72,7 @@ def validate(
     strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Check a Jelly stream or another RDF file, and compare it with RDF files.
+    """Check an RDF file, and compare it with other RDF files.
 
     The source is read strictly to its end. Without --ordered, RDF graphs or datasets are compared;
     blank nodes are mapped either way. Exit code 0: valid and equal; 1: not. Query results

@@ -16,6 +16,8 @@ from ..errors import LimitError
 
 #: Levels that text may have.
 DEPTH: Final = 1 << 10
+#: Contexts of JSON-LD that may be nested in one another: pyoxigraph copies all terms for each.
+CONTEXTS: Final = 32
 
 #: Bytes of Turtle that the parser gets at a time, where there are many triple terms. Fewer than
 #: `DEPTH` statements with one fit into two times as many.
@@ -26,7 +28,10 @@ _ESCAPE: Final = re.compile(rb"\\.", re.DOTALL)
 _BACKSLASHES: Final = re.compile(rb"\\*+\Z")
 #: Strings of which nothing is left but brackets.
 _STRINGS: Final = re.compile(rb'"[^"]*+"')
-_IRRELEVANT: Final = bytes(set(range(256)) - set(b'[]{}"'))
+_IRRELEVANT: Final = bytes(set(range(256)) - set(b'[]{}"\1'))
+_KEY: Final = b'"@context"'
+#: Stands for the key of a context; no JSON has this character.
+_CONTEXT: Final = b"\1"
 
 
 def too_deep() -> LimitError:
@@ -113,38 +118,59 @@ class TurtleGuard:
 
 
 def check_json(document: bytes) -> None:
-    """Check the depth of a document of JSON.
-
-    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep.
-    """
-    if document.count(b"{") + document.count(b"[") > DEPTH:
+    """Check the depth of a document of JSON, see :func:`with_bounded_json`."""
+    if document.count(b"{") + document.count(b"[") > DEPTH or document.count(_KEY) > CONTEXTS:
         deque(with_bounded_json((document,)), maxlen=0)
 
 
 def with_bounded_json(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Chunks of JSON, each of which comes out once it was looked at.
 
-    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep.
+    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep, or contexts of
+        JSON-LD more than :data:`CONTEXTS` deep.
 
     >>> list(with_bounded_json([b"[" * 1000, b"[" * 1000]))
     Traceback (most recent call last):
     jelly_plugins.errors.LimitError: the text is nested more than 1024 deep
     """
-    text = JsonText()
-    depth = 0
+    reader = JsonText()
+    #: The start of a string that may be the key of a context.
+    key = b""
+    #: Whether each open object or array has a context.
+    opened: list[bool] = []
+    contexts = 0
     for chunk in chunks:
-        brackets = _brackets(text.of(chunk))
-        passes = 0
+        text = key + reader.of(chunk)[bool(key) :]
+        start = text.rfind(b'"') if reader.in_string else len(text)
+        key = text[start:] if len(text) - start < len(_KEY) else b""
+        brackets = _brackets(text[:start] if key else text)
+        depth = within = 0
         # Each pass takes away what is innermost.
-        while (outer := brackets.replace(b"{}", b"").replace(b"[]", b"")) != brackets:
+        while True:
+            with_context = brackets.replace(_CONTEXT * 2, _CONTEXT).replace(b"{\1}", b"{}")
+            outer = with_context.replace(b"{}", b"").replace(b"[]", b"")
+            if outer == brackets:
+                break
+            within += with_context != brackets
+            depth += outer != with_context
             brackets = outer
-            passes += 1
-            if passes > DEPTH:
+            if depth > DEPTH:
                 raise too_deep()
         openings = brackets.count(b"{") + brackets.count(b"[")
-        if depth + passes + openings > DEPTH:
+        if len(opened) + depth + openings > DEPTH:
             raise too_deep()
-        depth = max(0, depth + 2 * openings - len(brackets))
+        most = contexts
+        for byte in brackets:
+            if byte in b"{[":
+                opened.append(False)
+            elif byte in b"}]":
+                contexts -= opened.pop() if opened else False
+            elif opened and not opened[-1]:
+                opened[-1] = True
+                contexts += 1
+                most = max(most, contexts)
+        if most + within > CONTEXTS:
+            raise LimitError(f"contexts of JSON-LD are nested more than {CONTEXTS} deep")
         yield chunk
 
 
@@ -171,8 +197,8 @@ class JsonText:
 
 
 def _brackets(text: bytes) -> bytes:
-    """The brackets of a text outside of its strings."""
-    brackets = text.translate(None, _IRRELEVANT)
+    """The brackets of a text outside of its strings, and keys of contexts."""
+    brackets = text.replace(_KEY, _CONTEXT).translate(None, _IRRELEVANT)
     # Most strings have no brackets; two that have become one.
     brackets = _STRINGS.sub(b"", brackets.replace(b'""', b""))
     return brackets.partition(b'"')[0]

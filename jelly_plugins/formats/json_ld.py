@@ -18,7 +18,7 @@ from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import TextError
 from .contexts import ContextLoader, Contexts, dump
-from .depth import JsonText, with_bounded_json
+from .depth import JsonText, check_json, with_bounded_json
 
 #: What a number has, anywhere in it, that is checked.
 _CANDIDATE: Final = re.compile(rb"[0-9]{21}|[0-9][eE]")
@@ -56,7 +56,9 @@ def prepared(
         size += len(chunk)
         if size > limits.frame_bytes:
             raise over(limits, "frame_bytes", size, "the length of a document with contexts=")
-    yield dump(ContextLoader(contexts, base).inlined(load_json(b"".join(parts))))
+    document = dump(ContextLoader(contexts, base).inlined(load_json(b"".join(parts))))
+    check_json(document)
+    yield document
 
 
 def with_known_numbers(chunks: Iterable[bytes]) -> Iterator[bytes]:

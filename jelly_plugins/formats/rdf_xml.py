@@ -66,7 +66,8 @@ _REFERENCE_BYTES: Final = 1 << 8
 _ENTITY_DEPTH: Final = 64
 #: Maximum size of an expanded entity, with nested ones.
 _ENTITY_BYTES: Final = 1 << 16
-#: Maximum size of all expanded references, and how many more bytes for each byte of the document.
+#: Maximum size of all expanded references and of the namespaces that XML literals get, and how many
+#: more bytes for each byte of the document.
 _EXPANDED_BYTES: Final = 1 << 24
 _EXPANDED_PER_BYTE: Final = 16
 
@@ -126,6 +127,8 @@ class RdfXmlText:
         self.namespaces: dict[str, str] = {}
         self._base = base
         self._entities = _Entities()
+        #: Characters of each namespace, by prefix.
+        self._declared: dict[bytes, int] = {}
         #: Prefixes that were declared for the namespace of RDF.
         self._rdf: set[bytes] = set()
         self._line = line
@@ -349,6 +352,7 @@ class RdfXmlText:
         :param value: the quoted value of its attribute.
         """
         iri = _unescaped(value[1:-1])
+        self._declared[prefix] = len(prefix) + len(iri)
         if iri == _RDF:
             self._rdf.add(prefix)
         if _IRI.fullmatch(iri):
@@ -363,6 +367,9 @@ class RdfXmlText:
         if prefix in self._rdf:
             if local == b"parseType" and value not in _PARSE_TYPES:
                 raise TextError(f"the parseType {_unescaped(value)} is not supported")
+            if local == b"parseType" and value == b"Literal":
+                # pyoxigraph declares all namespaces in scope in the literal.
+                self._entities.count(sum(self._declared.values()), "namespaces of XML literals")
             if local == b"nodeID" and value.endswith(b"."):
                 value = written_label(_unescaped(value)).encode()
             if local == b"bagID":
@@ -446,15 +453,22 @@ class _Entities:
             _check_characters(text)
         return _REFERENCE.sub(self._replacement, text) if self._values else text
 
+    def count(self, size: int, what: str) -> None:
+        """Count bytes that a few bytes of the document expand to.
+
+        :raises TextError: they are too many.
+        """
+        self._expanded_bytes += size
+        if self._expanded_bytes > _EXPANDED_BYTES + _EXPANDED_PER_BYTE * self.document_bytes:
+            raise TextError(f"{what} expand to {self._expanded_bytes} bytes")
+
     def _replacement(self, found: re.Match[bytes]) -> bytes:
         name = found[1]
         if name in _PREDEFINED:
             return found[0]
         try:
             text = self._text(name, ())
-            self._expanded_bytes += len(text)
-            if self._expanded_bytes > _EXPANDED_BYTES + _EXPANDED_PER_BYTE * self.document_bytes:
-                raise TextError(f"entities expand to {self._expanded_bytes} bytes")
+            self.count(len(text), "entities")
         except TextError as error:
             error.line = found.string.count(b"\n", 0, found.start())
             raise

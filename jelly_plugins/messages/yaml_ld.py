@@ -155,7 +155,8 @@ def _without_breaks(chunks: Iterator[bytes]) -> Iterator[bytes]:
         for character, other in _BREAK_BYTES.items():
             text = text.replace(character, other)
         yield text
-    yield before
+    if before:
+        yield before
 
 
 class _Bounded:

@@ -45,8 +45,13 @@ if TYPE_CHECKING:
     from .dumping.dumper import dump
     from .dumping.statements import encode_quads, write_quads
     from .loading.loader import load, read_quads
-    from .patches.bookkeeping import BOOKKEEPING, count_quads, namespaces
-    from .patches.deferred import positions, set_position
+    from .patches.bookkeeping import (
+        BOOKKEEPING,
+        count_quads,
+        namespaces,
+        positions,
+        set_position,
+    )
     from .patches.record import Recorder, record
     from .patches.replay import replay
     from .patches.staging import Changes
@@ -80,8 +85,13 @@ if not TYPE_CHECKING:
             "dumping.dumper": ("dump",),
             "dumping.statements": ("encode_quads", "write_quads"),
             "loading.loader": ("load", "read_quads"),
-            "patches.bookkeeping": ("BOOKKEEPING", "count_quads", "namespaces"),
-            "patches.deferred": ("positions", "set_position"),
+            "patches.bookkeeping": (
+                "BOOKKEEPING",
+                "count_quads",
+                "namespaces",
+                "positions",
+                "set_position",
+            ),
             "patches.record": ("Recorder", "record"),
             "patches.replay": ("replay",),
             "patches.staging": ("Changes",),

@@ -10,8 +10,14 @@ from ..backends import Backend, BlankNodes
 from ..codec import TermFactory
 from .dumping.dumper import dump
 from .loading.loader import load
-from .patches.bookkeeping import namespaces, positions_in
-from .patches.deferred import positions, set_position, set_recorded
+from .patches.bookkeeping import (
+    check_recorded,
+    namespaces,
+    positions,
+    positions_in,
+    set_position,
+    set_recorded,
+)
 from .patches.record import record
 from .patches.replay import replay
 from .patches.staging import StagedChanges
@@ -47,6 +53,7 @@ class OxigraphBackend:
     positions_in = staticmethod(positions_in)
     set_position = staticmethod(set_position)
     set_recorded = staticmethod(set_recorded)
+    check_recorded = staticmethod(check_recorded)
     namespaces = staticmethod(namespaces)
 
 

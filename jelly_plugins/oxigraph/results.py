@@ -22,7 +22,7 @@ from ..codec import Limits, delimit
 from ..codec.common.limits import over
 from ..codec.sparql.encoder import encode_boolean
 from ..codec.sparql.options import RESULTS_LIMITS
-from ..errors import JellyError, OrderError, TermError
+from ..errors import JellyError, OrderError, SourceError, TermError
 from ..formats.reading import PARSER_ERRORS, ChunkFile, parser_error
 from ..io.sinks import Destination
 from ..io.sources import CHUNK, Source
@@ -132,6 +132,8 @@ def write_solutions(
 
     Call it in the thread that made the solutions.
 
+    :raises SourceError: Oxigraph cannot evaluate the query.
+
     The other parameters, and what is raised: see :func:`~jelly_plugins.sparql.write_results`.
     """
     if isinstance(solutions, QueryBoolean):
@@ -156,6 +158,7 @@ def encode_solutions(solutions: QuerySolutions | QueryBoolean, **settings: Any) 
     once. Call it, and take the frames, in the thread that made the solutions.
 
     :raises OrderError: frames of solutions are taken in another thread than the first.
+    :raises SourceError: Oxigraph cannot evaluate the query.
 
     >>> from pyoxigraph import Store
     >>> [frame.hex() for frame in encode_solutions(Store().query("ASK {}"))]
@@ -201,7 +204,13 @@ def _owned(solutions: QuerySolutions, owner: object) -> Iterator[tuple[Any, ...]
                 "solutions of Oxigraph can only be used in the thread that made them: run the "
                 "query and take its results in one thread"
             )
-        solution = next(solutions, None)
+        try:
+            solution = next(solutions, None)
+        except JellyError:
+            raise
+        except (RuntimeError, *PARSER_ERRORS) as error:
+            # Of a SERVICE, for example.
+            raise SourceError(f"Oxigraph cannot evaluate the query: {error}") from error
         if solution is None:
             return
         yield tuple(solution)

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
         header,
     )
     from .reader import PatchReader, read_patches
+    from .recording import RecordOptions, RecordSettings
     from .replay.position import Position, Replayed
+    from .replay.settings import ReplayOptions, ReplaySettings
     from .writer import write_patches, write_rows
 
 __all__ = [
@@ -47,6 +49,10 @@ __all__ = [
     "PatchReader",
     "Position",
     "Problem",
+    "RecordOptions",
+    "RecordSettings",
+    "ReplayOptions",
+    "ReplaySettings",
     "Replayed",
     "Report",
     "add",
@@ -76,6 +82,8 @@ if not TYPE_CHECKING:
             "reader",
             "writer",
             "replay.position",
+            "replay.settings",
+            "recording",
             "logs.checking",
             "difference",
             "logs.editing",

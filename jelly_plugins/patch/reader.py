@@ -26,7 +26,7 @@ from ..codec import (
 from ..codec.common.detection import StreamKind, kind_of
 from ..codec.common.options import member
 from ..codec.patch.operations import END, ENDS, OperationKind
-from ..errors import JellyError, OptionsError, OrderError, SourceError, TruncatedError
+from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
 from ..notebook import table
@@ -181,8 +181,9 @@ class PatchReader(Closing):
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
-        self._rows.close()
         self.batches.close()
+        # A patch that is being read keeps the rows of its frame.
+        self._rows = self._each()
         # The exception may refer to this reader, and to a store that closes when unreferenced.
         self._starve = None
         self._input.close()
@@ -229,7 +230,8 @@ class PatchReader(Closing):
                 if kind_of(self._opening) is StreamKind.JELLY_RDF:
                     message = "this is Jelly-RDF, not a log of patches"
                     raise SourceError(message, source=self.name) from None
-                if self._opening and not self._opening.strip(b"\0"):
+                only_zeros = self._opening and not self._opening.strip(b"\0")
+                if only_zeros and not isinstance(error, LimitError):
                     # Zeros are empty frames; Jelly-JVM writes one for a log without patches.
                     raise OptionsError(
                         "this is not Jelly-Patch, or an empty stream without its options: there "

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from io import BufferedReader, FileIO
 from stat import S_ISREG
 from threading import RLock
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self, TypedDict
 from uuid import uuid4
 
 from ..codec import (
@@ -44,6 +46,7 @@ from .formats import PatchFormat, format_of
 from .model import ID, PREV
 from .reader import PatchReader
 from .replay.position import Position
+from .replay.settings import check_name
 from .writer import PatchSerializer
 
 try:
@@ -82,19 +85,61 @@ class Place(NamedTuple):
         """
         return Place(self.size + size, self.patches + 1, patch, self.head, self.root or patch)
 
-    def position(self, log_name: str | None) -> Position:
+    def position(self, name: str | None) -> Position:
         """The position of a store that has the log up to here. There must be a patch.
 
-        :param log_name: by default the id of the first patch.
+        :param name: of the log; by default the id of the first patch.
         """
         return Position(
-            log=log_name or term_text(self.root),
+            log=name or term_text(self.root),
             patch=term_text(self.head),
-            number=self.patches,
             transactions=1,
             complete=True,
-            closed=True,
         )
+
+
+class RecordOptions(TypedDict, total=False):
+    """The fields of :class:`RecordSettings`, as keyword arguments."""
+
+    name: str | None
+    options: PatchOptions | None
+    sync: bool
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordSettings:
+    """The settings of a recorder.
+
+    :ivar name: the name of the log in the store; by default the ``id`` of its first patch.
+    :ivar options: of a new Jelly-Patch log.
+    :ivar sync: have each patch on the disk, not only in the hands of the operating system. It
+        takes some milliseconds; without it, a failure of power may lose patches. A log that was
+        deleted, replaced, truncated or written to by others is then detected before each patch;
+        otherwise before every hundredth one, and when it is closed.
+    :ivar limits: the limits on an existing log.
+    :raises OptionsError: ``name`` is empty.
+    """
+
+    name: str | None = None
+    options: PatchOptions | None = None
+    sync: bool = False
+    limits: Limits = DEFAULT_LIMITS
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+
+    def but(self, changes: RecordOptions, options: PatchOptions) -> RecordSettings:
+        """These settings with changes.
+
+        :param options: of a new log by default.
+        """
+        changed = replace(self, **changes)
+        return changed if changed.options is not None else replace(changed, options=options)
+
+
+#: The settings by default.
+DEFAULT: Final = RecordSettings()
 
 
 class LogWriter:
@@ -106,13 +151,10 @@ class LogWriter:
 
     :param path: Jelly-Patch, or RDF Patch text if there is such a file or its name ends in
         ``.rdfp``. Compressed files cannot be appended to.
+    :param settings: those of a recorder.
     :param describe: takes the terms of operations apart, see ``codec.Describe``.
-    :param options: of a new Jelly-Patch log.
-    :param sync: have each patch on the disk, not only in the hands of the operating system. It
-        takes some milliseconds; without it, a failure of power may lose patches. A log that was
-        deleted, replaced, truncated or written to by others is then detected before each patch;
-        otherwise before every hundredth one, and by :meth:`close`.
-    :param limits: the limits on an existing log.
+    :ivar path: the absolute path.
+    :ivar sync: of the settings.
     :raises SourceError: the file cannot be written, or another process is writing it.
     :raises OptionsError: the log is one that nothing can be appended to, or would be.
     :raises JellyError: the log that is there cannot be read.
@@ -121,24 +163,22 @@ class LogWriter:
     def __init__(
         self,
         path: str | os.PathLike[str],
+        settings: RecordSettings = DEFAULT,
         *,
         describe: Describe,
-        options: PatchOptions | None = None,
-        sync: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.name: Final = os.fspath(path)
         self._describe = describe
-        self._options = options or PatchOptions()
-        self._sync = sync
-        self._limits = limits
+        self._options = settings.options or PatchOptions()
+        self.sync: Final = settings.sync
+        self._limits = settings.limits
         self.format = format_of(self.name) or PatchFormat.JELLY_PATCH
         if self.format is PatchFormat.RDF_PATCH_THRIFT:
             raise SourceError(
                 "a log is recorded as Jelly-Patch or as RDF Patch text", source=self.name
             )
         self._lock = RLock()
-        self._path = os.path.abspath(path)
+        self.path: Final = os.path.abspath(path)
         #: Patches that were written since the file was looked at, and whether it is known to be
         #: lost.
         self._written = 0
@@ -163,7 +203,8 @@ class LogWriter:
         self._inode = found.st_dev, found.st_ino
         self._is_regular = S_ISREG(found.st_mode)
         try:
-            self._claim()
+            if not _claim(self._file):
+                raise SourceError("another process is writing this log", source=self.name)
             self._take_up()
             if not self.place.size:
                 self._begin()
@@ -227,7 +268,7 @@ class LogWriter:
         :raises SourceError: it was deleted, replaced, truncated or written to by others.
         """
         try:
-            found = os.stat(self._path)
+            found = os.stat(self.path)
         except OSError as error:
             problem = f"not there any more ({error.strerror})"
         else:
@@ -291,7 +332,7 @@ class LogWriter:
             self.check_open()
             if self._begun:
                 self.cut(self.place)
-            if self._lost or self._sync or self._written >= _LOOK_EVERY:
+            if self._lost or self.sync or self._written >= _LOOK_EVERY:
                 self._look()
             self._begun = True
             before = self.place
@@ -302,7 +343,7 @@ class LogWriter:
             try:
                 data = encode(headers)
                 self._write(data)
-                if self._sync:
+                if self.sync:
                     os.fsync(self._file.fileno())
                 self.place = before.followed_by(made, len(data))
                 self._written += 1
@@ -339,14 +380,6 @@ class LogWriter:
             self._file.truncate(size)
             self._write(removed)
             self._written = 0
-
-    def _claim(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise SourceError("another process is writing this log", source=self.name) from None
 
     def _begin(self) -> None:
         """Write the options of a new log, so that it can be read before its first patch.
@@ -508,3 +541,27 @@ class LogWriter:
             continues=size > 0 and not (text and _MARK.search(self._tail(size))),
             limits=self._limits,
         )
+
+
+def _claim(file: FileIO) -> bool:
+    """Keep other writers from a log until its file is closed; return whether there is none."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
+
+
+@contextmanager
+def claimed(path: str | os.PathLike[str]) -> Iterator[bool]:
+    """Keep writers from a log that is read in the block; the context is whether there is none.
+
+    :raises SourceError: the log cannot be opened.
+    """
+    try:
+        file = FileIO(path)
+    except OSError as error:
+        raise SourceError(error.strerror or str(error), source=os.fspath(path)) from None
+    with file:
+        yield _claim(file)

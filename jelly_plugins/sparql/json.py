@@ -16,7 +16,7 @@ from typing import Any, Final
 from ..codec import Describe, Kind, Limits, TermFactory
 from ..codec.common.limits import over
 from ..codec.text.ntriples import written_label
-from ..errors import JellyError, TermError, TextError
+from ..errors import JellyError, LimitError, TermError, TextError
 from ..io.sources import without_mark
 from ..lazy import library
 from .w3c import (
@@ -311,9 +311,10 @@ class _Document:
             yield found
         except JellyError:
             raise
-        except (ijson.JSONError, ValueError, ArithmeticError, SystemError) as error:
-            # A SystemError is an integer with more digits than Python reads. The parser's message
-            # has the place on lines of its own.
+        except SystemError:
+            raise LimitError("a number has more digits than Python reads") from None
+        except (ijson.JSONError, ValueError, ArithmeticError) as error:
+            # The parser's message has the place on lines of its own.
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise TextError(f"the text is not JSON: {reason[:200]}") from None
 

@@ -90,7 +90,6 @@ def test_groups_list_their_commands_in_a_line_each(group: list[str]) -> None:
             ["convert", "x.jelly", "-o", "x.json"],
             ".json is not a known file ending: known",
         ),
-        (["convert", "x.nt", "-o", "x.n3.gz"], "x.n3.gz: .n3 is not a known file ending"),
         (["dump", "--store", "store", "-o", "x.csv"], ".csv is not a known file ending: known"),
         (["patch", "diff", "a.nt", "b.nt", "-o", "x.xyz"], "a log is jellyp, rdfp, trp, as --to"),
         (["subscribe", "t", "--from", "h:1", "-o", "x.xyz"], "subscribe writes jelly"),

@@ -138,7 +138,6 @@ def test_inspect_counts_messages(ending: str, log: Path) -> None:
     if ending == "jelly":
         assert "\nmessages       4\n" in jelly("inspect", other).text
     assert_failed(jelly("inspect", "--messages", other, "--frames"), 2, "--frames")
-    assert_failed(jelly("inspect", other, "--from", ending), 2, "--messages")
 
 
 def test_inspect_needs_a_syntax() -> None:

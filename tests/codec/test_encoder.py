@@ -467,8 +467,9 @@ def test_options_are_checked(kernel: Kernel) -> None:
     assert (
         kernel.Encoder(StreamOptions(physical_type=2)).options.physical_type is PhysicalType.QUADS
     )  # type: ignore[arg-type]
-    for bad in (0, 4, None, "TRIPLES"):
-        with pytest.raises(OptionsError, match="physical type"):
+    assert StreamOptions(physical_type="quads").physical_type is PhysicalType.QUADS  # type: ignore[arg-type]
+    for bad in (0, 4, None, "TRIPLE", "1"):
+        with pytest.raises(OptionsError, match=r"physical.type"):
             StreamOptions(physical_type=bad)  # type: ignore[arg-type]
 
 

@@ -12,9 +12,9 @@ import rdflib
 
 from jelly_plugins import Literal, convert, oxigraph
 from jelly_plugins import rdflib as backend
-from jelly_plugins.codec import Limits
+from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 from jelly_plugins.errors import LimitError, TextError
-from jelly_plugins.formats.json_ld import with_known_numbers
+from jelly_plugins.formats.json_ld import prepared, with_known_numbers
 from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
@@ -144,3 +144,24 @@ def test_cases_of_outside_reports() -> None:
         shared("cases/text/07-remote-context.jsonld"), out, target_format="nt", settings=settings
     )
     assert out.getvalue() == shared("cases/text/07-remote-context.nt").read_bytes()
+
+
+@pytest.mark.parametrize("size", [1, 1 << 16])
+def test_nested_contexts_are_bounded(size: int) -> None:
+    """pyoxigraph copies all terms for each context within another one."""
+
+    def document(levels: int) -> bytes:
+        inner = '{"@context":{"b":"urn:b"},"a":' * levels + "1" + "}" * levels
+        return f'{{"@context":{{"a":"urn:a"}},"@id":"urn:s","a":{inner}}}'.encode()
+
+    def load(data: bytes) -> int:
+        chunks = (data[start : start + size] for start in range(0, len(data), size))
+        return len(b"".join(prepared(chunks, None, None, DEFAULT_LIMITS)))
+
+    assert load(document(31)) == len(document(31))
+    # Contexts beside one another are not nested.
+    beside = b"[" + b",".join([document(3)] * 100) + b"]"
+    assert load(beside) == len(beside)
+    for levels in (33, 300):
+        with pytest.raises(LimitError, match="contexts of JSON-LD are nested more than 32 deep"):
+            load(document(levels))

@@ -473,3 +473,18 @@ def test_cases_of_outside_reports() -> None:
         found = list(read_statements(path, Format.RDF_XML, ConversionSettings(base="http://b/x/y")))
         expected = list(read_statements(path.with_suffix(".nt"), Format.N_TRIPLES))
         assert found == expected, path.name
+
+
+def test_namespaces_of_xml_literals_are_bounded() -> None:
+    """pyoxigraph declares all namespaces in scope in each literal."""
+    names = " ".join(f'xmlns:n{n}="http://namespace.example/{n}"' for n in range(4000))
+    opening = f'<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" {names}>'
+    literal = '<n1:p r:parseType="Literal"><n1:a/></n1:p>'
+
+    def read(count: int) -> int:
+        text = f'{opening}<r:Description r:about="urn:s">{literal * count}</r:Description></r:RDF>'
+        return len(list(read_statements(text.encode(), Format.RDF_XML)))
+
+    assert read(20) == 20
+    with pytest.raises(TextError, match="namespaces of XML literals expand to"):
+        read(1000)

@@ -42,7 +42,7 @@ FACTORIES: Final[tuple[Maker, ...]] = (
 VALIDATORS: Final[tuple[Maker | None, ...]] = (
     None,
     lambda _: OxigraphFactory(blank_nodes="keep"),
-    lambda _: QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep"),
+    lambda _: QuadFactory(graph=None, blank_nodes="keep"),
     lambda _: RowFactory(),
 )
 

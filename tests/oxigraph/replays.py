@@ -8,7 +8,7 @@ from io import BytesIO
 from pyoxigraph import Quad, Store
 
 from jelly_plugins.oxigraph import BOOKKEEPING
-from jelly_plugins.patch import Patch, read_patches, write_patches
+from jelly_plugins.patch import Patch, Position, read_patches, write_patches
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
@@ -50,6 +50,12 @@ def patches_of(*patches: str) -> list[Patch]:
         each.read_all()
         found.append(each)
     return found
+
+
+def number_of(position: Position | None) -> int:
+    """The number of the patch ``<urn:p:NUMBER>`` at a position."""
+    assert position is not None
+    return int(position.patch.removeprefix("<urn:p:").removesuffix(">"))
 
 
 def data(store: Iterable[Quad]) -> set[str]:

@@ -322,13 +322,9 @@ def test_dump_and_count_leave_the_bookkeeping_out(store: ox.Store) -> None:
 
 
 def test_progress(store: ox.Store) -> None:
-    reported: list[tuple[int, int]] = []
-    replay(
-        store,
-        log(*counting(3, 2)),
-        on_transaction=lambda done: reported.append((done.transactions, done.operations)),
-    )
-    assert reported == [(1, 2), (2, 4), (3, 6)]
+    reported: list[int] = []
+    replay(store, log(*counting(3, 2)), progress=reported.append)
+    assert reported == [2, 2, 2]
 
 
 def test_progress_is_what_was_added(store: ox.Store) -> None:
@@ -342,7 +338,7 @@ def test_an_exception_of_progress_ends_the_replay_between_transactions(store: ox
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        replay(store, log(*counting(3)), commit_every=1, on_transaction=stop)
+        replay(store, log(*counting(3)), commit_every=1, progress=stop)
     assert count_quads(store) == 1
     assert replay(store, log(*counting(3))).transactions == 2
 
@@ -467,11 +463,7 @@ def test_deletions_that_match_nothing_are_counted(store: ox.Store, group: int) -
         patch(2, "D <urn:s> <urn:p> 1 .", "D <urn:s> <urn:p> 1 .", "D <urn:s> <urn:p> 2 ."),
         patch(3, "D <urn:s> <urn:p> 2 .", "A <urn:s> <urn:p> 2 .", "D <urn:s> <urn:p> 2 ."),
     )
-    seen = []
-    done = replay(
-        store, source, commit_every=group, on_transaction=lambda done: seen.append(done.unmatched)
-    )
-    assert (done.unmatched, seen[-1]) == (3, 3)
+    assert replay(store, source, commit_every=group).unmatched == 3
     assert count_quads(store) == 0
 
 

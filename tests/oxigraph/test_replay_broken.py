@@ -47,7 +47,7 @@ def states(source: bytes) -> list[set[str]]:
     """All data that a store goes through, transaction by transaction."""
     store = ox.Store()
     found: list[set[str]] = [set()]
-    replay(store, source, commit_every=1, on_transaction=lambda _: found.append(data(store)))
+    replay(store, source, commit_every=1, progress=lambda _: found.append(data(store)))
     return found
 
 
@@ -90,7 +90,7 @@ def test_a_broken_log_gives_a_result_or_an_error(write: Any, seed: int) -> None:
             store,
             bytes(broken),
             commit_every=1,
-            on_transaction=lambda _: applied.append(data(store)),
+            progress=lambda _: applied.append(data(store)),
         )
     # Nothing is left of a transaction that was not applied.
     assert data(store) == applied[-1]

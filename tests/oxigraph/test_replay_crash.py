@@ -16,7 +16,7 @@ import pytest
 from jelly_plugins.oxigraph import positions, replay
 
 from ..cli.command import command
-from .replays import data, jelly_log, patch, transaction
+from .replays import data, jelly_log, number_of, patch, transaction
 
 
 def swinging(patches: int, size: int) -> list[str]:
@@ -97,7 +97,7 @@ class Crashes:
         store = ox.Store(self.store)
         at = ox.NamedNode("urn:at")
         numbers = [quad.object.value for quad in store.quads_for_pattern(None, at, None)]
-        assert numbers == [str(each.number) for each in positions(store)]
+        assert numbers == [str(number_of(each)) for each in positions(store)]
 
     def check(self) -> None:
         """The store is what it would have been."""

@@ -11,10 +11,16 @@ import pytest
 
 from jelly_plugins import ChainError, JellyError, SourceError
 from jelly_plugins.oxigraph import count_quads, positions, replay
+from jelly_plugins.patch.replay import replay as driver
 
 from .replays import counting, everything, jelly_log, log, patch, transaction
 
 PATCHES = counting(4, 3)
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "_INTERVAL", 0)
 
 
 class Growing:
@@ -37,7 +43,7 @@ class Growing:
         return False
 
     def follow(self) -> None:
-        replay(self._store, self.path, follow=True, interval=0, stop=self.stop)
+        replay(self._store, self.path, follow=True, stop=self.stop)
 
 
 @pytest.mark.parametrize("suffix", ["jellyp", "rdfp"])
@@ -119,7 +125,7 @@ def test_a_file_that_does_not_just_grow(
         return looks > 4
 
     with pytest.raises(SourceError, match=rf"log\.rdfp: .*{error}"):
-        replay(store, path, follow=True, interval=0, stop=stop)
+        replay(store, path, follow=True, stop=stop)
     assert count_quads(store) == count_then
     # In the new file, a new replay goes on.
     path.write_bytes(log(*PATCHES))
@@ -188,7 +194,7 @@ def test_from_another_thread(store: ox.Store, tmp_path: Path) -> None:
     thread = threading.Thread(
         target=replay,
         args=(store, path),
-        kwargs={"follow": True, "interval": 0.001, "stop": ended.is_set},
+        kwargs={"follow": True, "stop": ended.is_set},
     )
     thread.start()
     with path.open("ab", buffering=0) as file:

@@ -20,7 +20,17 @@ from jelly_plugins.oxigraph.patches import transaction as transaction_module
 from jelly_plugins.oxigraph.patches.changes import NetChanges
 from jelly_plugins.patch import Patch
 
-from .replays import counting, data, everything, jelly_log, log, patch, patches_of, transaction
+from .replays import (
+    counting,
+    data,
+    everything,
+    jelly_log,
+    log,
+    number_of,
+    patch,
+    patches_of,
+    transaction,
+)
 
 GROUPS = (1, 2, 10, 1000)
 #: Operations of a large transaction.
@@ -132,12 +142,16 @@ def test_what_was_read_before_an_error_is_applied(store: ox.Store, group: int) -
 
 @pytest.mark.parametrize("size", [1, MANY])
 def test_what_was_told_is_applied(store: ox.Store, size: int) -> None:
-    def progress(done: Any) -> None:
-        assert count_quads(store) >= done.operations
-        [position] = positions(store)
-        assert position.number >= done.position.number == done.transactions
+    reported = []
 
-    replay(store, log(*counting(9, size)), commit_every=4, on_transaction=progress)
+    def progress(operations: int) -> None:
+        reported.append(operations)
+        assert count_quads(store) >= sum(reported)
+        [position] = positions(store)
+        assert number_of(position) >= len(reported)
+
+    replay(store, log(*counting(9, size)), commit_every=4, progress=progress)
+    assert len(reported) == 9
 
 
 def test_an_interrupt_while_a_group_is_applied(store: ox.Store) -> None:
@@ -151,7 +165,7 @@ def test_an_interrupt_while_a_group_is_applied(store: ox.Store) -> None:
     with pytest.raises(KeyboardInterrupt):
         replay(store, interrupted(), commit_every=5)
     [position] = positions(store)
-    assert count_quads(store) == position.number * MANY
+    assert count_quads(store) == number_of(position) * MANY
     replay(store, patches)
     assert count_quads(store) == 40 * MANY
 
@@ -194,17 +208,17 @@ def test_progress_that_raises_ends_it(store: ox.Store, group: int) -> None:
     """Nothing is reported afterwards, and nothing is applied but the rest of its group."""
     reported = []
 
-    def progress(done: Any) -> None:
-        reported.append(done.transactions)
-        if done.transactions == 3:
+    def progress(operations: int) -> None:
+        reported.append(operations)
+        if len(reported) == 3:
             raise ValueError("that is enough")
 
     with pytest.raises(ValueError, match="that is enough"):
-        replay(store, log(*counting(40, 300)), commit_every=group, on_transaction=progress)
-    assert reported == [1, 2, 3]
+        replay(store, log(*counting(40, 300)), commit_every=group, progress=progress)
+    assert reported == [300] * 3
     [position] = positions(store)
     last = {1: 3, 2: 4, 10: 10, 1000: 33}[group]
-    assert (position.number, count_quads(store)) == (last, last * 300)
+    assert (number_of(position), count_quads(store)) == (last, last * 300)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -240,7 +254,7 @@ def test_what_a_signal_raises_is_no_fault_of_a_transaction(
     applied: bool,
     error: type[BaseException],
 ) -> None:
-    """It comes out of the replay, and what was applied is reported."""
+    """It comes out of the replay, and the position is that of what was applied."""
     run = transaction_module.Update.run
     updates = 0
 
@@ -253,18 +267,12 @@ def test_what_a_signal_raises_is_no_fault_of_a_transaction(
             raise error
 
     monkeypatch.setattr(transaction_module.Update, "run", interrupted)
-    reported = [0]
     patches = counting(30)
     with pytest.raises(error):
-        replay(
-            store,
-            log(*patches),
-            commit_every=group,
-            on_transaction=lambda done: reported.append(done.transactions),
-        )
+        replay(store, log(*patches), commit_every=group)
     [position] = positions(store)
-    assert count_quads(store) == position.number == reported[-1]
-    assert replay(store, log(*patches)).transactions == len(patches) - position.number
+    assert count_quads(store) == number_of(position) == group * (1 + applied)
+    assert replay(store, log(*patches)).transactions == len(patches) - number_of(position)
 
 
 def test_long_terms_are_not_gathered(store: ox.Store, updates: list[str]) -> None:

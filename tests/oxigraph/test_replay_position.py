@@ -40,7 +40,7 @@ def test_a_log_that_has_grown(store: ox.Store, form: object, first: int) -> None
     expected = ox.Store()
     replay(expected, log(*SWINGING))
     assert data(store) == data(expected)
-    assert [each.number for each in positions(store)] == [6]
+    assert [each.patch for each in positions(store)] == ["<urn:p:6>"]
 
 
 @pytest.mark.parametrize("cut", range(1, 6))
@@ -52,7 +52,7 @@ def test_a_log_in_several_files(store: ox.Store, cut: int) -> None:
     # Overlapping.
     assert replay(store, log(*SWINGING[cut - 1 :], patch(7, "A <urn:s> <urn:p> 7 ."))).patches == 1
     [position] = positions(store)
-    assert (position.log, position.patch, position.number) == ("<urn:p:1>", "<urn:p:7>", 7)
+    assert (position.log, position.patch) == ("<urn:p:1>", "<urn:p:7>")
 
 
 def test_the_rest_of_a_patch(store: ox.Store) -> None:
@@ -64,7 +64,7 @@ def test_the_rest_of_a_patch(store: ox.Store) -> None:
 
     for number in range(1, 6):
         with pytest.raises(InterruptedError):
-            replay(store, whole, commit_every=1, on_transaction=stop)
+            replay(store, whole, commit_every=1, progress=stop)
         [position] = positions(store)
         assert (position.patch, position.transactions) == ("<urn:p:1>", number)
         assert position.complete is (number == 5)
@@ -117,7 +117,7 @@ def test_a_log_that_starts_in_the_middle(store: ox.Store) -> None:
 
 
 def test_a_store_that_was_filled_otherwise(store: ox.Store) -> None:
-    head = Position(log="<urn:p:1>", patch="<urn:p:2>", number=2, transactions=1, complete=True)
+    head = Position(log="<urn:p:1>", patch="<urn:p:2>", transactions=1, complete=True)
     set_position(store, head)
     assert positions(store) == [head]
     assert replay(store, log(*SWINGING[2:])).patches == 4
@@ -168,33 +168,41 @@ def test_a_log_with_a_name(store: ox.Store) -> None:
 
 @pytest.mark.parametrize("form", [log, jelly_log])
 def test_patches_without_ids(store: ox.Store, form: object) -> None:
+    """With a name the log has a position; without, it is applied from its beginning each time."""
     assert callable(form)
     plain = [
         patch(None, transaction(f"{'AD'[number % 2]} _:s <urn:p> 1 .", f"PA 'n{number}' <urn:n> ."))
         for number in range(6)
     ]
-    replay(store, form(*plain[:1]))
-    assert replay(store, form(*plain[:4])).patches == 3
-    assert replay(store, form(*plain[:4])).patches == 0
-    assert replay(store, form(*plain)).patches == 2
+    done = replay(store, form(*plain[:1]), name="log")
+    assert done.position == Position(log="log", patch="1", transactions=1, complete=True)
+    assert done.advice == ""
+    assert replay(store, form(*plain[:4]), name="log").patches == 3
+    assert replay(store, form(*plain[:4]), name="log").patches == 0
+    assert replay(store, form(*plain), name="log").patches == 2
     before = everything(store)
-    # What was applied is not what this log has.
-    for other in (plain[:3], [*plain[:2], *plain[3:]]):
-        with pytest.raises(ChainError, match="sha256:"):
-            replay(store, form(*other))
-        assert everything(store) == before
+    with pytest.raises(ChainError, match="the store is at patch 6, which the log does not have"):
+        replay(store, form(*plain[:3]), name="log")
+    assert everything(store) == before
+    for size in (6, 6, 3, 6):
+        done = replay(store, form(*plain[:size]))
+        assert (done.patches, done.position) == (size, None)
+        assert "give the log a name" in done.advice
+    assert everything(store) == before
+    assert [each.log for each in positions(store)] == ["log"]
 
 
-def test_logs_without_ids_that_begin_alike(store: ox.Store) -> None:
-    first, second = (
-        log(patch(None, "A <urn:s> <urn:p> 1 ."), patch(None, f"A <urn:s> <urn:p> {i} ."))
-        for i in (2, 3)
-    )
-    replay(store, first)
-    with pytest.raises(ChainError):
-        replay(store, second)
-    assert replay(store, second, name="second").patches == 2
-    assert count_quads(store) == 3
+def test_patches_without_ids_after_patches_with_ids(store: ox.Store) -> None:
+    """They count as transactions of the patch before them."""
+    several = [transaction(f"A <urn:s> <urn:p> {i} .") for i in range(4)]
+    whole = [patch(1, several[0]), patch(None, *several[1:3]), patch(2, several[3])]
+    for size, transactions in ((1, 1), (2, 3)):
+        replay(store, log(*whole[:size]))
+        [position] = positions(store)
+        assert (position.patch, position.transactions) == ("<urn:p:1>", transactions)
+    done = replay(store, log(*whole))
+    assert (done.patches, done.transactions, done.skipped) == (1, 1, 3)
+    assert replay(store, log(*whole)).transactions == 0
 
 
 def test_a_stream_that_is_one_patch(store: ox.Store) -> None:
@@ -206,7 +214,7 @@ def test_a_stream_that_is_one_patch(store: ox.Store) -> None:
             file,
             options=PatchOptions(stream_type=PatchStreamType.FLAT),
         )
-        done = replay(store, file.getvalue())
+        done = replay(store, file.getvalue(), name="log")
         assert (done.transactions, done.skipped) == (3, size - 3)
     assert count_quads(store) == 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 
 from jelly_plugins.codec.patch.operations import AnyOperation
 from jelly_plugins.patch.replay.position import Position
@@ -14,7 +13,6 @@ from jelly_plugins.patch.replay.transactions import CHANGES
 class Listed(TransactionChanges):
     """The operations of one transaction, in order."""
 
-    form = "listed"
     characters = 0
 
     def __init__(self, *rows: AnyOperation) -> None:
@@ -34,9 +32,6 @@ class Listed(TransactionChanges):
     def join(self, following: Listed, /) -> None:
         self.rows += following.rows
 
-    def fingerprint(self) -> bytes:
-        return sha256(repr(self.rows).encode()).digest()
-
 
 class ListedTarget:
     """A target of replays that is at given positions, and is never changed."""
@@ -51,5 +46,5 @@ class ListedTarget:
     def positions(self) -> Sequence[Position]:
         return self._positions
 
-    def apply(self, changes: Listed, before: Position | None, after: Position, /) -> int:
+    def apply(self, changes: Listed, before: Position | None, after: Position | None, /) -> int:
         raise NotImplementedError

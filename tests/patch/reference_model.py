@@ -15,6 +15,8 @@ Row: TypeAlias = tuple[str, ...]
 class Transaction(NamedTuple):
     rows: tuple[Row, ...]
     committed: bool = True
+    #: Whether it is not between TX and TC.
+    loose: bool = False
 
 
 class Patch(NamedTuple):
@@ -32,18 +34,22 @@ class Patch(NamedTuple):
         return self.id is None and not any(each.rows for each in self.effective)
 
 
-def text_of(log: Sequence[Patch]) -> bytes:
-    """A log as RDF Patch text."""
+def text_of(log: Sequence[Patch], *, marked: bool = True) -> bytes:
+    """A log as RDF Patch text.
+
+    :param marked: whether a mark ends the last patch.
+    """
     lines = ["# A log."]
     for patch in log:
         lines += [
             f"H {key} {value} ." for key, value in (("id", patch.id), ("prev", patch.prev)) if value
         ]
-        for rows, committed in patch.transactions:
-            lines.append("TX .")
-            lines += [f"{' '.join(row)} ." for row in rows]
-            lines.append("TC ." if committed else "TA .")
+        for rows, committed, loose in patch.transactions:
+            changes = [f"{' '.join(row)} ." for row in rows]
+            lines += changes if loose else ["TX .", *changes, "TC ." if committed else "TA ."]
         lines.append("Z .")
+    if not marked and log:
+        lines.pop()
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -55,49 +61,90 @@ class Model:
     """A store that one log is replayed into.
 
     :param forms: what the store makes of terms, where it does not keep them.
+    :param name: whether the log has a name.
     """
 
-    def __init__(self, forms: Mapping[str, str]) -> None:
+    def __init__(self, forms: Mapping[str, str], *, name: bool) -> None:
         self.quads: set[Row] = set()
         self._forms = forms
-        #: The patches that were applied.
-        self._done: list[Patch] = []
+        self._name = name
+        #: The log by its first patch, and the last patch: by its id, or by its number in a log
+        #: without ids. Transactions of that one, those of patches without ids after it included.
+        self._log: str | None = None
+        self._head: str | None = None
+        self._count = 0
 
-    def replay(self, log: Sequence[Patch]) -> Iterator[frozenset[Row]]:
+    def keeps_position(self, log: Sequence[Patch]) -> bool:
+        """Whether the store knows its place in a log."""
+        first = next((patch for patch in log if not patch.is_blank), None)
+        return self._name or first is None or first.id is not None
+
+    def replay(self, log: Sequence[Patch]) -> Iterator[frozenset[Row]]:  # noqa: C901
         """Replay a log; give the state after each transaction that is applied.
 
         :raises RejectedError: something in the log is wrong; what comes before was applied.
         """
-        before = list(self._done)
-        real = [patch for patch in log if not patch.is_blank]
-        # The log from its beginning, or from a later patch.
-        seen: list[Patch] = []
-        if real and before and real[0] != before[0] and real[0].prev is not None:
-            ids = [each.id for each in before]
-            seen = before[: ids.index(real[0].prev) + 1] if real[0].prev in ids else []
-        for patch in real:
-            if seen and patch.id is not None and patch.id == seen[-1].id:
-                if patch.effective != seen[-1].effective:
-                    raise RejectedError("other content")
+        first = next((patch for patch in log if not patch.is_blank), None)
+        if first is None:
+            return
+        keeps = self.keeps_position(log)
+        head, count = (self._head, self._count) if keeps else (None, 0)
+        key: str | None = None
+        ids: set[str] = set()
+        sought = head is not None
+        if head is not None and first.prev == head:
+            sought = False
+            key = head
+            ids = {head, str(self._log)}
+        elif head is None and first.prev is not None and keeps:
+            raise RejectedError("nothing was applied before")
+        last_id: str | None = None
+        repeatable: str | None = None
+        transactions = 0
+        for number, patch in enumerate(log, 1):
+            if patch.is_blank or (patch.id is not None and patch.id == repeatable):
                 continue
-            if patch.id is not None and any(patch.id == each.id for each in seen):
-                raise RejectedError("an id that recurs")
-            if len(seen) < len(before):
-                if patch != before[len(seen)]:
-                    raise RejectedError("another log")
-                seen.append(patch)
-                continue
-            if patch.prev is not None and patch.prev != (seen[-1].id if seen else None):
+            if patch.id is not None:
+                if patch.id in ids:
+                    raise RejectedError("an id that recurs")
+                ids.add(patch.id)
+                if key == head:
+                    sought = False
+            if not sought and patch.prev is not None and key is not None and patch.prev != key:
                 raise RejectedError("it follows another one")
-            seen.append(patch)
+            repeatable = patch.id
+            if patch.id is not None or last_id is None:
+                key, transactions, last_id = patch.id or str(number), 0, patch.id
+            assert key is not None
+            if sought and key == head and count == 0:
+                sought = False
             for transaction in patch.effective:
-                self._apply(transaction)
+                rows = transaction.rows
+                if transaction.loose and not rows:
+                    continue
+                before = transactions
+                transactions += len(rows) if transaction.loose else 1
+                if sought and (key != head or transactions < count):
+                    continue
+                if sought:
+                    sought = False
+                    rows = rows[count - before :] if transaction.loose else ()
+                    if not rows:
+                        continue
+                self._apply(rows)
+                if keeps:
+                    self._reach(key, transactions)
                 yield frozenset(self.quads)
-            self._done = list(seen)
-        if len(seen) < len(before):
+            if not sought and keeps:
+                self._reach(key, transactions)
+        if sought and key != head:
             raise RejectedError("the log ends before")
 
-    def _apply(self, transaction: Transaction) -> None:
-        for kind, *terms in transaction.rows:
+    def _reach(self, key: str, transactions: int) -> None:
+        self._log = self._log or key
+        self._head, self._count = key, transactions
+
+    def _apply(self, rows: Sequence[Row]) -> None:
+        for kind, *terms in rows:
             quad = tuple(self._forms.get(term, term) for term in terms)
             (self.quads.add if kind == "A" else self.quads.discard)(quad)

@@ -153,8 +153,8 @@ def test_patches_without_id_that_change_something(store: Store) -> None:
     swinging = [patch(None, (adds if i % 2 else deletes)(1), adds(100 + i)) for i in range(5)]
     for size in range(1, 6):
         whole = log(BLANK, *swinging[:size], EMPTY)
-        assert store.replay(whole).patches == 1
-        assert store.replay(whole).patches == 0
+        assert store.replay(whole, name="log").patches == 1
+        assert store.replay(whole, name="log").patches == 0
     assert "urn:1" not in store.objects()
 
 
@@ -173,25 +173,6 @@ def test_the_same_patch_right_behind_itself(store: Store) -> None:
     assert store.replay(whole).patches == 0
     assert store.replay(log(ONE, ONE, TWO, TWO, TWO, THREE)).patches == 1
     assert store.objects() == ["urn:2", "urn:3"]
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        patch(2, adds(4), prev=1),
-        patch(2, adds(2), prev=1),
-        patch(2, adds(2), deletes(10), adds(4), prev=1),
-        patch(2, deletes(2), adds(10), prev=1),
-        TWO.replace("TC .\n", "TC .\nTX .\nA <urn:s> <urn:p> <urn:4> .\nTC .\n"),
-        TWO.replace("TX .", "TX .\nPA 'x' <urn:x> ."),
-        patch(2, prev=1),
-    ],
-)
-def test_the_same_id_with_other_content(store: Store, other: str) -> None:
-    for whole in (log(ONE, TWO, other, THREE), log(ONE, TWO, BLANK, other)):
-        with pytest.raises(ChainError, match=r"patch <urn:2>: .* different content"):
-            store.replay(whole)
-        assert store.objects() == ["urn:1", "urn:2"]
 
 
 @pytest.mark.parametrize("again", [ONE, patch(1, adds(1), adds(10), prev=2), patch(1, adds(4))])
@@ -226,14 +207,14 @@ def test_a_source_that_begins_where_the_store_stands(store: Store, prev: int | N
         done = store.replay(log(first, rest), check_prev=False)
         assert done.patches == (1 if rest else 0)
     assert len(store.positions()) == 1
-    assert store.positions()[0].number == 3
+    assert store.positions()[0].patch == "<urn:3>"
 
 
 def test_a_log_without_ids_whose_beginning_was_cut_off_needs_a_name(store: Store) -> None:
     plain = [patch(None, adds(i)) for i in range(3)]
     store.replay(log(*plain[:2]), name="plain")
-    with pytest.raises(ChainError, match="sha256:"):
-        store.replay(log(*plain[1:]), name="plain")
+    # The two patches that are left are known by their numbers.
+    assert store.replay(log(*plain[1:]), name="plain").patches == 0
     assert store.replay(log(*plain), name="plain").patches == 1
 
 
@@ -312,7 +293,7 @@ def test_loose_operations_at_the_end_of_a_log_that_grows(store: Store, form: str
             done = store.replay(loose(form, *rows[:size]))
             assert (done.patches, done.transactions) == (0, 0)
     assert store.objects() == ["urn:0", "urn:2", "urn:3"]
-    assert [each.transactions for each in store.positions()] == [2]
+    assert [each.transactions for each in store.positions()] == [7]
 
 
 def test_loose_operations_are_applied_once_whatever_has_changed_since(store: Store) -> None:
@@ -320,27 +301,6 @@ def test_loose_operations_are_applied_once_whatever_has_changed_since(store: Sto
     store.replay(log(patch(9, deletes(1))))
     store.replay(loose("text", adds(1), adds(2)))
     assert store.objects() == ["urn:0", "urn:2"]
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    "other",
-    [
-        [adds(7), adds(2)],
-        [adds(1)],
-        [adds(1), adds(7), adds(3)],
-        [deletes(1), adds(2)],
-        [adds(1), "PA 'x' <urn:x> ."],
-    ],
-)
-def test_loose_operations_that_say_something_else_now(
-    store: Store, form: str, other: list[str]
-) -> None:
-    store.replay(loose(form, adds(1), adds(2)))
-    for _ in range(2):
-        with pytest.raises(ChainError, match=r"<urn:1>: its transaction number 2 had 2 operations"):
-            store.replay(loose(form, *other))
-    assert store.objects() == ["urn:0", "urn:1", "urn:2"]
 
 
 @pytest.mark.parametrize("between", ["", f"TX .\n{adds(5)}\nTC .\n", "Z .\n"])
@@ -353,8 +313,8 @@ def test_behind_loose_operations_a_log_goes_on(store: Store, between: str) -> No
     assert store.replay(whole + (TWO + THREE).encode()).patches == 0
 
 
-@pytest.mark.parametrize("name", [None, "plain"])
-def test_loose_operations_without_an_id_that_grow(store: Store, name: str | None) -> None:
+def test_loose_operations_without_an_id_that_grow(store: Store) -> None:
+    name = "plain"
     first = patch(None, adds(0), adds(9))
     rows = [adds(1), deletes(0), adds(2), adds(0), deletes(1)]
     before = 0
@@ -367,14 +327,6 @@ def test_loose_operations_without_an_id_that_grow(store: Store, name: str | None
     whole = log(first, *(f"{row}\n" for row in rows), "Z .\n", patch(None, deletes(9)))
     assert store.replay(whole, name=name).operations == 1
     assert store.objects() == ["urn:0", "urn:2"]
-
-
-def test_loose_operations_without_an_id_that_say_something_else_now(store: Store) -> None:
-    first = patch(None, adds(0))
-    store.replay(log(first, adds(1), "\n", adds(2), "\n"))
-    with pytest.raises(ChainError, match="which the log does not have"):
-        store.replay(log(first, adds(1), "\n", adds(3), "\n", adds(2), "\n"))
-    assert store.objects() == ["urn:0", "urn:1", "urn:2"]
 
 
 # Patches that had no transaction when the log ended, and have some now
@@ -433,33 +385,6 @@ MORE = transaction_of(adds(4))
 UNMARKED_TWO = TWO.removesuffix("Z .\n")
 
 
-@pytest.mark.parametrize("more", [MORE, f"{adds(4)}\n", EMPTY.removesuffix("Z .\n")])
-@pytest.mark.parametrize("following", ["Z .\n", "", THREE])
-def test_a_patch_that_was_complete_has_no_more_transactions(
-    store: Store, more: str, following: str
-) -> None:
-    store.replay(log(ONE, TWO))
-    for _ in range(2):
-        with pytest.raises(ChainError, match=r"patch <urn:2>: it was complete with 1 transactions"):
-            store.replay(log(ONE, UNMARKED_TWO + more + following))
-    assert store.objects() == ["urn:1", "urn:2"]
-    assert store.replay(log(ONE, TWO, THREE)).patches == 1
-
-
-def test_a_patch_that_the_next_one_has_ended_has_no_more_transactions(store: Store) -> None:
-    with pytest.raises(TruncatedError):
-        store.replay(log(ONE, UNMARKED_TWO, "H id <urn:3> .\nTX ."))
-    with pytest.raises(ChainError, match=r"patch <urn:2>: it was complete"):
-        store.replay(log(ONE, UNMARKED_TWO, MORE))
-
-
-def test_a_patch_that_was_complete_without_transactions_has_none(store: Store) -> None:
-    store.replay(log(patch(1)))
-    with pytest.raises(ChainError, match=r"patch <urn:1>: it was complete with 0 transactions"):
-        store.replay(log(ONE))
-    assert store.objects() == []
-
-
 @pytest.mark.parametrize("form", ["text", "flat", "punctuated"])
 def test_a_patch_that_the_end_of_its_source_has_ended_may_grow(store: Store, form: str) -> None:
     def source(*transactions: str) -> bytes:
@@ -477,55 +402,18 @@ def test_a_patch_that_the_end_of_its_source_has_ended_may_grow(store: Store, for
             source_now = source(*parts[:size])
             store.replay(source_now)
         [position] = store.positions()
-        assert (position.transactions, position.complete, position.closed) == (size, True, False)
+        assert (position.transactions, position.complete) == (size, True)
     # A mark may come later, and is never forgotten.
     if form == "text":
         for ending in ("Z .\n", "", "Z .\n"):
             done = store.replay(log("H id <urn:1> .\n", *parts, ending))
             assert (done.patches, done.transactions) == (0, 0)
-            assert store.positions()[0].closed
     assert "urn:1" not in store.objects()
 
 
 def test_the_next_file_behind_a_patch_that_its_source_has_ended(store: Store) -> None:
     store.replay(log(UNMARKED_TWO.replace("H prev <urn:1> .\n", "")))
     assert store.replay(log(THREE)).patches == 1
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        patch(2, adds(4), prev=1),
-        patch(2, adds(2), prev=1),
-        patch(2, adds(2), deletes(10), adds(4), prev=1),
-        patch(2, deletes(2), adds(10), prev=1),
-        TWO.replace("TX .", "TX .\nPA 'x' <urn:x> ."),
-        patch(2, prev=1),
-    ],
-)
-@pytest.mark.parametrize("following", ["", THREE, BLANK + THREE])
-def test_the_last_patch_with_other_content_in_a_later_reading(
-    store: Store, other: str, following: str
-) -> None:
-    store.replay(log(ONE, TWO))
-    for whole in (log(ONE, other + following), log(other + following)):
-        with pytest.raises(ChainError, match=r"patch <urn:2>: it ha.*(something else|applied)"):
-            store.replay(whole)
-        assert store.objects() == ["urn:1", "urn:2"]
-    assert store.replay(log(ONE, TWO, THREE)).patches == 1
-
-
-def test_part_of_a_patch_with_other_content_in_a_later_reading(store: Store) -> None:
-    first, second, third = (transaction_of(adds(i)) for i in (1, 2, 3))
-    with pytest.raises(TruncatedError):
-        store.replay(log("H id <urn:1> .\n", first, second, "TX ."))
-    for wrong in ([first, third], [third, second], [second, first], [first]):
-        with pytest.raises(ChainError, match="<urn:1>"):
-            store.replay(log("H id <urn:1> .\n", *wrong, "Z .\n"))
-    assert store.objects() == ["urn:1", "urn:2"]
-    assert store.replay(log("H id <urn:1> .\n", first, second, third, "Z .\n")).transactions == 1
-    with pytest.raises(ChainError, match="<urn:1>: it has the id of the patch that was applied"):
-        store.replay(log("H id <urn:1> .\n", first, third, second, "Z .\n"))
 
 
 @pytest.mark.parametrize("quads", [True, False])
@@ -556,11 +444,11 @@ def as_text(log: bytes) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("name", [None, "log"])
+@pytest.mark.parametrize("name", ["log"])
 @pytest.mark.parametrize("namespaces", [False, True])
 @pytest.mark.parametrize("first", ["triples", "quads", "text"])
 def test_a_log_without_ids_is_the_same_as_triples_and_as_quads(
-    store: Store, first: str, namespaces: bool, name: str | None
+    store: Store, first: str, namespaces: bool, name: str
 ) -> None:
     rows = ('PA "ex" <urn:ex> .', 'PD "ex" .') if namespaces else ()
     text = log(patch(None, *rows, adds(1)), patch(None, adds(2), deletes(2)))
@@ -663,12 +551,12 @@ def test_replays_at_once_apply_a_log_once(store: Store) -> None:
         ready.wait()
         counted = 0
 
-        def progress(done: Any) -> None:
+        def progress(_: int) -> None:
             nonlocal counted
-            counted = done.transactions
+            counted += 1
 
         try:
-            store.replay(whole, commit_every=1, on_transaction=progress)
+            store.replay(whole, commit_every=1, progress=progress)
         except BaseException as error:
             errors.append(error)
         applied.append(counted)
@@ -689,7 +577,7 @@ def test_a_replay_that_another_one_has_overtaken(store: Store) -> None:
         store.replay(log(ONE, TWO, THREE))
 
     with pytest.raises(ChainError, match="at patch <urn:3> in log <urn:1> now") as caught:
-        store.replay(log(ONE, TWO, THREE), commit_every=1, on_transaction=overtake)
+        store.replay(log(ONE, TWO, THREE), commit_every=1, progress=overtake)
     assert (caught.value.expected, caught.value.found) == ("<urn:1>", "<urn:3>")
     assert store.objects() == ["urn:2", "urn:3"]
 

@@ -16,8 +16,14 @@ from jelly_plugins import SourceError
 from jelly_plugins import oxigraph as ox
 from jelly_plugins import rdflib as rl
 from jelly_plugins.patch import PatchReader, read_patches, write_patches
+from jelly_plugins.patch.replay import replay as driver
 
 FORMATS = ("jellyp", "rdfp", "trp")
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "_INTERVAL", 0)
 
 
 def quad(text: str) -> Quad:
@@ -106,7 +112,7 @@ def test_a_patch_that_was_removed(
 
         target, replay, data = make()
         # The same file stays: it is written anew in place.
-        replay(target, path, follow=True, interval=0, stop=stop)
+        replay(target, path, follow=True, stop=stop)
         assert data() == {"one", "BBBB-" + "b" * 60, "three" * 30}, cut
         assert replay(target, path).transactions == 0, cut
 
@@ -135,7 +141,7 @@ def test_a_patch_of_several_frames_that_was_removed(tmp_path: Path) -> None:
             return False
         return True
 
-    ox.replay(follower, path, follow=True, interval=0, stop=stop)
+    ox.replay(follower, path, follow=True, stop=stop)
     assert ox_data(follower) == {"one"} | {f"kept {i}" for i in range(30_000)}
 
 
@@ -155,7 +161,7 @@ def test_complete_patches_must_stay(logs: Logs, tmp_path: Path) -> None:
         return True
 
     with pytest.raises(SourceError, match="bytes of complete patches were read"):
-        ox.replay(Store(), path, follow=True, interval=0, stop=stop)
+        ox.replay(Store(), path, follow=True, stop=stop)
 
 
 def test_a_reader_of_its_own(logs: Logs, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from jelly_plugins import ChainError, JellyError, OptionsError, SourceError
 from jelly_plugins.codec import Iri, Literal, PatchOptions, PatchStreamType, Quad, describe
 from jelly_plugins.codec.patch.operations import Operation, add, delete
 from jelly_plugins.patch import read_patches, write_patches
-from jelly_plugins.patch.recording import LogWriter
+from jelly_plugins.patch.recording import LogWriter, RecordSettings
 
 from .. import programs
 
@@ -26,7 +26,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def writer(path: Path, **settings: Any) -> LogWriter:
-    return LogWriter(path, describe=describe, **settings)
+    return LogWriter(path, RecordSettings(**settings), describe=describe)
 
 
 def rows(number: int) -> list[Operation]:
@@ -135,7 +135,7 @@ FORKING = """
 import os
 import sys
 from jelly_plugins import SourceError
-from jelly_plugins.patch.recording import LogWriter
+from jelly_plugins.patch.recording import LogWriter, RecordSettings
 from jelly_plugins.codec import describe
 log = LogWriter(sys.argv[1], describe=describe)
 log.append([])

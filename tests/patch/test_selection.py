@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from jelly_plugins import ChainError
-from jelly_plugins.codec.patch.operations import AnyOperation, add
+from jelly_plugins.codec.patch.operations import add
 from jelly_plugins.patch.replay.position import Position, Replayed
-from jelly_plugins.patch.replay.selection import Content, Entry, Selection
+from jelly_plugins.patch.replay.selection import Entry, Selection
 from jelly_plugins.patch.replay.settings import ReplaySettings
 from jelly_plugins.patch.replay.transactions import PatchEnd, Transaction
 
@@ -21,13 +21,9 @@ from .listed import Listed, ListedTarget
 
 #: A patch: its id, its prev, and the values that its transactions add.
 Patch = tuple[str | None, str | None, Sequence[str]]
-ONE: Patch = ("1", None, ["a"])
-TWO: Patch = ("2", "1", ["b", "c"])
-THREE: Patch = ("3", "2", ["d"])
-
-
-def rows(values: str) -> list[AnyOperation]:
-    return [add(value) for value in values]
+ONE: Patch = ("<1>", None, ["a"])
+TWO: Patch = ("<2>", "<1>", ["b", "c"])
+THREE: Patch = ("<3>", "<2>", ["d"])
 
 
 class Log:
@@ -35,22 +31,17 @@ class Log:
 
     def __init__(self, *positions: Position, **settings: Any) -> None:
         self.done = Replayed()
-        self.selection = Selection(
-            ListedTarget(positions), ReplaySettings(**settings), done=self.done
-        )
+        target = ListedTarget(positions)
+        self.selection = Selection(target, ReplaySettings(**settings), self.done)
         self.entries: list[Entry[Listed]] = []
 
-    def feed(self, *patches: Patch, marked: bool = True, loose: bool = False) -> Log:
-        for id_, prev, transactions in patches:
-            end = PatchEnd(id_, prev, marked)
-            for at, values in enumerate(transactions, 1):
-                last = at == len(transactions)
-                kept = rows(values)
-                changes = Listed(*kept)
-                found = Transaction(id_, prev, changes, loose and last, kept, end if last else None)
-                self._add(self.selection.transaction(found))
-            if not transactions:
-                self._add(self.selection.end(end))
+    def feed(self, *patches: Patch, ended: bool = True) -> Log:
+        for at, (id_, prev, transactions) in enumerate(patches, 1):
+            for values in transactions:
+                changes = Listed(*map(add, values))
+                self._add(self.selection.transaction(Transaction(id_, prev, changes, 1, True)))
+            if ended or at < len(patches):
+                self._add(self.selection.end(PatchEnd(id_, prev)))
         return self
 
     def _add(self, entry: Entry[Listed] | None) -> None:
@@ -58,142 +49,127 @@ class Log:
             self.entries.append(entry)
 
     @property
-    def selected(self) -> list[str]:
-        """What the selected entries add; empty for an entry that only moves the position."""
-        return ["".join(row.value for row in entry.changes.rows) for entry in self.entries]
+    def selected(self) -> str:
+        """What the selected entries add; a dot for an entry that only moves the position."""
+        return "".join(
+            "." if each.changes is None else "".join(row.value for row in each.changes.rows)
+            for each in self.entries
+        )
 
     @property
-    def position(self) -> Position:
+    def position(self) -> Position | None:
         return self.entries[-1].reached
 
 
 def position(*patches: Patch, **settings: Any) -> Position:
-    return Log().feed(*patches, **settings).position
+    found = Log().feed(*patches, **settings).position
+    assert found is not None
+    return found
 
 
 def test_all_of_a_log() -> None:
     log = Log().feed(ONE, TWO)
-    assert log.selected == ["a", "b", "c"]
-    assert [entry.patches for entry in log.entries] == [1, 1, 0]
-    at = log.position
-    assert (at.log, at.patch, at.number, at.transactions) == ("1", "2", 2, 2)
-    assert (at.complete, at.closed) == (True, True)
+    assert log.selected == "a.bc."
+    assert log.position == Position(log="<1>", patch="<2>", transactions=2, complete=True)
+    assert [each.begins for each in log.entries] == [True, False, True, False, False]
 
 
 def test_the_rest_of_a_log() -> None:
-    log = Log(position(ONE)).feed(ONE, TWO)
-    assert (log.selected, log.done.skipped) == (["b", "c"], 1)
-    assert log.done.position == position(ONE)
-    assert log.position == position(ONE, TWO)
+    log = Log(position(ONE)).feed(ONE, TWO, THREE)
+    assert (log.selected, log.done.skipped) == ("bc.d.", 1)
 
 
 def test_the_rest_of_a_patch() -> None:
-    part: Patch = ("2", "1", ["b"])
-    log = Log(position(ONE, part, marked=False)).feed(ONE, TWO)
-    assert (log.selected, log.done.skipped) == (["c"], 2)
-    with pytest.raises(ChainError, match="was complete with 1 transactions"):
-        Log(position(ONE, part)).feed(ONE, TWO)
+    at = position(ONE, ("<2>", "<1>", ["b"]), ended=False)
+    assert (at.transactions, at.complete) == (1, False)
+    log = Log(at).feed(ONE, TWO)
+    assert (log.selected, log.done.skipped) == ("c.", 2)
+    assert Log(position(ONE, TWO, ended=False)).feed(ONE, TWO).selected == "."
+    # It may grow, even after its end.
+    assert Log(position((*TWO[:1], None, ["b"]))).feed(("<2>", None, ["b", "c"])).selected == "c."
 
 
 def test_nothing_is_left() -> None:
     log = Log(position(ONE, TWO)).feed(ONE, TWO)
-    assert (log.selected, log.done.skipped) == ([], 3)
-    log.selection.check_found()
+    assert (log.selected, log.done.position) == ("", position(ONE, TWO))
 
 
 def test_the_next_file_of_a_log() -> None:
-    assert Log(position(ONE, TWO)).feed(THREE).position.number == 3
-    log = Log(position(ONE, TWO)).feed(TWO, THREE)
-    assert (log.selected, log.position.log) == (["d"], "1")
-
-
-def test_an_end_alone_moves_the_position() -> None:
-    log = Log()
-    log._add(log.selection.transaction(Transaction("1", None, Listed(add("a")), False, [], None)))
-    assert not log.position.complete
-    log._add(log.selection.end(PatchEnd("1", None, True)))
-    assert log.selected == ["a", ""]
-    assert log.position == position(ONE)
+    assert Log(position(ONE, TWO)).feed(THREE).selected == "d."
+    assert Log(position(ONE, TWO)).feed(TWO, THREE).selected == "d."
+    with pytest.raises(ChainError, match="only the first 2 transactions"):
+        Log(position(ONE, TWO, ended=False)).feed(THREE)
 
 
 def test_patches_without_transactions() -> None:
-    empty: Patch = ("1", None, [])
-    log = Log().feed(empty, (None, None, []), ("2", "1", []))
-    assert log.selected == ["", ""]
-    assert [entry.patches for entry in log.entries] == [1, 1]
-    assert log.position.number == 3
-    grown = Log(position(empty, marked=False)).feed(ONE)
-    assert (grown.selected, grown.done.skipped) == (["a"], 0)
+    log = Log().feed(("<1>", None, []), ("<2>", "<1>", []))
+    assert log.selected == ".."
+    assert log.position is not None
+    assert (log.position.patch, log.position.transactions) == ("<2>", 0)
+    assert Log(log.position).feed(("<1>", None, []), ("<2>", "<1>", []), THREE).selected == "d."
 
 
 def test_patches_without_ids() -> None:
-    first, second = (None, None, ["a"]), (None, None, ["a"])
-    log = Log(position(first)).feed(first, second)
-    assert (log.selected, log.done.skipped) == (["a"], 1)
-    assert log.position.patch != position(first).patch
-
-
-@pytest.mark.parametrize("id_", [None, "2"])
-def test_a_transaction_that_has_grown(id_: str | None) -> None:
-    before: Patch = (None if id_ is None else "1", None, ["a"])
-    at = position(before, (id_, None, ["bc"]), marked=False, loose=True)
-    assert at.loose
-    assert Log(at).feed(before, (id_, None, ["bcd"])).selected == ["d"]
-    other = Log(at)
-    with pytest.raises(ChainError, match=r"do not begin with them|does not have"):
-        other.feed(before, (id_, None, ["bd"])).selection.check_found()
+    plain: list[Patch] = [(None, None, ["a"]), (None, None, []), (None, None, ["b", "c"])]
+    log = Log(name="log").feed(*plain)
+    assert log.selected == "a.bc."
+    assert log.position == Position(log="log", patch="3", transactions=2, complete=True)
+    assert Log(log.position, name="log").feed(*plain, (None, None, ["d"])).selected == "d."
+    # Without a name there is no position.
+    log = Log(log.position).feed(*plain)
+    assert (log.selected, log.position) == ("a.bc.", None)
+    assert log.done.advice
+    # Those after an id count as its transactions.
+    log = Log().feed(ONE, *plain)
+    assert log.position == Position(log="<1>", patch="<1>", transactions=4, complete=True)
+    assert Log(log.position).feed(ONE, *plain, TWO).selected == "bc."
 
 
 @pytest.mark.parametrize(
     ("patches", "message"),
     [
-        ([("2", "0", ["b"])], "follows patch 0, but the patch before it is 1"),
-        ([ONE, ("1", None, ["x"])], "different content"),
-        ([TWO, THREE, ("2", "3", ["b"])], "an earlier patch of the log has the same id"),
+        ([ONE, THREE], "it follows patch <2>, but the patch before it is <1>"),
+        ([ONE, (None, "<7>", []), TWO], "it follows patch <7>"),
+        ([THREE], "it follows patch <2>, but nothing was applied before"),
+        ([ONE, TWO, ONE], "an earlier patch of the log has the same id"),
+        ([ONE, (None, None, ["b"]), ONE], "an earlier patch of the log has the same id"),
     ],
 )
 def test_patches_that_do_not_follow(patches: list[Patch], message: str) -> None:
     with pytest.raises(ChainError, match=message):
-        Log().feed(ONE, *patches)
+        Log().feed(*patches)
 
 
 @pytest.mark.parametrize(
     ("patches", "message"),
     [
-        ([ONE, ("2", "1", ["b", "x"])], "different content"),
-        ([ONE, ("2", "1", ["b"])], "1 transactions, but 2 of it were applied"),
-        ([("3", "1", ["d"])], "the log follows patch 1, but the store is at patch 2"),
-        ([ONE], "is at patch 2, which the log does not have"),
+        ([ONE], "the store is at patch <2>, which the log does not have"),
+        ([ONE, ("<7>", "<1>", ["x"])], "the store is at patch <2>"),
+        ([("<8>", "<7>", ["x"])], "the log follows patch <7>, but the store is at patch <2>"),
     ],
 )
 def test_another_log_than_was_applied(patches: list[Patch], message: str) -> None:
-    log = Log(position(ONE, TWO))
+    log = Log(position(ONE, TWO)).feed(*patches)
+    assert log.selected == ""
     with pytest.raises(ChainError, match=message):
-        log.feed(*patches).selection.check_found()
+        log.selection.check_found()
+
+
+def test_an_edited_log_gets_what_the_ids_say() -> None:
+    edited: Patch = ("<2>", "<1>", ["x"])
+    assert Log(position(ONE, TWO)).feed(ONE, edited, THREE).selected == "d."
+    log = Log(position(ONE, TWO)).feed(ONE, edited)
+    log.selection.check_found()
+    assert (log.selected, log.done.position) == ("", position(ONE, TWO))
 
 
 def test_the_same_patch_again() -> None:
-    log = Log().feed(ONE, TWO, TWO, THREE)
-    assert (log.selected, log.done.skipped) == (["a", "b", "c", "d"], 2)
+    log = Log().feed(ONE, ONE, (None, None, []), ONE, TWO, ("<2>", "<1>", ["x"]))
+    assert (log.selected, log.done.skipped) == ("a.bc.", 3)
 
 
 def test_until() -> None:
-    patches: list[Patch] = [("<1>", None, ["a"]), ("<2>", "<1>", ["b"]), ("<3>", "<2>", ["c"])]
-    log = Log(until="2").feed(patches[0])
-    assert not log.selection.is_complete
-    assert log.feed(patches[1]).selection.is_complete
-    with pytest.raises(ChainError, match="at patch <3> already, after patch <2>"):
-        Log(position(*patches), until="2").feed(*patches)
-
-
-def test_only_positions_in_transactions_that_may_have_grown_need_rows() -> None:
-    at = position(ONE, marked=False, loose=True)
-    assert not Log(position(ONE)).selection.keeps_rows()
-    log = Log(at)
-    assert log.selection.keeps_rows()
-    assert not log.feed(ONE).selection.keeps_rows()
-
-
-def test_content_is_that_of_all_transactions() -> None:
-    expected = Content().plus(Listed(*rows("b"))).plus(Listed(*rows("c")))
-    assert position(ONE, TWO).content == expected.text()
+    log = Log(until="1").feed(ONE)
+    assert log.selection.is_complete
+    with pytest.raises(ChainError, match="at patch <2> already, after patch <1>"):
+        Log(position(ONE, TWO), until="1").feed(ONE, TWO)

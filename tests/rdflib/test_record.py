@@ -400,7 +400,7 @@ def test_a_graph_that_somebody_else_has_moved(graph: Graph, path: Path) -> None:
         recorder.graph.add(first)
         recorder.commit()
         [position] = positions(graph)
-        set_position(graph, replace(position, patch="<urn:other>", number=2))
+        set_position(graph, replace(position, patch="<urn:other>"))
         recorder.graph.add(second)
         with pytest.raises(ChainError, match=r"is at patch <urn:other> in log .* has changed it"):
             recorder.commit()
@@ -436,7 +436,7 @@ def test_going_on(graph: Graph, path: Path) -> None:
             recorder.graph.remove((S, P, Literal(number - 2)))
     assert len(codes(path)) == 4
     check(graph, path)
-    assert [each.number for each in positions(graph)] == [4]
+    assert len(positions(graph)) == 1
     # The graph has it all.
     assert replay(graph, path).patches == 0
 

@@ -96,7 +96,7 @@ def test_triples(graph: Graph) -> None:
     assert replay(graph, log + patch(2, "D <urn:s> <urn:p> _:b .")).patches == 1
     assert triples(graph) == {(BNode("b"), P, Literal("x", lang="en"))}
     [position] = positions(graph)
-    assert (position.patch, position.number, position.complete) == ("<urn:p:2>", 2, True)
+    assert (position.patch, position.complete) == ("<urn:p:2>", True)
 
 
 def test_quads(dataset: Any) -> None:
@@ -343,7 +343,7 @@ def test_positions_live_as_long_as_the_store(dataset: Any) -> None:
     # It is one in the copy's own default graph.
     assert positions(copy) == [replace(position, graph="")]
     assert replay(copy, patch(1, *FILLING) + patch(2)).patches == 1
-    moved = Position(log=position.log, patch="<urn:x>", number=7, transactions=1, complete=True)
+    moved = Position(log=position.log, patch="<urn:x>", transactions=1, complete=True)
     set_position(dataset, moved)
     assert positions(dataset) == [replace(moved, graph=position.graph)]
 

@@ -57,7 +57,10 @@ def member(kind: type[EnumT], given: EnumT | str, parameter: str) -> EnumT:
     if isinstance(given, str):
         name = re.sub("[-. ]", "_", given.casefold())
         for each in kind:
-            if name == each.name.casefold() or given.casefold() == str(each.value).casefold():
+            value = each.value
+            if name == each.name.casefold() or (
+                isinstance(value, str) and given.casefold() == value.casefold()
+            ):
                 return each
     known = ", ".join(name.lower().replace("_", "-") for name in kind.__members__)
     raise OptionsError(f"{parameter} must be one of {known} (got {given!r})")

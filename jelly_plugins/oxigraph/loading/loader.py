@@ -39,7 +39,7 @@ from ...io.progress import Progress, Steps
 from ...io.sources import Source
 from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_TEXT, reject_graph
-from ..patches.deferred import check_recorded
+from ..patches.bookkeeping import check_recorded
 from ..terms import DEFAULT_GRAPH, LEAVE_OUT, GraphName, QuadFactory, check_graph, check_store
 from .quad_reader import QuadReader
 from .relabelling import relabelled

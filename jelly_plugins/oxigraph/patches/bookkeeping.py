@@ -5,12 +5,12 @@ transactions that it records:
 
 - for each log, ``<urn:jelly-plugins:log:NAME>``, the position that was reached (see
   :class:`~jelly_plugins.patch.replay.position.Position`), as the value of
-  ``<urn:jelly-plugins:position:GRAPH>``: the patch's number, the number of transactions,
-  ``closed``, ``recording`` (closed, and the store may have more of the log, see ``deferred``),
-  ``complete`` (not closed) or ``partial``, ``loose:`` and ``content:`` with their values if it has
-  any, and the patch, with spaces between them. GRAPH is the name of the graph that the log's
-  default graph is applied to, in the syntax of N-Triples, and empty for the default graph itself.
-  Of several positions the furthest counts: a recorder that was killed has not removed the others;
+  ``<urn:jelly-plugins:position:GRAPH>``: the number of transactions, ``complete`` or ``partial``,
+  and the patch, with spaces between them. GRAPH is the name of the graph that the log's default
+  graph is applied to, in the syntax of N-Triples, and empty for the default graph itself;
+- while a log is recorded, its path as the value of ``<urn:jelly-plugins:recording>``. The store may
+  have more of that log than its position says, until the recorder is closed. NAME is empty as long
+  as the log has neither a name nor a patch;
 - for each namespace, ``GRAPH <urn:jelly-plugins:prefix:NAME> IRI``, where GRAPH is the name of the
   graph that it was declared for, or ``<urn:jelly-plugins:default>``.
 
@@ -20,46 +20,32 @@ Names are percent-encoded. No other code may change this graph, see ``reserved``
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from functools import lru_cache
-from operator import attrgetter
-from typing import Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Store
 
 from ...errors import ChainError
 from ...patch.replay.position import Position
+from ...patch.replay.target import lock_of
 from ...reserved import BOOKKEEPING_IRI, BOOKKEEPING_TEXT, bookkeeping_iri
 from ..rows import Row, graph_text, row_of
-from ..terms import DEFAULT_GRAPH, GraphName
+from ..terms import DEFAULT_GRAPH, GraphName, check_store
+from .transaction import apply
 
 #: The graph that is not data.
 BOOKKEEPING: Final = NamedNode(BOOKKEEPING_IRI)
 #: The pattern of its quads.
 _ALL: Final = (None, None, None, BOOKKEEPING)
 
-_reach: Final = attrgetter("reach")
-
 _LOG: Final = bookkeeping_iri("log:")
 _PREFIX: Final = bookkeeping_iri("prefix:")
 _DEFAULT: Final = f"<{bookkeeping_iri('default')}>"
-
 _POSITION: Final = bookkeeping_iri("position:")
-#: By ``complete`` and ``closed``.
-_ENDS: Final = {
-    (False, False): "partial",
-    (True, False): "complete",
-    (True, True): "closed",
-}
-#: Instead of ``closed``, where the store may have more of the log.
-_RECORDING: Final = "recording"
-_ENDED: Final = {word: ends for ends, word in _ENDS.items()} | {_RECORDING: (True, True)}
-_VALUE: Final = re.compile(
-    r"([0-9]+) ([0-9]+) (closed|recording|complete|partial)(?: loose:([0-9]+:[0-9a-f]+))?"
-    r"(?: content:([0-9]+:[0-9a-z-]*))? (.+)",
-    re.DOTALL,
-)
+_RECORDING: Final = NamedNode(bookkeeping_iri("recording"))
+_VALUE: Final = re.compile(r"([0-9]+) (complete|partial) (.+)", re.DOTALL)
 
 
 def count_quads(store: Store) -> int:
@@ -71,14 +57,24 @@ def count_quads(store: Store) -> int:
     return len(store) - sum(1 for _ in store.quads_for_pattern(*_ALL))
 
 
-def noted_positions(store: Store) -> list[Position]:
-    """The positions in a store's bookkeeping, which may be older than its data; use
-    ``deferred.positions`` for the current position."""
-    found: dict[tuple[str, str], Position] = {}
-    for position, _ in _positions(store.quads_for_pattern(*_ALL)):
-        place = (position.log, position.graph)
-        found[place] = max(found.get(place, position), position, key=_reach)
-    return list(found.values())
+# Positions
+
+
+def positions(store: Store) -> list[Position]:
+    """The positions of a store in the logs that were replayed into it, or recorded: for each log
+    and each graph used instead of the default graph one position.
+
+    While a log is recorded, and after a recorder that was not closed, the store may be further.
+
+    >>> positions(Store())
+    []
+    """
+    check_store(store)
+    return [
+        _position(*quad)
+        for quad in store.quads_for_pattern(*_ALL)
+        if quad.predicate.value.startswith(_POSITION)
+    ]
 
 
 def positions_in(store: Store, graph: str) -> list[Position]:
@@ -86,82 +82,134 @@ def positions_in(store: Store, graph: str) -> list[Position]:
 
     :param graph: text of its name; that of the default graph is empty.
     """
-    return [position for position in noted_positions(store) if position.graph == graph]
+    return [position for position in positions(store) if position.graph == graph]
 
 
-def recordings(store: Store) -> dict[str, Position]:
-    """The positions of a store that may have more of their logs, by log: a recorder is active, or
-    was when its process ended."""
-    found: dict[str, Position] = {}
-    certain: dict[str, Position] = {}
-    for position, is_behind in _positions(store.quads_for_pattern(*_ALL)):
-        if position.graph == "":
-            known = found if is_behind else certain
-            known[position.log] = max(known.get(position.log, position), position, key=_reach)
-    for log in certain.keys() & found.keys():
-        if certain[log].reach >= found[log].reach:
-            del found[log]
-    return found
+def position_in(store: Store, log: str, graph: str = "") -> Position | None:
+    """The position in one log; None if there is none."""
+    quads = store.quads_for_pattern(*_place(log, graph), None, BOOKKEEPING)
+    return next((_position(*quad) for quad in quads), None)
 
 
-def _positions(quads: Iterable[Quad]) -> Iterator[tuple[Position, bool]]:
-    """The positions in quads, and whether the store may have more of the log."""
-    for subject, predicate, value, _ in quads:
-        if not predicate.value.startswith(_POSITION):
-            continue
-        name = unquote(subject.value.removeprefix(_LOG))
-        match = _VALUE.fullmatch(value.value)
-        if match is None:
-            raise ChainError(f"the store's own position in log {name} is damaged: {value.value!r}")
-        number, transactions, ends, loose, content, patch = match.groups()
-        complete, closed = _ENDED[ends]
-        position = Position(
-            log=name,
-            patch=patch,
-            number=int(number),
-            transactions=int(transactions),
-            complete=complete,
-            closed=closed,
-            graph=unquote(predicate.value.removeprefix(_POSITION)),
-            loose=loose or "",
-            content=content or "",
-        )
-        yield position, ends == _RECORDING
+def _position(subject: Any, predicate: Any, value: Any, _graph: object) -> Position:
+    name = unquote(subject.value.removeprefix(_LOG))
+    match = _VALUE.fullmatch(value.value)
+    if match is None:
+        raise ChainError(f"the store's own position in log {name} is damaged: {value.value!r}")
+    transactions, end, patch = match.groups()
+    return Position(
+        log=name,
+        patch=patch,
+        transactions=int(transactions),
+        complete=end == "complete",
+        graph=unquote(predicate.value.removeprefix(_POSITION)),
+    )
 
 
-def position_quad(position: Position, *, recording: bool = False) -> Quad:
-    """The quad of a position.
-
-    :param recording: whether the store may have more of the log.
-    """
-    ends = _ENDS[position.complete, position.complete and position.closed]
-    ends = _RECORDING if recording else ends
-    loose = f"loose:{position.loose} " if position.loose else ""
-    content = f"content:{position.content} " if position.content else ""
-    text = f"{position.number} {position.transactions} {ends} {loose}{content}{position.patch}"
+def position_quad(position: Position) -> Quad:
+    """The quad of a position."""
+    end = "complete" if position.complete else "partial"
+    text = f"{position.transactions} {end} {position.patch}"
     return Quad(*_place(position.log, position.graph), Literal(text), BOOKKEEPING)
 
 
 @lru_cache
-def _place(log_name: str, graph: str) -> tuple[NamedNode, NamedNode]:
-    """Subject and predicate of the positions in a log, for a graph."""
-    return (
-        NamedNode(f"{_LOG}{quote(log_name, safe='')}"),
-        NamedNode(f"{_POSITION}{quote(graph, safe='')}"),
-    )
+def _place(log: str, graph: str) -> tuple[NamedNode, NamedNode]:
+    """Subject and predicate of the position in a log, for a graph."""
+    return _log(log), NamedNode(f"{_POSITION}{quote(graph, safe='')}")
 
 
-def position_quads(store: Store, log_name: str, graph: str = "") -> list[Quad]:
-    """All quads of positions in a log, superseded ones included.
+def _log(name: str) -> NamedNode:
+    return NamedNode(f"{_LOG}{quote(name, safe='')}")
+
+
+def position_rows(store: Store, log: str, graph: str = "") -> set[Row]:
+    """The row of the position in a log, none if there is none.
 
     :param graph: text of the name of the graph that the log is replayed into.
     """
-    return list(store.quads_for_pattern(*_place(log_name, graph), None, BOOKKEEPING))
+    return set(map(row_of, store.quads_for_pattern(*_place(log, graph), None, BOOKKEEPING)))
 
 
-def position_of(quads: Iterable[Quad]) -> Position | None:
-    """The furthest position in quads of one log and graph; None if there is none."""
-    return max((position for position, _ in _positions(quads)), key=_reach, default=None)
+def set_position(store: Store, position: Position) -> None:
+    """Set a store's position in a log, replacing its own.
+
+    For a store that was filled otherwise: from a copy of another one, for example.
+
+    :raises ChainError: the store is being recorded.
+    """
+    set_recorded(store, position, {})
+
+
+def set_recorded(
+    store: Store, position: Position, namespaces: Mapping[str, NamedNode | None]
+) -> None:
+    """Set a store's position in a log, and namespaces of the position's graph, in one transaction.
+
+    :param namespaces: the IRI of each name, None for those that are not bound any more.
+    :raises ChainError: the store is being recorded.
+    """
+    graph = position.graph
+    with lock_of(store):
+        check_recorded(store)
+        before = position_rows(store, position.log, graph)
+        after = {row_of(position_quad(position))}
+        for name, iri in namespaces.items():
+            before |= namespace_rows(store, graph, name)
+            if iri is not None:
+                after.add(namespace_row(graph, name, str(iri)))
+        apply(store, before - after, after - before)
+
+
+# Logs that are being recorded
+
+
+class Recording(NamedTuple):
+    """The mark of a store whose changes are recorded.
+
+    :ivar log: name of the log; empty if it has neither a name nor a patch.
+    :ivar path: of the log.
+    """
+
+    log: str
+    path: str
+
+    def rows(self) -> set[Row]:
+        """The row of the mark."""
+        return {row_of(Quad(_log(self.log), _RECORDING, Literal(self.path), BOOKKEEPING))}
+
+
+def recording_of(store: Store) -> Recording | None:
+    """The mark of a store; None if no log is being recorded."""
+    log: Any
+    path: Any
+    for log, _, path, _ in store.quads_for_pattern(None, _RECORDING, None, BOOKKEEPING):
+        return Recording(unquote(log.value.removeprefix(_LOG)), path.value)
+    return None
+
+
+def check_recorded(store: Store, allowed: Recording | None = None) -> None:
+    """Reject changes to a store that is being recorded.
+
+    :param allowed: the mark that the changes come from, if any.
+    :raises ChainError: the store has another mark.
+    """
+    found = recording_of(store)
+    if found is not None and found != allowed:
+        raise is_recorded(found)
+
+
+def is_recorded(recording: Recording) -> ChainError:
+    """The error for a store that is being recorded."""
+    name = f" {recording.log}" if recording.log else ""
+    return ChainError(
+        f"the store is being recorded in log{name} at {recording.path}: change it through the "
+        "recorder only. If the process of the recorder has ended without closing it, record or "
+        "replay that log first"
+    )
+
+
+# Namespaces
 
 
 def namespaces(store: Store, graph: GraphName = DEFAULT_GRAPH) -> dict[str, str]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
 from pyoxigraph import Quad, Store
 
-from ...codec import DEFAULT_LIMITS, Limits
 from ...codec.common.limits import over
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...codec.text.transcoding import LONG_TERM
 from ...errors import ConflictError
 from ...patch.replay.position import Position
+from ...patch.replay.settings import ReplaySettings
 from ...patch.replay.target import TransactionChanges, idle, lock_of, moved, unmatched
 from ...reserved import reject_graph
 from ..rows import (
@@ -28,21 +27,19 @@ from ..rows import (
 )
 from ..terms import DEFAULT_GRAPH, GraphName, check_graph
 from .bookkeeping import (
+    Recording,
+    check_recorded,
     namespace_row,
     namespace_rows,
-    position_of,
+    position_in,
     position_quad,
-    position_quads,
+    position_rows,
     positions_in,
-    recordings,
 )
-from .deferred import MOST_DEFERRED, check_recorded, set_position, write_deferred
 from .transaction import Update
 
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
-#: Rows whose lines are digested together.
-_BATCH: Final = 4096
 
 
 class NetChanges(TransactionChanges):
@@ -56,8 +53,6 @@ class NetChanges(TransactionChanges):
     :ivar unmatched: number of deletions of what an operation before has deleted already.
     """
 
-    #: Made of rows.
-    form: Final = "rows1"
     operations = 0
 
     def __init__(self, graph: str = "") -> None:
@@ -156,27 +151,6 @@ class NetChanges(TransactionChanges):
                 known.add(term)
         return count
 
-    def fingerprint(self) -> bytes:
-        """A digest of the net effect, in which it makes no difference how the default graph is
-        named. It has the digests of long terms instead of the terms, which many rows may repeat."""
-        digest = hashlib.sha256()
-        digest_of = _TermDigests().__getitem__
-        lines: list[str] = []
-        for row, there in self.net.items():
-            subject, predicate, object_, graph = row
-            # Long terms are of a class of their own.
-            if not (type(subject) is type(predicate) is type(object_) is type(graph) is str):
-                subject, predicate, object_, graph = map(digest_of, row)
-            lines.append(f"{'A' if there else 'D'} {subject} {predicate} {object_} {graph}\n")
-            if len(lines) == _BATCH:
-                digest.update("".join(lines).encode())
-                lines.clear()
-        digest.update("".join(lines).encode())
-        for kind, (name, iri, graph) in self.namespaces:
-            place = "" if graph in (None, self._graph) else graph
-            digest.update(f"{kind.code} {name!r} {iri} {place}\n".encode())
-        return digest.digest()
-
     def write(self, deletes: Iterable[Row], adds: Iterable[Row]) -> Update:
         """Write an update that makes these changes and others.
 
@@ -249,17 +223,6 @@ def _is_long(term: str) -> bool:
     return isinstance(term, Parameterised) and len(term) > LONG_TERM
 
 
-class _TermDigests(dict[str, str]):
-    """The text of each term in the lines of a digest: the digest of a long term, or the term."""
-
-    def __missing__(self, term: str) -> str:
-        if not _is_long(term):
-            return term
-        # No text of a term begins like this.
-        text = self[term] = f"#{hashlib.sha256(term.encode()).hexdigest()}"
-        return text
-
-
 def _idle(kind: OperationKind, row: Row) -> ConflictError:
     return idle(kind, _statement_text(row))
 
@@ -272,9 +235,11 @@ class StoreTarget:
     """A store that logs are replayed into; see ``patch.replay.target.Target``.
 
     :param graph: the graph used instead of the default graph.
-    :param check_unmatched: whether each operation on a statement must change something.
-    :param check_blank_nodes: whether each deletion with a blank node must.
-    :param limits: ``frame_expansion`` bounds what the rows of a transaction repeat of long terms.
+    :param settings: whether each operation on a statement must change something, and whether each
+        deletion with a blank node must; ``limits.frame_expansion`` bounds what the rows of a
+        transaction repeat of long terms.
+    :param recording: the store's mark, if the log is the one that was recorded. The store may have
+        more of it already, so that deletions need not match.
     :raises TypeError: the graph is not a graph name.
     """
 
@@ -283,39 +248,36 @@ class StoreTarget:
     def __init__(
         self,
         store: Store,
+        settings: ReplaySettings,
         *,
         graph: GraphName = DEFAULT_GRAPH,
-        check_unmatched: bool = False,
-        check_blank_nodes: bool = True,
-        limits: Limits = DEFAULT_LIMITS,
+        recording: Recording | None = None,
     ) -> None:
         check_graph(graph)
-        self._limits = limits
+        self._limits = settings.limits
         self._store = store
+        self._recording = recording
         self.graph: Final = graph_text(graph)
-        self._check_blank_nodes = check_blank_nodes
-        self._make: Final = StrictChanges if check_unmatched else NetChanges
+        self._check_blank_nodes = settings.check_blank_nodes
+        self._make: Final = StrictChanges if settings.check_unmatched else NetChanges
         reject_graph(self.graph, what="what is to be changed")
-        #: The quad and the row of the position that the store was moved to here.
-        self._reached: tuple[Quad, Row] | None = None
-        #: Positions of logs of which the store may have more, by log.
-        self._recordings: dict[str, Position] = {}
+        #: The quad of the position that the store was moved to here.
+        self._reached: Quad | None = None
 
     def positions(self) -> list[Position]:
-        """The store's position."""
-        write_deferred(self._store)
-        self._recordings = recordings(self._store)
+        """The store's positions in this graph."""
         return positions_in(self._store, self.graph)
 
     def changes(self) -> NetChanges:
         """Where the changes of a transaction are gathered."""
         return self._make(self.graph)
 
-    def apply(self, changes: NetChanges, before: Position | None, after: Position) -> int:
+    def apply(self, changes: NetChanges, before: Position | None, after: Position | None) -> int:
         """Change data, namespaces and position in one transaction. The changes are used up.
 
         :return: number of deletions of statements that were not there.
-        :raises ChainError: another process has moved the store's position.
+        :raises ChainError: another process has moved the store's position, or the store is being
+            recorded in another log.
         :raises ConflictError: an operation changes nothing, which is not allowed.
         :raises LimitError: the rows repeat too much of long terms.
         :raises TermError: a statement is in the graph of the bookkeeping.
@@ -328,61 +290,43 @@ class StoreTarget:
             reject_graph(graph)
         # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._store):
-            if write_deferred(self._store):
-                self._recordings = recordings(self._store)
-            recording = self._is_behind(after)
-            quad = position_quad(after, recording=recording)
-            row = row_of(quad)
-            reached = {row}
-            left = self._left(before, after)
-            missed = 0
-            # What it may have already is applied once more, and changes nothing.
-            if not recording:
-                missed = changes.match(self._store, blank_nodes=self._check_blank_nodes)
+            ours = self._recording
+            if ours is not None and ours.log and (after is None or after.log != ours.log):
+                ours = None
+            check_recorded(self._store, ours)
             old: set[Row] = set()
             new: set[Row] = set()
+            if after is not None:
+                quad = position_quad(after)
+                old = self._left(before, after)
+                new = {row_of(quad)}
+            missed = 0
+            if self._recording is None:
+                missed = changes.match(self._store, blank_nodes=self._check_blank_nodes)
             if changes.namespaces:
-                old, new = self._bindings(changes.namespaces)
-            update = changes.write(chain(old, left - reached), chain(new, reached - left))
+                unbound, bound = self._bindings(changes.namespaces)
+                old |= unbound
+                new |= bound
+            update = changes.write(old - new, new - old)
             update.run(self._store)
-            self._reached = quad, row
+            if after is not None:
+                self._reached = quad
         return missed
 
-    def _is_behind(self, position: Position) -> bool:
-        """Whether the store may be further than this in the log, because that was recorded in it.
-
-        :raises ChainError: it may be so in another log.
-        """
-        if not self._recordings:
-            return False
-        known = None if self.graph else self._recordings.get(position.log)
-        check_recorded(self._store, None if known is None else known.log)
-        return known is not None and position.number < known.number + MOST_DEFERRED
-
-    def end(self, position: Position | None) -> None:
-        """Write the store's exact position in a log, which was replayed to its end."""
-        if position is None or self.graph or position.log not in self._recordings:
-            return
-        with lock_of(self._store):
-            reached = recordings(self._store).get(position.log)
-            if reached is not None:
-                set_position(self._store, reached)
-
     def _left(self, before: Position | None, after: Position) -> set[Row]:
-        """The rows of the position that is left.
+        """The row of the position that is left.
 
-        :raises ChainError: they are not those of ``before``.
+        :raises ChainError: it is not ``before``.
         """
-        if self._reached is not None and self._reached[0] in self._store:
+        if self._reached is not None and self._reached in self._store:
             # The code that moves the store removes it. A look at all that the store has of a log
             # takes longer the more it had before: Oxigraph's memory keeps what was deleted for a
             # while.
-            return {self._reached[1]}
-        quads = position_quads(self._store, after.log, self.graph)
-        found = position_of(quads)
+            return {row_of(self._reached)}
+        found = position_in(self._store, after.log, self.graph)
         if found != before:
             raise moved("store", after.log, before, found, by="another replay or recorder")
-        return set(map(row_of, quads))
+        return position_rows(self._store, after.log, self.graph)
 
     def _bindings(self, operations: list[AnyOperation]) -> tuple[set[Row], set[Row]]:
         """Rows that go and rows that come for operations on namespaces.

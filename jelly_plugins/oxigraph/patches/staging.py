@@ -9,7 +9,7 @@ rejected.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Store
@@ -228,26 +228,22 @@ class StagedChanges(Changes):
         self,
         deletes: Staged,
         adds: Staged,
-        stale: Sequence[Quad] = (),
-        reached: Sequence[Quad] = (),
+        old: Collection[Row] = (),
+        new: Collection[Row] = (),
     ) -> None:
         """Change the store, wholly or not at all.
 
         :param deletes: the quads to delete, as :meth:`staged` returns them.
         :param adds: the quads to add.
-        :param stale: quads of the bookkeeping that are worth nothing once there are others.
-        :param reached: the others.
+        :param old: rows of the bookkeeping to delete; ``new``: to add.
         :raises OSError: the store cannot be written.
         """
-        operations = self._graph_operations(adds)
-        if deletes.quads or operations:
+        if deletes.quads or old or new or self._graph_operations(adds):
             update = self._update(deletes, adds)
-            update.change(map(row_of, stale), map(row_of, reached))
+            update.change(old, new)
             update.run(self._store)
         else:
-            self._store.extend([*adds.quads, *reached])
-            for quad in stale:
-                self._store.remove(quad)
+            self._store.extend(adds.quads)
         self._change_unnamed_graphs()
 
     def _change_unnamed_graphs(self) -> None:

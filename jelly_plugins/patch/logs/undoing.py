@@ -28,7 +28,7 @@ from ...codec.text.ntriples import term_text
 from ...errors import ChainError, OptionsError, SourceError
 from ..model import ID, PREV, Patch
 from ..reader import PatchReader
-from ..recording import LogWriter
+from ..recording import LogWriter, RecordSettings
 from ..replay.settings import as_term
 from ..replay.transactions import CHANGES
 from .editing import inverted_operation, subject_of
@@ -131,7 +131,8 @@ def _append(
     name = os.fspath(log)
     if not os.path.exists(name):
         raise SourceError(os.strerror(ENOENT), source=name)
-    with LogWriter(log, describe=describe, sync=sync, limits=limits) as writer:
+    settings = RecordSettings(sync=sync, limits=limits)
+    with LogWriter(log, settings, describe=describe) as writer:
         try:
             history = _History(sought)
             for known, _ in _patches(log, limits):

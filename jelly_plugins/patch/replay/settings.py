@@ -1,22 +1,15 @@
-"""How a log is replayed: what a backend's ``replay`` is given, whatever the store; checked once."""
+"""How a log is replayed: the settings, whatever the store; declared and checked once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypedDict
 
 from ...codec import DEFAULT_LIMITS, BlankNode, Iri, Limits, Literal, Term
 from ...codec.text.ntriples import term_text
 from ...errors import OptionsError
 from ...io.progress import Progress
-from .position import Replayed, check_name
-
-#: Seconds between two looks at a file that is followed.
-INTERVAL: Final = 0.05
-
-#: Called with what was done so far, after each transaction.
-OnTransaction: TypeAlias = Callable[[Replayed], object]
 
 
 def as_term(text: str | Term, name: str = "until") -> str:
@@ -34,34 +27,100 @@ def as_term(text: str | Term, name: str = "until") -> str:
     return text if text.startswith(("<", '"', "_:")) else f"<{text}>"
 
 
+def check_name(name: str | None) -> None:
+    """Reject an invalid name of a log.
+
+    :param name: as a caller gives it, None for none.
+    :raises OptionsError: it is empty, or has a surrogate.
+    """
+    if name == "":
+        raise OptionsError("the name of a log is empty")
+    if name is not None:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise OptionsError(
+                f"the name of a log has a surrogate, which is not a character: {name!r}"
+            ) from None
+
+
+class ReplayOptions(TypedDict, total=False):
+    """The fields of :class:`ReplaySettings`, as keyword arguments."""
+
+    name: str | None
+    until: str | Term | None
+    check_prev: bool
+    check_unmatched: bool
+    check_blank_nodes: bool
+    follow: bool
+    stop: Callable[[], bool] | None
+    commit_every: int | None
+    dry_run: bool
+    progress: Progress | None
+    limits: Limits
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaySettings:
-    """The settings of a replay; see :func:`jelly_plugins.oxigraph.replay`, where ``log_name`` is
-    ``name``.
+    """The settings of a replay.
 
-    :ivar last: ``until`` in the syntax of N-Triples; None without it.
-    :raises OptionsError: ``log_name`` cannot be a name, or ``commit_every`` is less than 1.
+    :ivar name: the name of the log in the store. By default, the ``id`` of its first patch. A log
+        whose patches have no ids has a position only with a name.
+    :ivar until: ``id`` of the patch after which to stop: an IRI, or a term in the syntax of
+        N-Triples. It is an error if the store is past it already. Whether the log has it is checked
+        before anything is applied, where the log can be read twice (a file, bytes, a list of
+        patches); otherwise, as in a pipe, once it has ended.
+    :ivar check_prev: whether a patch that names the one before it (``prev``) must come after that
+        one. Without it, patches are applied in the order of the log. Then a source without
+        ``name`` that begins before the store's position, but not at the beginning of its log, is
+        taken for another log and applied again: give the log a name, or leave this on.
+    :ivar check_unmatched: adding an existing statement, or deleting a missing one, is an error.
+    :ivar check_blank_nodes: deleting a statement with a blank node that is not there is an error:
+        the store has other labels than the patch, as after a load with new ones. Other deletions
+        that match nothing are counted: see ``Replayed.unmatched``.
+    :ivar follow: apply complete transactions and wait for more, in a file given by its path. It is
+        an error if the file is deleted or replaced (rotated), or loses complete transactions; its
+        contents so far are applied, and a new replay continues in the new file.
+    :ivar stop: called before each wait; ends the replay when it returns True.
+    :ivar commit_every: maximum number of transactions to apply together, up to 10,000 operations
+        and some megabytes in all. If one of them cannot be applied, those before it are applied,
+        and none after it. Waiting transactions are applied before more of the source is read, so
+        that a pipe or a growing file delays nothing. The default is 100; for patches from an
+        iterable other than a list, and for graphs that are not in an Oxigraph store, it is 1. With
+        1, other readers of the store see each transaction.
+    :ivar dry_run: read the log and check that its patches follow one another and the store's
+        position, but change nothing.
+    :ivar progress: called after each transaction with the number of its operations, as
+        ``tqdm.update`` takes it. An exception that it raises ends the replay; the transactions
+        reported stay applied, with the rest of their group, and nothing after it.
+    :ivar limits: the limits on untrusted input.
+    :raises OptionsError: ``name`` is empty, or ``commit_every`` is less than 1.
     :raises TypeError: ``until`` is not a string.
     """
 
+    name: str | None = None
+    until: str | Term | None = None
     check_prev: bool = True
-    log_name: str | None = None
-    until: str | None = None
+    check_unmatched: bool = False
+    check_blank_nodes: bool = True
     follow: bool = False
-    interval: float = INTERVAL
     stop: Callable[[], bool] | None = None
     commit_every: int | None = None
     dry_run: bool = False
-    on_transaction: OnTransaction | None = None
     progress: Progress | None = None
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
-        check_name(self.log_name)
+        check_name(self.name)
         if self.commit_every is not None and self.commit_every < 1:
             raise OptionsError(f"commit_every must be at least 1 (got {self.commit_every})")
         _ = self.last
 
     @property
     def last(self) -> str | None:
+        """``until`` in the syntax of N-Triples."""
         return None if self.until is None else as_term(self.until)
+
+
+#: The settings by default.
+DEFAULT: ReplaySettings = ReplaySettings()

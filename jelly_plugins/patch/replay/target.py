@@ -29,12 +29,6 @@ class TransactionChanges(Protocol):
         """Number of characters that are held of them, or about as many."""
         ...
 
-    @property
-    def form(self) -> str:
-        """What the digests are made of, in letters and digits: those of other forms differ for the
-        same changes."""
-        ...
-
     def gather(self, rows: Iterator[Operation], /) -> Operation | None:
         """Take operations up to the first row that changes nothing.
 
@@ -46,15 +40,6 @@ class TransactionChanges(Protocol):
     def join(self, following: Self, /) -> None:
         """Add the changes of the next transaction, which stay as they are."""
         ...
-
-    def fingerprint(self) -> bytes:
-        """A digest that the same changes have, and no others: now and at any later time."""
-        ...
-
-    def content(self) -> bytes | None:
-        """A digest of the changes in a patch with an id, now and at any later time; None if it is
-        not known. By default the fingerprint."""
-        return self.fingerprint()
 
 
 C = TypeVar("C", bound=TransactionChanges)
@@ -80,10 +65,11 @@ class Target(Protocol[C]):
         """An object to gather the changes of a transaction in."""
         ...
 
-    def apply(self, changes: C, before: Position | None, after: Position, /) -> int:
+    def apply(self, changes: C, before: Position | None, after: Position | None, /) -> int:
         """Change the data and the position, both or none. The changes may be used up.
 
         :param before: the store's position, which must not have changed meanwhile.
+        :param after: its next position; None if the log has none.
         :return: number of deletions of statements that were not there.
         :raises ChainError: it has changed. The store was not changed.
         """

@@ -1,13 +1,10 @@
 """The rows of a log as transactions and ends of patches. Stores and positions are not known here.
 
-Rules of this file:
-1. A transaction consists of the operations between TX and TC, or of operations outside of any, up
-   to the next TX or the end of their patch. An aborted transaction (TA) leaves no trace.
-2. A transaction is given once the row after it was read: if the log breaks off there, nothing is
-   applied of a patch of one transaction, and the reader knows whether it is the last of its patch.
-   Only a source that may not give more for a while does not wait for that row
-   (:meth:`TransactionReader.release`).
-3. The headers ``id`` and ``prev`` come before the end of a patch's first transaction.
+A transaction consists of the operations between TX and TC, or of operations outside of any, up to
+the next TX or the end of their patch. An aborted transaction (TA) leaves no trace.
+
+The source may end after operations outside of TX and TC, and have more of them later. So these are
+counted one by one, and come one by one as long as it is not known which of them the store has.
 """
 
 from __future__ import annotations
@@ -32,43 +29,29 @@ CHANGES: Final = frozenset(
     )
 )
 
-# Looked up for each row.
-_HEADER: Final = OperationKind.HEADER
-_BEGIN: Final = OperationKind.BEGIN
-_COMMIT: Final = OperationKind.COMMIT
-_ABORT: Final = OperationKind.ABORT
-_END: Final = OperationKind.END
-
-
-class PatchEnd(NamedTuple):
-    """The end of a patch.
-
-    :ivar id: the patch's first header ``id`` in the syntax of N-Triples; None without one.
-    :ivar prev: likewise of ``prev``.
-    :ivar marked: whether a row has ended the patch: a mark, or the next patch's headers. Otherwise
-        its source has ended, and may grow.
-    """
-
-    id: str | None
-    prev: str | None
-    marked: bool
-
 
 class Transaction(NamedTuple, Generic[C]):
     """A transaction that was not aborted.
 
-    :ivar id: of its patch, as in :class:`PatchEnd`; likewise ``prev``.
-    :ivar loose: whether only the end of the source has ended it, so that it may grow.
-    :ivar rows: its operations, if they were kept.
-    :ivar end: the end of the patch, if that is the next row; it is not given again.
+    :ivar id: the first header ``id`` of its patch, in the syntax of N-Triples; None without one.
+    :ivar prev: likewise of ``prev``.
+    :ivar size: what it counts in a position: 1, or the number of its operations outside of TX and
+        TC.
+    :ivar begins: whether it is not the rest of operations that have come one by one.
     """
 
     id: str | None
     prev: str | None
     changes: C
-    loose: bool
-    rows: list[AnyOperation]
-    end: PatchEnd | None
+    size: int
+    begins: bool
+
+
+class PatchEnd(NamedTuple):
+    """The end of a patch; see :class:`Transaction`."""
+
+    id: str | None
+    prev: str | None
 
 
 Event: TypeAlias = Transaction[C] | PatchEnd
@@ -78,118 +61,72 @@ class TransactionReader(Generic[C]):
     """Reads the transactions of one log.
 
     :param target: makes the objects that gather the changes of a transaction.
-    :param keeps_rows: whether operations outside of TX and TC are needed one by one.
     :param done: counts the aborted transactions.
-    :ivar id: of the patch that is being read, as in :class:`PatchEnd`.
+    :param seeks: gets id and prev of a patch, and returns whether its operations outside of TX and
+        TC are to come one by one.
+    :ivar id: of the patch that is being read.
     :ivar has_headers: whether that patch has headers.
-    :ivar changes: of the transaction that is being read.
     """
 
     def __init__(
         self,
         target: Target[C],
-        *,
-        keeps_rows: Callable[[], bool],
         done: Replayed,
+        seeks: Callable[[str | None, str | None], bool] = lambda _id, _prev: False,
     ) -> None:
         self._target = target
-        self._keeps_rows = keeps_rows
         self._done = done
-        #: The transaction that waits for the row after it: its changes, its operations, and whether
-        #: it has neither TC nor a TX after it.
-        self._waiting: tuple[C, list[AnyOperation], bool] | None = None
-        self.changes = target.changes()
-        self._rows: list[AnyOperation] = []
-        self._start_patch()
-
-    def _start_patch(self) -> None:
+        self._seeks = seeks
         self.id: str | None = None
         self._prev: str | None = None
         self.has_headers = False
         self._has_transactions = False
 
-    def read(
-        self,
-        source: Iterable[AnyOperation],
-        *,
-        has_ended: Callable[[], bool],
-    ) -> Iterator[Event[C]]:
+    def read(self, source: Iterable[AnyOperation]) -> Iterator[Event[C]]:
         """Read rows: headers, operations and ends of patches.
 
-        :param has_ended: whether the source has ended: then no row has ended its last patch.
         :raises OrderError: a row may not follow the rows before it.
         """
         rows = iter(source)
+        changes = self._target.changes()
         inside = False
+        begins = True
         row = next(rows, None)
         while row is not None:
             kind = row.kind
-            if self._waiting is not None and kind is not _END:
-                yield self._given()
             if kind in CHANGES:
-                again = chain((row,), rows)
-                if inside or not self._keeps_rows():
-                    row = self.changes.gather(again)
+                if not inside and self._seeks(self.id, self._prev):
+                    self._has_transactions = True
+                    changes.gather(iter((row,)))
+                    yield Transaction(self.id, self._prev, changes, 1, begins)
+                    begins = False
+                    changes = self._target.changes()
+                    row = next(rows, None)
                 else:
-                    row = self._gather_and_keep(again)
+                    row = changes.gather(chain((row,), rows))
                 continue
-            if kind is _HEADER:
+            if kind is OperationKind.HEADER:
                 self._add_header(row.value)
                 row = next(rows, None)
                 continue
-            if inside is not (kind is _COMMIT or kind is _ABORT):
+            if inside is not (kind in (OperationKind.COMMIT, OperationKind.ABORT)):
                 where = "inside" if inside else "outside"
                 raise OrderError(f"{kind.name} {where} a transaction")
-            if kind is _ABORT:
+            if kind is OperationKind.ABORT:
                 self._done.aborted += 1
-                self._take()
-            elif kind is _COMMIT or self.changes.operations:
-                self._waiting = (*self._take(), kind is _END)
+                changes = self._target.changes()
+            elif kind is OperationKind.COMMIT or changes.operations:
                 self._has_transactions = True
-            if kind is _BEGIN and self._waiting is not None:
-                yield self._given()
-            elif kind is _END:
-                end = PatchEnd(self.id, self._prev, not has_ended())
-                yield end if self._waiting is None else self._given(end)
-                self._start_patch()
-            inside = kind is _BEGIN
+                size = 1 if inside else changes.operations
+                yield Transaction(self.id, self._prev, changes, size, begins)
+                changes = self._target.changes()
+            begins = True
+            if kind is OperationKind.END:
+                yield PatchEnd(self.id, self._prev)
+                self.id = self._prev = None
+                self.has_headers = self._has_transactions = False
+            inside = kind is OperationKind.BEGIN
             row = next(rows, None)
-        yield from self.release()
-
-    def release(self) -> Iterator[Transaction[C]]:
-        """Give the transaction that waits for the row after it, if there is one."""
-        if self._waiting is not None:
-            yield self._given()
-
-    def _given(self, end: PatchEnd | None = None) -> Transaction[C]:
-        """The transaction that waits for the row after it, and does so no more.
-
-        :param end: that row, if it ends the patch.
-        """
-        assert self._waiting is not None
-        changes, rows, is_loose = self._waiting
-        self._waiting = None
-        loose = is_loose and end is not None and not end.marked
-        return Transaction(self.id, self._prev, changes, loose, rows, end)
-
-    def _take(self) -> tuple[C, list[AnyOperation]]:
-        """The changes and rows of the transaction that was read; begin the next."""
-        taken = self.changes, self._rows
-        self.changes, self._rows = self._target.changes(), []
-        return taken
-
-    def _gather_and_keep(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
-        """Gather changes and keep their rows; return the first row that is none."""
-        found = None
-        kept = []
-        for row in rows:
-            if row.kind not in CHANGES:
-                found = row
-                break
-            kept.append(row)
-        self.changes.gather(iter(kept))
-        self._rows += kept
-        return found
 
     def _add_header(self, header: Header) -> None:
         self.has_headers = True

@@ -8,14 +8,15 @@ on disk and :func:`jelly_plugins.oxigraph.record`.
 from __future__ import annotations
 
 import os
-from typing import Any, Final, Self
+from typing import Any, Final, Self, Unpack
 
 from rdflib.graph import ConjunctiveGraph, Dataset, Graph
 from rdflib.plugins.stores.memory import Memory
 from rdflib.store import Store
 from rdflib.term import URIRef
 
-from ...codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType
+from ...backends import get_backend
+from ...codec import DEFAULT_GRAPH, PatchOptions, PatchStatementType
 from ...codec.patch.operations import (
     AnyOperation,
     Operation,
@@ -25,8 +26,8 @@ from ...codec.patch.operations import (
 )
 from ...codec.text.ntriples import term_text
 from ...errors import OptionsError, TermError
-from ...patch.recording import LogWriter
-from ...patch.replay.position import Position, check_name
+from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
+from ...patch.replay.position import Position
 from ...patch.replay.target import lock_of, moved
 from ...reserved import is_reserved
 from ..oxigraph_store import inner_store_of, name_in_store
@@ -41,12 +42,10 @@ _KINDS: Final = {ChangeKind.ADD: OperationKind.ADD, ChangeKind.REMOVE: Operation
 def record(
     graph: Graph,
     log: str | os.PathLike[str],
+    settings: RecordSettings = DEFAULT,
     *,
-    name: str | None = None,
     catch_up: bool = True,
-    options: PatchOptions | None = None,
-    sync: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
+    **options: Unpack[RecordOptions],
 ) -> GraphRecorder:
     """Record the changes that are made through the recorder's graph.
 
@@ -63,11 +62,11 @@ def record(
     :param graph: a Graph, whose changes are recorded as triples; or a Dataset, whose changes are
         recorded as quads.
     :param log: path of the log; created if it does not exist. It has one recorder at a time.
-    :param name: the name of the log, see :func:`.replay`.
+    :param settings: see :class:`~jelly_plugins.patch.recording.RecordSettings`. A new log is by
+        default a Jelly-Patch stream of triples or of quads.
     :param catch_up: first apply the patches of the log that the graph lacks.
-    :param options: of a new log; by default a Jelly-Patch stream of triples or of quads.
-    :param sync: see :class:`~jelly_plugins.patch.recording.LogWriter`.
-    :param limits: the limits for reading the log.
+    :param options: fields of the settings that differ.
+    :raises ChainError: the Oxigraph store of the graph is being recorded.
     :raises JellyError: the log cannot be read or written.
     :raises OptionsError: the graph is a ConjunctiveGraph but not a Dataset, or a recorder's graph.
 
@@ -82,17 +81,19 @@ def record(
     main_graph(graph)
     if isinstance(graph, ConjunctiveGraph) and not isinstance(graph, Dataset):
         raise OptionsError("a ConjunctiveGraph cannot be recorded: use rdflib.Dataset")
-    check_name(name)
-    if options is None:
-        quads = isinstance(graph, Dataset)
-        statements = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
-        options = PatchOptions(statement_type=statements)
+    quads = isinstance(graph, Dataset)
+    statements = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
+    settings = settings.but(options, PatchOptions(statement_type=statements))
+    inner = inner_store_of(graph.store)
+    if inner is not None:
+        backend: Any = get_backend("oxigraph")
+        backend.check_recorded(inner)
     journal = _journal(graph.store)
-    writer = LogWriter(log, describe=journal.describe, options=options, sync=sync, limits=limits)
+    writer = LogWriter(log, settings, describe=journal.describe)
     try:
         if writer.patches and catch_up:
-            replay(graph, log, name=name, limits=limits)
-        return GraphRecorder(graph, writer, journal, name=name)
+            replay(graph, log, name=settings.name, limits=settings.limits)
+        return GraphRecorder(graph, writer, journal, name=settings.name)
     except BaseException:
         writer.close()
         raise

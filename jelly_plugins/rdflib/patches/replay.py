@@ -7,11 +7,10 @@ changes back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from hashlib import sha256
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, Unpack
 from weakref import WeakKeyDictionary
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
@@ -19,16 +18,13 @@ from rdflib.store import Store
 from rdflib.term import BNode, Node, URIRef
 
 from ...backends import get_backend
-from ...codec import DEFAULT_LIMITS, Limits
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
-from ...codec.text.transcoding import LONG_TERM
 from ...errors import JellyError, OptionsError, TermError
-from ...io.progress import Progress
 from ...io.sources import Source
 from ...patch import Patch
 from ...patch.replay.position import Position, Replayed
 from ...patch.replay.replay import replay_log
-from ...patch.replay.settings import INTERVAL, OnTransaction, ReplaySettings
+from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings
 from ...patch.replay.target import TransactionChanges, idle, lock_of, moved, unmatched
 from ...patch.replay.transactions import CHANGES
 from ...reserved import reject_graph
@@ -114,20 +110,8 @@ def main_graph(graph: Graph) -> Graph:
 def replay(
     graph: Graph,
     log: Source | Iterable[Patch],
-    *,
-    check_unmatched: bool = False,
-    check_blank_nodes: bool = True,
-    check_prev: bool = True,
-    name: str | None = None,
-    until: str | None = None,
-    follow: bool = False,
-    interval: float = INTERVAL,
-    stop: Callable[[], bool] | None = None,
-    commit_every: int | None = None,
-    dry_run: bool = False,
-    on_transaction: OnTransaction | None = None,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    settings: ReplaySettings = DEFAULT,
+    **options: Unpack[ReplayOptions],
 ) -> Replayed:
     """Apply a log of patches to a graph, from its store's position in it.
 
@@ -154,31 +138,17 @@ def replay(
         a Dataset or ConjunctiveGraph, which take all.
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch text, compressed or
         not; or patches in generic terms.
-    :param check_unmatched: adding an existing statement, or deleting a missing one, is an error.
-    :param check_blank_nodes: deleting a statement with a blank node that is not there is an error.
-    :param commit_every: over an Oxigraph store, the maximum number of transactions to apply
-        together; any other store is changed by one at a time, unless it is given.
+    :param settings: see :class:`~jelly_plugins.patch.replay.settings.ReplaySettings`.
+    :param options: fields of the settings that differ.
 
-    See :func:`jelly_plugins.oxigraph.replay` for the other parameters, and for what is raised.
+    See :func:`jelly_plugins.oxigraph.replay` for what is raised.
 
     >>> graph = Graph()
-    >>> log = b"TX .\\nA <urn:s> <urn:p> <urn:o> .\\nTC .\\n"
+    >>> log = b"H id <urn:1> .\\nTX .\\nA <urn:s> <urn:p> <urn:o> .\\nTC .\\n"
     >>> replay(graph, log).transactions, replay(graph, log).transactions, len(graph)
     (1, 0, 1)
     """
-    checks = {"check_unmatched": check_unmatched, "check_blank_nodes": check_blank_nodes}
-    settings: dict[str, Any] = {
-        "check_prev": check_prev,
-        "until": until,
-        "follow": follow,
-        "interval": interval,
-        "stop": stop,
-        "commit_every": commit_every,
-        "dry_run": dry_run,
-        "on_transaction": on_transaction,
-        "progress": progress,
-        "limits": limits,
-    }
+    settings = replace(settings, **options)
     whole = isinstance(graph, ConjunctiveGraph)
     into = main_graph(graph)
     store = inner_store(graph)
@@ -186,9 +156,7 @@ def replay(
         backend: Any = get_backend("oxigraph")
         place = graph_name(into)
         before = backend.namespaces(store, place)
-        replayed: Replayed = backend.replay(
-            store, log, graph=place, named_graphs=whole, name=name, **checks, **settings
-        )
+        replayed: Replayed = backend.replay(store, log, settings, graph=place, named_graphs=whole)
         now = backend.namespaces(store, place)
         for prefix in before.keys() - now.keys():
             unbind(into, prefix)
@@ -196,12 +164,12 @@ def replay(
             bind_beside(into, prefix, URIRef(iri))
         return replayed
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
-    # It has no transactions of its own that would cost less together.
-    settings["commit_every"] = 1 if commit_every is None else commit_every
+    if settings.commit_every is None:
+        # It has no transactions of its own that would cost less together.
+        settings = replace(settings, commit_every=1)
     factory = RdflibFactory(blank_nodes="keep", named_graphs=named)
     done = Replayed()
-    target = GraphTarget(into, **checks)
-    replay_log(target, log, factory, ReplaySettings(log_name=name, **settings), done)
+    replay_log(GraphTarget(into, settings), log, factory, settings, done)
     return done
 
 
@@ -214,9 +182,6 @@ def _text(term: Node) -> str:
 
 class OrderedChanges(TransactionChanges):
     """The operations of one transaction, in order."""
-
-    #: Made of rdflib's terms.
-    form: Final = "rdflib1"
 
     def __init__(self) -> None:
         self.rows: list[AnyOperation] = []
@@ -243,48 +208,25 @@ class OrderedChanges(TransactionChanges):
         """Take the operations of the transaction that follows."""
         self.rows += following.rows
 
-    def fingerprint(self) -> bytes:
-        """A digest of the operations, in which it makes no difference whether a statement is a
-        triple or a quad in the default graph. It has the digests of long terms instead of the
-        terms, which many rows may repeat."""
-        digest = sha256()
-        # By identity, which is enough: the rows hold the terms.
-        long: dict[int, str] = {}
-
-        def text(term: Any) -> str:
-            if not isinstance(term, str) or len(term) <= LONG_TERM:
-                return repr(term)
-            key = id(term)
-            if key not in long:
-                long[key] = f"#{sha256(repr(term).encode()).hexdigest()}"
-            return long[key]
-
-        for kind, value in self.rows:
-            width = 2 if type(value) is Namespace else 3
-            graph = value[width] if len(value) > width else None
-            place = "" if graph in (None, DATASET_DEFAULT_GRAPH_ID) else text(graph)
-            digest.update(f"{kind.code} {', '.join(map(text, value[:width]))} {place}\n".encode())
-        return digest.digest()
-
 
 class GraphTarget:
     """A graph that logs are replayed into; see ``patch.replay.target.Target``.
 
     :param graph: the graph that takes statements of the default graph.
-    :param check_unmatched: whether each operation on a statement must change something.
-    :param check_blank_nodes: whether each deletion with a blank node must.
+    :param settings: whether each operation on a statement must change something, and whether each
+        deletion with a blank node must.
     :ivar known: the positions of the graph, by log.
     """
 
     changes = staticmethod(OrderedChanges)
     text = staticmethod(_text)
 
-    def __init__(self, graph: Graph, *, check_unmatched: bool, check_blank_nodes: bool) -> None:
+    def __init__(self, graph: Graph, settings: ReplaySettings) -> None:
         reject_graph(str(graph.identifier), what="what is to be changed")
         self.graph: Final = graph_text(graph)
         self._graph = graph
-        self._check_unmatched = check_unmatched
-        self._check_blank_nodes = check_blank_nodes
+        self._check_unmatched = settings.check_unmatched
+        self._check_blank_nodes = settings.check_blank_nodes
         self._unmatched = 0
         self._graphs: dict[Any, Graph] = {None: graph, DATASET_DEFAULT_GRAPH_ID: graph}
         self.known = known_positions(graph)
@@ -293,7 +235,9 @@ class GraphTarget:
         """The graph's position."""
         return list(self.known.values())
 
-    def apply(self, changes: OrderedChanges, before: Position | None, after: Position) -> int:
+    def apply(
+        self, changes: OrderedChanges, before: Position | None, after: Position | None
+    ) -> int:
         """Change the data, the namespaces and the position, or nothing.
 
         :return: number of deletions of statements that were not there.
@@ -303,19 +247,21 @@ class GraphTarget:
         """
         # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._graph.store):
-            found = self.known.get(after.log)
-            if found != before:
-                raise moved("graph", after.log, before, found, by="another replay")
+            if after is not None:
+                found = self.known.get(after.log)
+                if found != before:
+                    raise moved("graph", after.log, before, found, by="another replay")
             self._unmatched = 0
             self._apply(changes, after)
             return self._unmatched
 
-    def _apply(self, changes: OrderedChanges, after: Position) -> None:
+    def _apply(self, changes: OrderedChanges, after: Position | None) -> None:
         journal = Journal(self._graph.store)
         try:
             for kind, value in changes.rows:
                 self._change(journal, kind, value)
-            self.known[after.log] = after
+            if after is not None:
+                self.known[after.log] = after
         except BaseException as error:
             journal.undo()
             if isinstance(error, ValueError) and not isinstance(error, JellyError):
