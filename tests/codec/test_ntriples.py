@@ -37,7 +37,7 @@ from jelly_plugins.codec.text.ntriples import (
 )
 from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
 from jelly_plugins.errors import TextError
-from jelly_plugins.io.streams import TextChunks, infer_options, read, write_bytes
+from jelly_plugins.io.streams import infer_options, read
 from jelly_plugins.jena.names import JenaFormat
 from jelly_plugins.jena.rows import RowWriter, StatementReader
 
@@ -274,9 +274,12 @@ def test_labels_in_the_text_of_a_stream(labels: list[str]) -> None:
     triples = [Triple(BlankNode(label), Iri("urn:p"), BlankNode(label)) for label in labels]
     nodes = [f"_:{written_label(label)}" for label in labels]
     text = "".join(f"{node} <urn:p> {node} .\n" for node in nodes).encode()
-    with TextChunks(write_bytes(triples)) as chunks:
-        assert b"".join(chunks) == text
-    encoder = TextEncoder(infer_options(triples[0]))
+    options = infer_options(triples[0])
+    encoder = Encoder(options)
+    decoder = TextDecoder()
+    frames = [*encoder.add(triples), *encoder.finish()]
+    assert b"".join(chunk for frame in frames for chunk in decoder.decode(frame)) == text
+    encoder = TextEncoder(options)
     frames = [*encoder.feed(text), *encoder.finish()]
     assert list(read(b"".join(map(delimit, frames)))) == triples
 

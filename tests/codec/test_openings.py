@@ -22,7 +22,6 @@ from jelly_plugins.codec import (
 )
 from jelly_plugins.codec.common.detection import StreamKind, kind_of
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END
-from jelly_plugins.io.streams import TextChunks
 from jelly_plugins.patch import PatchFormat, PatchReader, read_patches
 from jelly_plugins.tools.inspection import inspect
 
@@ -78,7 +77,7 @@ def arrow_rows(data: bytes) -> Any:
 
 
 @pytest.mark.parametrize(
-    "reader", [lambda data: list(read(data)), read_frames, TextChunks, inspect, arrow_rows]
+    "reader", [lambda data: list(read(data)), read_frames, inspect, arrow_rows]
 )
 @pytest.mark.parametrize("packed", [bytes, delimit, gzip.compress])
 def test_readers_of_jelly_rdf_reject_jelly_patch(

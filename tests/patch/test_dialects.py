@@ -100,7 +100,7 @@ def test_other_choices_by_their_names() -> None:
     with pytest.raises(OptionsError, match="stream_type must be one of"):
         PatchOptionChanges(stream_type="frames")
     assert PatchOptions(stream_type="flat").stream_type is PatchStreamType.FLAT  # type: ignore[arg-type]
-    with pytest.raises(OptionsError, match="must be one of frame, flat, punctuated"):
+    with pytest.raises(OptionsError, match="stream_type must be one of frame, flat, punctuated"):
         PatchOptions(stream_type="frames")  # type: ignore[arg-type]
 
 

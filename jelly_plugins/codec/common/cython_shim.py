@@ -6,7 +6,8 @@ otherwise. Their types are annotations, which Python does not evaluate.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
@@ -21,3 +22,18 @@ def cclass(cls: _T) -> _T:
 def cfunc(function: _T) -> _T:
     """Mark a function that only compiled code calls."""
     return function
+
+
+def final(cls: _T) -> _T:
+    """Mark an extension type without subclasses."""
+    return cls
+
+
+def no_gc(cls: _T) -> _T:
+    """Mark an extension type whose objects are in no cycle."""
+    return cls
+
+
+def exceptval(*_: Any, **__: Any) -> Callable[[_T], _T]:
+    """Name the value that a function of C returns where it raised an exception."""
+    return lambda function: function

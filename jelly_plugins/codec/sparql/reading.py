@@ -15,7 +15,6 @@ Reference: sparql.proto, "Columns"; rdf2.proto.
 
 from __future__ import annotations
 
-from array import array
 from typing import Any
 
 from ...errors import LookupTableError, StatementError, WireError
@@ -42,6 +41,9 @@ DATATYPES = 6
 #: Terms of longer text are not kept.
 _KEPT_BYTES = 1024
 _KEPT_TERMS = 1 << 16
+
+#: Room for the text of a column at first, at most.
+_FIRST_BYTES = 1 << 18
 
 _MAX_UINT32 = 0xFFFFFFFF
 #: More than any input has; sums of two are within 64 bits.
@@ -87,6 +89,7 @@ def too_many(rows: int) -> WireError:
     return WireError(f"the column has more cells than the frame has rows ({rows})")
 
 
+@cython.final
 @cython.cclass
 class Cursor:
     """A position in a message, and the field that was read last.
@@ -103,9 +106,10 @@ class Cursor:
     end: cython.Py_ssize_t
     number: cython.ulonglong
     wire_type: cython.int
+    # Not side by side: compilers would copy both at once, which waits for both to be written.
     start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
     value: cython.ulonglong
+    stop: cython.Py_ssize_t
 
     @cython.cfunc
     def open(self, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t) -> object:
@@ -117,6 +121,7 @@ class Cursor:
         return None
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def varint(self) -> cython.ulonglong:
         """Read a number."""
         p: cython.p_uchar = self.p
@@ -140,14 +145,31 @@ class Cursor:
         return value
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def next(self) -> cython.bint:
         """Read a field; return whether there was one."""
+        p: cython.p_uchar = self.p
+        pos: cython.Py_ssize_t = self.pos
+        left: cython.Py_ssize_t = self.end - pos
+        if left <= 0:
+            return False
+        # Most fields are of less than 128 bytes, and their numbers below 16.
+        if left < 2 or p[pos] & 0x87 != 2 or p[pos] < 8 or p[pos + 1] > min(left - 2, 0x7F):
+            return self._next()
+        self.number = p[pos] >> 3
+        self.wire_type = 2
+        self.value = 0
+        self.start = pos + 2
+        self.pos = self.stop = self.start + p[pos + 1]
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _next(self) -> cython.bint:
+        """Read a field of any form."""
         size: cython.ulonglong
         left: cython.ulonglong
-        tag: cython.ulonglong
-        if self.pos >= self.end:
-            return False
-        tag = self.varint()
+        tag: cython.ulonglong = self.varint()
         self.number = tag >> 3
         self.wire_type = tag & 7
         if self.number == 0 or self.number >= 1 << 29:
@@ -184,6 +206,7 @@ class Cursor:
         return None
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def uint32(self, what: str) -> cython.ulonglong:
         """The field's number, which must have 32 bits."""
         if self.value > _MAX_UINT32:
@@ -191,6 +214,7 @@ class Cursor:
         return self.value
 
 
+@cython.final
 @cython.cclass
 class Numbers:
     """The numbers of a repeated field, packed or not, in packed form.
@@ -240,6 +264,7 @@ def twice(number: int, message: str) -> WireError:
     return WireError(f"field {number} of {message} occurs twice")
 
 
+@cython.final
 @cython.cclass
 class Parts:
     """The parts of a column besides its values, which are only counted.
@@ -321,17 +346,20 @@ class Parts:
         return None
 
 
+@cython.final
 @cython.cclass
 class Lookup:
-    """A lookup table."""
+    """A lookup table.
+
+    :ivar values: strings; for columns of text, entries that may be in an IRI as they are, are bytes
+        in UTF-8.
+    """
 
     name: str
     size: cython.ulonglong
     characters: cython.Py_ssize_t
     last: cython.ulonglong
     values: list
-    #: For columns of text: the bytes of each entry, or None if they are not ASCII of an IRI.
-    texts: list
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name
@@ -339,10 +367,9 @@ class Lookup:
         self.characters = 0
         self.last = 0
         self.values = [None]
-        self.texts = [None]
 
     @cython.cfunc
-    def get(self, entry_id: cython.ulonglong) -> object:
+    def get(self, entry_id: cython.ulonglong) -> str:
         """The value of an entry."""
         known: cython.ulonglong = len(self.values)
         value = self.values[entry_id] if 0 < entry_id < known else None
@@ -351,22 +378,45 @@ class Lookup:
                 f"{self.name} entry {entry_id} is used but was never set "
                 f"(the table has {self.size} entries)"
             )
-        return value
+        return value.decode() if type(value) is bytes else value
 
 
 @cython.cfunc
-def _is_plain(p: cython.p_uchar, start: cython.Py_ssize_t, stop: cython.Py_ssize_t,
-              kind: cython.int) -> cython.bint:  # fmt: skip
-    """Whether each byte may be in text of a kind as it is."""
-    table: bytes = _PLAIN
-    plain: cython.p_uchar = table
+@cython.exceptval(-1)
+def _characters(entry: object) -> cython.Py_ssize_t:
+    """The number of characters of a lookup entry, which may be None."""
+    count: cython.Py_ssize_t = 0
     at: cython.Py_ssize_t
-    common: cython.int = kind
+    if entry is None:
+        return 0
+    if type(entry) is not bytes:
+        return len(entry)
     if not cython.compiled:
-        return not p[start:stop].translate(None, _PLAIN_OF[kind])
+        return len(entry.decode())
+    raw: bytes = entry
+    p: cython.p_uchar = raw
+    for at in range(len(raw)):
+        # A character has one byte that does not continue another.
+        count += (p[at] & 0xC0) != 0x80
+    return count
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def _plain_kinds(
+    p: cython.p_uchar, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, kinds: cython.int
+) -> cython.int:
+    """The kinds of text, of some, in which each byte may be as it is."""
+    at: cython.Py_ssize_t
+    if not cython.compiled:
+        text = p[start:stop]
+        return sum(
+            kind for kind in _PLAIN_OF if kind & kinds and not text.translate(None, _PLAIN_OF[kind])
+        )
+    plain: cython.p_uchar = _PLAIN
     for at in range(start, stop):
-        common &= plain[p[at]]
-    return common != 0
+        kinds &= plain[p[at]]
+    return kinds
 
 
 @cython.cclass
@@ -401,6 +451,12 @@ class ColumnReader:
     # What zeros of the column's next IRI refer to.
     _prefix_id: cython.ulonglong
     _name_id: cython.ulonglong
+    # The parts of the literal that was read last.
+    _lex_start: cython.Py_ssize_t
+    _tag_start: cython.Py_ssize_t
+    _lex_stop: cython.Py_ssize_t
+    _tag_stop: cython.Py_ssize_t
+    _datatype_id: cython.ulonglong
     _values: list
     # Literals of the column by lexical form, for factories that take long.
     _made: dict
@@ -433,7 +489,7 @@ class ColumnReader:
     # Lookup entries
 
     def set_entries(
-        self, number: int, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
+        self, number: cython.int, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> None:
         """Read packed entries of a lookup.
 
@@ -443,7 +499,6 @@ class ColumnReader:
         cursor: Cursor = self._outer
         entry_id: cython.ulonglong
         at: cython.Py_ssize_t
-        text: str
         if number == PREFIXES:
             table = self._prefixes
         elif number == DATATYPES:
@@ -455,16 +510,15 @@ class ColumnReader:
                 continue
             if entry_id > table.size:
                 raise outside(table.name, entry_id, table.size)
-            text = self._text(data, cursor.start, cursor.stop, "a lookup entry")
+            entry = self._entry(data, cursor.start, cursor.stop)
             while len(table.values) <= entry_id:
                 table.values.append(None)
-                table.texts.append(None)
                 if number == NAMES:
                     self._last_iris.append(None)
                     self._last_prefixes.append(None)
             at = entry_id
             before = table.values[at]
-            table.characters += len(text) - (0 if before is None else len(before))
+            table.characters += _characters(entry) - _characters(before)
             if table.characters > self._most_characters:
                 raise over(
                     self._limits,
@@ -472,18 +526,18 @@ class ColumnReader:
                     table.characters,
                     f"the length of all {table.name} entries",
                 )
-            table.values[at] = text
-            self._note_entry(table, at, data, cursor.start, cursor.stop)
+            table.values[at] = entry
             if number == NAMES:
                 self._last_iris[at] = None
             elif before is not None and number == PREFIXES:
                 self._last_iris = [None] * len(self._last_iris)
             elif before is not None:
-                self._literals.clear()
+                self._forget_datatypes()
             table.last = entry_id
             entry_id += 1
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def _packed_id(
         self, table: Lookup, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> cython.ulonglong:
@@ -509,11 +563,16 @@ class ColumnReader:
         return entry_id
 
     @cython.cfunc
-    def _note_entry(
-        self, table: Lookup, at: cython.Py_ssize_t, data: bytes, start: cython.Py_ssize_t,
-        stop: cython.Py_ssize_t,
+    def _entry(
+        self, data: bytes, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
     ) -> object:  # fmt: skip
-        """Keep what columns of text need of an entry."""
+        """A lookup entry, as it is kept."""
+        return self._text(data, start, stop, "a lookup entry")
+
+    @cython.cfunc
+    def _forget_datatypes(self) -> object:
+        """Forget what was made of datatypes."""
+        self._literals.clear()
         return None
 
     @cython.cfunc
@@ -702,12 +761,27 @@ class ColumnReader:
         self, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> tuple:  # fmt: skip
         """Read an RdfLiteral: its lexical form, language tag and datatype."""
+        self._find_literal(data, pos, end)
+        lex = self._text(data, self._lex_start, self._lex_stop, "a lexical form")
+        tag = datatype = None
+        if self._tag_stop:
+            tag = self._text(data, self._tag_start, self._tag_stop, "a language tag")
+        elif self._datatype_id:
+            datatype = self._datatypes.get(self._datatype_id)
+        return lex, tag, datatype
+
+    @cython.cfunc
+    def _find_literal(
+        self, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
+    ) -> object:  # fmt: skip
+        """Find the parts of an RdfLiteral: the places of its lexical form and language tag (0 if
+        there is none), and the id of its datatype (likewise)."""
         cursor: Cursor = self._inner
-        lex: object = ""
-        tag: object = None
-        datatype: object = None
         seen: cython.int = 0
         bit: cython.int
+        self._lex_start = self._lex_stop = pos
+        self._tag_start = self._tag_stop = 0
+        self._datatype_id = 0
         cursor.open(data, pos, end)
         while cursor.next():
             if cursor.number > 3:
@@ -718,11 +792,13 @@ class ColumnReader:
                 raise twice(cursor.number, "RdfLiteral")
             seen |= bit
             if cursor.number == 1:
-                lex = self._text(data, cursor.start, cursor.stop, "a lexical form")
+                self._lex_start = cursor.start
+                self._lex_stop = cursor.stop
             elif cursor.number == 2:
-                tag = self._text(data, cursor.start, cursor.stop, "a language tag")
-                if not tag:
+                if cursor.start == cursor.stop:
                     raise StatementError("a language tag is empty")
+                self._tag_start = cursor.start
+                self._tag_stop = cursor.stop
             else:
                 if not self._datatypes.size:
                     raise LookupTableError(
@@ -730,10 +806,10 @@ class ColumnReader:
                     )
                 if not cursor.value:
                     raise LookupTableError("datatype 0 is not valid")
-                datatype = self._datatypes.get(cursor.uint32("a datatype's id"))
-        if tag is not None and datatype is not None:
+                self._datatype_id = cursor.uint32("a datatype's id")
+        if self._tag_stop and self._datatype_id:
             raise WireError("a literal has both a language tag and a datatype")
-        return lex, tag, datatype
+        return None
 
     @cython.cfunc
     def _made_literal(self, lex: object, tag: object, datatype: object) -> object:
@@ -847,19 +923,18 @@ class ColumnReader:
         values: list = self._values
         cells: list = values
         at: cython.Py_ssize_t = 0
-        once: cython.Py_ssize_t
-        length: cython.Py_ssize_t
         self._values = []
         if layout:
             cells = []
-            for once, length in runs_of(layout, len(values), rows):
-                cells += values[at : at + once]
-                at += once
-                if length > 0:
-                    cells += [values[at]] * length
-                    at += 1
+            runs: Runs = Runs(layout, len(values), rows)
+            while runs.next():
+                cells += values[at : at + runs.once]
+                at += runs.once
+                if runs.unbound:
+                    cells += [None] * runs.length
                 else:
-                    cells += [None] * -length
+                    cells += [values[at]] * runs.length
+                    at += 1
             cells += values[at:]
         missing = rows - len(cells)
         if missing < 0:
@@ -869,30 +944,50 @@ class ColumnReader:
         return cells
 
 
-def runs_of(
-    layout: bytes, values: cython.Py_ssize_t, rows: cython.Py_ssize_t
-) -> list[tuple[int, int]]:
-    """The runs of a layout: how many values are used once before each, and its length; below 0 for
-    unbound cells.
+@cython.final
+@cython.cclass
+class Runs:
+    """The runs of a layout, one after the other.
 
     :param values: number of the column's values.
-    :raises WireError: the layout does not match the values and rows.
-
-    >>> runs_of(bytes([0b100000, 0b10001]), 2, 6)
-    [(1, 2), (0, -2)]
+    :ivar once: how many values are used once before the run.
+    :ivar length: the run's number of cells.
+    :ivar unbound: whether they are unbound; otherwise they have the next value.
+    :raises WireError: from :meth:`next`; the layout does not match the values and rows.
     """
-    cursor: Cursor = Cursor()
-    found: list = []
-    at: cython.Py_ssize_t = 0
-    cells: cython.Py_ssize_t = 0
-    token: cython.ulonglong
-    once: cython.ulonglong
-    length: cython.ulonglong
-    left: cython.ulonglong
-    signed: cython.Py_ssize_t
+
+    once: cython.Py_ssize_t
+    length: cython.Py_ssize_t
     unbound: cython.bint
-    cursor.open(layout, 0, len(layout))
-    while cursor.pos < cursor.end:
+    _cursor: Cursor
+    _rows: cython.Py_ssize_t
+    # How many of both are left.
+    _values_left: cython.Py_ssize_t
+    _rows_left: cython.Py_ssize_t
+
+    def __init__(
+        self, layout: bytes, values: cython.Py_ssize_t, rows: cython.Py_ssize_t
+    ) -> None:  # fmt: skip
+        self.once = self.length = 0
+        self.unbound = False
+        self._cursor = Cursor()
+        self._cursor.open(layout, 0, len(layout))
+        self._rows = self._rows_left = rows
+        self._values_left = values
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def next(self) -> cython.bint:
+        """Read a run; return whether there was one."""
+        cursor: Cursor = self._cursor
+        token: cython.ulonglong
+        once: cython.ulonglong
+        length: cython.ulonglong
+        left: cython.ulonglong
+        if cursor.pos >= cursor.end:
+            if self._values_left > self._rows_left:
+                raise too_many(self._rows)
+            return False
         cursor.value = cursor.varint()
         token = cursor.uint32("a layout")
         length = token & 15
@@ -902,39 +997,106 @@ def runs_of(
             cursor.value = cursor.varint()
             length += cursor.uint32("a layout")
         once = token >> 5
-        left = values - at
+        left = self._values_left
         if once > left:
             raise WireError(f"the layout skips {once} values, but {left} are left")
-        unbound = (token & 16) != 0
-        if not unbound and once == left:
+        self.unbound = (token & 16) != 0
+        if not self.unbound and once == left:
             raise WireError("the layout repeats a value after the last one")
-        length += 1 if unbound else 2
-        left = rows - cells
+        length += 1 if self.unbound else 2
+        left = self._rows_left
         if once + length > left:
-            raise too_many(rows)
-        cells += once + length
-        at += once
-        signed = length
-        found.append((once, -signed if unbound else signed))
-        if not unbound:
-            at += 1
-    if cells + (values - at) > rows:
-        raise too_many(rows)
-    return found
+            raise too_many(self._rows)
+        self.once = once
+        self.length = length
+        self._rows_left -= self.once + self.length
+        self._values_left -= self.once + (0 if self.unbound else 1)
+        return True
 
 
 if cython.compiled:
 
     @cython.cfunc
+    @cython.exceptval(check=False)
     def _copied(
-        into: cython.p_char, source: bytes, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
+        into: cython.p_char, source: cython.p_char, size: cython.Py_ssize_t
     ) -> cython.p_char:
         """Copy bytes; return the position after them."""
-        bytes_: cython.p_char = source
-        _memcpy(into, bytes_ + start, stop - start)
-        return into + (stop - start)
+        if size == 1:
+            into[0] = source[0]
+        elif size:
+            _memcpy(into, source, size)
+        return into + size
 
 
+@cython.final
+@cython.cclass
+class Text:
+    """The text of cells, one after the other, and where each ends.
+
+    :param most: number of cells.
+    :param most_size: the bytes that all of them may have.
+    :ivar count: number of cells so far, and ``size`` their bytes.
+    :ivar ends: integers of 32 bits: 0, then where each cell ends.
+    """
+
+    count: cython.Py_ssize_t
+    ends: cython.p_int
+    size: cython.Py_ssize_t
+    _most: cython.Py_ssize_t
+    _most_size: cython.Py_ssize_t
+    _capacity: cython.Py_ssize_t
+    _first_capacity: cython.Py_ssize_t
+    # What the pointers point into; nobody else has them before take().
+    _buffer: bytearray
+    _p: cython.p_char
+    _ends: bytearray
+
+    def __init__(self, most: cython.Py_ssize_t, most_size: cython.Py_ssize_t) -> None:
+        self.count = self.size = self._capacity = 0
+        self._first_capacity = min(64 * most, _FIRST_BYTES)
+        self._most = most
+        self._most_size = most_size
+        self._buffer = bytearray()
+        self._ends = bytearray(4 * (most + 1))
+        if cython.compiled:
+            self._p = self._buffer
+            self.ends = cython.cast(cython.p_int, cython.cast(cython.p_char, self._ends))
+        else:
+            self.ends = memoryview(self._ends).cast("i")
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def reserve(self, size: cython.Py_ssize_t) -> cython.bint:
+        """Make room for a cell of some bytes; return whether there may be as many."""
+        if size > self._most_size - self.size:
+            return False
+        if self.count >= self._most:
+            raise too_many(self._most)
+        if cython.compiled and size > self._capacity - self.size:
+            self._capacity = max(2 * self._capacity, self.size + size, self._first_capacity)
+            _resize(self._buffer, self._capacity)
+            self._p = self._buffer
+        return True
+
+    @cython.cfunc
+    def end_cells(self, cells: cython.Py_ssize_t) -> object:
+        """End cells: the first after the bytes so far, the others empty."""
+        for _ in range(cells):
+            self.count += 1
+            self.ends[self.count] = self.size
+        return None
+
+    @cython.cfunc
+    def take(self) -> bytearray:
+        """The text, which ends here."""
+        buffer: bytearray = self._buffer
+        if cython.compiled:
+            _resize(buffer, self.size)
+        return buffer
+
+
+@cython.final
 @cython.cclass
 class TextColumnReader(ColumnReader):
     """Reads the columns of a stream's frames as text in N-Triples syntax.
@@ -942,24 +1104,23 @@ class TextColumnReader(ColumnReader):
     The factory must be a ``ColumnFactory``, which makes what is not plain.
     """
 
-    _buffer: bytearray
-    _size: cython.Py_ssize_t
-    _capacity: cython.Py_ssize_t
+    # The text of the column's values.
+    _cells: Text
+    # The most bytes that the text of a frame may have, and its bytes so far.
     _most: cython.Py_ssize_t
-    _most_size: cython.Py_ssize_t
-    # Where the text of each value ends.
-    _ends: cython.p_int
-    _ends_made: object
-    _count: cython.Py_ssize_t
-    _room: cython.Py_ssize_t
-    _closing: bytes
-    # The bytes of the frame's text so far.
     _text_bytes: cython.Py_ssize_t
+    # What follows the lexical form of a literal, by the id of its datatype, and the last one.
+    _closings: dict
+    _closing: bytes
+    _closing_id: cython.ulonglong
 
     def __init__(self, factory: Any, options: Any, limits: Any) -> None:
         super().__init__(factory, options, limits)
         self._most = min(limits.frame_expansion, 0x7FFFFFFF)
         self._text_bytes = 0
+        self._closings = {}
+        self._closing = b""
+        self._closing_id = 0
 
     def begin_frame(self) -> None:
         """Reset the counters of the frame."""
@@ -967,72 +1128,77 @@ class TextColumnReader(ColumnReader):
         self._text_bytes = 0
 
     @cython.cfunc
-    def _note_entry(
-        self, table: Lookup, at: cython.Py_ssize_t, data: bytes, start: cython.Py_ssize_t,
-        stop: cython.Py_ssize_t,
+    def _entry(
+        self, data: bytes, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
     ) -> object:  # fmt: skip
-        plain: cython.bint = _is_plain(data, start, stop, _IN_IRI)
-        table.texts[at] = data[start:stop] if plain else None
+        p: cython.p_uchar = data
+        kinds: cython.int = _plain_kinds(p, start, stop, _IN_IRI | _IN_ASCII_STRING)
+        if stop - start <= self._longest and kinds & _IN_IRI:
+            if not kinds & _IN_ASCII_STRING:
+                self._text(data, start, stop, "a lookup entry")
+            return p[start:stop]
+        return self._text(data, start, stop, "a lookup entry")
+
+    @cython.cfunc
+    def _forget_datatypes(self) -> object:
+        self._literals.clear()
+        self._closings.clear()
+        self._closing_id = 0
         return None
 
     @cython.cfunc
+    def _new_cells(self, count: cython.Py_ssize_t) -> Text:
+        return Text(count, max(0, self._most - self._text_bytes))
+
+    @cython.cfunc
     def _begin_values(self, count: cython.Py_ssize_t) -> object:
-        self._most_size = max(0, self._most - self._text_bytes)
-        self._buffer = bytearray()
-        self._size = 0
-        self._capacity = 0
-        self._count = 0
-        self._room = count
-        self._ends_made = _integers(count)
-        if cython.compiled:
-            self._ends = cython.cast(cython.p_int, cython.cast(cython.p_char, self._ends_made))
-        else:
-            self._ends = self._ends_made
+        self._cells = self._new_cells(count)
         return None
+
+    @cython.cfunc
+    def _too_large(self, cells: Text, size: object) -> object:
+        """The error for text that would make that of the frame too large."""
+        return over(
+            self._limits,
+            "frame_expansion",
+            self._text_bytes + cells.size + size,
+            "the text of a frame's cells",
+        )
 
     @cython.cfunc
     def _put(
         self,
         opening: bytes,
-        first: bytes,
+        first: cython.p_uchar,
         start: cython.Py_ssize_t,
         stop: cython.Py_ssize_t,
         middle: bytes,
-        second: bytes,
+        second: cython.p_uchar,
         second_start: cython.Py_ssize_t,
         second_stop: cython.Py_ssize_t,
         closing: bytes,
     ) -> object:
         """Append a value of five parts; the first and the second are parts of ``bytes``."""
-        at: cython.Py_ssize_t = self._size
+        cells: Text = self._cells
         size: cython.Py_ssize_t = len(opening) + (stop - start) + len(middle)
         size += (second_stop - second_start) + len(closing)
-        if size > self._most_size - at:
-            raise over(
-                self._limits,
-                "frame_expansion",
-                self._text_bytes + at + size,
-                "the text of a frame's cells",
-            )
+        if not cells.reserve(size):
+            raise self._too_large(cells, size)
         if not cython.compiled:
-            self._buffer += opening + first[start:stop] + middle
-            self._buffer += second[second_start:second_stop] + closing
+            cells._buffer += opening + first[start:stop] + middle
+            cells._buffer += second[second_start:second_stop] + closing
         else:
-            if size > self._capacity - at:
-                self._capacity = max(2 * self._capacity, at + size, 4096)
-                self._buffer.extend(bytes(self._capacity - len(self._buffer)))
-            into: cython.p_char = self._buffer
-            into += at
-            into = _copied(into, opening, 0, len(opening))
-            into = _copied(into, first, start, stop)
-            into = _copied(into, middle, 0, len(middle))
-            into = _copied(into, second, second_start, second_stop)
-            _copied(into, closing, 0, len(closing))
-        if self._count >= self._room:
-            raise too_many(self._room)
-        self._size = at + size
-        self._ends[self._count] = self._size
-        self._count += 1
+            into: cython.p_char = cells._p + cells.size
+            into = _copied(into, opening, len(opening))
+            into = _copied(into, cython.cast(cython.p_char, first) + start, stop - start)
+            into = _copied(into, middle, len(middle))
+            into = _copied(
+                into, cython.cast(cython.p_char, second) + second_start, second_stop - second_start
+            )
+            _copied(into, closing, len(closing))
+        cells.size += size
+        cells.count += 1
+        cells.ends[cells.count] = cells.size
         return None
 
     @cython.cfunc
@@ -1042,23 +1208,28 @@ class TextColumnReader(ColumnReader):
 
     @cython.cfunc
     def _put_iri(self, prefix_id: cython.ulonglong, name_id: cython.ulonglong) -> object:
-        names: list = self._names.texts
-        prefixes: list = self._prefixes.texts
+        names: list = self._names.values
+        prefixes: list = self._prefixes.values
         known: cython.ulonglong = len(names)
         known_prefixes: cython.ulonglong = len(prefixes)
         name: object = names[name_id] if name_id < known else None
         prefix: object = b""
         if prefix_id:
             prefix = prefixes[prefix_id] if prefix_id < known_prefixes else None
-        if name is None or prefix is None or len(name) + len(prefix) > self._longest:
-            return self._put_made(self._iri(prefix_id, name_id))
-        return self._put(b"<", prefix, 0, len(prefix), b"", name, 0, len(name), b">")
+        if type(name) is bytes and type(prefix) is bytes:
+            raw_prefix: bytes = prefix
+            raw_name: bytes = name
+            if len(raw_prefix) + len(raw_name) <= self._longest:
+                return self._put(
+                    b"<", raw_prefix, 0, len(raw_prefix), b"", raw_name, 0, len(raw_name), b">"
+                )
+        return self._put_made(self._iri(prefix_id, name_id))
 
     @cython.cfunc
     def _put_blank_node(
         self, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> object:  # fmt: skip
-        if pos == end or end - pos > self._longest or not _is_plain(data, pos, end, _IN_LABEL):
+        if pos == end or end - pos > self._longest or not _plain_kinds(data, pos, end, _IN_LABEL):
             return self._put_made(self._blank_node(data, pos, end))
         return self._put(b"_:", data, pos, end, b"", b"", 0, 0, b"")
 
@@ -1066,40 +1237,58 @@ class TextColumnReader(ColumnReader):
     def _put_literal(
         self, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> object:  # fmt: skip
-        # The usual forms: a lexical form, and a language tag, of less than 128 bytes each.
-        p: cython.p_uchar = data
-        middle: cython.Py_ssize_t = pos + 2
-        tag: cython.Py_ssize_t
-        if end - pos >= 2 and p[pos] == 0x0A and p[pos + 1] < 0x80:
-            middle += p[pos + 1]
-            tag = middle + 2
-            if (
-                middle + 2 < end
-                and p[middle] == 0x12
-                and p[middle + 1] == end - tag
-                and end - pos <= self._longest
-                and _is_plain(data, tag, end, _IN_TAG)
-                and self._is_string(data, pos + 2, middle)
-            ):
-                return self._put(b'"', data, pos + 2, middle, b'"@', data, tag, end, b"")
-        return self._put_made(self._literal(data, pos, end))
+        self._find_literal(data, pos, end)
+        start: cython.Py_ssize_t = self._lex_start
+        stop: cython.Py_ssize_t = self._lex_stop
+        tag: cython.Py_ssize_t = self._tag_start
+        tag_stop: cython.Py_ssize_t = self._tag_stop
+        if end - pos > self._longest or not self._is_string(data, start, stop):
+            return self._put_made(self._literal(data, pos, end))
+        if not tag_stop:
+            self._find_closing(self._datatype_id)
+            return self._put(b'"', data, start, stop, self._closing, b"", 0, 0, b"")
+        if not _plain_kinds(data, tag, tag_stop, _IN_TAG):
+            return self._put_made(self._literal(data, pos, end))
+        return self._put(b'"', data, start, stop, b'"@', data, tag, tag_stop, b"")
 
     @cython.cfunc
+    def _find_closing(self, datatype_id: cython.ulonglong) -> object:
+        """Find what follows the lexical form of a literal with a datatype; 0 is none."""
+        if datatype_id == 0:
+            self._closing = b'"'
+        elif datatype_id != self._closing_id:
+            closing: object = self._closings.get(datatype_id)
+            if closing is None:
+                closing = self._made_closing(self._datatypes.get(datatype_id))
+                self._closings[datatype_id] = closing
+            self._closing = closing
+        self._closing_id = datatype_id
+        return None
+
+    @cython.cfunc
+    def _made_closing(self, datatype: object) -> bytes:
+        if datatype == XSD_STRING:
+            datatype = None
+        made: bytes = self._factory.literal("", None, datatype)
+        return made[1:]
+
+    @cython.cfunc
+    @cython.exceptval(-1)
     def _is_string(
         self, data: bytes, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
     ) -> cython.bint:
         """Whether bytes are text without escapes."""
-        if _is_plain(data, start, stop, _IN_ASCII_STRING):
-            return True
-        if not _is_plain(data, start, stop, _IN_STRING):
+        kinds: cython.int = _plain_kinds(data, start, stop, _IN_ASCII_STRING | _IN_STRING)
+        if not kinds & _IN_STRING:
             return False
-        self._text(data, start, stop, "a lexical form")
+        if not kinds & _IN_ASCII_STRING:
+            self._text(data, start, stop, "a lexical form")
         return True
 
     @cython.cfunc
     def _begin_lexes(self, datatype: object) -> object:
-        made: bytes = self._factory.literal("", None, datatype)
-        self._closing = made[1:]
+        self._closing = self._made_closing(datatype)
+        self._closing_id = 0
         return None
 
     @cython.cfunc
@@ -1114,101 +1303,70 @@ class TextColumnReader(ColumnReader):
     @cython.cfunc
     def _finish(self, layout: bytes, rows: cython.Py_ssize_t) -> object:
         """The column of the values that were read."""
-        ends: cython.p_int = self._ends
-        # What the pointer points into.
-        held: object = self._ends_made
-        count: cython.Py_ssize_t = self._count
-        runs: list = runs_of(layout, count, rows)
-        buffer: bytearray = self._buffer
-        offsets: cython.p_int
-        made: object = _integers(rows + 1)
-        pieces: list = []
-        # Runs of unbound cells: the first row, and the number of cells.
-        unbound: list = []
+        values: Text = self._cells
+        cells: Text = values
+        validity: bytearray | None = None
         at: cython.Py_ssize_t = 0
-        row: cython.Py_ssize_t = 0
-        size: cython.Py_ssize_t = 0
-        start: cython.Py_ssize_t
-        stop: cython.Py_ssize_t
-        once: cython.Py_ssize_t
-        length: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        if cython.compiled:
-            offsets = cython.cast(cython.p_int, cython.cast(cython.p_char, made))
-        else:
-            offsets = made
-        # What follows the last run.
-        last: cython.Py_ssize_t = count - sum([once + (length > 0) for once, length in runs])
-        for once, length in [*runs, (last, 0)]:
-            start = ends[at - 1] if at else 0
-            if once:
-                stop = ends[at + once - 1]
-                self._check_size(size, stop - start, 1)
-                pieces.append(buffer[start:stop])
-                for cell in range(at, at + once):
-                    row += 1
-                    offsets[row] = size - start + ends[cell]
-                size += stop - start
-                at += once
-                start = stop
-            if length > 0:
-                stop = ends[at]
-                self._check_size(size, stop - start, length)
-                pieces.append(buffer[start:stop] * length)
-                for _ in range(length):
-                    size += stop - start
-                    row += 1
-                    offsets[row] = size
-                at += 1
-            elif length < 0:
-                unbound.append((row, -length))
-                for _ in range(-length):
-                    row += 1
-                    offsets[row] = size
-        if row < rows:
-            unbound.append((row, rows - row))
-            for cell in range(row + 1, rows + 1):
-                offsets[cell] = size
-        del held
-        self._text_bytes += size
-        self._buffer = bytearray()
-        return Column(
-            rows=rows,
-            offsets=bytes(made),
-            data=b"".join(pieces),
-            validity=_validity(unbound, rows) if unbound else None,
-        )
+        self._cells = None
+        if layout or values.count != rows:
+            cells = self._new_cells(rows)
+            runs: Runs = Runs(layout, values.count, rows)
+            while runs.next():
+                self._repeat(cells, values, at, runs.once, 1)
+                at += runs.once
+                if runs.unbound:
+                    validity = _unbound(validity, rows, cells.count, runs.length)
+                    cells.end_cells(runs.length)
+                else:
+                    self._repeat(cells, values, at, 1, runs.length)
+                    at += 1
+            self._repeat(cells, values, at, values.count - at, 1)
+            if cells.count < rows:
+                validity = _unbound(validity, rows, cells.count, rows - cells.count)
+                cells.end_cells(rows - cells.count)
+        self._text_bytes += cells.size
+        return Column(rows=rows, offsets=cells._ends, data=cells.take(), validity=validity)
 
     @cython.cfunc
-    def _check_size(
-        self, size: cython.Py_ssize_t, each: cython.Py_ssize_t, times: cython.Py_ssize_t
-    ) -> object:  # fmt: skip
-        """Check the size of the text before it is made."""
-        if each and times > (self._most_size - size) // each:
-            raise over(
-                self._limits,
-                "frame_expansion",
-                self._text_bytes + size + int(each) * times,
-                "the text of a frame's cells",
-            )
+    def _repeat(
+        self,
+        cells: Text,
+        values: Text,
+        at: cython.Py_ssize_t,
+        count: cython.Py_ssize_t,
+        times: cython.Py_ssize_t,
+    ) -> object:
+        """Append some values, as often as asked; there are as many, and as many cells are left."""
+        start: cython.Py_ssize_t = values.ends[at]
+        size: cython.Py_ssize_t = values.ends[at + count] - start
+        value: cython.Py_ssize_t
+        if count == 0:
+            return None
+        # Checked before the text is made.
+        if size and times > (cells._most_size - cells.size) // size:
+            raise self._too_large(cells, int(size) * times)
+        cells.reserve(size * times)
+        for _ in range(times):
+            if cython.compiled:
+                _copied(cells._p + cells.size, values._p + start, size)
+            else:
+                cells._buffer += values._buffer[start : start + size]
+            for value in range(at + 1, at + count + 1):
+                cells.count += 1
+                cells.ends[cells.count] = cells.size - start + values.ends[value]
+            cells.size += size
         return None
 
 
 @cython.cfunc
-def _integers(count: cython.Py_ssize_t) -> object:
-    """Room for integers of 32 bits."""
-    room = bytearray(4 * count)
-    return room if cython.compiled else array("i", room)
-
-
-@cython.cfunc
-def _validity(unbound: list, rows: cython.Py_ssize_t) -> bytearray:
-    """Arrow's bits of cells that are bound."""
-    bits: bytearray = bytearray(b"\xff" * ((rows + 7) // 8))
-    first: cython.Py_ssize_t
-    length: cython.Py_ssize_t
+def _unbound(
+    bits: object, rows: cython.Py_ssize_t, first: cython.Py_ssize_t, length: cython.Py_ssize_t
+) -> bytearray:
+    """Clear Arrow's bits of unbound cells; None becomes the bits of a column."""
+    if bits is None:
+        bits = bytearray(b"\xff" * ((rows + 7) // 8))
+    made: bytearray = bits
     row: cython.Py_ssize_t
-    for first, length in unbound:
-        for row in range(first, first + length):
-            bits[row >> 3] &= ~(1 << (row & 7)) & 0xFF
-    return bits
+    for row in range(first, first + length):
+        made[row >> 3] &= ~(1 << (row & 7)) & 0xFF
+    return made

@@ -33,9 +33,11 @@ _KEPT_BYTES = 1024
 _KEPT_TERMS = 1 << 16
 
 
+@cython.final
+@cython.no_gc
 @cython.cclass
 class Value:
-    """A term that can be written.
+    """A term that can be written. It has only strings and bytes, so it is in no cycle.
 
     :ivar text: an IRI, the label of a blank node, or a literal's lexical form; ``raw`` in UTF-8.
     :ivar datatype: a literal's datatype; None for xsd:string.
@@ -48,6 +50,7 @@ class Value:
     datatype: object
 
 
+@cython.final
 @cython.cclass
 class Last:
     """A lookup entry."""
@@ -60,6 +63,7 @@ class Last:
         self.entry_id = 0
 
 
+@cython.final
 @cython.cclass
 class Column:
     """The run values of a column and its layout."""
@@ -101,6 +105,7 @@ def _put_run(
 
 
 @cython.cfunc
+@cython.exceptval(-1)
 def _are_equal(cell: object, last: object) -> cython.bint:
     if cell is last:
         return True
@@ -153,6 +158,7 @@ def squeeze(cells: Any) -> tuple[list[Any], bytearray]:
     return values, layout
 
 
+@cython.final
 @cython.cclass
 class ColumnWriter:
     """Writes the columns of a stream's frames.
@@ -213,8 +219,9 @@ class ColumnWriter:
     def _raw(self, value: object, what: str) -> bytes:
         if not isinstance(value, str):
             raise TermError(f"{what} is not a string: {value!r}")
+        text: str = value if type(value) is str else text_of(value)
         try:
-            raw: bytes = str.encode(value)
+            raw: bytes = text.encode("utf-8")
         except UnicodeEncodeError:
             raise TermError(f"{what} has a lone surrogate, which UTF-8 cannot encode") from None
         if len(raw) <= self._longest:
@@ -295,7 +302,7 @@ class ColumnWriter:
         made: Value = Value()
         made.kind = kind
         made.raw = self._raw(text, what)
-        made.text = text_of(text)
+        made.text = text if type(text) is str else text_of(text)
         made.tag = made.datatype = None
         return made
 
@@ -437,12 +444,14 @@ class ColumnWriter:
         return written
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def _datatype_id(self, datatype: str) -> cython.Py_ssize_t:
         if not self._datatypes.size:
             raise TermError(f"a literal of datatype {datatype}, but max_datatype_table_size is 0")
         return self._entry_id(6, self._datatypes, datatype)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def _entry_id(self, number: cython.int, table: object, value: str) -> cython.Py_ssize_t:
         """The id of an entry, which is made if it is missing."""
         last: Last = self._last[number]
@@ -491,6 +500,7 @@ class ColumnWriter:
 
 
 @cython.cfunc
+@cython.exceptval(-1)
 def _are_of_one_datatype(values: list) -> cython.bint:
     """Whether there are values, without a language tag and of one datatype."""
     first: Value
