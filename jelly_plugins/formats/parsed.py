@@ -66,11 +66,13 @@ class ParsedReader(ChunkReader):
     """
 
     validated = True
+    source_bytes: int
 
     def __init__(self, src: Source, format: Format, settings: ConversionSettings) -> None:  # noqa: A002
         self._input = Input(src)
         self.name = self._input.name
         self.namespaces = {}
+        self.source_bytes = 0
         self.has_graphs = format.has_graphs
         self._format = format
         self._base = settings.base
@@ -83,7 +85,7 @@ class ParsedReader(ChunkReader):
 
     def __iter__(self) -> Iterator[Chunk]:
         try:
-            for text in gathered(self._texts(without_mark(self._input.chunks()))):
+            for text in gathered(self._texts(self._counted(without_mark(self._input.chunks())))):
                 self._declare()
                 yield Chunk(text, text.count(b"\n"))
         except JellyError as error:
@@ -93,6 +95,11 @@ class ParsedReader(ChunkReader):
     def close(self) -> None:
         """Close the source, if it was opened here."""
         self._input.close()
+
+    def _counted(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self.source_bytes += len(chunk)
+            yield chunk
 
     def _declare(self) -> None:
         declared = self._xml_namespaces

@@ -39,6 +39,8 @@ class ChunkReader(Closing):
     :ivar has_namespaces: whether the format can declare any.
     :ivar has_graphs: whether there may be statements in named graphs.
     :ivar has_relative_iris: whether there may be relative IRIs.
+    :ivar source_bytes: unpacked bytes read so far, where a few of them may make many bytes of text;
+        None for formats that bound this themselves.
     :ivar validated: whether Oxigraph accepts all terms, so that its parser need not check them.
     """
 
@@ -48,6 +50,7 @@ class ChunkReader(Closing):
     has_graphs: bool = True
     has_relative_iris: bool = False
     validated: bool = False
+    source_bytes: int | None = None
 
     @abstractmethod
     def __iter__(self) -> Iterator[Chunk]:

@@ -133,13 +133,17 @@ class _Text:
         """
         reader, settings = self.reader, self._settings
         declared: dict[str, str] = {}
+        read = 0
         graph = settings.graph
         chunks = iter(reader) if graph is None else without_graphs(reader, LEAVE_OUT)
         for chunk in chunks:
             if not settings.bookkeeping and _RESERVED_LINE in chunk.text:
                 _reject(reader)
             self.statements += chunk.statements
-            self.held.count(chunk.statements, len(chunk.text))
+            # Other formats bound this themselves.
+            source = len(chunk.text) if reader.source_bytes is None else reader.source_bytes - read
+            read += source
+            self.held.count(chunk.statements, len(chunk.text), source)
             self._declare(declared)
             yield chunk
             self._steps.reach(self.statements)
