@@ -47,9 +47,8 @@ NOT_RUN = {
     ("how-to/kafka.md", "from confluent_kafka import"): BROKER,
     ("how-to/kafka.md", "from pyoxigraph import Store"): BROKER,
     ("how-to/kafka.md", "from jelly_plugins.spark import"): BROKER,
-    ("spark-scale.md", "python -m tests.bench.spark_store_jobs first"): BENCHMARK,
+    ("spark-scale.md", "python -m tests.bench.spark_store_jobs batches"): BENCHMARK,
     ("start/spark.md", "python -m jelly_plugins.spark"): DEMO,
-    ("spark-scale.md", "python -m tests.bench.spark_bucket_jobs batches"): BENCHMARK,
 }
 
 
