@@ -67,6 +67,8 @@ setup(
         Extension(
             name,
             [path],
+            # What only the compiled form declares.
+            depends=sorted(map(str, Path(path).parent.glob("*.pxd"))),
             extra_compile_args=COMPILER_ARGUMENTS,
             define_macros=[("NDEBUG", None)],
             optional=True,
