@@ -231,7 +231,8 @@ def _jelly_to_jelly_text(src: Source, dst: Destination, settings: ConversionSett
     with source as frames, open_output(dst) as out:
         try:
             for index, frame in enumerate(frames):
-                out.write(frame_text(frame, index))
+                for text in frame_text(frame, index):
+                    out.write(text)
         except JellyError as error:
             error.locate(source=frames.name)
             raise

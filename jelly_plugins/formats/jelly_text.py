@@ -13,25 +13,30 @@ from typing import Final
 
 from ..codec import FrameSplitter, Limits
 from ..codec.common.limits import over
+from ..codec.common.wire import read_field
 from ..errors import LimitError, TextError, WireError
 from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import name_of
 from ..lazy import library
 
 _OPENS_FRAME: Final = re.compile(rb"#[ \t]*frame\b", re.IGNORECASE)
+#: Bytes of a frame that become a message together.
+_TOGETHER: Final = 1 << 16
 #: Bytes of text that a byte of a frame may take.
 _LONGER: Final = 16
 
 
-def frame_text(data: bytes, index: int) -> bytes:
-    """A frame as text.
+def frame_text(data: bytes, index: int) -> Iterator[bytes]:
+    """A frame as text, in chunks: some rows at a time, whose messages take far more memory than
+    their bytes.
 
     :param data: the frame, without a delimiter.
-    :raises WireError: it is not a Jelly-RDF message.
-    :raises MissingExtraError: protobuf is not installed.
+    :raises WireError: while iterating: it is not a Jelly-RDF message.
+    :raises MissingExtraError: likewise: protobuf is not installed.
 
     >>> from jelly_plugins.codec import Encoder, StreamOptions
-    >>> print(frame_text(Encoder(StreamOptions(version=1)).flush(), 0).decode().splitlines()[:3])
+    >>> text = b"".join(frame_text(Encoder(StreamOptions(version=1)).flush(), 0))
+    >>> print(text.decode().splitlines()[:3])
     ['# frame 0', 'rows {', '  options {']
     """
     library("google.protobuf", "Jelly's text form", "cli")
@@ -40,11 +45,18 @@ def frame_text(data: bytes, index: int) -> bytes:
 
     from ..proto import rdf_pb2
 
+    yield f"# frame {index}\n".encode()
+    start = pos = 0
     try:
-        frame = rdf_pb2.RdfStreamFrame.FromString(data)
-    except DecodeError as error:
+        while pos < len(data):
+            _, _, pos, _ = read_field(data, pos, len(data))
+            if pos - start >= _TOGETHER or pos == len(data):
+                # Fields of a message, in order, are a message.
+                rows = rdf_pb2.RdfStreamFrame.FromString(data[start:pos])
+                yield MessageToString(rows, as_utf8=True).encode()
+                start = pos
+    except (DecodeError, WireError) as error:
         raise WireError(f"not a valid frame: {error}", frame=index) from None
-    return f"# frame {index}\n{MessageToString(frame, as_utf8=True)}".encode()
 
 
 class _Output:
@@ -59,7 +71,8 @@ class _Output:
 
     def write(self, data: bytes, /) -> None:
         for frame in self._splitter.feed(data):
-            self._out.write(frame_text(frame, self._frames))
+            for text in frame_text(frame, self._frames):
+                self._out.write(text)
             self._frames += 1
 
 
