@@ -267,7 +267,7 @@ def vacuum(
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
-    """Remove old versions, what only these need, and remains of failed attempts."""
+    """Remove old versions, and what remains of failed attempts."""
     from ..spark.shards import vacuum as vacuum_
 
     done = vacuum_(

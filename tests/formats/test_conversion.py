@@ -273,8 +273,10 @@ def test_empty_graphs_of_several_sources() -> None:
 def grouped() -> bytes:
     """Make five frames of a triple each, with namespaces in the first."""
     out = io.BytesIO()
-    frames = [Frame(0, statements=[Triple(Iri(f"x{n}"), Iri("p"), Iri("o"))]) for n in range(5)]
-    frames[0].namespaces = [("x", Iri("x"))]
+    frames = [
+        Frame(0, statements=[Triple(Iri(f"x:{n}"), Iri("urn:p"), Iri("urn:o"))]) for n in range(5)
+    ]
+    frames[0].namespaces = [("x", Iri("x:"))]
     options = StreamOptions(logical_type=LogicalType.GRAPHS, version=2)
     write_frames(frames, out, options=options, namespaces=True)
     return out.getvalue()
@@ -283,10 +285,10 @@ def grouped() -> bytes:
 @pytest.mark.parametrize(
     ("wanted", "subjects"),
     [
-        (Frames(1, 2), "x1 x2"),
-        (Frames(3, None), "x3 x4"),
-        (Frames(4, 9), "x4"),
-        (Frames(0, 0), "x0"),
+        (Frames(1, 2), "x:1 x:2"),
+        (Frames(3, None), "x:3 x:4"),
+        (Frames(4, 9), "x:4"),
+        (Frames(0, 0), "x:0"),
     ],
 )
 def test_selected_frames(wanted: Frames, subjects: str, grouped: bytes) -> None:
@@ -294,7 +296,7 @@ def test_selected_frames(wanted: Frames, subjects: str, grouped: bytes) -> None:
         assert frames.options.logical_type == LogicalType.GRAPHS
         found = list(frames)
     assert " ".join(row.subject.value for frame in found for row in frame.statements) == subjects  # type: ignore[union-attr]
-    assert found[0].namespaces == [("x", Iri("x"))]
+    assert found[0].namespaces == [("x", Iri("x:"))]
     assert made(grouped, "jelly", "nt", take_frames=wanted).count(b"\n") == len(subjects.split())
 
 
