@@ -248,6 +248,7 @@ def read(
     limits: Limits = DEFAULT_LIMITS,
     batch_rows: int = DEFAULT_BATCH_ROWS,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
+    concatenated: bool = False,
 ) -> BatchReader:
     """Read a Jelly-RDF stream batch by batch, in memory that does not grow with it.
 
@@ -259,22 +260,32 @@ def read(
     :param limits: the limits on untrusted input.
     :param batch_rows: rows of a batch, at most.
     :param batch_bytes: bytes of text after which a batch ends before that.
+    :param concatenated: whether options at the start of a frame start a new stream, as in files
+        made with ``cat``. Without it, the terms of a second stream are wrong.
     :return: a reader of batches; its schema is :data:`TRIPLES` for a stream of physical type
-        TRIPLES, otherwise :data:`QUADS`.
+        TRIPLES that is not concatenated, otherwise :data:`QUADS`.
     :raises JellyError: here or while reading, with source, frame and row.
     """
     notation = member(Notation, notation, "notation")
     decoder = ColumnDecoder(notation, limits=limits, batch_rows=batch_rows, batch_bytes=batch_bytes)
     frames = FrameBytes(src, limits=limits)
     options = frames.peek_options()
-    found: StreamReader[Columns] = StreamReader(frames, lambda _: decoder)
+
+    def make(first_frame: int) -> ColumnDecoder:
+        if not first_frame:
+            return decoder
+        sizes: Any = {"batch_rows": batch_rows, "batch_bytes": batch_bytes}
+        return ColumnDecoder(notation, limits=limits, first_frame=first_frame, **sizes)
+
+    found: StreamReader[Columns] = StreamReader(frames, make, concatenated=concatenated)
     first: list[Columns] = []
     if options is None:
         # Where the first frame does not begin with options, or does not have valid ones.
         first = list(islice(found, 1))
         options = decoder.options
         assert options is not None
-    schema = TRIPLES if options.physical_type is PhysicalType.TRIPLES else QUADS
+    triples = options.physical_type is PhysicalType.TRIPLES and not concatenated
+    schema = TRIPLES if triples else QUADS
     batches = (record_batch(each, schema) for each in chain(first, found))
     reader: BatchReader = pyarrow.RecordBatchReader.from_batches(schema, batches)
     return reader

@@ -15,6 +15,7 @@ from jelly_plugins import (
     JellyError,
     Literal,
     PhysicalType,
+    Quad,
     StreamOptions,
     Triple,
 )
@@ -207,6 +208,19 @@ def test_two_columns_of_one_name() -> None:
             written(named)
     others = twice.append_column("x", twice["object"]).append_column("x", twice["object"])
     assert written(others) == TRIPLES
+
+
+def test_joined_streams() -> None:
+    triple = Triple(Iri("http://a.org/s"), Iri("http://a.org/p"), Literal("a"))
+    quad = Quad(Iri("http://b.org/s"), Iri("http://b.org/p"), Literal("b"), Iri("http://b.org/g"))
+    data = write_bytes([triple]) + write_bytes([quad])
+    rows = arrow.read(data, concatenated=True).read_all().to_pylist()
+    assert [(row["subject"], row["graph"]) for row in rows] == [
+        ("<http://a.org/s>", None),
+        ("<http://b.org/s>", "<http://b.org/g>"),
+    ]
+    with pytest.raises(TruncatedError, match="frame 1"):
+        arrow.read(data[:-2], concatenated=True).read_all()
 
 
 def test_tables_without_statements(tmp_path: Path) -> None:

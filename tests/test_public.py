@@ -27,7 +27,7 @@ MODULES: Final = {
     "jelly_plugins.patch": "patch",
     "jelly_plugins.rdflib": "rdflib",
     "jelly_plugins.spark": "spark",
-    "jelly_plugins.spark.sharded": "spark",
+    "jelly_plugins.spark.shards": "spark",
     "jelly_plugins.sparql": "sparql",
 }
 #: Special methods that users call through syntax.

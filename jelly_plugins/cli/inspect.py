@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..codec.sparql.options import RESULTS_LIMITS
+from ..io.names import Format
 from . import console, results, settings
 from .console import WrongUsageError
 
@@ -28,13 +29,14 @@ def inspect(
     from_: settings.FromLog = None,
     from_dialect: settings.FromDialect = None,
     context: settings.ContextFiles = None,
+    base: settings.Base = None,
     limit: settings.LimitSettings = None,
 ) -> None:
     """Show options, frames, rows by kind and sizes of a Jelly stream.
 
     With --json the report is one line of JSON; with --frames a line for each frame comes first.
     With --messages the messages of a log are counted, in Jelly or any other syntax. Of Jelly-SPARQL
-    it shows variables, columns and rows.
+    it shows variables, columns and rows; of files in other formats, statements and prefixes.
     """
     if messages:
         if frames or concatenated:
@@ -58,8 +60,14 @@ def inspect(
             limits=settings.limits_from(limit, RESULTS_LIMITS),
         )
         return
-    if from_ or from_dialect or context:
-        raise WrongUsageError("--from, --from-dialect and --context need --messages")
+    if from_dialect or context:
+        raise WrongUsageError("--from-dialect and --context need --messages")
+    form = settings.source_format(source, from_)
+    if form is not Format.JELLY:
+        if frames or concatenated:
+            raise WrongUsageError(f"--frames and --concatenated apply to Jelly, not to {form}")
+        _inspect_text(source, form, as_json, base=base, limits=settings.limits_from(limit))
+        return
     from ..tools.inspection import inspect as inspect_
 
     show_frame = _print_frame_json if as_json else _print_frame
@@ -74,6 +82,25 @@ def inspect(
         console.print_json(_as_dict(report))
     else:
         _print_report(report)
+
+
+def _inspect_text(source: str, form: Format, as_json: bool, **settings: Any) -> None:
+    from ..tools.inspection import inspect_text
+
+    with console.open_sources([source], "inspect") as [opened]:
+        report = inspect_text(opened, form, **settings)
+    size = report.file_size
+    console.print_report(
+        as_json,
+        asdict(report),
+        {
+            "source": report.source,
+            "format": report.format,
+            "file": None if size is None else console.size_text(size),
+            "statements": f"{report.statements:,}",
+            "namespaces": " ".join(f"{k}: <{v}>" for k, v in report.namespaces.items()) or None,
+        },
+    )
 
 
 def _inspect_log(source: str, *, as_json: bool, **arguments: Any) -> None:

@@ -92,8 +92,8 @@ def _query_shards(text: str, store: str, output: str, to: str | None, force: boo
         raise WrongUsageError(f"folder {store} does not exist")
     form = _results_format(output, to)
     dst = console.destination(output, force=force, binary=form is not None and form.is_binary)
-    from ..spark.sharded import ShardedStore
-    from ..spark.sharded.queries import Scope
+    from ..spark.shards import ShardedStore
+    from ..spark.shards.queries import Scope
 
     sharded = ShardedStore(store)
     if form is None and sys.stdout.isatty():

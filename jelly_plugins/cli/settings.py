@@ -12,6 +12,7 @@ import typer
 
 from ..codec import DEFAULT_LIMITS, Limits
 from ..io.names import FORMAT_NAMES, Format, did_you_mean, format_named
+from ..io.names import format_of as rdf_format_of
 from ..messages.formats import Dialect, LogFormat, format_of, syntax_named
 from ..sparql import formats as results
 from ..sparql.formats import ResultsFormat
@@ -64,6 +65,15 @@ def format_option(flag: str, text: str, *kinds: type[StrEnum]) -> Any:
         metavar=f"[{'|'.join(known)}]",
         help=text,
     )
+
+
+def source_format(name: str, given: str | None) -> Format:
+    """The format of a source: the requested one, or by file name, or Jelly."""
+    if given is None:
+        return rdf_format_of(name) or Format.JELLY
+    if given not in set(Format):
+        raise WrongUsageError(f"{given} is not a format of RDF")
+    return Format(given)
 
 
 def log_format(name: str, given: str | None, option: str = "--from") -> LogFormat:

@@ -23,6 +23,10 @@ FromOfFiles: TypeAlias = Annotated[
     Format | None,
     settings.format_option("--from", "Format of those files; by default from their names.", Format),
 ]
+SourceFormat: TypeAlias = Annotated[
+    Format | None,
+    settings.format_option("--format", "Format of SRC; by default from its name.", Format),
+]
 
 
 # Long by its parameters, which are the command's options.
@@ -38,6 +42,7 @@ def validate(
         ),
     ] = None,
     from_: FromOfFiles = None,
+    format_: SourceFormat = None,
     ordered: Annotated[
         bool, typer.Option("--ordered", help="Also compare the order and number of statements.")
     ] = False,
@@ -46,7 +51,7 @@ def validate(
     ] = False,
     base: Annotated[
         str | None,
-        typer.Option("--base", metavar="IRI", help="Base IRI for relative IRIs in those files."),
+        typer.Option("--base", metavar="IRI", help="Base IRI for relative IRIs in text."),
     ] = None,
     held_by: Annotated[
         str | None,
@@ -67,9 +72,9 @@ def validate(
     strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
 ) -> None:
-    """Check a Jelly stream, and compare it with RDF files.
+    """Check a Jelly stream or another RDF file, and compare it with RDF files.
 
-    The stream is read strictly to its end. Without --ordered, RDF graphs or datasets are compared;
+    The source is read strictly to its end. Without --ordered, RDF graphs or datasets are compared;
     blank nodes are mapped either way. Exit code 0: valid and equal; 1: not. Query results
     (Jelly-SPARQL and other formats) are read to their end.
     """
@@ -86,6 +91,9 @@ def validate(
     backend = None if held_by is None else _backend(held_by)
     if backend is not None and (ordered or frames or not against):
         raise WrongUsageError("--held-by needs --against, without --ordered and --frames")
+    form = format_ or format_of(source) or Format.JELLY
+    if form not in (Format.JELLY, Format.JELLY_TEXT) and (frames or concatenated):
+        raise WrongUsageError(f"--frames and --concatenated apply to Jelly, not to {form}")
     files = _expected(against or [], from_, frames)
     shared: dict[str, Any] = {
         "ordered": ordered,
@@ -102,7 +110,11 @@ def validate(
                 result = validate_frames(opened, files, **shared)
             else:
                 result = validate_(
-                    opened, against=files[0] if files else None, held_by=backend, **shared
+                    opened,
+                    form=form,
+                    against=files[0] if files else None,
+                    held_by=backend,
+                    **shared,
                 )
     except JellyError as error:
         if as_json:
@@ -172,11 +184,14 @@ def _print_frame_json(frame: FrameValidation) -> None:
 
 def _print_result(result: Validation) -> None:
     said = "read" if result.deviations else "valid"
-    print(
-        f"{result.source}: {said}, {console.counted(result.statements, 'statement')} in "
-        f"{console.counted(result.frames, 'frame')}, "
-        f"physical type {result.options.physical_type.name}"
-    )
+    statements = f"{result.source}: {said}, {console.counted(result.statements, 'statement')}"
+    if result.format in (Format.JELLY, Format.JELLY_TEXT):
+        print(
+            f"{statements} in {console.counted(result.frames, 'frame')}, "
+            f"physical type {result.options.physical_type.name}"
+        )
+    else:
+        print(f"{statements}, format {result.format}")
     for message in result.deviations:
         print(f"deviation from the specification: {message}")
     for problem in result.term_problems:
@@ -198,8 +213,9 @@ def _print_result(result: Validation) -> None:
 def _as_dict(result: Validation) -> dict[str, Any]:
     from ..tools.inspection import options_as_dict
 
-    return {
-        "valid": not result.deviations,
-        **asdict(result),
-        "options": options_as_dict(result.options),
-    }
+    fields = {"valid": not result.deviations, **asdict(result)}
+    if result.format in (Format.JELLY, Format.JELLY_TEXT):
+        return fields | {"options": options_as_dict(result.options)}
+    for name in ("compression", "delimited", "options", "frames", "different_frames", "deviations"):
+        del fields[name]
+    return fields

@@ -32,8 +32,8 @@ from .reading import (
     ChunkFile,
     check_base,
     gathered,
-    message_of,
     parsed,
+    parser_error,
     parser_of,
     pyoxigraph_module,
     rdf_format,
@@ -192,8 +192,10 @@ def write(
     except (ValueError, OSError, SyntaxError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # From writing: a full disk, a closed pipe.
-        message = _rejection(error, text) if isinstance(error, SyntaxError) else error
-        raise source.located(TermError(f"{format} cannot express this: {message}")) from error
+        if isinstance(error, SyntaxError):
+            # The lines are valid; a term is one that Oxigraph rejects.
+            raise source.located(TermError(_rejection(error, text))) from None
+        raise source.located(TermError(f"{format} cannot express this: {error}")) from error
 
 
 #: What pyoxigraph reports the start of: an IRI or a language tag.
@@ -202,7 +204,7 @@ _REPORTED: Final = re.compile(r"<([^>]*+)>|([A-Za-z0-9\-]++)")
 
 def _rejection(error: SyntaxError, text: bytes) -> str:
     """Why pyoxigraph rejects a chunk of N-Quads, with the term."""
-    message = message_of(error)
+    message = parser_error(error).message
     line = text.split(b"\n")[(error.lineno or 1) - 1].decode()
     found = _REPORTED.match(line, (error.offset or 1) - 1)
     if found is None:

@@ -23,6 +23,7 @@ from typing import Any, Final
 from xml.sax.saxutils import escape
 
 from ..codec.text.lines import NOT_IN_IRI
+from ..codec.text.ntriples import written_label
 from ..errors import TextError
 from ..lazy import library
 from .xml import NO_CHARACTER, normalized
@@ -84,6 +85,8 @@ _FIRST_XMLNS: Final = re.compile(rb"<[^ \t\n<>!?/\"'=&]++" + _XMLNS.pattern)
 #: A value with white space that is read as a space, or with a character that is not allowed.
 _BREAK: Final = re.compile(rb"=[ \t\n]*+(?:\"[^\"<\n\t]*+[<\n\t]|'[^'<\n\t]*+[<\n\t])")
 
+#: A label that pyoxigraph reads and then writes as N-Quads that are not valid.
+_DOTTED: Final = re.compile(rb"nodeID[ \t\n]*+=[ \t\n]*+(?:\"[^\"<]*\.\"|'[^'<]*\.')")
 _SPACES: Final = bytes.maketrans(b"\n\t", b"  ")
 
 #: What to add to the error of a relative IRI without a base.
@@ -141,16 +144,20 @@ class RdfXmlText:
         :raises TextError: the document is not well-formed, is truncated inside of a tag or in the
             prolog, or has something that is not read here; with the line.
         """
+        return self.rewritten(normalized(document))
+
+    def rewritten(self, document: Iterable[bytes]) -> Iterator[bytes]:
+        """Likewise, of a document that :func:`.xml.normalized` has made."""
         waiting: list[bytes] = []
         size = wanted = 0
-        for chunk in normalized(document):
+        for chunk in document:
             waiting.append(chunk)
             size += len(chunk)
             self._entities.document_bytes += len(chunk)
             if size < wanted:
                 continue
             rest = b"".join(waiting)
-            done = yield from self._rewritten(rest)
+            done = yield from self._whole_tokens(rest)
             rest = rest[done:]
             waiting = [rest]
             size = len(rest)
@@ -158,7 +165,7 @@ class RdfXmlText:
             wanted = 2 * size
         if size:
             rest = b"".join(waiting)
-            done = yield from self._rewritten(rest, final=True)
+            done = yield from self._whole_tokens(rest, final=True)
             if done < len(rest):
                 raise self._error("the document is truncated")
         if self._end:
@@ -169,7 +176,7 @@ class RdfXmlText:
     def _error(self, message: str) -> TextError:
         return TextError(message, line=self._line)
 
-    def _rewritten(self, data: bytes, *, final: bool = False) -> Any:
+    def _whole_tokens(self, data: bytes, *, final: bool = False) -> Any:
         """The text of whole tokens; a generator that returns where they end."""
         pos = 0
         while pos < len(data):
@@ -288,6 +295,7 @@ class RdfXmlText:
             or len(declarations) < number
             or any(word in text for word in _WORDS)
             or _BREAK.search(text) is not None
+            or (b"nodeID" in text and _DOTTED.search(text) is not None)
         ):
             text = _TAG_OR_OPENING.sub(self._tag, text)
         else:
@@ -355,6 +363,8 @@ class RdfXmlText:
         if prefix in self._rdf:
             if local == b"parseType" and value not in _PARSE_TYPES:
                 raise TextError(f"the parseType {_unescaped(value)} is not supported")
+            if local == b"nodeID" and value.endswith(b"."):
+                value = written_label(_unescaped(value)).encode()
             if local == b"bagID":
                 raise TextError("rdf:bagID is not part of RDF 1.1")
         return name + b"=" + mark + value + mark

@@ -178,14 +178,14 @@ def parser_error(error: BaseException, *, first_line: int | None = None) -> Jell
         return error
     if isinstance(error, SyntaxError):
         if first_line is not None:
-            return TextError(message_of(error), line=first_line + (error.lineno or 1) - 1)
-        return TextError(message_of(error), line=error.lineno, column=error.offset)
+            return TextError(_message_of(error), line=first_line + (error.lineno or 1) - 1)
+        return TextError(_message_of(error), line=error.lineno, column=error.offset)
     if isinstance(error, MemoryError):
         return LimitError(f"a term is too long: {error}")
     return SourceError(str(error))
 
 
-def message_of(error: SyntaxError) -> str:
+def _message_of(error: SyntaxError) -> str:
     """pyoxigraph's message for malformed text, without the position."""
     message = _PLACE.sub("", error.msg or "") or "malformed"
     if found := _EXPECTED.search(message):

@@ -144,14 +144,21 @@ def _encoding_of(head: bytes) -> str:
     """Python's name of a document's encoding."""
     if found := _UTF_16.get(head[:2]):
         return found
-    declared = _DECLARED.match(head)
-    if declared is None:
-        return _UTF_8
-    name = declared[1].decode()
-    try:
-        found = codecs.lookup(name).name
-    except LookupError:
-        found = ""
-    if not _ENCODINGS.fullmatch(found):
+    name = declared_encoding(head)
+    if not _ENCODINGS.fullmatch(name):
         raise TextError(f"the declared encoding {name} is unknown, or not that of the document")
-    return found
+    return name
+
+
+def declared_encoding(document: bytes) -> str:
+    """Python's name of the encoding that a document declares; UTF-8 if it declares none.
+
+    >>> declared_encoding(b"<?xml version='1.0' encoding='Latin1'?><a/>")
+    'iso8859-1'
+    """
+    declared = _DECLARED.match(document)
+    name = _UTF_8 if declared is None else declared[1].decode()
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return name

@@ -302,6 +302,7 @@ class StreamReader(Closing, Generic[_ItemT]):
         try:
             for number, data in enumerate(self._source):
                 if concatenated and number and opens_with_options(data):
+                    yield from self._decoder.finish() or ()
                     self._decoder = make(number)
                 yield from self._read(number, data)
             yield from self._decoder.finish() or ()

@@ -19,7 +19,7 @@ from ..codec.text.ntriples import written_label
 from ..errors import JellyError, TextError
 from ..formats.rdf_xml import RdfXmlText
 from ..formats.reading import gathered, parsed, parser_of, pyoxigraph_module
-from ..formats.xml import normalized
+from ..formats.xml import declared_encoding, normalized
 from ..io.sources import Input
 from .boundaries import DELIMITER
 from .parsing import ParsedLog, ReadSettings, batch_for
@@ -61,13 +61,18 @@ def rdf_xml_log(source: Input, settings: ReadSettings) -> ParsedLog:
 def _chunks(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterator[bytes]:
     format_ = pyoxigraph_module().RdfFormat.RDF_XML
     base = settings.base
+    encoding = ""
     try:
         for found in documents(normalized(source.chunks()), settings.limits):
             if found is None:
                 yield b""
                 continue
             line, document = found
-            text = b"".join(RdfXmlText(base, line).chunks([document]))
+            declared = declared_encoding(document)
+            encoding = encoding or declared
+            if declared not in (encoding, "utf-8"):
+                raise TextError(f"the encoding {declared} is not that of the log", line=line)
+            text = b"".join(RdfXmlText(base, line).rewritten([document]))
             batch = batch_for(len(text))
             parser = parser_of(text, format_, base)
             for chunk in parsed(parser, batch=batch, first_line=line):

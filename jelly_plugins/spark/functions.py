@@ -19,7 +19,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
-from pyspark.sql.types import ArrayType, BinaryType, DataType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, StructField
 
 from ..arrow import QUADS, record_batch
 from ..codec import Encoder, FrameSplitter, StreamOptions
@@ -27,24 +27,32 @@ from ..codec.common.positions import POSITIONS
 from ..errors import JellyError, LimitError, OptionsError, SourceError, StatementError
 from ..io.sources import Input, compression_in
 from ..patch.columns import PatchColumnReader
-from .datasource.batches import complete
 from .datasource.decoding import decode_frames
-from .datasource.encoding import StreamWriter, plain
+from .datasource.formats import complete, plain
 from .datasource.operations import OperationRows
-from .datasource.options import check_names
-from .datasource.patch_encoding import KIND, encode_log
+from .datasource.options import (
+    PERMISSIVE,
+    FileReading,
+    FileWriting,
+    JellyReading,
+    PatchReading,
+    Settings,
+    check_options,
+)
+from .datasource.patch_rows import encode_log
 from .datasource.schema import (
     GRAPH,
+    KIND,
     NUMBERS,
     PatchRow,
     arrow_schema,
+    check_written,
     operation_fields,
-    statement_schema,
+    statement_fields,
+    with_errors,
 )
-from .datasource.settings import Mode, ReadSettings, WriteSettings, choice
 from .datasource.shipping import Shipped
-from .datasource.sinks import check_columns
-from .datasource.splits import FileSplit
+from .datasource.statements import StreamWriter
 
 if TYPE_CHECKING:
     from pyspark.sql._typing import ColumnOrName
@@ -58,8 +66,6 @@ _WRITE: Final = (
     *("mode", "quotedTriples"),
     *("maxNameTableSize", "maxPrefixTableSize", "maxDatatypeTableSize"),
 )
-#: Optional fields of operations.
-_OPTIONAL: Final = tuple(set(PatchRow._fields) - {KIND, *POSITIONS})
 
 #: Maximum rows, and bytes, of a batch of results.
 ROWS: Final = 1 << 16
@@ -79,8 +85,8 @@ def from_jelly(
     """Convert a binary column of Jelly-RDF into arrays of statements.
 
     Each value is a stream; compressed values are decompressed. Null becomes null, and an empty
-    value an empty array. The elements are structures with the columns of the
-    data source ``jelly``.
+    value an empty array. The elements are structures with the columns of the data source
+    ``jelly``.
 
     :param data: the binary column.
     :param stream_options: each value is a single frame without a delimiter, of a stream with these
@@ -130,8 +136,8 @@ def from_jelly_patch(
     """Convert a binary column of Jelly-Patch or RDF Patch text into arrays of operations.
 
     The elements are structures with the columns of the data source ``jelly-patch``, without
-    ``source`` and ``mark``; numbers count within the value. Null becomes null, and an empty value
-    an empty array.
+    ``source``; numbers count within the value. Null becomes null, and an empty value an empty
+    array.
 
     :param data: the binary column; each value is a log of one or more patches, compressed or not.
     :param options: as in :func:`from_jelly`, and ``headers``, as in the data source.
@@ -185,13 +191,15 @@ class _Function(Shipped):
     have other sizes.
 
     :cvar name: name of the function.
+    :cvar _names: names of its options, and ``_made`` their class.
     :param options: as the caller gives them; None if they are the second argument, as in SQL.
     :ivar type: type of the result.
     """
 
     name: ClassVar[str]
+    _names: ClassVar[tuple[str, ...]]
+    _made: ClassVar[type[Settings]]
     type: DataType
-    _names: tuple[str, ...]
 
     def __init__(self, options: Mapping[str, str] | None) -> None:
         self._sql = options is None
@@ -202,14 +210,10 @@ class _Function(Shipped):
 
         :raises OptionsError: an option or its value is invalid.
         """
-        check_names(options, self._names, self.name)
+        check_options(options, self._names, self.name)
         given = CaseInsensitiveDict({name: str(value) for name, value in options.items()})
-        self._permissive = choice(given, "mode", Mode.FAILFAST) is Mode.PERMISSIVE
-        self._take(given)
-
-    @abstractmethod
-    def _take(self, options: Mapping[str, str]) -> None:
-        """Set options that exist; the mapping is case-insensitive."""
+        self._permissive = FileReading.of(given).mode == PERMISSIVE
+        self._settings: Any = self._made.of(given)
 
     @abstractmethod
     def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
@@ -222,7 +226,7 @@ class _Function(Shipped):
         for arguments in batches:
             values, *others = arguments if isinstance(arguments, tuple) else (arguments,)
             if self._sql and others:
-                self._set(self._options(others.pop(0)))
+                self._set(self._given(others.pop(0)))
             if len(others) > 1:
                 raise OptionsError(
                     f"{self.name} takes at most a value, options and a source "
@@ -230,7 +234,7 @@ class _Function(Shipped):
                 )
             yield from self._results(values, _names(others[0] if others else None))
 
-    def _options(self, column: Any) -> dict[str, str]:
+    def _given(self, column: Any) -> dict[str, str]:
         """Return the options in an argument, which must be equal in all rows."""
         if not len(column):
             return {}
@@ -242,9 +246,8 @@ class _Function(Shipped):
         if not column.slice(1).equals(column.slice(0, len(column) - 1)):
             raise OptionsError(f"the options of {self.name} must be the same in all rows")
         options = dict(column[0].as_py() or ())
-        known = {name.lower() for name in _OF_TYPES}
         for name in options:
-            if name.lower() in known:
+            if name.lower() in map(str.lower, _OF_TYPES):
                 raise OptionsError(
                     f"option {name} is not available in SQL, where {self.name} has one result "
                     "type: call the Python function"
@@ -266,29 +269,21 @@ def _names(sources: Any) -> Callable[[int], str]:
 class _Reading(_Function):
     """Converts binary values to arrays of structures.
 
-    :ivar _decoded: the columns of what is decoded; terms are text.
+    :cvar _decoded: the columns of what is decoded; terms are text.
     """
 
-    _decoded: pa.Schema
+    _decoded: ClassVar[pa.Schema]
 
-    def _take(self, options: Mapping[str, str]) -> None:
-        column = options.get("columnNameOfCorruptRecord")
-        self._settings = ReadSettings.of(options)
-        self._column = column
-        fields = self._fields(self._settings)
-        if column is not None:
-            if column.lower() in {field.name.lower() for field in fields}:
-                raise OptionsError(
-                    f"option columnNameOfCorruptRecord: there is already a field {column}; choose "
-                    "another name"
-                )
-            fields.append(StructField(column, StringType()))
-        self._schema = StructType(fields)
+    def _set(self, options: Mapping[str, str]) -> None:
+        super()._set(options)
+        fields = self._fields(self._settings.terms)
+        self._column: str | None = self._settings.column_name_of_corrupt_record
+        self._schema = with_errors(fields, self._column)
         self.type = ArrayType(self._schema)
 
     @abstractmethod
-    def _fields(self, settings: ReadSettings) -> list[StructField]:
-        """Return the fields of an element."""
+    def _fields(self, terms: str) -> list[StructField]:
+        """Return the fields of an element, given the option ``terms``."""
 
     @abstractmethod
     def _decode(self, value: bytes) -> Iterator[pa.RecordBatch]:
@@ -297,26 +292,34 @@ class _Reading(_Function):
     def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
         if str(values.type) not in ("binary", "large_binary", "binary_view", "null"):
             raise OptionsError(f"{self.name} takes binary values (got {values.type})")
-        part = _Part(self._decoded, self._schema, self.type, self._column)
+        part = _Part(self._decoded)
         for row, value in enumerate(values):
             data = value.as_py()
-            if data is None:
-                part.add(None)
-            else:
-                try:
-                    part.add(_bounded(self._decode(_unpacked(data))))
-                except JellyError as error:
-                    error.source = names(row)
-                    if not self._permissive:
-                        raise
-                    if self._column is None:
-                        part.add(None)
-                    else:
-                        part.add_error(str(error))
+            try:
+                part.add(None if data is None else _bounded(self._decode(_unpacked(data))))
+            except JellyError as error:
+                error.source = names(row)
+                if not self._permissive:
+                    raise
+                part.add_error(None if self._column is None else str(error))
             if part.full:
-                yield part.array()
-                part = _Part(self._decoded, self._schema, self.type, self._column)
-        yield part.array()
+                yield self._array(part)
+                part = _Part(self._decoded)
+        yield self._array(part)
+
+    def _array(self, part: _Part) -> Any:
+        """Return the values of a part."""
+        found = part.columns()
+        if self._column is not None:
+            errors = map(part.errors.get, range(part.rows))
+            found[self._column.lower()] = pa.array(errors, pa.string())
+        elements = complete(found, part.rows, "", arrow_schema(self._schema))
+        return pa.ListArray.from_arrays(
+            pa.array(part.offsets, pa.int32()),
+            elements.to_struct_array(),
+            type=to_arrow_type(self.type, timezone="UTC"),
+            mask=pa.array(part.nulls, pa.bool_()),
+        )
 
 
 def _unpacked(value: bytes) -> bytes:
@@ -360,63 +363,57 @@ class _Part:
     """Collects values for one array.
 
     :param decoded: the schema of batches.
-    :param schema: of the elements.
-    :param type_: of the array.
-    :param column: name of the field for errors.
-    :ivar full: whether the array is large enough.
+    :ivar offsets: the row at which the elements of each value start, and the number of rows.
+    :ivar nulls: whether each value is null.
+    :ivar errors: by row.
     """
 
-    def __init__(
-        self, decoded: pa.Schema, schema: StructType, type_: DataType, column: str | None
-    ) -> None:
+    def __init__(self, decoded: pa.Schema) -> None:
         self._decoded = decoded
-        self._schema = arrow_schema(schema)
-        self._type = to_arrow_type(type_, timezone="UTC")
-        self._column = column
         self._batches: list[pa.RecordBatch] = []
-        #: By row of the elements.
-        self._errors: dict[int, str] = {}
-        self._offsets: list[int] = [0]
-        self._nulls: list[bool] = []
         self._bytes = 0
-        self.full = False
+        self.offsets: list[int] = [0]
+        self.nulls: list[bool] = []
+        self.errors: dict[int, str] = {}
+
+    @property
+    def rows(self) -> int:
+        """Number of elements."""
+        return self.offsets[-1]
+
+    @property
+    def full(self) -> bool:
+        """Whether the array is large enough."""
+        return max(self.rows, len(self.nulls)) >= ROWS or self._bytes >= BYTES
 
     def add(self, batches: list[pa.RecordBatch] | None) -> None:
         """Add a value: its batches, or None for null."""
-        rows = self._offsets[-1]
-        for batch in batches or ():
-            self._batches.append(batch)
-            self._bytes += batch.get_total_buffer_size()
-            rows += batch.num_rows
-        self._offsets.append(rows)
-        self._nulls.append(batches is None)
-        self.full = rows >= ROWS or self._bytes >= BYTES or len(self._nulls) >= ROWS
+        self._batches += batches or ()
+        self._bytes += sum(batch.get_total_buffer_size() for batch in batches or ())
+        self.offsets.append(self.rows + sum(batch.num_rows for batch in batches or ()))
+        self.nulls.append(batches is None)
 
-    def add_error(self, text: str) -> None:
-        """Add a value that could not be decoded."""
-        self._errors[self._offsets[-1]] = text
+    def add_error(self, text: str | None) -> None:
+        """Add a value that could not be decoded: null, or one element for the error."""
+        if text is None:
+            self.add(None)
+            return
+        self.errors[self.rows] = text
         nulls = [pa.nulls(1, field.type) for field in self._decoded]
         self.add([pa.RecordBatch.from_arrays(nulls, schema=self._decoded)])
 
-    def array(self) -> Any:
-        """Return the array of the values."""
-        rows = self._offsets[-1]
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of all elements, by name."""
+        if not self.rows:
+            return {}
         table = pa.Table.from_batches(self._batches, schema=self._decoded)
-        found = {name: pa.concat_arrays(table[name].chunks) for name in table.schema.names if rows}
-        if self._column is not None:
-            found[self._column.lower()] = pa.array(map(self._errors.get, range(rows)), pa.string())
-        batch = complete(found, rows, FileSplit(""), self._schema)
-        return pa.ListArray.from_arrays(
-            pa.array(self._offsets, pa.int32()),
-            batch.to_struct_array(),
-            type=self._type,
-            mask=pa.array(self._nulls, pa.bool_()),
-        )
+        return {name: pa.concat_arrays(table[name].chunks) for name in table.schema.names}
 
 
 class FromJelly(_Reading):
     name = "from_jelly"
     _names = (*_READ, "concatenated")
+    _made = JellyReading
     _decoded = QUADS
 
     def __init__(self, options: Mapping[str, str] | None, opening: bytes = b"") -> None:
@@ -424,15 +421,15 @@ class FromJelly(_Reading):
         self._opening = opening
         super().__init__(options)
 
-    def _take(self, options: Mapping[str, str]) -> None:
-        super()._take(options)
+    def _set(self, options: Mapping[str, str]) -> None:
+        super()._set(options)
         if self._opening and self._settings.concatenated:
             raise OptionsError(
                 "option concatenated excludes stream_options, with which a value is a single frame"
             )
 
-    def _fields(self, settings: ReadSettings) -> list[StructField]:
-        return statement_schema(ReadSettings(terms=settings.terms)).fields
+    def _fields(self, terms: str) -> list[StructField]:
+        return statement_fields(terms)
 
     def _decode(self, value: bytes) -> Iterator[pa.RecordBatch]:
         if not value:
@@ -450,18 +447,19 @@ class FromJelly(_Reading):
 class FromJellyPatch(_Reading):
     name = "from_jelly_patch"
     _names = (*_READ, "headers")
+    _made = PatchReading
     _decoded = pa.schema(
         (name, pa.int64() if name in NUMBERS else pa.string()) for name in PatchRow._fields
     )
 
-    def _fields(self, settings: ReadSettings) -> list[StructField]:
-        return operation_fields(settings)
+    def _fields(self, terms: str) -> list[StructField]:
+        return operation_fields(terms)
 
     def _decode(self, value: bytes) -> Iterator[pa.RecordBatch]:
         if not value:
             return
         with PatchColumnReader(value) as batches:
-            for found in OperationRows(self._settings.about).tables(batches):
+            for found in OperationRows(self._settings.headers).tables(batches):
                 columns = [found[name] for name in self._decoded.names]
                 yield pa.RecordBatch.from_arrays(columns, schema=self._decoded)
 
@@ -469,19 +467,13 @@ class FromJellyPatch(_Reading):
 class _Writing(_Function):
     """Converts arrays of structures to binary values.
 
-    :cvar _required: fields that an element must have.
+    :cvar _besides: required fields besides the terms, and optional ones.
     """
 
-    _required: ClassVar[tuple[str, ...]]
-    type = BinaryType()
+    _besides: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = ((), ())
     _names = _WRITE
-
-    def _take(self, options: Mapping[str, str]) -> None:
-        self._settings = WriteSettings.of(CaseInsensitiveDict({**options, "restartEvery": "0"}))
-
-    @abstractmethod
-    def _check(self, schema: StructType) -> None:
-        """Check that the function takes such structures."""
+    _made = FileWriting
+    type = BinaryType()
 
     @abstractmethod
     def _encode(self, rows: Any) -> bytes:
@@ -491,14 +483,15 @@ class _Writing(_Function):
         if pa.types.is_null(values.type):
             yield pa.nulls(len(values), pa.binary())
             return
+        required, optional = self._besides
         if pa.types.is_list(values.type) and pa.types.is_null(values.type.value_type):
             # Spark's type of array().
-            values = values.cast(
-                pa.list_(pa.struct((name, pa.string()) for name in self._required))
-            )
+            struct = pa.struct([(name, pa.string()) for name in (*required, *POSITIONS)])
+            values = values.cast(pa.list_(struct))
         if not pa.types.is_list(values.type) or not pa.types.is_struct(values.type.value_type):
             raise OptionsError(f"{self.name} takes arrays of structures (got {values.type})")
-        self._check(from_arrow_schema(pa.schema(list(values.type.value_type))))
+        fields = from_arrow_schema(pa.schema(list(values.type.value_type)))
+        check_written(fields, required, optional)
         rows = plain(pa.RecordBatch.from_struct_array(values.values))
         nulls = values.values.is_null() if values.values.null_count else None
         offsets = values.offsets.to_pylist()
@@ -527,10 +520,6 @@ class _Writing(_Function):
 
 class ToJelly(_Writing):
     name = "to_jelly"
-    _required = POSITIONS[:3]
-
-    def _check(self, schema: StructType) -> None:
-        check_columns(schema)
 
     def _encode(self, rows: Any) -> bytes:
         if GRAPH in rows.schema.names and rows[GRAPH].null_count == rows.num_rows:
@@ -544,10 +533,7 @@ class ToJelly(_Writing):
 
 class ToJellyPatch(_Writing):
     name = "to_jelly_patch"
-    _required = (KIND, *POSITIONS[:3])
-
-    def _check(self, schema: StructType) -> None:
-        check_columns(schema, (KIND,), _OPTIONAL)
+    _besides = (KIND,), tuple({*PatchRow._fields} - {KIND, *POSITIONS})
 
     def _encode(self, rows: Any) -> bytes:
         return encode_log(rows, self._settings)

@@ -25,6 +25,9 @@ from ..codec import (
 from ..codec.rdf.decoder import opens_with_options
 from ..codec.rdf.options import logical_name
 from ..codec.rdf.rules import Row
+from ..formats.settings import ConversionSettings, Given, Job
+from ..formats.table import open_reader
+from ..io.names import Format
 from ..io.sources import Source
 from ..io.streams import AnyFrameReader, FrameReader
 
@@ -171,6 +174,48 @@ def inspect(
     report.rows = _by_name(rows)
     report.file_size = _file_size(src)
     return report
+
+
+@dataclass(slots=True, kw_only=True)
+class TextReport:
+    """A source in another format than Jelly.
+
+    :ivar file_size: bytes of the file on disk, None if the source is not a file.
+    :ivar namespaces: declarations, IRI by prefix; the last one of a prefix.
+    """
+
+    source: str
+    format: str
+    file_size: int | None = None
+    statements: int = 0
+    namespaces: dict[str, str] = field(default_factory=dict)
+
+
+def inspect_text(
+    src: Source,
+    form: Format,
+    *,
+    base: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> TextReport:
+    """Read a source in another format than Jelly, and report what is in it.
+
+    :param base: IRI that relative ones are resolved against.
+    :raises JellyError: the source is not valid, with its name and line or row.
+
+    >>> inspect_text(b"@prefix x: <urn:> . x:s a x:o .", Format.TURTLE).namespaces
+    {'x': 'urn:'}
+    """
+    job = Job(settings=ConversionSettings(base=base, limits=limits))
+    with open_reader(Given(src, form), job) as reader:
+        statements = sum(chunk.statements for chunk in reader)
+        return TextReport(
+            source=reader.name,
+            format=form,
+            file_size=_file_size(src),
+            statements=statements,
+            namespaces=reader.namespaces,
+        )
 
 
 def _by_name(rows: Counter[Row]) -> dict[str, int]:

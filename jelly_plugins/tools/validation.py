@@ -26,10 +26,11 @@ from ..codec import (
 )
 from ..codec.rdf.decoder import opens_with_options
 from ..errors import OrderError
+from ..formats.reading import jelly_of_text
 from ..formats.settings import ConversionSettings, OptionChanges
 from ..formats.table import read_statements
 from ..io.names import Format
-from ..io.sources import Source
+from ..io.sources import Source, name_of
 from ..io.streams import FrameReader, read, write_bytes
 from .compare import Comparison, compare_datasets, compare_streams, lower_cased
 from .term_checks import TermChecks
@@ -38,7 +39,7 @@ from .term_checks import TermChecks
 Expected: TypeAlias = tuple[Source, Format]
 
 #: Formats whose language tags are as they were written; other readers lower-case them.
-_EXACT: Final = frozenset({Format.JELLY, Format.N_TRIPLES, Format.N_QUADS})
+_EXACT: Final = frozenset({Format.JELLY, Format.JELLY_TEXT, Format.N_TRIPLES, Format.N_QUADS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,9 @@ class FrameValidation:
 
 @dataclass(slots=True, kw_only=True)
 class Validation:
-    """A stream that is valid.
+    """A stream, or a source in another format, that is valid.
+
+    :ivar format: of the source. If it is not Jelly, there are no frames and no options.
 
     :ivar comparison: of the whole stream, or of the first frame that differs; None if nothing was
         compared.
@@ -67,6 +70,7 @@ class Validation:
     """
 
     source: str
+    format: str = Format.JELLY
     compression: str | None
     delimited: bool = True
     options: StreamOptions = field(default_factory=StreamOptions)
@@ -89,6 +93,7 @@ OnFrame: TypeAlias = Callable[[FrameValidation], object]
 def validate(
     src: Source,
     *,
+    form: Format = Format.JELLY,
     against: Expected | None = None,
     ordered: bool = False,
     base: str | None = None,
@@ -99,13 +104,15 @@ def validate(
     terms: bool = False,
     on_frame: OnFrame | None = None,
 ) -> Validation:
-    """Read a stream strictly, and compare it with a file if one is given.
+    """Read a stream or a source in another format strictly, and compare it with a file if one is
+    given.
 
+    :param form: the format of the source.
     :param against: the expected statements, with blank nodes mapped. Language tags that a parser
         has lower-cased are compared without regard to case.
     :param ordered: whether the order of statements and their number count; otherwise
         RDF graphs or datasets are compared.
-    :param base: IRI that relative ones in the file are resolved against.
+    :param base: IRI that relative ones in text are resolved against.
     :param held_by: compare what this backend holds of both, in memory: it may rewrite literals
         (``"01"^^xsd:integer`` to ``"1"``). Order means nothing then.
     :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
@@ -120,15 +127,26 @@ def validate(
     >>> validate(data, against=expected).comparison.reason
     '1 statement is missing, 1 is unexpected'
     """
-    with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as reader:
-        result = Validation(source=reader.name, compression=reader.compression)
-        statements = _statements(_checked(reader, result, concatenated, terms), on_frame)
+    hold = partial(_held, held_by) if held_by is not None else iter
+
+    def compare(result: Validation, statements: Iterator[Statement]) -> Validation:
         if against is not None:
-            hold = partial(_held, held_by) if held_by is not None else iter
-            result.comparison = _compare(against, statements, ordered, base, limits, hold)
+            exact = form in _EXACT
+            result.comparison = _compare(against, statements, ordered, base, limits, hold, exact)
         for _ in statements:
             pass  # The stream has to be valid to its end, also after a difference.
-    return result
+        return result
+
+    if form not in (Format.JELLY, Format.JELLY_TEXT):
+        result = Validation(source=name_of(src), format=form, compression=None)
+        settings = ConversionSettings(base=base, limits=limits)
+        return compare(result, _counted(read_statements(src, form, settings), result, terms))
+    if form is Format.JELLY_TEXT:
+        src = jelly_of_text(src, limits)
+    with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as reader:
+        result = Validation(source=reader.name, format=form, compression=reader.compression)
+        frames = _checked(reader, result, concatenated, terms)
+        return compare(result, _statements(frames, on_frame))
 
 
 def validate_frames(
@@ -194,13 +212,29 @@ def _checked(
     result.deviations = [error.message for error in reader.deviations]
 
 
+def _counted(
+    statements: Iterable[Statement], result: Validation, terms: bool
+) -> Iterator[Statement]:
+    """Statements as they are read; what is known of them goes into ``result``."""
+    checks = TermChecks() if terms else None
+    for statement in statements:
+        result.statements += 1
+        if checks is not None:
+            _note(checks.problems(statement), f"statement {result.statements - 1}", result)
+        yield statement
+
+
+def _note(problems: Iterable[str], where: str, result: Validation) -> None:
+    for problem in problems:
+        result.bad_terms += 1
+        if len(result.term_problems) < LISTED:
+            result.term_problems.append(f"{where}: {problem}")
+
+
 def _check_terms(frame: Frame, checks: TermChecks, result: Validation) -> None:
     declared = [(iri,) for _, iri in frame.namespaces]
     for each in chain(declared, frame.statements):
-        for problem in checks.problems(each):
-            result.bad_terms += 1
-            if len(result.term_problems) < LISTED:
-                result.term_problems.append(f"frame {frame.index}: {problem}")
+        _note(checks.problems(each), f"frame {frame.index}", result)
 
 
 def _open_graph(reader: FrameReader, frame: int) -> OrderError:
@@ -221,13 +255,14 @@ def _compare(
     base: str | None,
     limits: Limits,
     hold: Callable[[Iterable[Statement]], Iterable[Statement]] = iter,
+    exact: bool = True,
 ) -> Comparison:
     src, form = against
     compare = compare_streams if ordered else compare_datasets
     # The official test suite has quoted triples of RDF-star.
     settings = ConversionSettings(changes=OptionChanges(rdf_star=True), base=base, limits=limits)
     expected = read_statements(src, form, settings, generalized=True)
-    if form in _EXACT:
+    if exact and form in _EXACT:
         return compare(hold(expected), hold(found))
     return compare(hold(map(lower_cased, expected)), hold(map(lower_cased, found)))
 

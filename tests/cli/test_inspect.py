@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jelly_plugins import Frame, Iri, PhysicalType, StreamOptions, write, write_frames
+from jelly_plugins import Format, Frame, Iri, PhysicalType, StreamOptions, write, write_frames
 
 from ..shared_data import shared
 from .command import EX, QUADS, TRIPLES, assert_failed, jelly, quads_file, triples_file
@@ -86,8 +86,27 @@ def test_limits_are_adjustable(tmp_path: Path) -> None:
 
 def test_text_is_told_apart(tmp_path: Path) -> None:
     path = tmp_path / "x.ttl"
-    path.write_text("@prefix ex: <http://example.org/> .")
-    assert_failed(jelly("inspect", path), 1, "text, not Jelly")
+    path.write_text("@prefix ex: <http://example.org/> . ex:s a ex:o, <rel> .")
+    assert_failed(jelly("inspect", path, "--from", "jelly"), 1, "text, not Jelly")
+    assert_failed(jelly("inspect", path), 1, "x.ttl", "need a base")
+    done = jelly("inspect", path, "--base", EX)
+    assert [line.split()[1] for line in done.text.splitlines()[1:]] == ["ttl", "56", "2", "ex:"]
+    assert_failed(jelly("inspect", path, "--frames"), 2, "apply to Jelly, not to ttl")
+
+
+@pytest.mark.parametrize("form", Format)
+def test_every_format_is_inspected_and_validated(form: Format, tmp_path: Path) -> None:
+    source, path = triples_file(tmp_path, "source.jelly"), tmp_path / f"x.{form}"
+    jelly("convert", source, "-o", path)
+    if form is not Format.JELLY_TEXT:
+        report = json.loads(jelly("inspect", path, "--json").text)
+        assert (report["statements"], report["source"]) == (len(TRIPLES), str(path))
+    done = jelly("validate", path, "--against", source, "--terms")
+    assert done.text.startswith(f"{path}: valid, {len(TRIPLES)} statements")
+    assert done.text.endswith("the same as expected\n")
+    other = tmp_path / "other.nt"
+    other.write_text("<urn:s> <urn:p> <urn:o> .\n")
+    assert jelly("validate", path, "--against", other).code == 1
 
 
 @pytest.mark.parametrize(
@@ -101,7 +120,9 @@ def test_text_is_told_apart(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("command", ["inspect", "validate"])
 def test_formats_of_apache_jena_are_named(command: str, name: str, kind: str) -> None:
-    assert_failed(jelly(command, shared(f"data/jena/{name}")), 1, f"this is {kind}")
+    option = "--from" if command == "inspect" else "--format"
+    done = jelly(command, shared(f"data/jena/{name}"), option, "jelly")
+    assert_failed(done, 1, f"this is {kind}")
 
 
 def test_malformed_jelly_is_not_called_rdf_protobuf(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_query_of_a_sharded_store_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The header is there without solutions too, and the table does not hold them all."""
-    sharded = pytest.importorskip("jelly_plugins.spark.sharded")
+    sharded = pytest.importorskip("jelly_plugins.spark.shards")
     from jelly_plugins.cli import query
 
     class Shards:

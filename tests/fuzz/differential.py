@@ -22,7 +22,6 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib.util import find_spec
 from typing import Any, Final
 
 from . import jena, messages, readers, writers
@@ -39,11 +38,6 @@ _PATCH_READERS: Final[list[tuple[str, Any, int]]] = [
     ("operations", readers.operations_case, 2),
     ("patch_columns", readers.patch_columns_case, 2),
 ]
-# Compare what Spark stages if its libraries are installed.
-if find_spec("pyspark") and find_spec("pyarrow"):
-    from .staging import staging_case
-
-    _PATCH_READERS.append(("staging", staging_case, 1))
 
 #: All sorts of cases, each as often as it occurs here: dependent streams, other streams, output of
 #: writers, Jena's formats, and logs of messages.

@@ -9,7 +9,7 @@ import sys
 from pyspark.sql import functions as sf
 
 from jelly_plugins.spark import batch_sink, from_jelly_patch, session
-from jelly_plugins.spark.sharded import Applied
+from jelly_plugins.spark.shards import Applied
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",

@@ -24,7 +24,7 @@ from jelly_plugins import Iri, Literal, Triple, read
 from jelly_plugins.codec import Encoder, LogicalType, PhysicalType, StreamOptions, delimit
 from jelly_plugins.oxigraph import load
 from jelly_plugins.patch import ABORT, BEGIN, COMMIT, Operation, Patch, add, delete, write_patches
-from jelly_plugins.spark.sharded import ShardedStore
+from jelly_plugins.spark.shards import ShardedStore
 from tests.shared_data import ROOT, shared
 from tests.test_docs import BROKER, code_of, reason
 

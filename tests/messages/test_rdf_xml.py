@@ -166,3 +166,24 @@ def test_labels_that_are_not_names_round_trip() -> None:
         list(message) for message in read(written(messages, "nq"), "nq")
     ]
     assert written(read(log, "rdf"), "rdf") == log
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "utf-8"])
+def test_encodings(encoding: str) -> None:
+    one = f'<?xml version="1.0" encoding="{encoding}"?>{ONE.replace(">x<", ">é<!-- a -->x<")}\n'
+    assert [
+        [quad.object for quad in message.quads]
+        for message in read((one * 2).encode(encoding), "rdf")
+    ] == [
+        [Literal("éx")],
+        [Literal("éx")],
+    ]
+
+
+def test_a_document_in_another_encoding_than_its_log() -> None:
+    latin = ONE.replace(">x<", ">é<")
+    for before in (ONE, DECLARATION + ONE):
+        log = f'{before}\n<?xml version="1.0" encoding="latin1"?>{latin}\n'
+        for encoding in ("utf-8", "latin-1"):
+            with pytest.raises(TextError, match="line 2: the encoding iso8859-1 is not that of"):
+                read(log.encode(encoding), "rdf")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import io
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import JellyError, TextError, convert
 from jelly_plugins.oxigraph import load
+
+from .. import programs
 
 TRIG = b"""@prefix ex: <http://example.org/> .
 ex:s ex:p 1.50 , "a\\nb"@en . ex:g { ex:s ex:p _:b . _:b ex:p "x" . } """
@@ -77,3 +80,26 @@ def test_base_directions() -> None:
     store = ox.Store()
     load(store, b'<urn:s> <urn:p> "x"@ar--rtl .', format="turtle")
     assert next(iter(store)).object.direction == ox.BaseDirection.RTL
+
+
+LONG_NAMESPACE = """
+import resource, sys
+from pyoxigraph import Store
+from jelly_plugins.oxigraph import load
+
+name = b"http://example.org/" + b"x" * (1 << 20)
+text = b"@prefix x: <" + name + b"> .\\n" + b"x:s x:p x:o .\\n" * 900
+store = Store(*sys.argv[1:])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert load(store, text, format="turtle") == 900
+assert len(store) == 1
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.parametrize("folder", [[], ["store"]])
+def test_a_long_namespace_is_not_held_for_each_statement(folder: Any, tmp_path: Path) -> None:
+    arguments = [str(tmp_path / name) for name in folder]
+    done = programs.run(LONG_NAMESPACE, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 400

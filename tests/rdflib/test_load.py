@@ -41,7 +41,6 @@ PLUGINS = {
     "jelly-plugins-nt": "nt",
     "jelly-plugins-turtle": "turtle",
     "jelly-plugins-xml": "rdf/xml",
-    "jelly-plugins-json-ld": "json-ld",
 }
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import json
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.datasource import CaseInsensitiveDict
+from pyspark.sql.types import StructField, StructType
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, write
 from jelly_plugins.codec import FrameSplitter, PhysicalType, StreamOptions, delimit
@@ -22,21 +23,15 @@ from jelly_plugins.errors import (
 )
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.patch import read_patches, write_patches
-from jelly_plugins.spark.datasource.batches import Format, read_partition
-from jelly_plugins.spark.datasource.encoding import StreamWriter
+from jelly_plugins.spark.datasource.decoding import cut
 from jelly_plugins.spark.datasource.files import Files
-from jelly_plugins.spark.datasource.operations import OPERATIONS
-from jelly_plugins.spark.datasource.patch_encoding import OperationWriter
-from jelly_plugins.spark.datasource.schema import (
-    arrow_schema,
-    patch_schema,
-    requested_schema,
-    statement_schema,
-)
-from jelly_plugins.spark.datasource.settings import ReadSettings, WriteSettings
-from jelly_plugins.spark.datasource.sinks import split_graphs
-from jelly_plugins.spark.datasource.splits import FileSplit, cut
-from jelly_plugins.spark.datasource.statements import STATEMENTS
+from jelly_plugins.spark.datasource.operations import OperationWriter
+from jelly_plugins.spark.datasource.options import FileWriting, JellyReading, JellyWriting
+from jelly_plugins.spark.datasource.reading import FilePartition
+from jelly_plugins.spark.datasource.schema import arrow_schema
+from jelly_plugins.spark.datasource.sources import JellyDataSource, JellyPatchDataSource
+from jelly_plugins.spark.datasource.splits import FileSplit
+from jelly_plugins.spark.datasource.statements import Statements, StreamWriter
 
 TRIPLES = [
     Triple(Iri(f"http://example.org/{n}"), Iri("http://example.org/p"), Literal(str(n)))
@@ -44,17 +39,28 @@ TRIPLES = [
 ]
 
 
+SOURCES = {each.name(): each for each in (JellyDataSource, JellyPatchDataSource)}
+
+
 def read(
-    *splits: FileSplit | Path, kind: Format = STATEMENTS, **options: str
+    *splits: FileSplit | Path, kind: str = "jelly", columns: str | None = None, **options: str
 ) -> list[dict[str, Any]]:
-    settings = ReadSettings.of(options)
-    made = statement_schema if kind is STATEMENTS else patch_schema
-    schema = arrow_schema(requested_schema(made(settings), settings))
-    given = [FileSplit(str(each)) if isinstance(each, Path) else each for each in splits]
-    batches = list(read_partition(given, settings, schema, kind.read))
+    """The rows that a task reads.
+
+    :param columns: names of the requested columns, in any case, separated by commas.
+    """
+    given: Any = CaseInsensitiveDict({"path": "x", **options})
+    source = SOURCES[kind](given)
+    schema = source.schema()
+    if columns is not None:
+        known = {field.name.lower(): field.dataType for field in schema}
+        schema = StructType([StructField(each, known[each.lower()]) for each in columns.split(",")])
+    parts = [FileSplit(str(each)) if isinstance(each, Path) else each for each in splits]
+    batches: Any = list(source.reader(schema).read(FilePartition(parts)))
     # Spark takes nothing that differs in the least.
-    assert all(batch.schema.equals(schema) for batch in batches)
-    return pa.Table.from_batches(batches, schema=schema).to_pylist()
+    expected = arrow_schema(schema)
+    assert all(batch.schema.equals(expected) for batch in batches)
+    return pa.Table.from_batches(batches, schema=expected).to_pylist()
 
 
 def frames(data: bytes) -> list[bytes]:
@@ -145,17 +151,6 @@ def test_permissive_keeps_what_came_before(corrupt: Path, tmp_path: Path) -> Non
     assert bad["subject"] is None
 
 
-def test_bad_records_are_files_of_their_own(corrupt: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "bad"
-    for _ in range(2):  # a task that runs again
-        rows = read(corrupt, mode="PERMISSIVE", badRecordsPath=str(folder))
-    assert list(rows[0]) == ["subject", "predicate", "object", "graph"]
-    [file] = folder.iterdir()
-    record = json.loads(file.read_text())
-    assert record.pop("message").startswith(f"{corrupt}: frame 3, row 0: ")
-    assert record == {"source": str(corrupt), "frame": 3, "row": 0, "error": "LookupTableError"}
-
-
 @pytest.mark.parametrize(
     ("data", "error", "message"),
     [
@@ -205,13 +200,13 @@ def test_terms_in_parts(tmp_path: Path) -> None:
         ({"maxPartitionBytes": "0"}, "option maxPartitionBytes"),
         ({"maxFilesPerTrigger": "-1"}, "option maxFilesPerTrigger"),
         ({"storageOptions": "[]"}, "option storageOptions"),
-        ({"badRecordsPath": "x"}, "requires mode PERMISSIVE"),
+        ({"columnNameOfCorruptRecord": "x"}, "requires mode PERMISSIVE"),
     ],
 )
 def test_options_that_are_none(options: dict[str, str], message: str) -> None:
     with pytest.raises(JellyError, match=message):
-        ReadSettings.of(options)
-    assert ReadSettings.of({"maxPartitionBytes": "2 MiB"}).partition_bytes == 2 << 20
+        JellyReading.of(options)
+    assert JellyReading.of({"maxPartitionBytes": "2 MiB"}).max_partition_bytes == 2 << 20
 
 
 LOG = b"""
@@ -235,7 +230,7 @@ Z .
 def test_operations_are_rows(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"log.{ending}"
     write_patches(read_patches(LOG), path)
-    rows = read(path, kind=OPERATIONS)
+    rows = read(path, kind="jelly-patch")
     columns = ("patch", "id", "prev", "transaction", "order", "kind")
     assert [tuple(row[name] for name in columns) for row in rows] == [
         (0, "<urn:1>", None, 0, 1, "TX"),
@@ -254,10 +249,10 @@ def test_operations_are_rows(tmp_path: Path, ending: str) -> None:
     ]
     assert (rows[1]["name"], rows[1]["value"]) == ("ex", "<http://example.org/>")
     assert {row["source"] for row in rows} == {str(path)}
-    everything = read(path, kind=OPERATIONS, headers="true")
+    everything = read(path, kind="jelly-patch", headers="true")
     assert " ".join(row["kind"] for row in everything) == "H TX PA A D TC Z H H TX A TA Z"
     assert [row["order"] for row in everything] == list(range(13))
-    split = read(path, kind=OPERATIONS, terms="split")
+    split = read(path, kind="jelly-patch", terms="split")
     assert split[2]["object"]["kind"] == "literal"
 
 
@@ -265,8 +260,8 @@ def test_corrupt_patches(tmp_path: Path) -> None:
     path = tmp_path / "log.rdfp"
     path.write_bytes(LOG + b"A <urn:s> .\n")
     with pytest.raises(JellyError, match=r"log\.rdfp: line 15"):
-        read(path, kind=OPERATIONS)
-    rows = read(path, kind=OPERATIONS, mode="PERMISSIVE")
+        read(path, kind="jelly-patch")
+    rows = read(path, kind="jelly-patch", mode="PERMISSIVE")
     assert len(rows) == 9
     assert "line 15" in rows[-1]["_corrupt_record"]
 
@@ -310,11 +305,12 @@ def test_what_is_written_is_what_was_read(tmp_path: Path) -> None:
     first, second = tmp_path / "1.jelly", tmp_path / "2.jelly.gz"
     write(TRIPLES * 20, first)
     for options in ({}, {"terms": "split"}):
-        settings = ReadSettings.of(options)
-        schema = arrow_schema(statement_schema(settings))
-        batches = list(read_partition([FileSplit(str(first))], settings, schema, STATEMENTS.read))
+        source = JellyDataSource(CaseInsensitiveDict({"path": "x", **options}))  # type: ignore[arg-type]
+        schema = source.schema()
+        batches: Any = source.reader(schema).read(FilePartition([FileSplit(str(first))]))
         with second.open("wb") as file:
-            writer = StreamWriter(file, schema, WriteSettings.of({"compression": "gzip"}))
+            settings = JellyWriting.of({"compression": "gzip"})
+            writer = Statements().writer(file, "x", arrow_schema(schema), settings)
             for batch in batches:
                 writer.add(batch)
             writer.finish()
@@ -333,19 +329,19 @@ def test_rows_that_are_not_statements_are_rejected(tmp_path: Path) -> None:
     ):
         batch = pa.RecordBatch.from_pylist([*rows, rows[0] | change])
         with (tmp_path / "x").open("wb") as file:
-            writer = StreamWriter(file, batch.schema, WriteSettings())
+            writer = StreamWriter(file, batch.schema, JellyWriting())
             with pytest.raises(JellyError, match=rf"row 3.*{message}"):
                 writer.add(batch)
 
 
 def test_options_of_writing() -> None:
-    assert WriteSettings.of({}).suffix == ""
-    assert WriteSettings.of({"compression": "zstd"}).suffix == ".zst"
-    assert WriteSettings.of({"restartEvery": "0"}).restart_every is None
-    assert WriteSettings.of({"restartEvery": "1m"}).restart_every == 1 << 20
+    assert JellyWriting.of({}).suffix == ""
+    assert JellyWriting.of({"compression": "zstd"}).suffix == ".zst"
+    assert JellyWriting.of({"restartEvery": "0"}).restart_every == 0
+    assert JellyWriting.of({"restartEvery": "1m"}).restart_every == 1 << 20
     for options in ({"compression": "rar"}, {"maxNameTableSize": "x"}, {"restartEvery": "x"}):
         with pytest.raises(OptionsError, match=next(iter(options))):
-            WriteSettings.of(options)
+            JellyWriting.of(options)
 
 
 def test_blank_nodes_of_each_file_are_its_own(tmp_path: Path) -> None:
@@ -371,17 +367,6 @@ def test_blank_nodes_of_each_file_are_its_own(tmp_path: Path) -> None:
     assert read(files[0], blankNodes="file") == found[:3]
 
 
-def test_columns_from_names_of_folders(tmp_path: Path) -> None:
-    folder = tmp_path / "day=2026-11-21" / "x=a%2Fb"
-    folder.mkdir(parents=True)
-    write(TRIPLES[:2], folder / "1.jelly")
-    [row, _] = read(folder / "1.jelly", partitionColumns="day, x,other")
-    assert list(row)[4:] == ["day", "x", "other"]
-    assert (row["day"], row["x"], row["other"]) == ("2026-11-21", "a/b", None)
-    with pytest.raises(OptionsError, match="two columns have the same name"):
-        read(folder / "1.jelly", partitionColumns="Graph")
-
-
 def test_what_has_no_graph_is_a_stream_of_triples() -> None:
     """Up to the first row that has one, whatever the columns are."""
     graphs: list[list[str | None]] = [[None] * 3, [None, None, "<urn:g>", None], [None]]
@@ -392,10 +377,10 @@ def test_what_has_no_graph_is_a_stream_of_triples() -> None:
         batches.append(
             pa.RecordBatch.from_arrays([*terms, pa.array(each, pa.string())], names=names)
         )
-    found = list(split_graphs(batches))
+    found = list(Statements().divide(batches))
     assert [(each.num_rows, each.num_columns) for each in found] == [(3, 3), (2, 3), (2, 4), (1, 4)]
     plain = [each.select([0, 1, 2]) for each in batches]
-    assert list(split_graphs(plain)) == plain
+    assert list(Statements().divide(plain)) == plain
 
 
 # What is asked for
@@ -440,8 +425,8 @@ def test_what_is_asked_for_is_what_there_is_of_it(
     expected = [row for at, row in enumerate(read(various, **common)) if at % 4 in numbers]
     if names:
         expected = [{name: row[name] for name in names} for row in expected]
-    asked = common | conditions | ({} if columns is None else {"columns": columns})
-    assert read(various, **asked) == expected
+    found = read(various, columns=columns, **common, **conditions)
+    assert [[*row.values()] for row in found] == [[*row.values()] for row in expected]
 
 
 def test_labels_that_are_asked_for_are_those_of_the_columns(various: Path) -> None:
@@ -450,47 +435,49 @@ def test_labels_that_are_asked_for_are_those_of_the_columns(various: Path) -> No
     assert read(various, blankNodes="file", subject="_:a") == []
     assert read(various, blankNodes="file", subject="<urn:_:s>") == [rows[3], rows[7]]
     assert read(various, blankNodes="file", subject=label) == [rows[0], rows[4]]
-    asked = {"graph": label, "predicate": "<urn:q>", "columns": "subject"}
-    assert read(various, blankNodes="file", **asked) == [{"subject": "<urn:_:s>"}] * 2
+    asked = {"graph": label, "predicate": "<urn:q>"}
+    assert (
+        read(various, blankNodes="file", columns="subject", **asked)
+        == [{"subject": "<urn:_:s>"}] * 2
+    )
     quoted = rows[2]["object"]
     found = read(various, blankNodes="file", object=quoted, sourceColumns="true")
     assert [row["object"] for row in found] == [quoted] * 2
 
 
 def test_errors_come_whatever_is_asked_for(corrupt: Path) -> None:
-    none = {"predicate": "<urn:none>", "columns": "object"}
+    none = {"predicate": "<urn:none>"}
     with pytest.raises(LookupTableError, match=r"corrupt\.jelly: frame 3, row 0: "):
-        read(corrupt, **none)
-    [bad] = read(corrupt, mode="PERMISSIVE", **none | {"columns": "object,_corrupt_record"})
+        read(corrupt, columns="object", **none)
+    [bad] = read(corrupt, mode="PERMISSIVE", columns="object,_CORRUPT_RECORD", **none)
+    bad["_corrupt_record"] = bad["_CORRUPT_RECORD"]
     assert bad["_corrupt_record"].startswith(f"{corrupt}: frame 3, row 0: ")
     with pytest.raises(OptionsError, match="needs the column _corrupt_record"):
-        read(corrupt, mode="PERMISSIVE", **none)
+        read(corrupt, mode="PERMISSIVE", columns="object", **none)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"columns": "subject,x"}, "'x' is not a column: choose from subject, predicate"),
-        ({"columns": "subject,Subject"}, "once"),
-        ({"columns": ""}, "at least one column"),
-        ({"subject": "urn:s"}, "option subject: 'urn:s' is not a valid term of N-Triples"),
-        ({"object": '"a" .'}, "option object: "),
-        ({"predicate": ""}, "option predicate: "),
-        ({"graph": "<urn:g> <urn:g>"}, "option graph: "),
+        ({"columns": "subject"}, "jelly has no option 'columns'"),
+        ({"subject": "urn:s"}, "option subject must be a term of N-Triples"),
+        ({"object": '"a" .'}, "option object must be"),
+        ({"predicate": ""}, "option predicate must be"),
+        ({"graph": "<urn:g> <urn:g>"}, "option graph must be"),
     ],
 )
 def test_what_cannot_be_asked_for(various: Path, options: dict[str, str], message: str) -> None:
     with pytest.raises(OptionsError) as caught:
-        read(various, **options)
+        SOURCES["jelly"](CaseInsensitiveDict({"path": str(various), **options})).schema()  # type: ignore[arg-type]
     assert message in str(caught.value)
 
 
 def test_some_columns_of_patches(tmp_path: Path) -> None:
     text = b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:o> . TC ."
     write_patches(read_patches(text), tmp_path / "x.jellyp")
-    rows = read(tmp_path / "x.jellyp", kind=OPERATIONS)
-    names = ("object", "kind", "mark")
-    found = read(tmp_path / "x.jellyp", kind=OPERATIONS, columns="object,kind,mark")
+    rows = read(tmp_path / "x.jellyp", kind="jelly-patch")
+    names = ("object", "kind", "source")
+    found = read(tmp_path / "x.jellyp", kind="jelly-patch", columns="object,kind,source")
     assert found == [{name: row[name] for name in names} for row in rows]
 
 
@@ -498,7 +485,7 @@ def test_some_columns_of_patches(tmp_path: Path) -> None:
 
 
 def written_patch(path: Path, *batches: list[dict[str, Any]], **options: str) -> OperationWriter:
-    settings = WriteSettings.of(options)
+    settings = FileWriting.of(options)
     with path.open("wb") as file:
         writer = OperationWriter(file, "urn:uuid:1", settings)
         for rows in batches:
@@ -518,7 +505,7 @@ def test_additions_and_deletions_become_a_patch(tmp_path: Path) -> None:
     assert written_patch(path, rows, rows[:1], compression="gzip", quotedTriples="true").rows == 4
     [patch] = read_patches(path)
     assert patch.id == Iri("urn:uuid:1")
-    found = read(path, kind=OPERATIONS)
+    found = read(path, kind="jelly-patch")
     assert [row["kind"] for row in found] == ["TX", "A", "D", "A", "A", "TC"]
     names = ("kind", "subject", "predicate", "graph")
     expected = [{name: row[name] for name in names} for row in [*rows, rows[0]]]
@@ -529,8 +516,8 @@ def test_additions_and_deletions_become_a_patch(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "TX"}, "row 3: kind must be A or D (got 'TX')"),
-        ({"kind": None}, "row 3: kind must be A or D (got None)"),
+        ({"kind": "TX"}, "row 3: kind must be one of A, D (got 'TX')"),
+        ({"kind": None}, "row 3: kind must be one of A, D (got None)"),
         ({"subject": None}, "row 3: the subject is null"),
         ({"subject": '"x"'}, "row 3, column 1: subject: "),
         ({"object": "<urn:o> .\n<urn:s> <urn:p> <urn:o>"}, "row 3, column 8: object: "),

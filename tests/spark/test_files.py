@@ -9,12 +9,12 @@ import pytest
 
 from jelly_plugins.errors import OptionsError, SourceError
 from jelly_plugins.spark.datasource.files import Files
-from jelly_plugins.spark.datasource.settings import given_paths
+from jelly_plugins.spark.datasource.options import given_paths
 
 FILES = [
     "a.jelly",
     "b.jelly.gz",
-    "day=1/c.jelly",
+    "days/c.jelly",
     "_SUCCESS",
     ".a.jelly.crc",
     "_temporary-1/d.jelly",
@@ -29,25 +29,24 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def names(folder: Path, *paths: str, pattern: str | None = None) -> list[str]:
-    found = Files().list(paths, pattern)
+def names(folder: Path, *paths: str) -> list[str]:
+    found = Files().list(paths)
     assert all(file.size == 5 and file.modified for file in found)
     return [str(Path(file.path).relative_to(folder)) for file in found]
 
 
 def test_a_folder_is_all_that_is_in_it_but_hidden_names(folder: Path) -> None:
-    everything = ["a.jelly", "b.jelly.gz", "day=1/c.jelly"]
+    everything = ["a.jelly", "b.jelly.gz", "days/c.jelly"]
     for path in (f"{folder}", f"{folder}/", f"file:{folder}", f"file://{folder}"):
         assert names(folder, path) == everything
-    assert names(folder, f"{folder}", pattern="*.jelly") == ["a.jelly", "day=1/c.jelly"]
     # Under a folder that is hidden itself, when it is asked for.
     assert names(folder, f"{folder}/_temporary-1") == ["_temporary-1/d.jelly"]
 
 
 def test_files_and_patterns_each_file_once_for_each_path(folder: Path) -> None:
     assert names(folder, f"{folder}/*.jelly") == ["a.jelly"]
-    assert names(folder, f"{folder}/day=*") == ["day=1/c.jelly"]
-    assert names(folder, f"{folder}/**/*.jelly") == ["a.jelly", "day=1/c.jelly"]
+    assert names(folder, f"{folder}/day*") == ["days/c.jelly"]
+    assert names(folder, f"{folder}/**/*.jelly") == ["a.jelly", "days/c.jelly"]
     assert names(folder, f"{folder}/[ab].*") == ["a.jelly", "b.jelly.gz"]
     assert names(folder, f"{folder}/*.gz", f"{folder}/b.jelly.gz") == ["b.jelly.gz"] * 2
     for name in ("x[1].jelly", "x{1}.jelly", "x%20y.jelly"):
@@ -59,7 +58,7 @@ def test_files_and_patterns_each_file_once_for_each_path(folder: Path) -> None:
 def test_patterns_mean_what_they_mean_in_spark(folder: Path) -> None:
     assert names(folder, f"{folder}/{{a,b}}.*") == ["a.jelly", "b.jelly.gz"]
     assert names(folder, f"{folder}/{{a.jelly,none}}") == ["a.jelly"]
-    assert names(folder, f"{folder}/{{day=*/c,{{a,x}}}}.jelly") == ["a.jelly", "day=1/c.jelly"]
+    assert names(folder, f"{folder}/{{day*/c,{{a,x}}}}.jelly") == ["a.jelly", "days/c.jelly"]
     assert names(folder, f"{folder}/{{_SUCCESS,a*}}") == ["a.jelly"]
     assert names(folder, f"{folder}/[^ad]*") == ["b.jelly.gz"]
     assert names(folder, f"{folder}/[!ad]*") == ["b.jelly.gz"]
@@ -115,9 +114,12 @@ def test_numbers_in_names_are_numbers(tmp_path: Path) -> None:
 
 
 def test_folders_named_as_columns_are_not_skipped(folder: Path) -> None:
-    with pytest.raises(
-        OptionsError, match=r"'day' looks like a column, which would be lost: set partitionColumns"
-    ):
-        Files().list([str(folder)], columns=False)
+    (folder / "day=1").mkdir()
+    (folder / "day=1" / "c.jelly").write_bytes(b"12345")
+    with pytest.raises(OptionsError, match=r"the folder 'day=1' looks like a column, which would"):
+        Files().list([str(folder)])
     # The user has said which folder.
-    assert len(Files().list([f"{folder}/day=1"], columns=False)) == 1
+    assert names(folder, f"{folder}/day=1") == ["day=1/c.jelly"]
+    assert names(folder, f"{folder}/day=*") == ["day=1/c.jelly"]
+    (folder / "x=1.jelly").write_bytes(b"12345")
+    assert names(folder, f"{folder}/x=1.jelly") == ["x=1.jelly"]

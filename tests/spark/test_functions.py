@@ -421,7 +421,7 @@ def test_options_as_an_argument() -> None:
         (
             from_jelly_patch,
             {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "Subject"},
-            "there is already a field Subject",
+            "there is already a column Subject",
         ),
     ],
 )

@@ -13,8 +13,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from jelly_plugins.errors import SourceError
 from jelly_plugins.spark.datasource.files import Files
-from jelly_plugins.spark.datasource.output import Output
-from jelly_plugins.spark.datasource.stream_output import StreamOutput
+from jelly_plugins.spark.datasource.output import Output, StreamOutput
 
 
 def write(output: Output, task: int, data: bytes = b"data") -> str:
@@ -54,8 +53,8 @@ def test_a_folder_with_colons_is_not_a_chain_of_urls(tmp_path: Path) -> None:
 
 
 def test_append_and_overwrite(tmp_path: Path) -> None:
-    (tmp_path / "day=1").mkdir()
-    for name in ("old.jelly", "day=1/old.jelly"):
+    (tmp_path / "days").mkdir()
+    for name in ("old.jelly", "days/old.jelly"):
         (tmp_path / name).write_bytes(b"old")
     output = Output(str(tmp_path))
     appended = write(output, 0)
@@ -115,8 +114,7 @@ def test_an_error_while_publishing_is_undone(
 KILLED = """
 import os, sys
 from fsspec.implementations.local import LocalFileSystem
-from jelly_plugins.spark.datasource.output import Output
-from jelly_plugins.spark.datasource.stream_output import StreamOutput
+from jelly_plugins.spark.datasource.output import Output, StreamOutput
 folder, job, steps, *names = sys.argv[1:]
 left = iter(range(int(steps)))
 move = LocalFileSystem.mv
@@ -170,9 +168,14 @@ def of_stream(folder: Path, batch: int, *, local: bool = True) -> StreamOutput:
     return StreamOutput(str(folder) if local else f"memory://{folder}", QUERY, batch)
 
 
+def opened(output: Output) -> tuple[Any, str]:
+    """The file system and the folder."""
+    return Files().system(output.folder)
+
+
 def shown(output: StreamOutput) -> list[str]:
     """What readers see, and which file it is of."""
-    system, folder = output.output.open()
+    system, folder = opened(output)
     if not system.exists(folder):
         return []
     files = Files().list([output.folder])
@@ -183,22 +186,22 @@ def shown(output: StreamOutput) -> list[str]:
 def test_a_batch_is_there_once(tmp_path: Path, local: bool) -> None:
     folder = tmp_path / "out"
     first, second = (of_stream(folder, batch, local=local) for batch in (0, 10))
-    names = [write(first.output, task, f"0-{task}".encode()) for task in (0, 1, 1)]
+    names = [write(first, task, f"0-{task}".encode()) for task in (0, 1, 1)]
     assert shown(first) == []
     # Of two attempts at a task one counts.
     first.publish(names[:2])
     assert shown(first) == ["0-0", "0-1"]
     # A driver that was lost gives the batch again, in other files; a batch of no rows is none.
-    first.publish([write(first.output, 0, b"again")])
+    first.publish([write(first, 0, b"again")])
     of_stream(folder, 1, local=local).publish([])
-    second.publish([write(second.output, 0, b"10-0")])
+    second.publish([write(second, 0, b"10-0")])
     # Another query's batch of that number is another batch.
     other = StreamOutput(first.folder, QUERY[::-1], 2)
-    other.publish([write(other.output, 0, b"other")])
+    other.publish([write(other, 0, b"other")])
     assert shown(first) == ["0-0", "0-1", "other", "10-0"]
-    write(first.output, 0)
+    write(first, 0)
     first.discard()
-    system, place = first.output.open()
+    system, place = opened(first)
     system.invalidate_cache()
     assert sorted(str(name).rsplit("/", 1)[1] for name in system.ls(place, detail=False)) == [
         f"batch-0-{QUERY}",
@@ -210,7 +213,7 @@ def test_a_batch_is_there_once(tmp_path: Path, local: bool) -> None:
 KILLED_IN_A_STREAM = """
 import os, sys
 from fsspec.implementations.local import LocalFileSystem
-from jelly_plugins.spark.datasource import stream_output
+from jelly_plugins.spark.datasource.output import StreamOutput
 folder, query, steps, *names = sys.argv[1:]
 left = iter(range(int(steps)))
 def killed(call):
@@ -222,7 +225,7 @@ def killed(call):
 for name in ("touch", "rm"):
     setattr(LocalFileSystem, name, killed(getattr(LocalFileSystem, name)))
 os.rename = killed(os.rename)
-stream_output.StreamOutput(folder, query, 3).publish(names)
+StreamOutput(folder, query, 3).publish(names)
 """
 
 
@@ -232,20 +235,20 @@ def test_a_driver_that_is_killed_between_leaves_a_batch_whole_or_none(
 ) -> None:
     folder = tmp_path / "out"
     output = of_stream(folder, 3)
-    names = [write(output.output, task, b"first") for task in range(2)]
+    names = [write(output, task, b"first") for task in range(2)]
     program = [sys.executable, "-c", KILLED_IN_A_STREAM, str(folder), QUERY, str(step), *names]
     assert subprocess.run(program, check=False).returncode == 9
     # Two files move, a mark is set, the folder gets its name; what is hidden goes last.
     assert shown(output) == (["first"] * 2 if step == 4 else [])
-    output.publish([write(output.output, task, b"again") for task in range(3)])
+    output.publish([write(output, task, b"again") for task in range(3)])
     assert shown(output) == (["first"] * 2 if step == 4 else ["again"] * 3)
     assert [path.name for path in folder.iterdir()] == [f"batch-3-{QUERY}"]
 
 
 def test_what_is_there_in_part_is_replaced(tmp_path: Path) -> None:
     output = of_stream(tmp_path / "part", 3, local=False)
-    system, folder = output.output.open()
+    system, folder = opened(output)
     system.makedirs(f"{folder}/batch-3-{QUERY}")
     system.pipe(f"{folder}/batch-3-{QUERY}/part-0.jelly", b"in part")
-    output.publish([write(output.output, 0, b"whole")])
+    output.publish([write(output, 0, b"whole")])
     assert shown(output) == ["whole"]

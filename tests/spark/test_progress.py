@@ -33,7 +33,7 @@ def put(folder: Path, name: str, at: int, data: bytes = b"12345") -> None:
 
 def progress(folder: Path) -> Progress:
     """As new as after a restart."""
-    return Progress(Files(), [str(folder)], None)
+    return Progress(Files(), [str(folder)])
 
 
 def step(made: Progress, start: Offset, most: int | None = None) -> tuple[list[str], Offset]:
@@ -79,7 +79,7 @@ def test_available_now_ends(tmp_path: Path) -> None:
 def test_an_offset_does_not_grow_with_the_files_that_were_read() -> None:
     most = progress_module.REMEMBERED
     listed = [DataFile(f"/data/part-{n:05}-0f3d2a44.jelly", 1, n / 7) for n in range(100_000)]
-    made = Progress(Listing(listed), ["/data"], None)
+    made = Progress(Listing(listed), ["/data"])
     offset = made.latest(INITIAL)
     assert made.batch(INITIAL, offset) == listed
     for number in range(3):
@@ -102,7 +102,7 @@ def test_each_file_is_read_once_or_there_is_an_error(
     errors = 0
     for _ in range(60):
         listed: list[DataFile] = []
-        made = Progress(Listing(listed), ["/data"], None)
+        made = Progress(Listing(listed), ["/data"])
         offset = INITIAL
         read: list[DataFile] = []
         for number in range(40):

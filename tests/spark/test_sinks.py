@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from jelly_plugins import Iri, Literal, Triple, write
 from jelly_plugins.patch import read_patches
 from jelly_plugins.spark import apply_patches
-from jelly_plugins.spark.sharded import ShardedStore
+from jelly_plugins.spark.shards import ShardedStore
 
 from .queries import finished
 

@@ -133,7 +133,7 @@ def test_a_sharded_store(tmp_path: Path) -> None:
     pytest.importorskip("xxhash")
     from jelly_plugins.spark import ShardedStore
 
-    from ..spark.sharded.logs import apply
+    from ..spark.shards.logs import apply
 
     rows = "".join(f'A <http://e.org/{n}> <http://e.org/p> "{n}" .\n' for n in range(100))
     apply(tmp_path / "shards", f"TX .\n{rows}TC .\n".encode())

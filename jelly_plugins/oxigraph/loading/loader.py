@@ -4,9 +4,9 @@ A source comes as chunks of N-Quads, which Oxigraph's own parser reads (:class:`
 that are made one by one (``quad_reader``) where text does not suffice. How they go in (measured
 with pyoxigraph 0.5.13):
 
-- ``Store.bulk_load`` of text is the fastest. It relabels blank nodes. On disk it writes new files
-  each time, which pays off from some thousand statements on; fewer go in with ``Store.load``, one
-  transaction, which is as fast in memory.
+- ``Store.load`` of text, one transaction, is the fastest in memory, and for few statements on
+  disk. ``Store.bulk_load`` writes new files each time, which pays off from some thousand statements
+  on. Both relabel blank nodes.
 - Where labels stay, quads are parsed from the text: ``Store.bulk_extend`` on disk, and
   ``Store.extend`` for few quads and in memory.
 
@@ -46,6 +46,10 @@ from .relabelling import relabelled
 
 #: Statements up to which one transaction on disk is cheaper than a bulk load.
 SMALL: Final = 2048
+
+#: Bytes of a long statement. A bulk load holds a million statements with copies of their terms, and
+#: a namespace of megabytes makes statements of megabytes out of a few bytes of Turtle.
+_LONG: Final = 1 << 14
 
 #: Quads that go in at once when a load is not atomic.
 BATCH: Final = 50_000
@@ -158,13 +162,15 @@ class _Text:
         """Load the text, all or nothing, with new blank nodes."""
         chunks = self.chunks()
         first: list[Chunk] = []
-        size = 0
+        statements = size = 0
         for chunk in chunks:
             first.append(chunk)
-            size += chunk.statements
-            if size >= SMALL:
+            statements += chunk.statements
+            size += len(chunk.text)
+            if statements >= SMALL:
                 break
-        load = store.load if size < SMALL else store.bulk_load
+        bulk = statements >= SMALL and size < _LONG * statements and not _in_memory(store)
+        load = store.bulk_load if bulk else store.load
         file: Any = _Readable(chain(first, chunks))
         graph = self._settings.graph
         load(
@@ -421,7 +427,7 @@ def _located(source: _Text | QuadReader) -> Iterator[None]:
         # The text is valid: a term is one that Oxigraph rejects, or is too long.
         found = parser_error(error)
         if isinstance(error, SyntaxError):
-            found = TermError(f"Oxigraph rejects a statement: {found.message}")
+            found = TermError(found.message)
         raise source.located(found) from None
 
 

@@ -137,9 +137,3 @@ class RdfXmlParser(TextParser):
     """``format="jelly-plugins-xml"``"""
 
     _load = staticmethod(partial(load, format=Format.RDF_XML))
-
-
-class JsonLdParser(TextParser):
-    """``format="jelly-plugins-json-ld"``"""
-
-    _load = staticmethod(partial(load, format=Format.JSON_LD))

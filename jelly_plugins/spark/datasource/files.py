@@ -7,16 +7,13 @@ written. Does not import Spark.
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO, Final
-from urllib.parse import unquote
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -31,8 +28,8 @@ _MAGIC: Final = frozenset("*?[{")
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 #: A path with a scheme, or a chain of them, such as ``simplecache::s3://bucket/folder``.
 _URL: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]*://")
-#: Null in the name of a folder.
-_NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
+#: A folder that is named like a column.
+_COLUMN: Final = re.compile(r"(?:^|/)([^/=]+=[^/]+)/")
 
 #: Keys under which file systems return the time of modification, in seconds or as a date.
 _MODIFIED: Final = ("mtime", "LastModified", "last_modified", "updated", "created")
@@ -80,28 +77,24 @@ class Files:
             raise SourceError(str(error) or type(error).__name__, source=path) from error
         return system, name
 
-    def list(
-        self, paths: Iterable[str], pattern: str | None = None, *, columns: bool = True
-    ) -> list[DataFile]:
+    def list(self, paths: Iterable[str]) -> list[DataFile]:
         """List all files of the given paths; those of a path that is given twice, twice.
 
         Files are in the order of the paths, and for each path in the order of their names, each
         once.
 
         :param paths: files, folders (including all subfolders), or patterns with ``*``, ``?``,
-            ``[...]`` and ``**``.
-        :param pattern: glob pattern for the names of files inside folders.
-        :param columns: whether folders below the paths may be named like columns, ``name=value``.
+            ``[...]``, ``{...}`` and ``**``.
         :raises SourceError: a path or pattern has no files.
-        :raises OptionsError: a folder is named like a column.
+        :raises OptionsError: a folder below a path is named like a column, ``name=value``.
         """
         found: list[DataFile] = []
         for path in paths:
-            files = {file.path: file for file in self._expand(path, pattern, columns)}
+            files = {file.path: file for file in self._expand(path)}
             found += sorted(files.values(), key=_place)
         return found
 
-    def _expand(self, path: str, pattern: str | None, columns: bool) -> Iterator[DataFile]:
+    def _expand(self, path: str) -> Iterator[DataFile]:
         system, name = self.system(path)
         try:
             roots = [name]
@@ -121,16 +114,15 @@ class Files:
                     continue
                 for each, info in system.find(root, detail=True).items():
                     inside = _below(str(each), root)
-                    if not _hidden(inside) and fnmatchcase(
-                        posixpath.basename(inside), pattern or "*"
-                    ):
-                        if not columns and (named := folder_columns(inside)):
-                            raise OptionsError(
-                                f"{path}: the folder name {next(iter(named))!r} looks like a "
-                                "column, which would be lost: set partitionColumns to the names of "
-                                "the columns, or to an empty text"
-                            )
-                        yield self._file(system, info)
+                    if _hidden(inside):
+                        continue
+                    if column := _COLUMN.search(inside):
+                        raise OptionsError(
+                            f"{path}: the folder {column[1]!r} looks like a column, which would be "
+                            "lost: name such folders in the path, as in folder/date=*, and take "
+                            "the value from the column source"
+                        )
+                    yield self._file(system, info)
         except JellyError:
             raise
         except Exception as error:
@@ -156,20 +148,6 @@ class Files:
             ) from error
         with file:
             yield file
-
-
-def folder_columns(path: str) -> dict[str, str | None]:
-    """Return the columns in the names of folders, as Spark's other formats write them.
-
-    >>> folder_columns("logs/date=2026-11-21/x=a%2Fb/part-0=1.jelly")
-    {'date': '2026-11-21', 'x': 'a/b'}
-    """
-    found: dict[str, str | None] = {}
-    for name in path.split("/")[:-1]:
-        key, equals, value = name.partition("=")
-        if key and equals:
-            found[unquote(key)] = None if value == _NO_VALUE else unquote(value)
-    return found
 
 
 def _place(file: DataFile) -> tuple[Any, str]:

@@ -1,24 +1,32 @@
-"""Read Jelly-Patch and RDF Patch files by column, with a row for each operation."""
+"""The format ``jelly-patch``: Jelly-Patch and RDF Patch files, with a row for each operation.
+
+Written files have one patch each, with one transaction of additions and deletions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from typing import Any, BinaryIO, Final
+from uuid import NAMESPACE_OID, uuid5
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql.types import StructType
 
 from ...arrow import record_batch
-from ...codec import AnyOperation, OperationColumns, OperationKind
-from ...codec.patch.operations import Namespace
+from ...codec import AnyOperation, Iri, OperationColumns, OperationKind, PatchEncoder
+from ...codec.patch.operations import BEGIN, COMMIT, END, Namespace, header
 from ...errors import JellyError
+from ...io.sinks import compressed
 from ...patch.columns import PatchColumnReader
-from ..marks import Begin, mark
-from .batches import Format, complete
+from ...patch.writer import PatchSerializer
 from .decoding import section
 from .files import DataFile, Files
-from .schema import NUMBERS, PatchRow
-from .settings import Mode, ReadSettings
+from .formats import Format, complete
+from .options import FileWriting, PatchReading
+from .patch_rows import CHANGES, operations, patch_options
+from .schema import KIND, NUMBERS, PatchRow, check_written
 from .splits import FileSplit
 
 _KINDS: Final = pa.array([OperationKind.DELETE.code, OperationKind.ADD.code])
@@ -26,56 +34,71 @@ _KINDS: Final = pa.array([OperationKind.DELETE.code, OperationKind.ADD.code])
 ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
 
 
-def read_operations(
-    file: BinaryIO, split: FileSplit, settings: ReadSettings, schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    """Read the batches of a split of a file."""
-    source = section(file, split.path)
-    with PatchColumnReader(source) as batches:
-        tables = OperationRows(settings.about).tables(batches)
-        for found in _marked(tables, split, settings.mode is not Mode.FAILFAST):
-            yield complete(found, len(found["mark"]), split, schema)
+class Operations(Format[PatchReading, FileWriting]):
+    """The format ``jelly-patch``."""
+
+    suffix = ".jellyp"
+
+    def split(
+        self,
+        file: DataFile,
+        files: Files,  # noqa: ARG002
+        target: int,  # noqa: ARG002
+    ) -> Iterable[tuple[FileSplit, int]]:
+        return [(FileSplit(file.path), file.size)]
+
+    def read(
+        self, file: BinaryIO, split: FileSplit, settings: PatchReading, schema: pa.Schema
+    ) -> Iterator[pa.RecordBatch]:
+        with PatchColumnReader(section(file, split.path)) as batches:
+            for found in OperationRows(settings.headers).tables(batches):
+                yield complete(found, len(found["order"]), split.path, schema)
+
+    def check(self, schema: StructType, settings: FileWriting) -> None:
+        check_written(schema, (KIND,))
+        PatchEncoder(patch_options(settings))
+
+    def divide(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return iter(batches)
+
+    def writer(
+        self,
+        file: BinaryIO,
+        name: str,
+        schema: pa.Schema,  # noqa: ARG002
+        settings: FileWriting,
+    ) -> OperationWriter:
+        # The same id for each attempt at a task, so that a replay skips a repeated patch.
+        return OperationWriter(file, f"urn:uuid:{uuid5(NAMESPACE_OID, name)}", settings)
 
 
-def _marked(
-    tables: Iterator[dict[str, Any]], split: FileSplit, lenient: bool
-) -> Iterator[dict[str, Any]]:
-    """Add the column ``mark`` to tables, see ``marks``."""
-    held: dict[str, Any] | None = None
-    begin: Begin | None = None
-    count = 0
-    try:
-        for found in tables:
-            if held is None:
-                begin = Begin(split.path, split.number, split.files, lenient=lenient)
-            else:
-                yield held | {"mark": _marks(len(held["order"]), begin)}
-                begin = None
-            held = found
-            count += len(found["order"])
-    except JellyError:
-        # The rows before the error are returned, but the file's last row is unknown.
-        if held is not None:
-            yield held | {"mark": _marks(len(held["order"]), begin)}
-        raise
-    if held is None:
-        # The row with the mark is the only one of the file.
-        begin = Begin(split.path, split.number, split.files, lenient=lenient)
-        yield {"mark": _marks(1, begin, 1)}
-    else:
-        yield held | {"mark": _marks(len(held["order"]), begin, count)}
+class OperationWriter:
+    """Writes one patch to an open file, see :class:`.BatchWriter`.
 
+    :param id: id of the patch.
+    """
 
-def _marks(rows: int, begin: Begin | None, end: int | None = None) -> Any:
-    """Return the column ``mark`` of a table."""
-    marks: list[str | None] = [None] * min(rows, 2)
-    if rows == 1:
-        marks = [mark(begin, end) if begin is not None or end is not None else None]
-    else:
-        marks[0] = None if begin is None else mark(begin, None)
-        marks[1] = None if end is None else mark(None, end)
-    edges = pa.array(marks, pa.string())
-    return pa.concat_arrays([edges[:1], pa.nulls(max(0, rows - 2), pa.string()), edges[1:]])
+    def __init__(self, file: BinaryIO, id: str, settings: FileWriting) -> None:  # noqa: A002
+        self._stack = ExitStack()
+        self._out = self._stack.enter_context(compressed(file, settings.compression))
+        self._serializer = PatchSerializer(options=patch_options(settings))
+        self._out.write(self._serializer.add([header("id", Iri(id)), BEGIN]))
+        self.rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        rows = list(operations(batch, CHANGES, self.rows))
+        try:
+            self._out.write(self._serializer.add(rows))
+        except JellyError as error:
+            # Those of the output.
+            error.frame = error.row = None
+            raise
+        self.rows += batch.num_rows
+
+    def finish(self) -> None:
+        self._out.write(self._serializer.add([COMMIT, END]))
+        self._out.write(self._serializer.finish())
+        self._stack.close()
 
 
 class OperationRows:
@@ -166,15 +189,3 @@ def _merged(found: dict[str, Any], others: list[PatchRow]) -> dict[str, Any]:
     }
     order = pa.array(np.argsort(merged["order"].to_numpy(), kind="stable"))
     return {name: column.take(order) for name, column in merged.items()}
-
-
-def _uncut(file: DataFile, files: Files, target: int) -> list[tuple[FileSplit, int]]:  # noqa: ARG001
-    return [(FileSplit(file.path), file.size)]
-
-
-def _none(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    nothing = Begin("", 0, 0)
-    yield complete({"mark": _marks(1, nothing, 1)}, 1, FileSplit(""), schema)
-
-
-OPERATIONS: Final = Format(_uncut, read_operations, _none)

@@ -1,44 +1,32 @@
-"""All options of the formats, by name. Other names are rejected. Does not import Spark.
+"""The options of the formats: each is a field below, with its parser, default and description.
 
-The tables in docs/spark-options.md are generated from this one, see :func:`table`.
+The field ``max_partition_bytes`` is the option ``maxPartitionBytes``. Spark passes options as text,
+and compares their names without case. Unknown options are rejected. The tables in
+docs/spark-options.md are generated from these classes, see :func:`table`. Does not import Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final, Self, TypeVar
 
+from ...codec import DEFAULT_LIMITS
+from ...codec.common.options import MIN_NAME_TABLE
 from ...codec.common.positions import POSITIONS
-from ...errors import JellyError, OptionsError
+from ...codec.text.ntriples import Dialect, LineParser, term_text
+from ...errors import OptionsError, SourceError, TextError
+from ...io.sinks import SUFFIXES
 
-_BOTH: Final = ("jelly", "jelly-patch")
-_JELLY: Final = ("jelly",)
-_PATCH: Final = ("jelly-patch",)
-_STORE: Final = ("jelly-store",)
+#: Maximum of a signed 64-bit number, which Spark and commits use.
+MOST_NUMBER: Final = (1 << 63) - 1
 
-
-class Option(NamedTuple):
-    """An option of a format.
-
-    :ivar formats: formats that have the option.
-    :ivar writes: whether it is for writing.
-    :ivar default: the default as text for the table.
-    :ivar meaning: the description for the table.
-    """
-
-    name: str
-    formats: tuple[str, ...]
-    writes: bool
-    default: str
-    meaning: str
-
-
-#: Options that Spark sets for ``load(path)`` and ``save(path)``.
-_PATHS: Final = ("path", "paths")
-#: An option that Spark passes to the sink of a stream.
-_CHECKPOINT: Final = "checkpointlocation"
+#: Options that Spark sets for ``load(path)`` and ``save(path)``, and for the sink of a stream.
+OF_SPARK: Final = ("path", "paths", "checkpointlocation")
 #: A property of tables that Spark's catalog passes as an option, to CREATE TABLE only.
 _OF_TABLE: Final = "provider"
 
@@ -47,316 +35,405 @@ IN_CATALOG: Final = (
     "instead of CREATE TABLE, use CREATE TEMPORARY VIEW name USING `format` OPTIONS (path '…')"
 )
 
-OPTIONS: Final = (
-    Option(
-        "terms",
-        _BOTH + _STORE,
-        False,
-        "`ntriples`",
+_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_SIZE: Final = re.compile(r"(\d+)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+
+#: The values of ``mode``.
+FAILFAST: Final = "FAILFAST"
+PERMISSIVE: Final = "PERMISSIVE"
+#: The value of ``terms`` for structures of value, kind, datatype and language.
+SPLIT: Final = "split"
+
+_SUFFIXES: Final = {each: ending for ending, each in SUFFIXES.items()}
+
+_ValueT = TypeVar("_ValueT")
+_Parser = Callable[[str], _ValueT]
+
+
+# Parsers of values; each raises a ValueError whose text continues "option NAME"
+
+
+def choice(*values: str) -> _Parser[str]:
+    """Return a parser of an option with a fixed set of values, which are compared without case."""
+
+    def parse(value: str) -> str:
+        for each in values:
+            if each.lower() == value.lower():
+                return each
+        raise ValueError(f"must be one of {', '.join(map(repr, values))}")
+
+    return parse
+
+
+def switch(value: str) -> bool:
+    """Parse ``true`` or ``false``."""
+    if value.lower() not in ("true", "false"):
+        raise ValueError("must be 'true' or 'false'")
+    return value.lower() == "true"
+
+
+def number(least: int = 1, most: int = MOST_NUMBER) -> _Parser[int]:
+    """Return a parser of a whole number."""
+
+    def parse(value: str) -> int:
+        text_ = value.strip()
+        if text_.isascii() and text_.isdigit() and least <= int(text_) <= most:
+            return int(text_)
+        bounds = f"of at least {least}" if most == MOST_NUMBER else f"from {least} to {most}"
+        raise ValueError(f"must be a whole number {bounds}")
+
+    return parse
+
+
+def size(least: int = 1) -> _Parser[int]:
+    """Return a parser of a number of bytes: ``1048576``, ``1m``, ``1 MiB``."""
+
+    def parse(value: str) -> int:
+        found = _SIZE.fullmatch(value.strip())
+        if found is None or int(found[1]) < least:
+            raise ValueError("must be a size, such as '64m'")
+        return int(found[1]) * _UNITS[found[2].lower()]
+
+    return parse
+
+
+def text(value: str) -> str:
+    """Parse text."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("must not have half of a surrogate pair") from None
+    return value
+
+
+def json_object(value: str) -> dict[str, Any]:
+    """Parse a JSON object."""
+    try:
+        found = json.loads(value)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError("must be a JSON object")
+    return found
+
+
+def compression(value: str) -> str | None:
+    """Parse the name of a compression; None without one."""
+    found = choice("none", *_SUFFIXES)(value)
+    return None if found == "none" else found
+
+
+def term(position: int, value: str) -> str:
+    """Parse a term, in any form of N-Triples.
+
+    :return: the form that columns have; empty for the default graph.
+    """
+    value = value.strip()
+    if not value and POSITIONS[position] == "graph":
+        return value
+    parser = LineParser(Dialect.RDF_STAR, True, True, DEFAULT_LIMITS, quads=True)
+    try:
+        return term_text(parser.term(value.encode(), position))
+    except (TextError, UnicodeError) as error:
+        message = getattr(error, "message", error)
+        raise ValueError(
+            f"must be a term of N-Triples, such as <http://example.org/>: {message}"
+        ) from None
+
+
+# The options
+
+
+def option(parse: _Parser[Any], default: str | None, meaning: str) -> Any:
+    """Declare a field that is an option.
+
+    :param default: as text; None if the value is None without the option.
+    """
+    return field(
+        default_factory=lambda: None if default is None else parse(default),
+        metadata={"parse": parse, "default": default, "meaning": meaning},
+    )
+
+
+def _name(declared: Field[Any]) -> str:
+    """Return the name of the option of a field."""
+    first, *others = declared.name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Options, parsed."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Self:
+        """Parse options; those of others are ignored, see :func:`check_options`.
+
+        :param options: case-insensitive.
+        :raises OptionsError: a value is invalid; names the option.
+        """
+        values = {}
+        for each in fields(cls):
+            name = _name(each)
+            value = options.get(name)
+            if value is None:
+                continue
+            try:
+                values[each.name] = each.metadata["parse"](value)
+            except ValueError as error:
+                raise OptionsError(f"option {name} {error} (got {value!r})") from error
+        return cls(**values)
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Return the names of the options."""
+        return [_name(each) for each in fields(cls)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Storage(Settings):
+    """Options of all formats."""
+
+    storage_options: Mapping[str, Any] = option(
+        json_object,
+        "{}",
+        "Settings of the file system, as fsspec takes them, or of the bucket of a sharded store: a "
+        "JSON object.",
+    )
+
+
+def _condition(position: int) -> Any:
+    """Declare an option with a term that rows must have at a position."""
+    name = POSITIONS[position]
+    more = "; empty for the default graph." if name == "graph" else "."
+    meaning = f"A term of N-Triples: rows with another {name} are skipped{more}"
+    return option(partial(term, position), None, meaning)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions(Settings):
+    """Conditions on rows."""
+
+    subject: str | None = _condition(0)
+    predicate: str | None = _condition(1)
+    object: str | None = _condition(2)
+    graph: str | None = _condition(3)
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The terms that rows must have, by position."""
+        given = {name: getattr(self, name) for name in POSITIONS}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Storage):
+    """Options of all formats for reading."""
+
+    terms: str = option(
+        choice("ntriples", SPLIT),
+        "ntriples",
         "`ntriples`: terms are text of N-Triples. `split`: structures of value, kind, datatype and "
         "language. Applying patches requires text.",
-    ),
-    Option(
-        "columns",
-        _BOTH + _STORE,
-        False,
-        "all",
-        "Comma-separated names of the columns to read. A schema with these columns has the same "
-        "effect.",
-    ),
-    *(
-        Option(
-            name,
-            _JELLY + _STORE,
-            False,
-            "none",
-            f"A term of N-Triples: rows with another {name} are skipped"
-            + ("; empty for the default graph." if name == "graph" else "."),
-        )
-        for name in POSITIONS
-    ),
-    Option(
-        "blankNodes",
-        _JELLY,
-        False,
-        "`keep`",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileReading(Reading):
+    """Options of the formats of files."""
+
+    mode: str = option(
+        choice(FAILFAST, PERMISSIVE),
+        FAILFAST,
+        "How to handle a corrupt file. `FAILFAST`: the query fails. `PERMISSIVE`: rows before the "
+        "error are kept. Applying patches requires `FAILFAST`.",
+    )
+    column_name_of_corrupt_record: str | None = option(
+        text, None, "The column for the error, in mode `PERMISSIVE`; `_corrupt_record` by default."
+    )
+
+    max_partition_bytes: int = option(
+        size(),
+        "32m",
+        "Target size of a partition. Jelly-RDF files are split at restart points; patch files are "
+        "not split.",
+    )
+    max_files_per_trigger: int | None = option(
+        number(), None, "Maximum number of files in a batch of a stream."
+    )
+
+    def __post_init__(self) -> None:
+        if self.column_name_of_corrupt_record is not None and self.mode != PERMISSIVE:
+            raise OptionsError("option columnNameOfCorruptRecord requires mode PERMISSIVE")
+
+    @property
+    def corrupt_column(self) -> str | None:
+        """Name of the column for errors; None if errors are raised."""
+        if self.mode != PERMISSIVE:
+            return None
+        return self.column_name_of_corrupt_record or "_corrupt_record"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JellyReading(Conditions, FileReading):
+    """Options of the format ``jelly``."""
+
+    concatenated: bool = option(
+        switch,
+        "false",
+        "Whether a file may hold several streams, as after `cat`. Without the option, the options "
+        "of the second stream are a repeat, as the specification has it, and its terms are wrong.",
+    )
+    blank_nodes: str = option(
+        choice("keep", "file"),
+        "keep",
         "`keep`: labels are as in the files, so that equal labels of two files become one node. "
         "`file`: each file has its own nodes; labels are `f`, a digest of the file's path, and "
         "the label.",
-    ),
-    Option(
-        "concatenated",
-        _JELLY,
-        False,
-        "`false`",
-        "Whether a file may hold several streams, as after `cat`. Without the option, the options "
-        "of the second stream are a repeat, as the specification has it, and its terms are wrong.",
-    ),
-    Option(
-        "sourceColumns",
-        _JELLY,
-        False,
-        "`false`",
-        "Add the columns `source` and `frame`: file and frame.",
-    ),
-    Option(
-        "headers",
-        _PATCH + _STORE,
-        False,
-        "`false`",
-        "Add rows for headers (H) and ends of patches (Z). `jelly-store`: with `readChangeFeed`.",
-    ),
-    Option(
-        "mode",
-        _BOTH,
-        False,
-        "`FAILFAST`",
-        "How to handle a corrupt file. `FAILFAST`: the query fails. `PERMISSIVE`: rows before the "
-        "error are kept. Applying patches requires `FAILFAST`.",
-    ),
-    Option(
-        "columnNameOfCorruptRecord",
-        _BOTH,
-        False,
-        "`_corrupt_record`",
-        "The column for the error, in mode `PERMISSIVE`.",
-    ),
-    Option(
-        "badRecordsPath",
-        _BOTH,
-        False,
-        "none",
-        "A folder for the errors of mode `PERMISSIVE`, instead of a column.",
-    ),
-    Option(
-        "partitionColumns",
-        _BOTH,
-        False,
-        "none",
-        "Comma-separated names: columns of text from folders such as `date=2026-11-21`, null for "
-        "files outside of such folders; other such folders are ignored. Without the option, such "
-        "folders are an error, so that no column is lost.",
-    ),
-    Option(
-        "pathGlobFilter",
-        _BOTH,
-        False,
-        "`*`",
-        "Glob pattern for the names of files inside folders.",
-    ),
-    Option(
-        "maxPartitionBytes",
-        _BOTH,
-        False,
-        "`32m`",
-        "Target size of a partition. Jelly-RDF files are split at restart points; patch files are "
-        "not split.",
-    ),
-    Option(
-        "maxFilesPerTrigger",
-        _BOTH + _STORE,
-        False,
-        "all",
-        "Maximum number of files, or of versions of a store, in a batch of a stream.",
-    ),
-    Option(
-        "storageOptions",
-        _BOTH + _STORE,
-        False,
-        "`{}`",
-        "Settings of the file system, as fsspec takes them, or of the bucket of a sharded store: a "
-        "JSON object. Also for writing.",
-    ),
-    Option(
-        "versionAsOf",
-        _STORE,
-        False,
-        "the newest",
-        "The version to read.",
-    ),
-    Option(
-        "timestampAsOf",
-        _STORE,
-        False,
-        "none",
-        "Read the version that was the newest at this time, such as `2026-11-21T15:45:59Z` (RFC "
-        "3339).",
-    ),
-    Option(
-        "readChangeFeed",
-        _STORE,
-        False,
-        "`false`",
-        "Read the changes of versions, with the columns of `jelly-patch`, instead of the quads of "
-        "a version. Required for streams.",
-    ),
-    Option(
-        "startingVersion",
-        _STORE,
-        False,
-        "`0`",
-        "With `readChangeFeed`: the first version whose changes are read. `0` and `1` start at the "
-        "empty store; otherwise the version before must not be vacuumed.",
-    ),
-    Option(
-        "endingVersion",
-        _STORE,
-        False,
-        "the newest",
-        "With `readChangeFeed`: the last version whose changes are read. Not for streams.",
-    ),
-    Option("compression", _BOTH, True, "`none`", "`none`, `gzip`, `bz2` or `zstd`."),
-    Option(
-        "restartEvery",
-        _JELLY,
-        True,
-        "`2m`",
+    )
+    source_columns: bool = option(
+        switch, "false", "Add the columns `source` and `frame`: file and frame."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatchReading(FileReading):
+    """Options of the format ``jelly-patch``."""
+
+    headers: bool = option(switch, "false", "Add rows for headers (H) and ends of patches (Z).")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileWriting(Storage):
+    """Options of the format ``jelly-patch``, and of all formats of files."""
+
+    compression: str | None = option(compression, "none", "`none`, `gzip`, `bz2` or `zstd`.")
+    quoted_triples: bool = option(switch, "false", "Whether quoted triples may occur.")
+    max_name_table_size: int = option(
+        number(MIN_NAME_TABLE, DEFAULT_LIMITS.name_table),
+        "4000",
+        "Size of the name lookup, in entries.",
+    )
+    max_prefix_table_size: int = option(
+        number(0, DEFAULT_LIMITS.prefix_table), "150", "Size of the prefix lookup, in entries."
+    )
+    max_datatype_table_size: int = option(
+        number(0, DEFAULT_LIMITS.datatype_table), "32", "Size of the datatype lookup, in entries."
+    )
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """The sizes of lookups, by name of the stream's option."""
+        return {
+            "max_name_table_size": self.max_name_table_size,
+            "max_prefix_table_size": self.max_prefix_table_size,
+            "max_datatype_table_size": self.max_datatype_table_size,
+        }
+
+    @property
+    def suffix(self) -> str:
+        """The suffix that the compression adds to file names."""
+        return "" if self.compression is None else _SUFFIXES[self.compression]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JellyWriting(FileWriting):
+    """Options of the format ``jelly``."""
+
+    restart_every: int = option(
+        size(0),
+        "2m",
         "Bytes between restart points, at which several tasks can read one file; 0 for none. "
         "Compressed files have none.",
-    ),
-    Option("streamName", _JELLY, True, "none", "The name in the stream's options."),
-    Option("quotedTriples", _BOTH, True, "`false`", "Whether quoted triples may occur."),
-    Option("maxNameTableSize", _BOTH, True, "`4000`", "Size of the name lookup, in entries."),
-    Option("maxPrefixTableSize", _BOTH, True, "`150`", "Size of the prefix lookup, in entries."),
-    Option("maxDatatypeTableSize", _BOTH, True, "`32`", "Size of the datatype lookup, in entries."),
-    Option(
-        "shards",
-        _STORE,
-        True,
-        "`16`",
-        "Number of shards of a new store. An existing one must have this number.",
-    ),
-    Option(
-        "shardBy",
-        _STORE,
-        True,
-        "`subject`",
-        "`subject` keeps the statements of a subject together, `graph` those of a named graph. An "
-        "existing store must have this setting.",
-    ),
-    Option(
-        "create",
-        _STORE,
-        True,
-        "`true`",
-        "Whether to create a store that does not exist.",
-    ),
-    Option(
-        "txnAppId",
-        _STORE,
-        True,
-        "none",
-        "Name of the program that numbers its writes with `txnVersion`: `application` of "
-        "`apply_patches`.",
-    ),
-    Option(
-        "txnVersion",
-        _STORE,
-        True,
-        "none",
-        "Number of the write: `batch` of `apply_patches`. A write whose number is not above the "
-        "program's last has no effect. In `foreachBatch`, the number of the batch.",
-    ),
-    Option(
-        "metadata",
-        _STORE,
-        True,
-        "`{}`",
-        "Description of the version, for the history: a JSON object of strings.",
-    ),
-    Option(
-        "retries",
-        _STORE,
-        True,
-        "`10`",
-        "How often to retry if another writer commits a version meanwhile.",
-    ),
-    Option(
-        "processes",
-        _STORE,
-        True,
-        "one per core, up to 4",
-        "Maximum number of processes of the driver that write shards.",
-    ),
-)
-
-#: Options for both reading and writing.
-_EITHER: Final = ("storageOptions",)
+    )
+    stream_name: str = option(text, "", "The name in the stream's options.")
 
 
-def check_options(given: Iterable[str], kind: str, *, writes: bool | None = None) -> None:
+@dataclass(frozen=True, kw_only=True)
+class StoreReading(Conditions, Reading):
+    """Options of the format ``jelly-store``."""
+
+    version_as_of: int | None = option(
+        number(0), None, "The version to read; by default the newest."
+    )
+
+
+#: For each format, the options for reading and for writing.
+FORMATS: Final[Mapping[str, tuple[type[Reading], type[FileWriting] | None]]] = {
+    "jelly": (JellyReading, JellyWriting),
+    "jelly-patch": (PatchReading, FileWriting),
+    "jelly-store": (StoreReading, None),
+}
+
+
+def check_options(
+    given: Iterable[str],
+    names: Iterable[str],
+    what: str,
+    use: str = "",
+    besides: Sequence[str] = (),
+) -> None:
     """Check that options exist.
 
     :param given: their names, case-insensitive.
-    :param kind: name of the format.
-    :param writes: whether they are for writing; None if that is not known.
-    :raises OptionsError: an option does not exist; suggests a similar name.
-    """
-    known = {
-        each.name.lower(): each.name
-        for each in OPTIONS
-        if kind in each.formats and (writes in (None, each.writes) or each.name in _EITHER)
-    }
-    if _OF_TABLE in {name.lower() for name in given}:
-        raise OptionsError(IN_CATALOG)
-    for name in given:
-        if name.lower() in known or name.lower() in _PATHS:
-            continue
-        if name.lower() == _CHECKPOINT and writes is not False:
-            continue
-        use = {None: "", True: " for writing", False: " for reading"}[writes]
-        raise OptionsError(f"{kind} has no option {name!r}{use}: {_meant(name, known)}")
-
-
-def check_names(given: Iterable[str], names: Iterable[str], function: str) -> None:
-    """Check that a function has these options.
-
-    :param given: their names, case-insensitive.
-    :param names: the options of the function.
+    :param names: names of the existing options.
+    :param what: what has the options, such as ``jelly``.
+    :param use: what they are for, such as `` for reading``.
+    :param besides: other names, in lower case, that a caller may give but a user does not choose.
     :raises OptionsError: an option does not exist; suggests a similar name.
     """
     known = {name.lower(): name for name in names}
+    if _OF_TABLE in {name.lower() for name in given}:
+        raise OptionsError(IN_CATALOG)
     for name in given:
-        if name.lower() not in known:
-            raise OptionsError(f"{function} has no option {name!r}: {_meant(name, known)}")
+        if name.lower() in (*known, *besides):
+            continue
+        longer = [each for each in known if each.startswith(name.lower())]
+        close = longer or get_close_matches(name.lower(), known, 1)
+        hint = f"did you mean {known[close[0]]}?" if close else f"choose from {', '.join(names)}"
+        raise OptionsError(f"{what} has no option {name!r}{use}: {hint}")
 
 
-def _meant(name: str, known: Mapping[str, str]) -> str:
-    """Suggest an option for a name that does not exist.
+def given_paths(options: Mapping[str, str]) -> list[str]:
+    """Return the paths of a ``load()`` or ``save()``: Spark passes one as ``path``, several as
+    JSON.
 
-    :param known: existing options by name in lower case.
+    :raises SourceError: no path is given.
     """
-    longer = [each for each in known if each.startswith(name.lower())]
-    close = longer or get_close_matches(name.lower(), known, 1)
-    if close:
-        return f"did you mean {known[close[0]]}?"
-    return f"choose from {', '.join(known.values())}"
+    several = options.get("paths")
+    paths = [str(path) for path in json.loads(several)] if several else []
+    if one := options.get("path"):
+        paths.append(one)
+    if not paths:
+        raise SourceError(f"no path is given: load(path), or option('path', …). {IN_CATALOG}")
+    return paths
 
 
-@contextmanager
-def of_option(name: str | None) -> Iterator[None]:
-    """Name an option in errors about its value.
+def given_path(options: Mapping[str, str]) -> str:
+    """Return the path of a ``load()`` or ``save()`` that takes one.
 
-    :param name: the option; None if it is not given.
-    :raises OptionsError: instead of a ``ValueError`` of Python.
+    :raises SourceError: no path is given.
+    :raises OptionsError: several are given.
     """
-    try:
-        yield
-    except JellyError as error:
-        if name is not None:
-            error.message = f"option {name}: {error.message}"
-        raise
-    except ValueError as error:
-        raise OptionsError(f"option {name}: {error}") from error
+    paths = given_paths(options)
+    if len(paths) > 1:
+        raise OptionsError(f"give one path (got {', '.join(paths)})")
+    return paths[0]
 
 
-def table(*, writes: bool) -> str:
-    """Return the options as a Markdown table."""
+def table(use: int) -> str:
+    """Return the options as a Markdown table.
+
+    :param use: 0 for reading, 1 for writing.
+    """
     lines = ["| option | of | default | |", "|---|---|---|---|"]
-    lines += [
-        f"| `{each.name}` | {', '.join(f'`{kind}`' for kind in each.formats)} | {each.default} | "
-        f"{each.meaning} |"
-        for each in OPTIONS
-        if each.writes is writes
-    ]
+    classes = {kind: made for kind, each in FORMATS.items() if (made := each[use]) is not None}
+    every = {_name(each): each for made in classes.values() for each in fields(made)}
+    for name, declared in every.items():
+        kinds = [f"`{kind}`" for kind, made in classes.items() if name in made.names()]
+        default = declared.metadata["default"]
+        lines.append(
+            f"| `{name}` | {', '.join(kinds)} | {f'`{default}`' if default else 'none'} | "
+            f"{declared.metadata['meaning']} |"
+        )
     return "\n".join(lines) + "\n"

@@ -37,21 +37,11 @@ class Progress:
     """Finds the files that no batch has read, and selects those of the next batch.
 
     :param paths: files, folders and patterns, see :meth:`Files.list`; a folder may be empty.
-    :param columns: whether folders may be named like columns, see :meth:`Files.list`.
     """
 
-    def __init__(
-        self,
-        files: Files,
-        paths: Sequence[str],
-        pattern: str | None,
-        *,
-        columns: bool = True,
-    ) -> None:
+    def __init__(self, files: Files, paths: Sequence[str]) -> None:
         self._files = files
         self._paths = paths
-        self._pattern = pattern
-        self._columns = columns
         self._available: list[DataFile] | None = None
 
     def stop_here(self) -> None:
@@ -112,7 +102,7 @@ class Progress:
     def _list(self) -> list[DataFile]:
         """List the files in the order in which they are read."""
         # A file without bytes is about to be written.
-        found = self._files.list(self._paths, self._pattern, columns=self._columns)
+        found = self._files.list(self._paths)
         files = {file.path: file for file in found if file.size}.values()
         return sorted(files, key=lambda file: _place(_entry(file)))
 

@@ -1,20 +1,30 @@
-"""The formats as batch sources."""
+"""The formats of files as sources of batches and of streams."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+)
 from pyspark.sql.types import StructType
 
-from .batches import Format, read_partition
-from .files import Files
+from ...errors import JellyError
+from .files import DataFile, Files
+from .formats import Format
+from .options import FileReading
+from .progress import INITIAL, Offset, Progress
 from .schema import arrow_schema
-from .settings import ReadSettings
 from .shipping import Shipped
-from .splits import FileSplit, numbered, pack
+from .splits import FileSplit, pack
 
 
 @dataclass
@@ -24,46 +34,106 @@ class FilePartition(InputPartition):
     splits: Sequence[FileSplit]
 
 
-class PartitionReader(Shipped):
-    """Files of a format, and how a task reads its splits; common to all readers.
+class _Reader(Shipped):
+    """What both readers have in common.
 
     :param paths: files, folders or patterns.
     :param schema: schema of the rows.
-    :param kind: the files' format.
     """
 
     def __init__(
         self,
+        format: Format[Any, Any],  # noqa: A002
         paths: Sequence[str],
-        settings: ReadSettings,
+        settings: FileReading,
         schema: StructType,
-        kind: Format,
     ) -> None:
+        self._format = format
         self._paths = paths
         self._settings = settings
         self._schema = schema
-        self._kind = kind
+
+    @property
+    def _files(self) -> Files:
+        return Files(self._settings.storage_options)
+
+    def _pack(self, found: Iterable[DataFile]) -> Sequence[InputPartition]:
+        """Distribute files over partitions; without files, one empty partition."""
+        target = self._settings.max_partition_bytes
+        files = self._files
+        splits = (split for file in found for split in self._format.split(file, files, target))
+        return [FilePartition(each) for each in pack(splits, target)] or [FilePartition(())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read a partition; Spark calls this in a task."""
         assert isinstance(partition, FilePartition)
         schema = arrow_schema(self._schema)
-        return read_partition(partition.splits, self._settings, schema, self._kind.read)
+        return read_splits(self._format, partition.splits, self._settings, schema)
 
 
-class FolderReader(PartitionReader, DataSourceReader):
+class FolderReader(_Reader, DataSourceReader):
     """Reads the existing files.
 
     Does not implement ``pushFilters``: in PySpark 4.2 and 4.3, a DataFrame keeps the filters that
     were pushed into it once, and other queries over it lack rows. Conditions are therefore options.
     """
 
-    def partitions(self) -> list[InputPartition]:
-        settings = self._settings
-        files = Files(settings.storage)
-        columns = settings.partition_columns is not None
-        found = files.list(self._paths, settings.pattern, columns=columns)
-        splits = [self._kind.cut(file, files, settings.partition_bytes) for file in found]
-        partitions = pack(numbered(splits), settings.partition_bytes)
-        # Without any partition, Spark would not know the number of partitions.
-        return [FilePartition(each) for each in partitions] or [FilePartition(())]
+    def partitions(self) -> Sequence[InputPartition]:
+        return self._pack(self._files.list(self._paths))
+
+
+class FolderStreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads new files in folders."""
+
+    @cached_property
+    def _progress(self) -> Progress:
+        return Progress(self._files, self._paths)
+
+    def initialOffset(self) -> Offset:  # noqa: N802
+        return INITIAL
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        most = self._settings.max_files_per_trigger
+        return ReadAllAvailable() if most is None else ReadMaxFiles(most)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        self._progress.stop_here()
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
+        most = limit.max_files if isinstance(limit, ReadMaxFiles) else None
+        return self._progress.latest(start, most)
+
+    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+        return self._pack(self._progress.batch(start, end))
+
+
+def read_splits(
+    format: Format[Any, Any],  # noqa: A002
+    splits: Iterable[FileSplit],
+    settings: FileReading,
+    schema: pa.Schema,
+) -> Iterator[pa.RecordBatch]:
+    """Read the batches of one task.
+
+    The batches of a corrupt file before the error are returned first.
+
+    :param schema: the requested columns.
+    :raises JellyError: a file cannot be opened; or it is corrupt, in mode FAILFAST.
+    """
+    files = Files(settings.storage_options)
+    for split in splits:
+        with files.open(split.path) as file:
+            try:
+                yield from format.read(file, split, settings, schema)
+            except JellyError as error:
+                error.locate(source=split.path)
+                if settings.corrupt_column is None:
+                    raise
+                yield _error_row(error, settings.corrupt_column, schema)
+
+
+def _error_row(error: JellyError, column: str, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a row that reports an error instead of data."""
+    known = {"source": error.source, "frame": error.frame, column.lower(): str(error)}
+    values = [pa.array([known.get(field.name.lower())], field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(values, schema=schema)

@@ -1,6 +1,7 @@
 """The columns of the formats, as Spark and Arrow schemas.
 
-Every column is nullable: a row for an error has only the error.
+Every column is nullable: a row for an error has only the error. Names are case-insensitive, as in
+Spark.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, LongType, NullType, StringType, StructField, StructType
 
 from ...codec.common.positions import POSITIONS
 from ...errors import OptionsError
-from .settings import ReadSettings, Terms
+from .options import SPLIT
 
 GRAPH: Final = "graph"
+#: The column with the kind of operation.
+KIND: Final = "kind"
 
 #: The fields of a split term.
 TERM: Final = StructType(
@@ -54,82 +57,54 @@ class PatchRow(NamedTuple):
     value: str | None = None
 
 
-def statement_schema(settings: ReadSettings) -> StructType:
-    """Return the columns of the format ``jelly``."""
-    fields = [StructField(name, _term(settings)) for name in POSITIONS]
-    if settings.source_columns:
-        fields += [StructField("source", StringType()), StructField("frame", LongType())]
-    return _with_others(fields, settings)
+def statement_fields(terms: str) -> list[StructField]:
+    """Return the columns of a statement.
 
-
-def patch_schema(settings: ReadSettings) -> StructType:
-    """Return the columns of the format ``jelly-patch``.
-
-    They always include ``source``, because patch numbers count within a file. The column ``mark``
-    detects missing rows, see ``marks``.
+    :param terms: the option.
     """
-    source, mark = (StructField(name, StringType()) for name in ("source", "mark"))
-    return _with_others([source, *operation_fields(settings), mark], settings)
+    return [StructField(name, _term(terms)) for name in POSITIONS]
 
 
-def operation_fields(settings: ReadSettings) -> list[StructField]:
-    """Return the columns of an operation."""
+def operation_fields(terms: str) -> list[StructField]:
+    """Return the columns of an operation.
+
+    :param terms: the option.
+    """
     fields = []
     for name in PatchRow._fields:
         kind: DataType = LongType() if name in NUMBERS else StringType()
-        fields.append(StructField(name, _term(settings) if name in POSITIONS else kind))
+        fields.append(StructField(name, _term(terms) if name in POSITIONS else kind))
     return fields
 
 
-def _term(settings: ReadSettings) -> DataType:
-    return TERM if settings.terms is Terms.SPLIT else StringType()
+def _term(terms: str) -> DataType:
+    return TERM if terms == SPLIT else StringType()
 
 
-def _with_others(fields: list[StructField], settings: ReadSettings) -> StructType:
-    """Return the columns of a format with the columns that options add.
+def with_errors(fields: list[StructField], column: str | None) -> StructType:
+    """Return a schema that also has the column for errors, if any.
 
-    :raises OptionsError: two columns have the same name.
+    :raises OptionsError: there is a column of this name.
     """
-    names = [*(settings.partition_columns or ()), settings.corrupt_column]
-    schema = StructType(fields + [StructField(name, StringType()) for name in names if name])
-    # Spark ignores case in names.
-    if len({name.lower() for name in schema.names}) < len(schema.names):
-        raise OptionsError(
-            f"two columns have the same name: {', '.join(schema.names)}; rename one of them "
-            "(partitionColumns, columnNameOfCorruptRecord)"
-        )
-    return schema
-
-
-def requested_schema(available: StructType, settings: ReadSettings) -> StructType:
-    """Return the columns that the option ``columns`` selects, in its order; all without it.
-
-    :raises OptionsError: a name is not a column, or is given twice.
-    """
-    if settings.columns is None:
-        return available
-    fields = {field.name.lower(): field for field in available}
-    for name in settings.columns:
-        if name.lower() not in fields:
+    if column is not None:
+        if column.lower() in {field.name.lower() for field in fields}:
             raise OptionsError(
-                f"option columns: {name!r} is not a column: "
-                f"choose from {', '.join(available.names)}"
+                f"option columnNameOfCorruptRecord: there is already a column {column}; choose "
+                "another name"
             )
-    schema = StructType([fields[name.lower()] for name in settings.columns])
-    if not schema.fields or len(set(schema.names)) < len(schema.names):
-        raise OptionsError("option columns: name at least one column, each once")
-    _check_errors(schema, settings)
-    return schema
+        fields = [*fields, StructField(column, StringType())]
+    return StructType(fields)
 
 
-def check_schema(given: StructType, available: StructType, settings: ReadSettings) -> None:
-    """Check a schema that the user gives.
+def check_requested(given: StructType, available: StructType, corrupt_column: str | None) -> None:
+    """Check the schema that a user gives for reading.
 
-    It may have any of the columns, in any order, with their types. Names are case-insensitive, as
-    in Spark.
+    It may have any of the columns, in any order, with their types.
 
     :param available: all columns of the format.
-    :raises OptionsError: it has another column, another type, or a column that is not nullable.
+    :param corrupt_column: name of the column for errors; without it, errors would be rows of nulls.
+    :raises OptionsError: it has another column, another type, or a column that is not nullable; or
+        it lacks the column for errors.
     """
     there = {field.name.lower(): field.dataType.simpleString() for field in available}
     for field in given:
@@ -140,17 +115,44 @@ def check_schema(given: StructType, available: StructType, settings: ReadSetting
                 f"column {field.name}:{kind}{null} is not available: with these options, the "
                 f"columns are {available.simpleString()}, all nullable"
             )
-    _check_errors(given, settings)
-
-
-def _check_errors(schema: StructType, settings: ReadSettings) -> None:
-    """Check that a schema has a column for errors; without it, errors would be rows of nulls."""
-    names = {name.lower() for name in schema.names}
-    if settings.corrupt_column is not None and settings.corrupt_column.lower() not in names:
+    if corrupt_column and corrupt_column.lower() not in map(str.lower, given.names):
         raise OptionsError(
-            f"mode PERMISSIVE needs the column {settings.corrupt_column}: add it to the selected "
-            "columns, or set badRecordsPath"
+            f"mode PERMISSIVE needs the column {corrupt_column}: add it to the schema"
         )
+
+
+def check_written(
+    schema: StructType, besides: tuple[str, ...] = (), optional: tuple[str, ...] = ()
+) -> None:
+    """Check that columns represent statements or operations.
+
+    :param besides: required columns of text, besides terms.
+    :param optional: optional columns of any type.
+    :raises OptionsError: a column is missing, is not one of these, or has another type.
+    """
+    names = {name.lower() for name in schema.names}
+    if len(names) < len(schema.names):
+        raise OptionsError(f"two columns have the same name: {', '.join(schema.names)}")
+    missing = {*besides, *POSITIONS} - {GRAPH} - names
+    other = names - {*besides, *optional, *POSITIONS}
+    if missing or other:
+        raise OptionsError(
+            f"the columns must be {', '.join((*besides, *POSITIONS[:3]))} and, for graphs, graph: "
+            + ", ".join(
+                [f"{name} is missing" for name in sorted(missing)]
+                + [f"{name} is not one of them" for name in sorted(other)]
+            )
+        )
+    for each in schema:
+        kind, name = each.dataType, each.name.lower()
+        if name in optional or isinstance(kind, StringType | NullType):
+            continue
+        split = isinstance(kind, StructType) and {*map(str.lower, kind.names)} == {*TERM.names}
+        if not split or name in besides:
+            raise OptionsError(
+                f"column {each.name} must be text or a structure of value, kind, datatype and "
+                f"language (got {kind.simpleString()})"
+            )
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

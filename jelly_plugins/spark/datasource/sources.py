@@ -8,7 +8,7 @@ that call a single method; slow imports are therefore inside the methods that ne
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -17,91 +17,96 @@ from pyspark.sql.datasource import (
     DataSourceStreamWriter,
     DataSourceWriter,
 )
-from pyspark.sql.types import StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from ...errors import OptionsError
 from .. import _requirement  # noqa: F401  (first: its error names the extra to install)
-from .options import check_options
-from .schema import check_schema, patch_schema, requested_schema, statement_schema
-from .settings import (
-    ReadSettings,
-    StoreSettings,
-    WriteSettings,
+from .options import (
+    FORMATS,
+    OF_SPARK,
+    FileReading,
+    FileWriting,
+    JellyReading,
+    PatchReading,
+    StoreReading,
+    check_options,
     given_path,
     given_paths,
-    storage_of,
 )
+from .schema import check_requested, operation_fields, statement_fields, with_errors
 from .shipping import Shipped
 
 if TYPE_CHECKING:
-    from .batches import Format
-    from .writing import Sink
+    from .formats import Format
 
 
-class _ReadableSource(Shipped, DataSource):
+class _Source(Shipped, DataSource):
     """A source whose options determine its columns."""
 
     @abstractmethod
-    def _columns(self, settings: ReadSettings) -> StructType:
-        """Return all columns."""
-
-    @property
-    def _settings(self) -> ReadSettings:
-        return ReadSettings.of(self.options)
+    def _columns(self, settings: Any) -> StructType:
+        """Return all columns, given the options for reading."""
 
     def schema(self) -> StructType:
-        check_options(self.options, self.name())
+        # Spark also asks for the schema of a source that is written to.
+        names = [name for made in FORMATS[self.name()] if made for name in made.names()]
+        check_options(self.options, names, self.name(), besides=OF_SPARK)
         given_paths(self.options)
-        settings = self._settings
-        return requested_schema(self._columns(settings), settings)
+        return self._columns(FORMATS[self.name()][0].of(self.options))
 
-    def _read(self, schema: StructType) -> tuple[ReadSettings, StructType]:
-        """Check the options and the schema, and return the settings and the schema for a reader."""
-        check_options(self.options, self.name(), writes=False)
-        check_schema(schema, self.schema(), self._settings)
-        return self._settings, schema
+    def _to_read(self, schema: StructType) -> Any:
+        """Check a schema, and the names of options for reading, and return the options."""
+        made, _ = FORMATS[self.name()]
+        check_options(self.options, made.names(), self.name(), " for reading", OF_SPARK)
+        settings = made.of(self.options)
+        check_requested(schema, self._columns(settings), getattr(settings, "corrupt_column", None))
+        return settings
 
 
-class _FolderSource(_ReadableSource):
+class _FolderSource(_Source):
     """Files of a format."""
 
     @abstractmethod
-    def _format(self) -> Format:
+    def _format(self) -> Format[Any, Any]:
         """Return the files' format."""
 
-    @abstractmethod
-    def _sink(self) -> Sink:
-        """Return the writer of such files."""
+    def _read(
+        self, schema: StructType
+    ) -> tuple[Format[Any, Any], list[str], FileReading, StructType]:
+        """Return the arguments of a reader."""
+        return self._format(), given_paths(self.options), self._to_read(schema), schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from .reading import FolderReader
 
-        settings, schema = self._read(schema)
-        return FolderReader(given_paths(self.options), settings, schema, self._format())
+        return FolderReader(*self._read(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        from .streaming import FolderStreamReader
+        from .reading import FolderStreamReader
 
-        settings, schema = self._read(schema)
-        return FolderStreamReader(given_paths(self.options), settings, schema, self._format())
+        return FolderStreamReader(*self._read(schema))
+
+    def _written(self, schema: StructType) -> tuple[Format[Any, Any], str, StructType, FileWriting]:
+        """Check the options, and return the arguments of a writer."""
+        _, made = FORMATS[self.name()]
+        assert made is not None
+        check_options(self.options, made.names(), self.name(), " for writing", OF_SPARK)
+        return self._format(), given_path(self.options), schema, made.of(self.options)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from .writing import FolderWriter
 
-        return FolderWriter(*self._written(schema, overwrite))
+        return FolderWriter(*self._written(schema), overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
         from .writing import FolderStreamWriter
 
-        return FolderStreamWriter(*self._written(schema, overwrite))
-
-    def _written(
-        self, schema: StructType, overwrite: bool
-    ) -> tuple[str, StructType, bool, WriteSettings, Sink]:
-        """Check the options, and return the arguments of a writer."""
-        check_options(self.options, self.name(), writes=True)
-        path = given_path(self.options)
-        return path, schema, overwrite, WriteSettings.of(self.options), self._sink()
+        if overwrite:
+            raise OptionsError(
+                "a stream of this format supports only output mode append: each batch adds files, "
+                "and replaces none"
+            )
+        return FolderStreamWriter(*self._written(schema))
 
 
 class JellyDataSource(_FolderSource):
@@ -111,89 +116,67 @@ class JellyDataSource(_FolderSource):
     def name(cls) -> str:
         return "jelly"
 
-    def _format(self) -> Format:
-        from .statements import STATEMENTS
+    def _format(self) -> Format[Any, Any]:
+        from .statements import Statements
 
-        return STATEMENTS
+        return Statements()
 
-    def _columns(self, settings: ReadSettings) -> StructType:
-        return statement_schema(settings)
-
-    def _sink(self) -> Sink:
-        from .sinks import STATEMENTS
-
-        return STATEMENTS
+    def _columns(self, settings: JellyReading) -> StructType:
+        fields = statement_fields(settings.terms)
+        if settings.source_columns:
+            fields += [StructField("source", StringType()), StructField("frame", LongType())]
+        return with_errors(fields, settings.corrupt_column)
 
 
 class JellyPatchDataSource(_FolderSource):
-    """Jelly-Patch and RDF Patch files: ``spark.read.format("jelly-patch").load(path)``."""
+    """Jelly-Patch and RDF Patch files: ``spark.read.format("jelly-patch").load(path)``.
+
+    The columns always include ``source``, because patch numbers count within a file.
+    """
 
     @classmethod
     def name(cls) -> str:
         return "jelly-patch"
 
-    def _format(self) -> Format:
-        from .operations import OPERATIONS
+    def _format(self) -> Format[Any, Any]:
+        from .operations import Operations
 
-        return OPERATIONS
+        return Operations()
 
-    def _columns(self, settings: ReadSettings) -> StructType:
-        return patch_schema(settings)
-
-    def _sink(self) -> Sink:
-        from .sinks import OPERATIONS
-
-        return OPERATIONS
+    def _columns(self, settings: PatchReading) -> StructType:
+        fields = [StructField("source", StringType()), *operation_fields(settings.terms)]
+        return with_errors(fields, settings.corrupt_column)
 
 
-class JellyStoreDataSource(_ReadableSource):
-    """A sharded store: ``spark.read.format("jelly-store").load(root)``.
-
-    By default the quads of a version; with the option ``readChangeFeed`` the changes of versions.
-    """
+class JellyStoreDataSource(_Source):
+    """A version of a sharded store: ``spark.read.format("jelly-store").load(root)``."""
 
     @classmethod
     def name(cls) -> str:
         return "jelly-store"
 
-    def _columns(self, settings: ReadSettings) -> StructType:
-        changes = StoreSettings.of(self.options).changes
-        return patch_schema(settings) if changes else statement_schema(settings)
+    def _columns(self, settings: StoreReading) -> StructType:
+        return StructType(statement_fields(settings.terms))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        settings, schema = self._read(schema)
-        store, storage = StoreSettings.of(self.options), storage_of(self.options)
-        if store.changes:
-            from .feed import FeedReader
-
-            return FeedReader(storage, store, settings, schema)
         from .store_reading import VersionReader
 
-        return VersionReader(storage, store, settings, schema)
+        return VersionReader(given_path(self.options), self._to_read(schema), schema)
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        from .feed import FeedStreamReader
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
+        raise OptionsError(
+            "a sharded store cannot be read as a stream: read the log of patches that was applied "
+            "to it, with the format jelly-patch"
+        )
 
-        settings, schema = self._read(schema)
-        store = StoreSettings.of(self.options)
-        if not store.changes:
-            raise OptionsError(
-                "a stream of a sharded store has the changes of its versions: set option "
-                "readChangeFeed to true"
-            )
-        if store.last is not None:
-            raise OptionsError("option endingVersion is not for streams: remove it")
-        return FeedStreamReader(storage_of(self.options), store, settings, schema)
-
-    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from .store_writing import StoreWriter
-
-        check_options(self.options, self.name(), writes=True)
-        return StoreWriter(self.options, schema, overwrite)
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: ARG002
+        raise OptionsError(
+            "the format jelly-store cannot be written, because Spark does not shuffle the rows for "
+            "it: call jelly_plugins.spark.write_shards(frame, root)"
+        )
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002, N802
         raise OptionsError(
-            "a stream is written to a sharded store by foreachBatch: patches with batch_sink, and "
-            "statements with batch.write.format('jelly-store') and the options txnAppId, and "
-            "txnVersion for the number of the batch"
+            "the format jelly-store cannot be written as a stream: use foreachBatch, for patches "
+            "with jelly_plugins.spark.batch_sink, and for statements with write_shards"
         )

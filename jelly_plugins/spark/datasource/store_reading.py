@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from ..sharded.commits import open_log
-from ..sharded.errors import RootError, of_shard
-from ..sharded.layout import shard_of
-from ..sharded.scanning import pattern_of, reading, scan
-from ..sharded.storage import Storage
-from .batches import complete
-from .options import of_option
+from ..shards.errors import RootError
+from ..shards.root import Shard, find, shard_of
+from ..shards.scanning import pattern_of, reading, scan
+from ..shards.storage import storage_at
+from .formats import complete
+from .options import StoreReading
 from .schema import arrow_schema
-from .settings import ReadSettings, StoreSettings
 from .shipping import Shipped
-from .splits import FileSplit
 
 
 @dataclass
 class ShardPartition(InputPartition):
-    """A shard that one task reads.
+    """A shard that one task reads; None if there is nothing to read."""
 
-    :ivar version: version of the store.
-    :ivar shard: number of the shard; None if there is nothing to read.
-    :ivar named: name of its store, and the checksum of the list of its files.
-    :ivar quads: number of its quads.
-    """
-
-    version: int
-    shard: int | None = None
-    named: tuple[str, str] = ("", "")
-    quads: int = 0
+    shard: Shard | None = None
 
 
 class VersionReader(Shipped, DataSourceReader):
@@ -44,56 +32,38 @@ class VersionReader(Shipped, DataSourceReader):
     Does not implement ``pushFilters``, see :class:`.FolderReader`.
     """
 
-    def __init__(
-        self, storage: Storage, store: StoreSettings, settings: ReadSettings, schema: StructType
-    ) -> None:
-        self._storage = storage
-        self._store = store
-        self._conditions = {name: text for name, (text,) in settings.conditions.items()}
+    def __init__(self, root: str, settings: StoreReading, schema: StructType) -> None:
+        self._storage = storage_at(root, settings.storage_options or None)
+        self._settings = settings
         self._schema = schema
 
-    def partitions(self) -> list[InputPartition]:
-        pattern_of(self._conditions)
-        log, store = open_log(self._storage), self._store
-        option = "timestampAsOf" if store.version is None else "versionAsOf"
-        with of_option(option if (store.timestamp or store.version) is not None else None):
-            commit = log.find(store.version, store.timestamp)
-        layout = log.layout_of(commit)
-        key = self._conditions.get(layout.shard_by)
-        only = None if key is None else shard_of(key, layout.shards)
+    def partitions(self) -> Sequence[InputPartition]:
+        conditions = self._settings.conditions
+        pattern_of(conditions)
+        version = find(self._storage, self._settings.version_as_of)
+        key = conditions.get(version.shard_by)
+        only = None if key is None else shard_of(key, len(version.shards))
         return [
-            ShardPartition(commit.version, number, shard.named, shard.quads)
-            for number, shard in enumerate(commit.shards or ())
-            if shard.named is not None and only in (None, number)
-        ] or [ShardPartition(commit.version)]
+            ShardPartition(shard)
+            for number, shard in enumerate(version.shards)
+            if shard.store is not None and only in (None, number)
+        ] or [ShardPartition()]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, ShardPartition)
-        if partition.shard is None:
+        shard = partition.shard
+        if shard is None:
             return
-        try:
-            with of_shard(partition.version, partition.shard):
-                yield from self._batches(partition, arrow_schema(self._schema))
-        except RootError as error:
-            # A vacuum removes a version's stores after its commit has forgotten them.
-            commit = open_log(self._storage).get(partition.version)
-            if commit is None or commit.readable:
-                raise
-            raise RootError(
-                f"the stores of version {partition.version} were removed by a vacuum after the "
-                "query was planned: load again, and vacuum with a grace longer than queries take",
-                source=self._storage.name,
-            ) from error
-
-    def _batches(self, partition: ShardPartition, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        schema = arrow_schema(self._schema)
+        conditions = self._settings.conditions
         rows = 0
-        with reading(self._storage, *partition.named) as store:
-            for batch in scan(store, pattern_of(self._conditions)):
+        with reading(self._storage, shard) as store:
+            for batch in scan(store, pattern_of(conditions)):
                 rows += batch.num_rows
                 columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-                yield complete(columns, batch.num_rows, FileSplit(""), schema)
-        if rows != partition.quads and not self._conditions:
+                yield complete(columns, batch.num_rows, "", schema)
+        if rows != shard.quads and not conditions:
             raise RootError(
-                f"{partition.named[0]} has {rows} quads, but the commit has {partition.quads}",
+                f"{shard.store} has {rows} quads, but its version has {shard.quads}",
                 source=self._storage.name,
             )

@@ -91,6 +91,11 @@ def _character(found: re.Match[str]) -> str:
     return chr(int(code, 16)) if code else _SHORT.get(found[3], found[3])
 
 
+def joined(column: pa.Array) -> pa.Array:
+    """Return a column of terms as text."""
+    return join_terms(column) if pa.types.is_struct(column.type) else column
+
+
 def join_terms(column: pa.StructArray) -> pa.Array:
     """Join structures into terms, as text of N-Triples.
 

@@ -1,4 +1,4 @@
-"""The formats as sinks of batches and of streams: each task writes its own files.
+"""The formats of files as sinks of batches and of streams: each task writes its own files.
 
 State that the commit needs is in the tasks' commit messages, because Spark creates a new writer for
 each step of a stream.
@@ -6,10 +6,10 @@ each step of a stream.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import BinaryIO, Protocol
+from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -21,43 +21,13 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from ...errors import JellyError, OptionsError
-from .encoding import plain
-from .output import Output
-from .settings import WriteSettings
+from .formats import Format, plain
+from .options import FileWriting
+from .output import Output, StreamOutput
 from .shipping import Shipped
-from .stream_output import StreamOutput
 
 #: Properties that Spark sets in the tasks of a stream: ids of the query and the batch.
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
-
-
-class BatchWriter(Protocol):
-    """Writes batches to an open file."""
-
-    rows: int
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Write the rows of a batch."""
-
-    def finish(self) -> None:
-        """Finish the file."""
-
-
-@dataclass(frozen=True)
-class Sink:
-    """The differences between the formats, for writers.
-
-    :ivar suffix: suffix of file names, before that of the compression.
-    :ivar check: rejects invalid columns and settings, before any task runs.
-    :ivar split: divides batches so that each has the columns of its file: where the columns change,
-        a new file starts.
-    :ivar open: returns a writer for an open file, given a name of job and task, and the columns.
-    """
-
-    suffix: str
-    check: Callable[[StructType, WriteSettings], None]
-    split: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-    open: Callable[[BinaryIO, str, pa.Schema, WriteSettings], BatchWriter]
 
 
 @dataclass
@@ -65,66 +35,89 @@ class Written(WriterCommitMessage):
     """The commit message of a task.
 
     :ivar names: names of its files; empty if it had no rows.
-    :ivar rows: number of rows.
     :ivar query: id of the query, for a stream.
     :ivar batch: number of the batch, for a stream.
     """
 
     names: Sequence[str]
-    rows: int
     query: str = ""
     batch: int = 0
 
 
-def write_task(
-    batches: Iterator[pa.RecordBatch], output: Output, sink: Sink, settings: WriteSettings
-) -> tuple[list[str], int]:
-    """Write the rows of a task.
+class _Writer(Shipped):
+    """What both writers have in common.
 
-    :return: names of its files, and number of rows.
-    :raises JellyError: with the file, and the row, counted from the task's first.
+    :param path: path or URL of the folder.
     """
-    context = TaskContext.get()
-    task = 0 if context is None else context.partitionId()
-    names: list[str] = []
-    rows = 0
-    parts = sink.split(plain(batch) for batch in batches if batch.num_rows)
-    while (first := next(parts, None)) is not None:
-        with output.new_file(task, sink.suffix + settings.suffix) as (name, file):
-            writer = sink.open(file, f"{output.job}-{task}-{len(names)}", first.schema, settings)
-            ahead = None
-            try:
-                writer.add(first)
-                for batch in parts:
-                    if batch.schema != first.schema:
-                        ahead = batch
-                        break
-                    writer.add(batch)
-                writer.finish()
-            except JellyError as error:
-                if error.row is not None:
-                    error.row += rows
-                error.locate(source=name)
-                raise
-        names.append(name)
-        rows += writer.rows
-        parts = parts if ahead is None else chain((ahead,), parts)
-    return names, rows
-
-
-class FolderWriter(Shipped, DataSourceArrowWriter):
-    """Writes a DataFrame; Spark creates one, and sends it to every task."""
 
     def __init__(
-        self, path: str, schema: StructType, overwrite: bool, settings: WriteSettings, sink: Sink
+        self,
+        format: Format[Any, Any],  # noqa: A002
+        path: str,
+        schema: StructType,
+        settings: FileWriting,
     ) -> None:
-        sink.check(schema, settings)
+        format.check(schema, settings)
+        self._format = format
+        self._path = path
         self._settings = settings
-        self._sink = sink
-        self._output = Output(path, overwrite, settings.storage)
+
+    def _write(self, batches: Iterator[pa.RecordBatch], output: Output) -> list[str]:
+        """Write the rows of a task.
+
+        :return: names of its files.
+        :raises JellyError: with the file, and the row, counted from the task's first.
+        """
+        context = TaskContext.get()
+        task = 0 if context is None else context.partitionId()
+        names: list[str] = []
+        rows = 0
+        parts = self._format.divide(plain(batch) for batch in batches if batch.num_rows)
+        suffix = self._format.suffix + self._settings.suffix
+        while (first := next(parts, None)) is not None:
+            with output.new_file(task, suffix) as (name, file):
+                unique = f"{output.job}-{task}-{len(names)}"
+                writer = self._format.writer(file, unique, first.schema, self._settings)
+                ahead = None
+                try:
+                    writer.add(first)
+                    for batch in parts:
+                        if batch.schema != first.schema:
+                            ahead = batch
+                            break
+                        writer.add(batch)
+                    writer.finish()
+                except JellyError as error:
+                    if error.row is not None:
+                        error.row += rows
+                    error.locate(source=name)
+                    raise
+            names.append(name)
+            rows += writer.rows
+            parts = parts if ahead is None else chain((ahead,), parts)
+        return names
+
+
+class FolderWriter(_Writer, DataSourceArrowWriter):
+    """Writes a DataFrame; Spark creates one, and sends it to every task.
+
+    :param overwrite: whether the files replace those in the folder.
+    """
+
+    def __init__(
+        self,
+        format: Format[Any, Any],  # noqa: A002
+        path: str,
+        schema: StructType,
+        settings: FileWriting,
+        *,
+        overwrite: bool,
+    ) -> None:
+        super().__init__(format, path, schema, settings)
+        self._output = Output(path, settings.storage_options, overwrite=overwrite)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        return Written(*write_task(iterator, self._output, self._sink, self._settings))
+        return Written(self._write(iterator, self._output))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         written = [message for message in messages if isinstance(message, Written)]
@@ -134,24 +127,9 @@ class FolderWriter(Shipped, DataSourceArrowWriter):
         self._output.discard()
 
 
-class FolderStreamWriter(Shipped, DataSourceStreamArrowWriter):
-    """Writes the batches of a stream; Spark creates one for each batch, and another to commit it.
-
-    :raises OptionsError: the output mode is not append.
-    """
-
-    def __init__(
-        self, path: str, schema: StructType, overwrite: bool, settings: WriteSettings, sink: Sink
-    ) -> None:
-        if overwrite:
-            raise OptionsError(
-                "a stream of this format supports only output mode append: each batch adds files, "
-                "and replaces none"
-            )
-        sink.check(schema, settings)
-        self._path = path
-        self._settings = settings
-        self._sink = sink
+class FolderStreamWriter(_Writer, DataSourceStreamArrowWriter):
+    """Writes the batches of a stream; Spark creates one for each batch, and another to commit
+    it."""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         context = TaskContext.get()
@@ -162,21 +140,20 @@ class FolderStreamWriter(Shipped, DataSourceStreamArrowWriter):
                 "Spark did not set the ids of query and batch in this task; this needs Structured "
                 "Streaming's micro-batch mode"
             )
-        output = self._batch(query, int(batch)).output
-        names, rows = write_task(iterator, output, self._sink, self._settings)
-        return Written(names, rows, query, int(batch))
+        names = self._write(iterator, self._output(query, int(batch)))
+        return Written(names, query, int(batch))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         written = [message for message in messages if isinstance(message, Written)]
         names = [name for message in written for name in message.names]
         for output in {(each.query, each.batch) for each in written}:
-            self._batch(*output).publish(names)
+            self._output(*output).publish(names)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         # Files of tasks that sent no message are removed when the batch is repeated.
         written = [message for message in messages if isinstance(message, Written)]
         for output in {(each.query, each.batch) for each in written}:
-            self._batch(*output).discard()
+            self._output(*output).discard()
 
-    def _batch(self, query: str, batch: int) -> StreamOutput:
-        return StreamOutput(self._path, query, batch, self._settings.storage)
+    def _output(self, query: str, batch: int) -> StreamOutput:
+        return StreamOutput(self._path, query, batch, self._settings.storage_options)

@@ -1,0 +1,64 @@
+"""Sharded stores: Oxigraph stores that share a dataset and change together.
+
+A store is read, and patches are applied to it, with or without Spark. docs/sharded-store.md
+describes the layout in a folder or bucket.
+"""
+
+from __future__ import annotations
+
+from ...errors import MissingExtraError
+
+try:
+    import numpy as _numpy  # noqa: F401
+    import pyarrow as _pyarrow  # noqa: F401
+    import xxhash as _xxhash  # noqa: F401
+except ImportError as error:
+    raise MissingExtraError.of(f"sharded stores need a library ({error})", "spark") from error
+
+from typing import TYPE_CHECKING, Any
+
+from .applying import Applied, apply_patches, batch_sink, write_shards
+from .errors import CheckpointError, CommitConflictError, RootError, StorageError
+from .queries import QueryError
+from .root import Batch, File, Log, Shard, Version, shard_of
+from .storage import Storage
+from .store import ShardedStore
+from .upkeep import Vacuumed, restore, vacuum, verify
+
+if TYPE_CHECKING:
+    from .changes import net_changes
+
+__all__ = [
+    "Applied",
+    "Batch",
+    "CheckpointError",
+    "CommitConflictError",
+    "File",
+    "Log",
+    "QueryError",
+    "RootError",
+    "Shard",
+    "ShardedStore",
+    "Storage",
+    "StorageError",
+    "Vacuumed",
+    "Version",
+    "apply_patches",
+    "batch_sink",
+    "net_changes",
+    "restore",
+    "shard_of",
+    "vacuum",
+    "verify",
+    "write_shards",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # The only name whose module imports Spark.
+    if name != "net_changes":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .. import _requirement  # noqa: F401  (first: its error names the extra to install)
+    from .changes import net_changes
+
+    return net_changes

@@ -1,0 +1,257 @@
+"""Read a version of a sharded store: its quads, and answers to queries. No Spark.
+
+Shards are opened in this process, read-only, when they are first used, and stay open as long as the
+object exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final
+from weakref import finalize
+
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store, Triple
+
+from ...codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
+from ...io.sinks import Destination
+from ...notebook import table
+from ...oxigraph.dumping.statements import write_quads
+from ...oxigraph.rows import graph_text
+from ...oxigraph.terms import GraphName, describe_directed
+from ...sparql import ResultsFormat, write_results
+from .errors import RootError
+from .queries import Scope, as_text, scope_of
+from .root import Version, every, find, shard_of, whole_number
+from .scanning import reading
+from .storage import AnyRoot, storage_at
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_QUADS: Final = StreamOptions(
+    physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS, rdf_star=True
+)
+
+
+class ShardedStore:
+    """One version of a sharded store; later versions do not change it.
+
+    Iterating over it yields its quads, and ``len()`` returns their number.
+
+    :param root: its folder, or the URL of a folder in a bucket: ``s3://``, ``gs://``, ``az://``.
+    :param version: the version to open; by default the newest.
+    :param storage_options: settings and credentials of a bucket, see docs/buckets.md; missing ones
+        come from the environment.
+    :raises RootError: the store or the version does not exist, or the version was vacuumed.
+    :raises TypeError, ValueError: the version is not a whole number.
+
+    :ivar content: the version: its shards, positions in logs, batches and namespaces.
+    """
+
+    def __init__(
+        self,
+        root: AnyRoot,
+        version: int | None = None,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        if version is not None:
+            version = whole_number("version", version)
+        self._storage: Final = storage_at(root, storage_options)
+        self.content: Final[Version] = find(self._storage, version)
+        self._stores: Final[dict[int, Store]] = {}
+        self._opened: Final = ExitStack()
+        # The stores close before the folders that were fetched for them are removed.
+        finalize(self, _close, self._stores, self._opened)
+
+    @property
+    def root(self) -> str:
+        """The root: the path of a folder, or a URL."""
+        return self._storage.name
+
+    @property
+    def version(self) -> int:
+        """Number of the open version."""
+        return self.content.number
+
+    def versions(self) -> list[Version]:
+        """Return all versions that were not vacuumed, the newest first.
+
+        :raises RootError: the file of a version is damaged.
+        """
+        return list(every(self._storage))
+
+    def _repr_html_(self) -> str:
+        content = self.content
+        shown = [("root", self.root), ("version", str(content.number)), ("time", content.time)]
+        shown += [("shards", str(len(content.shards))), ("quads", str(content.quads))]
+        return table("ShardedStore", shown)
+
+    # Quads
+
+    def __len__(self) -> int:
+        return self.content.quads
+
+    def __iter__(self) -> Iterator[Quad]:
+        return self.quads_for_pattern(None, None, None)
+
+    def __contains__(self, quad: Quad) -> bool:
+        store = self.shard(self._shard_of(quad.subject, quad.graph_name))
+        return store is not None and quad in store
+
+    def shard(self, number: int) -> Store | None:
+        """Return one of the shards, open read-only; None if it is empty.
+
+        It can be read as long as this object exists, which keeps the files fetched from a bucket.
+
+        :raises RootError: its store does not exist, or is damaged.
+        """
+        shard = self.content.shards[number]
+        if shard.store is None:
+            return None
+        if number not in self._stores:
+            with ExitStack() as opened:
+                self._stores[number] = opened.enter_context(reading(self._storage, shard))
+                self._opened.push(opened.pop_all())
+        return self._stores[number]
+
+    def quads_for_pattern(
+        self,
+        subject: NamedNode | BlankNode | None,
+        predicate: NamedNode | None,
+        object: NamedNode | BlankNode | Literal | Triple | None,  # noqa: A002
+        graph_name: GraphName | None = None,
+    ) -> Iterator[Quad]:
+        """Return the quads that match a pattern, see ``pyoxigraph.Store.quads_for_pattern``.
+
+        If the term that determines the shard is given, only that shard is opened.
+
+        :raises RootError: a store does not exist, or is damaged.
+        """
+        key = subject if self.content.shard_by == "subject" else graph_name
+        numbers: Iterable[int] = range(len(self.content.shards))
+        if key is not None:
+            numbers = (self._shard_of(subject, graph_name),)
+        for store in self._shards(numbers):
+            try:
+                yield from store.quads_for_pattern(subject, predicate, object, graph_name)
+            except (OSError, RuntimeError) as error:
+                raise self._unreadable(error) from error
+
+    def _shard_of(self, subject: Any, graph: GraphName | None) -> int:
+        key = subject if self.content.shard_by == "subject" else graph or DefaultGraph()
+        return shard_of(graph_text(key), len(self.content.shards))
+
+    def _shards(self, numbers: Iterable[int]) -> Iterator[Store]:
+        """Return the shards that are not empty."""
+        return (store for number in numbers if (store := self.shard(number)) is not None)
+
+    def _unreadable(self, error: Exception) -> RootError:
+        message = f"version {self.version} cannot be read: {error}"
+        return RootError(message, source=self._storage.name)
+
+    # Queries
+
+    def select(self, query: str, *, unchecked: bool = False) -> Iterator[dict[str, str | None]]:
+        """Return the solutions of a SELECT query that each shard can answer independently.
+
+        With shards by subject, these are queries about one subject at a time: all triple patterns
+        that are joined have the same subject. With shards by graph, they are about one graph at a
+        time. FILTER, BIND, VALUES, OPTIONAL, MINUS, EXISTS and UNION are supported within that, and
+        property paths with shards by graph. Operations on all solutions are not: apply DISTINCT,
+        ORDER BY, LIMIT and aggregates to the result. FROM, SERVICE, NOW() and escapes such as
+        ``\\u0041`` are not supported either. Other queries are rejected; the solutions of a
+        supported query equal those of a single store with all quads.
+
+        :param query: SPARQL 1.1.
+        :param unchecked: evaluate any query in each shard, except SERVICE; solutions that join
+            quads of two shards are then missing, and aggregates are per shard.
+        :return: for each solution the terms in the syntax of N-Triples by the names of variables;
+            None for an unbound variable. Equal solutions may repeat.
+        :raises QueryError: shards cannot answer the query independently, or it is not well-formed.
+        """
+        scope = self._scope(query, unchecked)
+        for solution in self._solutions(scope, query):
+            yield as_text(scope.variables, solution)
+
+    def write_solutions(
+        self,
+        query: str,
+        dst: Destination,
+        *,
+        format: ResultsFormat | str | None = None,  # noqa: A002
+        unchecked: bool = False,
+        **settings: Any,
+    ) -> int:
+        """Write the solutions of a SELECT query with :func:`~jelly_plugins.sparql.write_results`.
+
+        :param query: see :meth:`select`, and for ``unchecked``.
+        :param dst: where to write.
+        :param format: format of the results.
+        :param settings: other settings of :func:`~jelly_plugins.sparql.write_results`.
+        :return: the number of solutions.
+        :raises QueryError: shards cannot answer the query independently, or it is not well-formed.
+        """
+        scope = self._scope(query, unchecked)
+        return write_results(
+            scope.variables,
+            self._solutions(scope, query),
+            dst,
+            format=format,
+            describe=describe_directed,
+            **settings,
+        )
+
+    def select_dataframe(
+        self, spark: SparkSession, query: str, *, unchecked: bool = False
+    ) -> DataFrame:
+        """Return the solutions of a SELECT query as a DataFrame, with a Spark task for each shard.
+
+        The columns are the query's variables; see :meth:`select` for supported queries and for the
+        values. Every executor must be able to access the root under the same path.
+        """
+        from .tasks import select_on_spark
+
+        scope = self._scope(query, unchecked)
+        shards = [self.content.shards[number] for number in self._numbers(scope)]
+        stored = [shard for shard in shards if shard.store is not None]
+        return select_on_spark(spark, self._storage, stored, query, scope.variables)
+
+    def _scope(self, query: str, unchecked: bool) -> Scope:
+        return Scope.all(query) if unchecked else scope_of(query, self.content.shard_by)
+
+    def _numbers(self, scope: Scope) -> Iterable[int]:
+        """Return the shards of a scope."""
+        count = len(self.content.shards)
+        if scope.keys is None:
+            return range(count)
+        return sorted({shard_of(key, count) for key in scope.keys})
+
+    def _solutions(self, scope: Scope, query: str) -> Iterator[tuple[Any, ...]]:
+        for store in self._shards(self._numbers(scope)):
+            try:
+                found: Any = store.query(query)
+                yield from map(tuple, found)
+            except (OSError, RuntimeError) as error:
+                raise self._unreadable(error) from error
+
+    # The whole version
+
+    def dump(self, dst: Destination, *, limits: Limits = DEFAULT_LIMITS) -> int:
+        """Write all quads as a delimited Jelly-RDF stream, shard by shard, in constant memory.
+
+        Labels of blank nodes are kept, since they are shared by all shards.
+
+        :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. An existing
+            file is replaced only after everything is written.
+        :param limits: limits of the encoder.
+        :return: number of quads written.
+        :raises JellyError: a term cannot be expressed in Jelly.
+        """
+        return write_quads(self, dst, options=_QUADS, limits=limits)
+
+
+def _close(stores: dict[int, Store], opened: ExitStack) -> None:
+    stores.clear()
+    opened.close()

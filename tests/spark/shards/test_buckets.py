@@ -1,0 +1,252 @@
+"""Sharded stores in buckets: in memory, and on an S3 server on loopback that may fail."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import obstore
+import pytest
+
+from jelly_plugins import JellyError, OptionsError
+from jelly_plugins.spark.shards import (
+    RootError,
+    ShardedStore,
+    StorageError,
+    applying,
+    connecting,
+    restore,
+    vacuum,
+    verify,
+)
+from jelly_plugins.spark.shards.bucket import Bucket
+
+from .logs import apply, assert_same, quads
+from .model import quads_after, random_log, text_of
+from .s3 import SECRET, Asked, S3Server
+
+_NUMBERS = count()
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[S3Server]:
+    server = S3Server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Bucket:
+    """An empty bucket in memory, with a cache of its own."""
+    return Bucket(f"memory://{next(_NUMBERS)}/root", {"cache_dir": str(tmp_path / "cache")})
+
+
+@pytest.fixture
+def bucket(s3: S3Server, tmp_path: Path) -> Iterator[Bucket]:
+    """An empty folder of the server's bucket, which the client asks once."""
+    options = s3.options(cache_dir=str(tmp_path / "cache"), max_retries="0")
+    yield Bucket(s3.root(str(next(_NUMBERS))), options)
+    s3.happens()
+
+
+def _objects(bucket: Bucket) -> set[str]:
+    return set(bucket.stored())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_logs(memory: Bucket, seed: int) -> None:
+    patches = random_log(seed, ids=True)
+    for stop in (2, 3, 5, 8):
+        apply(memory, text_of(patches[:stop]), shards=2)
+        assert_same(memory, quads_after(patches[:stop]))
+    assert not apply(memory, text_of(patches), shards=2).committed
+    restored = restore(memory, 1)
+    assert_same(memory, quads_after(patches[:2]))
+    vacuum(memory, keep=1, grace=timedelta())
+    assert [each.number for each in ShardedStore(memory).versions()] == [restored.number]
+    assert _objects(memory) == set(restored.stored())
+
+
+def test_files_of_the_previous_store_are_not_put_again(memory: Bucket) -> None:
+    rows = b"".join(b"A <urn:s%d> <urn:p> <urn:o%d> . " % (n, n) for n in range(5000))
+    apply(memory, rows, shards=1)
+    first = _objects(memory)
+    apply(memory, b"A <urn:s> <urn:p> <urn:o> .", shards=1)
+    [shard] = ShardedStore(memory).content.shards
+    assert shard.files is not None
+    tables = {file.object for name, file in shard.files.items() if name.endswith(".sst")}
+    assert tables & first
+    assert len(_objects(memory)) < len(first) + len(shard.files)
+    assert len(ShardedStore(memory)) == 5001
+
+
+def test_the_cache_may_be_deleted_and_has_a_limit(memory: Bucket, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    apply(memory, b"A <urn:s> <urn:p> <urn:1> .", shards=1)
+    store = ShardedStore(memory)
+    assert len(list(store)) == 1
+    assert list(cache.iterdir())
+    for path in cache.iterdir():
+        path.unlink()
+    cache.rmdir()
+    assert len(list(store)) == len(quads(memory)) == 1
+    small = Bucket(memory.name, {"cache_dir": str(cache), "cache_bytes": 2000})
+    for path in cache.iterdir():
+        path.write_bytes(b"")
+    assert len(quads(small)) == 1
+    assert sum(path.stat().st_size for path in cache.iterdir()) <= 2000
+    cache.chmod(0o500)
+    nowhere = Bucket(memory.name, {"cache_dir": "/proc/none"})
+    assert len(quads(nowhere)) == 1
+
+
+def test_damaged_and_missing_objects_are_reported(memory: Bucket, tmp_path: Path) -> None:
+    apply(memory, b"A <urn:s> <urn:p> <urn:1> .", shards=1)
+    client = connecting.connect(memory.name, {})
+    cold = Bucket(memory.name, {"cache_dir": str(tmp_path / "cold")})
+    [shard] = ShardedStore(cold).content.shards
+    assert shard.files is not None
+    file = next(file for name, file in shard.files.items() if name.endswith(".sst"))
+    whole = bytes(obstore.get(client, file.object).bytes())
+    obstore.put(client, file.object, whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(StorageError, match="its checksum does not match"):
+        quads(cold)
+    assert len(verify(cold)) == 1
+    obstore.delete(client, file.object)
+    with pytest.raises(RootError, match="is missing"):
+        quads(cold)
+    obstore.put(client, "_versions/000000000002.json", b"{}")
+    with pytest.raises(RootError, match="version 2 is damaged"):
+        ShardedStore(cold)
+
+
+def test_random_faults_of_the_server(s3: S3Server, bucket: Bucket) -> None:
+    """A request may fail, or be done and reported as failed: then an attempt fails or not."""
+    pick = random.Random(1)
+    patches = random_log(5, ids=True)
+    failed: list[str] = []
+    for stop in range(1, len(patches) + 1):
+        for _ in range(3):
+            s3.happens(lambda _: pick.choice(["failed", "lost", *[None] * 20]))
+            try:
+                apply(bucket, text_of(patches[:stop]), shards=2)
+            except JellyError as error:
+                failed.append(str(error))
+            s3.happens()
+            found = set(quads(bucket)) if bucket.versions() else set()
+            assert found in (quads_after(patches[:stop]), quads_after(patches[: stop - 1]))
+        apply(bucket, text_of(patches[:stop]), shards=2)
+        assert_same(bucket, quads_after(patches[:stop]))
+    assert failed
+    assert SECRET not in "".join(failed)
+    vacuum(bucket, keep=1, grace=timedelta())
+    assert_same(bucket, quads_after(patches))
+    assert _objects(bucket) == set(ShardedStore(bucket).content.stored())
+
+
+@pytest.mark.parametrize("fault", ["lost", "failed"])
+def test_a_commit_whose_outcome_is_not_reported(s3: S3Server, bucket: Bucket, fault: str) -> None:
+    """It is read back, and done again if it was not done."""
+    happened = []
+
+    def at_commit(asked: Asked) -> str | None:
+        if asked.method == "PUT" and "_versions" in asked.path and not happened:
+            happened.append(asked)
+            return fault
+        return None
+
+    s3.happens(at_commit)
+    assert apply(bucket, b"A <urn:s> <urn:p> <urn:1> .", shards=1).version == 1
+    assert happened
+    assert len(quads(bucket)) == 1
+
+
+def test_a_wrong_key_is_reported_without_it(s3: S3Server, bucket: Bucket) -> None:
+    s3.happens(lambda _: "denied")
+    with pytest.raises(StorageError) as caught:
+        apply(bucket, b"A <urn:s> <urn:p> <urn:1> .", shards=1)
+    assert SECRET not in repr(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_a_bucket_that_does_not_exist(s3: S3Server, tmp_path: Path) -> None:
+    options = s3.options(cache_dir=str(tmp_path))
+    with pytest.raises(RootError):
+        apply("s3://none/root", b"A <urn:s> <urn:p> <urn:1> .", storage_options=options)
+
+
+def test_four_writers_at_once(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(applying, "RETRIES", 100)
+
+    def write(writer: int) -> None:
+        for number in range(3):
+            log = b"TX . A <urn:s%d> <urn:p> <urn:%d> . TC ." % (number, writer * 3 + number)
+            for _ in range(2):
+                apply(bucket, log, shards=2, application=f"a{writer}", batch=number)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    store = ShardedStore(bucket)
+    assert (store.version, len(store), len(set(store))) == (12, 12, 12)
+    assert verify(bucket) == []
+
+
+SPELLINGS = [
+    (url, name.upper() if upper else name)
+    for url, vendor in (("s3://b/x", "aws_"), ("gs://b/x", "google_"), ("az://b/x", "azure_"))
+    for setting in (
+        "allow_http",
+        "timeout",
+        "http1_only",
+        "connect_timeout",
+        "allow_invalid_certificates",
+    )
+    for name in (setting, vendor + setting)
+    for upper in (False, True)
+]
+
+
+@pytest.mark.parametrize(("url", "name"), SPELLINGS)
+def test_settings_of_the_client_have_any_spelling(url: str, name: str) -> None:
+    value = "30s" if "timeout" in name.lower() else "true"
+    account = {"account_name": "a"} if url.startswith("az") else {}
+    Bucket(url, {name: value, **account})
+
+
+@pytest.mark.parametrize(
+    "name", ["bogus", "aws_bogus", "HTTP3_ONLY", "aws_s3_allow_unsafe_rename", "x y", ""]
+)
+def test_unknown_settings_are_rejected_by_name(name: str) -> None:
+    with pytest.raises(OptionsError, match="settings cannot be used") as caught:
+        Bucket("s3://b/x", {name: "PASSWORD"})
+    assert name.lower() in str(caught.value).lower()
+    assert "PASSWORD" not in str(caught.value)
+
+
+def test_an_endpoint_that_is_not_https(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("endpoint", "AWS_ENDPOINT_URL"):
+        with pytest.raises(OptionsError, match="set allow_http to true"):
+            Bucket("s3://b/x", {name: "http://127.0.0.1:1"})
+        Bucket("s3://b/x", {name: "http://127.0.0.1:1", "AWS_Allow_HTTP": True})
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    Bucket("s3://b/x", {"endpoint": "http://127.0.0.1:1"})
+
+
+def test_a_root_that_is_not_a_bucket() -> None:
+    for url in ("s3://", "s3://b//x", "s3://b/../x", "s3://user:key@b/x", "s3://b/x?key=y"):
+        with pytest.raises(RootError):
+            Bucket(url, {})
+    with pytest.raises(OptionsError):
+        Bucket("bogus://b/x", {})
+    with pytest.raises(OptionsError, match="cache_bytes must be a whole number"):
+        Bucket("memory://x", {"cache_bytes": "x"})
+
+
+def test_what_is_pickled_is_the_same(memory: Bucket) -> None:
+    made: Any = memory.__reduce__()
+    assert made[0](*made[1]).name == memory.name

@@ -1,0 +1,157 @@
+"""``jelly spark``: the commands, most of them without Spark."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jelly_plugins.spark import ShardedStore
+from tests.cli.command import command, jelly
+
+from .logs import Writer, apply, assert_same, log_file, replayed
+
+
+@pytest.mark.slow  # starts a Spark of its own
+def test_a_log_is_applied_from_the_command_line(tmp_path: Path) -> None:
+    writer = Writer()
+    log = log_file(tmp_path / "log.jellyp", [writer.patch(), writer.patch()])
+    root = tmp_path / "root"
+    done = subprocess.run(
+        command(
+            *("spark", "apply", log, "--root", root, "--shards", "3"),
+            *("--shard-by", "graph", "--master", "local[1]", "--json"),
+        ),
+        capture_output=True,
+        check=True,
+        env={**os.environ},
+    )
+    found = json.loads(done.stdout)
+    assert (found["version"], found["patches"], found["held_back"]) == (1, 2, False)
+    assert_same(root, replayed(log))
+    content = ShardedStore(root).content
+    assert (len(content.shards), content.shard_by) == (3, "graph")
+
+
+@pytest.mark.slow  # starts a Spark of its own
+def test_what_fails_in_a_task_is_one_line_of_the_command(tmp_path: Path) -> None:
+    """Spark would log what failed with its own traceback and Java's."""
+    writer = Writer()
+    root = tmp_path / "root"
+    apply(root, log_file(tmp_path / "0.jellyp", [writer.patch()]), shards=1)
+    [table, *_] = root.glob("shard=0/*/*.sst")
+    table.unlink()
+    log = log_file(tmp_path / "1.jellyp", [writer.patch()])
+    done = subprocess.run(
+        command("spark", "apply", log, "--root", root, "--master", "local[1]"),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "ERROR" not in done.stderr
+    said = [line for line in done.stderr.splitlines() if line.startswith("jelly: ")]
+    assert len(said) == 1
+    assert table.name in said[0]
+
+
+def test_a_log_is_applied_without_spark(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    writer = Writer()
+    logs = [log_file(tmp_path / f"{n}.jellyp", [writer.patch()]) for n in range(2)]
+    done = jelly("spark", "apply", *logs, "--root", root, "--shards", "2")
+    assert done.code == 0
+    assert "version  1\n" in done.text
+    assert "patches  2\n" in done.text
+    assert_same(root, replayed(*logs))
+    found = json.loads(jelly("spark", "apply", *logs, "--root", root, "--json").text)
+    assert (found["version"], found["committed"]) == (1, False)
+
+
+def test_status_shows_versions_and_positions(tmp_path: Path) -> None:
+    writer = Writer()
+    root = tmp_path / "root"
+    for number in range(4):
+        apply(root, log_file(tmp_path / f"{number}.rdfp", [writer.patch(3)]), shards=1)
+    for number in range(11):
+        apply(root, f"H id <urn:{number}> . TX . TC .".encode())
+    apply(root, b"TX . A <urn:s> <urn:p> <urn:o> . TC .", application="a", batch=7)
+    jelly("spark", "vacuum", root, "--keep", "2", "--grace-hours", "0")
+    restored = jelly("spark", "restore", root, "--version", "15")
+    assert restored.text.startswith("version 17 of ")
+    assert restored.text.endswith(", restored from version 15\n")
+    shown = jelly("spark", "status", root)
+    assert shown.code == 0
+    assert "shards   1 by subject" in shown.text
+    assert shown.text.count("\nlog <urn:") == 10
+    assert shown.text.index("log <urn:10>") < shown.text.index("log <urn:2>")
+    assert "\nand 2 older logs: --json\n" in shown.text
+    assert "application a\n  batch 7" in shown.text
+    found = json.loads(jelly("spark", "status", root, "--json").text)
+    assert found["shards"] == 1
+    assert [each["version"] for each in found["versions"]] == [17, 16, 15]
+    assert (found["logs"][0]["first"], found["logs"][0]["last"]) == (
+        "<urn:patch:0>",
+        "<urn:patch:3>",
+    )
+    assert found["batches"] == {"a": {"number": 7, "query": None}}
+
+
+def test_verify_names_what_is_damaged(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    apply(root, log_file(tmp_path / "log.rdfp", [Writer().patch()]), shards=2)
+    done = jelly("spark", "verify", root)
+    assert (done.code, done.text) == (0, "no problems\n")
+    found = json.loads(jelly("spark", "verify", root, "--json").text)
+    assert found == {"root": str(root), "problems": []}
+    next(root.glob("shard=1/*/CURRENT")).write_bytes(b"x")
+    done = jelly("spark", "verify", root)
+    assert (done.code, done.text.count("\n")) == (1, 1)
+    assert done.text.startswith("shard 1: ")
+    done = jelly("spark", "verify", root, "--json", "--version", "1")
+    assert (done.code, len(json.loads(done.text)["problems"])) == (1, 1)
+
+
+def test_the_commands_do_without_spark(tmp_path: Path) -> None:
+    log = tmp_path / "log.rdfp"
+    log.write_bytes(b"TX . A <urn:s> <urn:p> <urn:o> . TC .")
+    code = (
+        "import sys; sys.modules['pyspark'] = None; from jelly_plugins.cli import main;"
+        "sys.argv = ['jelly', 'spark', *ARGUMENTS]; main()"
+    )
+    root = str(tmp_path / "root")
+    for arguments in (["apply", str(log), "--root", root], ["status", root], ["vacuum", root]):
+        script = code.replace("ARGUMENTS", repr(arguments))
+        subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+def test_vacuum_says_what_it_removes(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    writer = Writer()
+    for number in range(3):
+        apply(root, log_file(tmp_path / f"{number}.rdfp", [writer.patch()]), shards=1)
+    arguments = ("spark", "vacuum", root, "--keep", "1", "--grace-hours", "0")
+    planned = json.loads(jelly(*arguments, "--dry-run", "--json").text)
+    assert (planned["versions"], len(planned["stores"]), planned["dry_run"]) == ([1, 2], 2, True)
+    assert "stores    2" in jelly(*arguments).text
+    assert json.loads(jelly(*arguments, "--json").text)["stores"] == []
+    # By default nothing of today goes.
+    assert "versions  0" in jelly("spark", "vacuum", root).text
+
+
+def test_what_is_no_store_is_one_line_on_stderr(tmp_path: Path) -> None:
+    for name in ("status", "vacuum", "verify"):
+        done = jelly("spark", name, tmp_path)
+        assert (done.code, done.err) == (1, f"jelly: {tmp_path}: there is no sharded store here\n")
+    done = jelly("spark", "apply", "nothing.jellyp", "--root", tmp_path)
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    apply(tmp_path / "root", b"A <urn:s> <urn:p> <urn:o> .", shards=2)
+    done = jelly("spark", "apply", "x", "--root", tmp_path / "root", "--shards", "3")
+    assert (done.code, "the store has shards=2, not 3" in done.err) == (1, True)
+    assert jelly("spark").code == jelly("spark", "apply", "-", "-", "--root", "x").code == 2
+    done = jelly("spark", "status", "s3://bucket/x", "--storage-option", "PASSWORD")
+    assert (done.code, "PASSWORD" in done.err) == (2, False)

@@ -1,0 +1,391 @@
+"""Sharded stores on clusters: executors in processes of their own, and on other file systems.
+
+A process has one session of Spark; so these run programs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from zipfile import ZipFile
+
+import pyspark
+import pytest
+
+from jelly_plugins import Iri, Triple, write
+from jelly_plugins.spark.java import use_java
+from tests.blocks import blocks
+from tests.shared_data import ROOT
+
+from .logs import Writer, assert_same, log_file, replayed
+
+#: Seconds that no program takes, however slow the machine.
+PATIENCE = 900
+
+HOME = Path(pyspark.__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Spark's own scripts look for, and its executors."""
+    use_java()
+    monkeypatch.setenv("SPARK_HOME", str(HOME))
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    path = os.environ.get("PYTHONPATH")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{path}" if path else str(ROOT))
+
+
+def program(*arguments: object, folder: Path = ROOT) -> str:
+    """Run a program to its end; give what it prints."""
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("batches", [1, 8])
+def test_executors_in_processes_of_their_own(tmp_path: Path, batches: int) -> None:
+    cluster = ("-m", "tests.spark.shards.cluster", "local-cluster[2,1,1024]")
+    assert "all of it holds" in program(*cluster, tmp_path, batches)
+
+
+# A standalone cluster
+
+DEPLOY = "org.apache.spark.deploy"
+
+
+@contextmanager
+def standalone(folder: Path, *workers: str) -> Iterator[str]:
+    """A standalone cluster: a master, and a worker of one core for each of ``workers``.
+
+    :param workers: commands that end in ``{}``, which is replaced by the worker itself.
+    :return: the master's URL.
+    """
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    master = f"spark://127.0.0.1:{port}"
+    start = f"'{HOME}/bin/spark-class' {DEPLOY}"
+    host = "--host 127.0.0.1 --webui-port 0"
+    commands = [f"exec {start}.master.Master {host} --port {port}"]
+    for number, command in enumerate(workers):
+        settings = f"--cores 1 --memory 1g --work-dir '{folder}/work-{number}'"
+        commands.append(command.format(f"exec {start}.worker.Worker {host} {settings} {master}"))
+    processes = []
+    try:
+        for number, command in enumerate(commands):
+            with (folder / f"{number}.log").open("wb") as log:
+                arguments = ["sh", "-c", command]
+                processes.append(subprocess.Popen(arguments, stdout=log, stderr=log))
+            _wait_for(port)
+        yield master
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+        for process in processes:
+            process.wait()
+
+
+def _wait_for(port: int) -> None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        with socket.socket() as asked:
+            if asked.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise TimeoutError("the master does not start")
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_standalone_cluster_of_two_workers(tmp_path: Path) -> None:
+    """All that the program does, and the examples of the page on Spark, unchanged but for the
+    master."""
+    page = (ROOT / "docs" / "start" / "spark.md").read_text(encoding="utf-8")
+    examples = [text for language, text in blocks(page) if language == "python"]
+    folder = tmp_path / "examples"
+    folder.mkdir()
+    with standalone(tmp_path, "{}", "{}") as master:
+        done = program("-m", "tests.spark.shards.cluster", master, tmp_path, 2)
+        assert "all of it holds" in done
+        config = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1"}
+        code = "\n".join([*examples, "print(spark.sparkContext.master)"])
+        assert "session()" in code
+        code = code.replace("session()", f"session({master!r}, config={config})")
+        assert program("-c", code, folder=folder).splitlines()[-1] == master
+    for number in range(2):
+        assert list((tmp_path / f"work-{number}").glob("app-*/*/stderr"))
+
+
+# Executors that lack something
+
+LACKING = """\
+#!/bin/sh
+if [ -n "$SPARK_EXECUTOR_DIRS" ]; then PYTHONPATH='{folder}':$PYTHONPATH; export PYTHONPATH; fi
+exec '{python}' "$@"
+"""
+
+#: Takes a module for one that is not there.
+SITE = """\
+import sys
+class Lacking:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {module!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Lacking())
+"""
+
+TRY = """
+import sys
+from jelly_plugins.spark import apply_patches, session
+
+master, folder = sys.argv[1:]
+spark = session(master, config={
+    "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
+    "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "1", "spark.task.maxFailures": "1",
+})
+columns = "subject string, predicate string, object string"
+frame = spark.createDataFrame([("<urn:s>", "<urn:p>", "<urn:o>")], columns)
+def streamed():
+    stream = spark.readStream.format("jelly").load(folder + "/in").writeStream.format("jelly")
+    stream = stream.option("checkpointLocation", folder + "/check").trigger(availableNow=True)
+    stream.start(folder + "/streamed").awaitTermination()
+for name, call in (
+    ("read", lambda: spark.read.format("jelly").load(folder + "/in").collect()),
+    ("write", lambda: frame.write.format("jelly").mode("append").save(folder + "/out")),
+    ("stream", streamed),
+    ("apply", lambda: apply_patches(spark, folder + "/log.jellyp", folder + "/root", shards=1)),
+):
+    try:
+        call()
+        print(name, "done")
+    except Exception as error:
+        print(name, type(error).__name__, *str(error).split())
+spark.stop()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("module", "fails"),
+    [
+        ("jelly_plugins", ["read", "write", "stream", "apply"]),
+        ("fsspec", ["read", "write", "stream"]),
+        ("pyoxigraph", ["apply"]),
+    ],
+)
+def test_executors_that_lack_something_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, fails: list[str]
+) -> None:
+    lacking = tmp_path / "lacking"
+    lacking.mkdir()
+    (lacking / "sitecustomize.py").write_text(SITE.format(module=module))
+    python = tmp_path / "python"
+    python.write_text(LACKING.format(folder=lacking, python=sys.executable))
+    python.chmod(0o755)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(python))
+    (tmp_path / "in").mkdir()
+    write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], tmp_path / "in" / "x.jelly")
+    log_file(tmp_path / "log.jellyp", [Writer().patch()])
+    lines = program("-c", TRY, "local-cluster[1,1,1024]", tmp_path).splitlines()
+    said = {line.partition(" ")[0]: line.partition(" ")[2] for line in lines[-4:]}
+    for name, text in said.items():
+        if name not in fails:
+            assert text == "done"
+            continue
+        assert module in text, text
+        if name == "apply":
+            assert text.startswith("JellyError "), text
+        else:
+            assert f"{sys.executable} of the executor on {socket.gethostname()} lacks" in text
+            assert f"No module named '{module}'" in text
+            assert "pip install 'jelly-plugins[spark]' there, or ship" in text
+
+
+WHERE = """
+import sys
+from jelly_plugins.spark import session
+
+master, shipped = sys.argv[1:]
+spark = session(master, config={
+    "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
+    "spark.log.level": "OFF", "spark.submit.pyFiles": shipped,
+})
+def where(_):
+    import jelly_plugins
+    return jelly_plugins.__file__, jelly_plugins.native
+print(spark.sparkContext.parallelize([0], 1).map(where).collect())
+spark.stop()
+"""
+
+#: Takes away where the package is installed.
+AWAY = "import sys\nsys.path[:] = [each for each in sys.path if each != {root!r}]\n"
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_package_as_a_file_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``--py-files`` bring it to executors that have what it needs, but not it."""
+    shipped = tmp_path / "shipped" / "jelly_plugins.zip"
+    shipped.parent.mkdir()
+    with ZipFile(shipped, "w") as packed:
+        for file in sorted((ROOT / "jelly_plugins").rglob("*.py")):
+            packed.write(file, file.relative_to(ROOT))
+    away = tmp_path / "away"
+    away.mkdir()
+    (away / "sitecustomize.py").write_text(AWAY.format(root=str(ROOT)))
+    python = tmp_path / "python"
+    python.write_text(LACKING.format(folder=away, python=sys.executable))
+    python.chmod(0o755)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(python))
+    monkeypatch.delenv("PYTHONPATH")
+    found = program("-c", WHERE, "local-cluster[1,1,1024]", shipped).splitlines()[-1]
+    assert "jelly_plugins.zip" in found
+    assert "False" in found
+    (tmp_path / "in").mkdir()
+    write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], tmp_path / "in" / "x.jelly")
+    log_file(tmp_path / "log.jellyp", [Writer().patch()])
+    code = TRY.replace(
+        '"spark.log.level"', f'"spark.submit.pyFiles": {str(shipped)!r}, "spark.log.level"'
+    )
+    lines = program("-c", code, "local-cluster[1,1,1024]", tmp_path).splitlines()
+    assert lines[-4:] == ["read done", "write done", "stream done", "apply done"]
+
+
+# Spark Connect
+
+CONNECT = """
+import sys
+from pyspark.sql import SparkSession
+from jelly_plugins.spark import ShardedStore, apply_patches, register
+from tests.spark.conftest import SETTINGS
+
+logs, root = sys.argv[1:]
+spark = SparkSession.builder.config(map=SETTINGS).remote("local[2]").getOrCreate()
+register(spark)
+one_each = spark.read.format("jelly-patch").option("maxPartitionBytes", "1").load(logs)
+done = [
+    apply_patches(spark, logs + "/0.jellyp", root, shards=2),
+    apply_patches(spark, one_each, root),
+    apply_patches(spark, one_each, root),
+]
+print(*(each.committed for each in done))
+print(ShardedStore(root).select_dataframe(spark, "SELECT * { ?s ?p ?o }").count() > 0)
+spark.stop()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_spark_connect(tmp_path: Path) -> None:
+    pytest.importorskip("grpc_status", reason="Spark Connect needs grpcio-status")
+    pytest.importorskip("google.rpc", reason="Spark Connect needs googleapis-common-protos")
+    writer = Writer()
+    logs, root = tmp_path / "logs", tmp_path / "root"
+    logs.mkdir()
+    made = [log_file(logs / f"{number}.jellyp", [writer.patch()]) for number in range(2)]
+    found = program("-c", CONNECT, logs, root).splitlines()
+    assert found[-2:] == ["True True False", "True"]
+    assert_same(root, replayed(*made))
+
+
+CONNECT_FORMATS = """
+import sys
+from pyspark.sql import SparkSession
+from tests.spark.conftest import SETTINGS
+
+folder = sys.argv[1]
+spark = SparkSession.builder.config(map=SETTINGS).remote("local[2]").getOrCreate()
+columns = "subject string, predicate string, object string"
+rows = [(f"<urn:{n}>", "<urn:p>", f'"{n}"') for n in range(10)]
+spark.createDataFrame(rows, columns).write.format("jelly").mode("append").save(folder + "/in")
+reader = spark.read.schema("object string").format("jelly").option("subject", "<urn:7>")
+print([row.object for row in reader.load(folder + "/in").collect()])
+for _ in range(2):
+    stream = spark.readStream.format("jelly").load(folder + "/in").writeStream.format("jelly")
+    stream = stream.option("checkpointLocation", folder + "/check").trigger(availableNow=True)
+    stream.start(folder + "/out").awaitTermination()
+print(spark.read.format("jelly").load(folder + "/out").count())
+spark.stop()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_formats_through_spark_connect(tmp_path: Path) -> None:
+    """Reading some of it, writing, and streams from files to files."""
+    pytest.importorskip("grpc_status", reason="Spark Connect needs grpcio-status")
+    pytest.importorskip("google.rpc", reason="Spark Connect needs googleapis-common-protos")
+    found = program("-c", CONNECT_FORMATS, tmp_path).splitlines()
+    assert found[-2:] == ["['\"7\"']", "10"]
+
+
+# Another file system
+
+APPLY = """
+import sys
+from jelly_plugins import JellyError
+from jelly_plugins.spark import apply_patches, session
+
+master, log, root = sys.argv[1:]
+spark = session(master, config={
+    "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
+    "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "1",
+})
+patches = spark.read.format("jelly-patch")
+for source in (log, patches.load(log)):
+    try:
+        done = apply_patches(spark, source, root, shards=2)
+        print("committed" if done.committed else "nothing")
+    except JellyError as error:
+        print("rejected:", *str(error).split())
+spark.stop()
+"""
+
+
+@pytest.fixture
+def blind(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """A standalone cluster whose worker has an empty folder instead of one of the driver's."""
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    mount = f"mount -t tmpfs tmpfs '{hidden}'"
+    if shutil.which("unshare") is None or subprocess.call(
+        ["unshare", "-m", "sh", "-c", mount], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ):
+        pytest.skip("needs to be allowed to give a process file systems of its own: unshare -m")
+    # File systems are unmounted when their process ends.
+    worker = f'unshare -m sh -c "{mount} && {{}}"'
+    with standalone(tmp_path, worker) as master:
+        yield master, hidden
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_worker_that_sees_another_file_system(blind: tuple[str, Path], tmp_path: Path) -> None:
+    """A DataFrame and a stream were committed as complete, without a quad."""
+    master, hidden = blind
+    log = log_file(tmp_path / "log.jellyp", [Writer().patch()])
+    found = program("-c", APPLY, master, log, hidden / "root").splitlines()
+    assert len(found) == 2
+    for line in found:
+        assert line.startswith("rejected: ")
+        assert "must be able to access the root under the same path" in line
+        assert str(hidden / "root") in line
+    assert not (hidden / "root").exists()

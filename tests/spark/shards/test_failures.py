@@ -1,0 +1,213 @@
+"""Kills at any step, writers at once, and damaged or missing files: all of a batch, or nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jelly_plugins import JellyError
+from jelly_plugins.spark.shards import (
+    CommitConflictError,
+    RootError,
+    ShardedStore,
+    applying,
+    shard,
+    storage,
+    vacuum,
+    verify,
+)
+from jelly_plugins.spark.shards.storage import Folder
+from tests.shared_data import ROOT
+
+from .logs import apply, assert_same, quads
+from .model import quads_after, random_log, text_of
+
+
+def _run(root: Path, log: Path, step: int, *master: str) -> subprocess.CompletedProcess[str]:
+    arguments = [str(root), str(log), str(step), *master]
+    return subprocess.run(
+        [sys.executable, "-m", "tests.spark.shards.killing", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+
+
+def _kill(folder: Path, step: int, *master: str) -> bool:
+    """Kill a first load and a batch at a step; return whether there is such a step."""
+    patches = random_log(1, ids=True)
+    first, whole = folder / "first.rdfp", folder / "whole.rdfp"
+    first.write_bytes(text_of(patches[:5]))
+    whole.write_bytes(text_of(patches))
+    root = folder / f"root{step}"
+    killed = False
+    for log, before, after in ((first, 0, 5), (whole, 5, 8)):
+        done = _run(root, log, step, *master)
+        assert done.returncode in (0, -9), done.stderr
+        killed |= done.returncode == -9
+        if (root / "_versions").exists() and ShardedStore(root).version:
+            assert set(quads(root)) in (quads_after(patches[:before]), quads_after(patches[:after]))
+        apply(root, log)
+        assert_same(root, quads_after(patches[:after]))
+    vacuum(root, keep=1, grace=timedelta())
+    assert_same(root, quads_after(patches))
+    left = {path.relative_to(root).as_posix() for path in root.glob("*/*") if path.is_dir()}
+    assert left == set(ShardedStore(root).content.stored())
+    return killed
+
+
+@pytest.mark.parametrize("step", [12, 31])
+def test_a_kill_leaves_all_of_a_batch_or_nothing(tmp_path: Path, step: int) -> None:
+    assert _kill(tmp_path, step)
+
+
+@pytest.mark.slow
+def test_kills_between_any_two_steps(tmp_path: Path) -> None:
+    step = 0
+    while _kill(tmp_path, step):
+        step += 1
+    assert step > 50
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_drivers_of_spark_that_are_killed(tmp_path: Path) -> None:
+    """Between any two steps of the driver, while tasks have made stores."""
+    step = 0
+    while _kill(tmp_path, step, "local[2,4]"):
+        step += 1
+    assert step > 3
+
+
+def _at_once(works: list[Callable[[], Any]]) -> list[Any]:
+    with ThreadPoolExecutor(len(works)) as pool:
+        return [each.result() for each in [pool.submit(work) for work in works]]
+
+
+def test_four_writers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them come through, in some order, each batch once."""
+    monkeypatch.setattr(applying, "RETRIES", 100)
+    root = tmp_path / "root"
+    logs = [b"TX . A <urn:s%d> <urn:p> <urn:%d> . TC ." % (n % 5, n) for n in range(24)]
+
+    def write(writer: int) -> None:
+        for number in range(6):
+            for _ in range(2):
+                log = logs[writer * 6 + number]
+                apply(root, log, shards=3, application=f"a{writer}", batch=number)
+
+    _at_once([lambda writer=writer: write(writer) for writer in range(4)])  # type: ignore[misc]
+    store = ShardedStore(root)
+    assert (store.version, len(store)) == (24, 24)
+    assert {str(quad.object) for quad in store} == {f"<urn:{n}>" for n in range(24)}
+    assert [len(ShardedStore(root, number)) for number in range(1, 25)] == [*range(1, 25)]
+    vacuum(root, keep=1, grace=timedelta())
+    assert verify(root) == []
+
+
+def test_a_writer_that_always_loses_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "root"
+    apply(root, b"A <urn:s> <urn:p> <urn:1> .")
+    written = []
+    change = shard.change
+
+    def overtaken(*arguments: Any) -> Any:
+        if not written or written[-1] != "inside":
+            written.append("inside")
+            apply(root, b"A <urn:s> <urn:p> <urn:other%d> ." % len(written))
+            written.append("done")
+        return change(*arguments)
+
+    monkeypatch.setattr("jelly_plugins.spark.shards.staging.change", overtaken)
+    with pytest.raises(CommitConflictError, match="another writer has committed version 12"):
+        apply(root, b"A <urn:s> <urn:p> <urn:2> .")
+    assert len(quads(root)) == 12
+    assert "<urn:2>" not in {str(quad.object) for quad in quads(root)}
+    # What the attempts have made is gone.
+    assert {path.name for path in root.glob("shard=*/*")} == {
+        each.partition("/")[2]
+        for version in ShardedStore(root).versions()
+        for each in version.stored()
+    }
+
+
+def test_a_vacuum_overtakes_an_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attempt whose new stores a vacuum removes starts again."""
+    root = tmp_path / "root"
+    apply(root, b"A <urn:s> <urn:p> <urn:1> .")
+    check = Folder.check
+    vacuumed = []
+
+    def late(self: Folder, shards: Any) -> None:
+        check(self, shards)
+        if not vacuumed:
+            vacuumed.append(vacuum(root, keep=1, grace=timedelta()))
+
+    monkeypatch.setattr(Folder, "check", late)
+    assert apply(root, b"A <urn:s> <urn:p> <urn:2> .").version == 3
+    assert vacuumed[0].stores
+    assert verify(root) == []
+    assert len(quads(root)) == 2
+
+
+def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "root"
+    apply(root, b"A <urn:s> <urn:p> <urn:1> .")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    for owner, name in ((storage, "_sync"), (storage.os, "link"), (Path, "mkdir")):
+        with monkeypatch.context() as patched:
+            patched.setattr(owner, name, full)
+            with pytest.raises(RootError, match="No space left"):
+                apply(root, b"A <urn:s> <urn:p> <urn:2> .")
+        assert len(quads(root)) == 1
+    assert apply(root, b"A <urn:s> <urn:p> <urn:2> .").committed
+
+
+def test_damaged_and_missing_files_are_reported(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    apply(root, b"A <urn:s> <urn:p> <urn:1> . A <urn:t> <urn:p> <urn:2> .")
+    version = root / "_versions" / "000000000001.json"
+    whole = version.read_bytes()
+    for damage in (
+        b"",
+        b"[]",
+        whole[:-20],
+        whole.replace(b'"format": 1', b'"format": 2'),
+        whole.replace(b'"number": 1', b'"number": 2'),
+        whole.replace(b"shard=", b"../shard="),
+        whole.replace(b'"store": "', b'"store": "/'),
+        whole.replace(b'"quads": ', b'"quads": "x", "many": '),
+        whole.replace(b'"subject"', b'"object"'),
+        whole.replace(b'"logs": []', b'"logs": [[1]]'),
+        b"[" * 100_000,
+    ):
+        assert damage != whole
+        version.write_bytes(damage)
+        for work in (lambda: ShardedStore(root), lambda: apply(root, b"TX . TC .")):
+            with pytest.raises(RootError, match="version 1 is damaged"):
+                work()
+    version.write_bytes(whole)
+    [store, *_] = ShardedStore(root).content.stored()
+    for path in (root / store).glob("*.sst"):
+        path.write_bytes(b"")
+    (root / store / "CURRENT").write_bytes(b"junk")
+    assert len(verify(root)) == 1
+    with pytest.raises(JellyError, match="cannot be read"):
+        quads(root)
+    (root / store).rename(tmp_path / "away")
+    assert verify(root) == [f"shard {store[6]}: {store} is missing"]
+    with pytest.raises(RootError, match="is missing"):
+        quads(root)

@@ -1,0 +1,288 @@
+"""DataFrames of patches and of statements, applied by Spark."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from jelly_plugins import ChainError, JellyError, OptionsError
+from jelly_plugins.patch import Patch, write_patches
+from jelly_plugins.spark import from_jelly_patch
+from jelly_plugins.spark.shards import (
+    CommitConflictError,
+    RootError,
+    ShardedStore,
+    apply_patches,
+    batch_sink,
+    net_changes,
+    shard_of,
+    vacuum,
+    write_shards,
+)
+from jelly_plugins.spark.shards.storage import Folder
+
+from .logs import Writer, apply, assert_same, log_file, patch, quads, replayed
+from .model import quads_after, random_log, text_of
+
+
+def test_files_are_one_log_in_the_order_of_their_names(spark: SparkSession, tmp_path: Path) -> None:
+    """By Spark and by this machine in turn."""
+    writer = Writer(seed=11)
+    folder, root = tmp_path / "logs", tmp_path / "root"
+    folder.mkdir()
+    logs = []
+    for number in (9, 10, 11):
+        patches = [writer.patch(), writer.patch()]
+        if number == 10:
+            # A patch without operations is part of the chain.
+            patches.append(patch(writer.number, []))
+            writer.number += 1
+        logs.append(log_file(folder / f"{number}.jellyp", patches))
+        if number == 9:
+            apply(root, *logs)
+    done = apply_patches(spark, str(folder), root)
+    assert (done.version, done.committed, done.patches, done.aborted) == (2, True, 5, 6)
+    assert_same(root, replayed(*logs))
+    namespaces = ShardedStore(root).content.namespaces
+    frame = spark.read.format("jelly-patch").option("headers", "true").load(str(folder))
+    for src in (frame, str(folder), logs):
+        assert not apply_patches(spark, src, root).committed
+    assert not apply(root, *logs).committed
+    other = tmp_path / "other"
+    assert apply_patches(spark, frame.repartition(5), other, shards=2, shard_by="graph").committed
+    assert_same(other, replayed(*logs))
+    assert ShardedStore(other).content.namespaces == namespaces
+    assert ShardedStore(other).content.logs == ShardedStore(root).content.logs
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_random_logs(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    patches = random_log(seed, ids=True)
+    log, root = tmp_path / "log.rdfp", tmp_path / "root"
+    for stop in (3, 8):
+        log.write_bytes(text_of(patches[:stop]))
+        apply_patches(spark, log, root, shards=3)
+        assert_same(root, quads_after(patches[:stop]))
+    changes = net_changes(spark.read.format("jelly-patch").load(str(log))).collect()
+    assert len({row[1:] for row in changes}) == len(changes)
+    assert sum(row.kind == "A" for row in changes) == len(quads_after(patches))
+    corrupt = spark.read.format("jelly-patch").load(str(log)).selectExpr("* EXCEPT (kind)", "'X' k")
+    with pytest.raises(PySparkException, match="mode FAILFAST"):
+        net_changes(corrupt.selectExpr("*", "nullif(k, 'X') AS kind")).collect()
+
+
+def message(*patches: Patch) -> bytes:
+    out = io.BytesIO()
+    write_patches(patches, out)
+    return out.getvalue()
+
+
+def messages(
+    spark: SparkSession, rows: Iterable[tuple[int, int | None, bytes | None]], **options: str
+) -> DataFrame:
+    """A batch of a topic, in two partitions of Spark."""
+    schema = "partition int, offset bigint, value binary"
+    frame = spark.createDataFrame(spark.sparkContext.parallelize(list(rows), 2), schema)
+    return frame.selectExpr("'t' AS topic", "*").withColumn(
+        "patch", from_jelly_patch("value", options)
+    )
+
+
+def test_messages_are_one_log(spark: SparkSession, tmp_path: Path) -> None:
+    writer = Writer(seed=41)
+    values = [message(writer.patch()) for _ in range(4)]
+    rows = [(0, 2 * offset, value) for offset, value in enumerate(values)]
+    root = tmp_path / "root"
+    frame = messages(spark, [rows[3], rows[1], (0, 3, b""), rows[0], rows[2]])
+    done = apply_patches(spark, frame, root, column="patch", shards=3)
+    assert (done.version, done.patches, done.aborted) == (1, 4, 4)
+    assert_same(root, replayed(*values))
+    assert not apply_patches(spark, frame, root, column="patch").committed
+
+
+def test_batches_of_messages(spark: SparkSession, tmp_path: Path) -> None:
+    """Patches without ids, of two partitions; each batch counts once, by its number."""
+    root = tmp_path / "root"
+    done: list[Any] = []
+    sink = batch_sink(root, application="a", column="patch", shards=2, on_applied=done.append)
+    change = "TX . A <urn:s> <urn:p> {} . D <urn:s> <urn:p> {} . TC ."
+    logs = [change.format(number, number - 1).encode() for number in range(4)]
+    batches = [[(1, 0, logs[1]), (0, 0, logs[0])], [(1, 1, logs[3]), (0, 1, logs[2])]]
+    for number, rows in enumerate(batches):
+        for _ in range(2):
+            sink(messages(spark, rows), number)
+        assert ShardedStore(root).version == number + 1
+    assert_same(root, replayed(*logs))
+    assert [each.committed for each in done] == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([(0, 1, b"TX . TC ."), (0, 1, b"TX . TC .")], "t/0 1: two logs have the same position"),
+        ([(0, 0, b"TX . TC ."), (0, 7, None)], "reports corrupt data"),
+        ([(0, None, b"TX . TC .")], "must be a number"),
+        ([(0, 0, b"TX . A <urn:s> <urn:p> <urn:o> ."), (0, 1, b"TX . TC .")], "corrupt data"),
+    ],
+)
+def test_messages_that_are_rejected(
+    spark: SparkSession, tmp_path: Path, rows: Any, text: str
+) -> None:
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "error"}
+    with pytest.raises(JellyError, match=text):
+        apply_patches(spark, messages(spark, rows, **options), tmp_path / "root", column="patch")
+    assert not (tmp_path / "root").exists()
+
+
+def test_a_chain_is_checked(spark: SparkSession, tmp_path: Path) -> None:
+    writer = Writer(seed=42)
+    first, _, third = (message(writer.patch()) for _ in range(3))
+    frame = messages(spark, [(0, 0, first), (0, 2, third)])
+    with pytest.raises(ChainError, match="follows patch <urn:patch:1>"):
+        apply_patches(spark, frame, tmp_path / "root", column="patch", shards=2)
+
+
+def test_columns_are_checked(spark: SparkSession, tmp_path: Path) -> None:
+    frame = messages(spark, [])
+    for column, order_by, text in (
+        ("value", ["offset"], r"result of from_jelly_patch.*got binary"),
+        ("patches", ["offset"], "no column patches"),
+        ("patch", ["topic", "number"], "no column number.*order_by"),
+    ):
+        with pytest.raises(OptionsError, match=text):
+            apply_patches(spark, frame, tmp_path, column=column, order_by=order_by)
+    for names in ("offset", []):
+        with pytest.raises(TypeError, match="order_by must be"):
+            apply_patches(spark, frame, tmp_path, column="patch", order_by=names)
+    with pytest.raises(OptionsError, match=r"predicate.* is missing"):
+        apply_patches(spark, frame, tmp_path)
+    with pytest.raises(OptionsError, match="no column subject"):
+        write_shards(frame, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stream_of_files_is_applied_once(spark: SparkSession, tmp_path: Path) -> None:
+    writer = Writer(seed=12)
+    folder, root = tmp_path / "logs", tmp_path / "root"
+    folder.mkdir()
+    logs = []
+    stream = spark.readStream.format("jelly-patch").load(str(folder))
+    sink = batch_sink(root, application="a", shards=2)
+    for number in range(2):
+        logs.append(log_file(folder / f"{number}.jellyp", [writer.patch()]))
+        for _ in range(2):
+            writing = stream.writeStream.foreachBatch(sink).trigger(availableNow=True)
+            query = writing.option("checkpointLocation", str(tmp_path / "check")).start()
+            query.awaitTermination()
+        assert_same(root, replayed(*logs))
+        assert ShardedStore(root).version == number + 1
+    # Its checkpoint was lost.
+    writing = stream.writeStream.foreachBatch(sink).trigger(availableNow=True)
+    query = writing.option("checkpointLocation", str(tmp_path / "other")).start()
+    with pytest.raises(Exception, match="another streaming query"):
+        query.awaitTermination()
+    with pytest.raises(OptionsError, match="foreachBatch"):
+        apply_patches(spark, stream, root)
+
+
+def test_statements_are_written_and_resharded(spark: SparkSession, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    schema = "subject string, predicate string, object string, graph string"
+    rows = [
+        (f"<urn:s{n % 40}>", "<urn:p>", f'"{n}"', "<urn:g>" if n % 3 else None) for n in range(99)
+    ]
+    done = write_shards(spark.createDataFrame(rows, schema), root, shards=3)
+    assert (done.version, done.added, done.shards) == (1, 99, 3)
+    apply(root, b'H id <urn:1> . TX . PA a: <urn:a> . D <urn:s0> <urn:p> "0" . TC .')
+    expected = set(quads(root))
+    assert len(expected) == 98
+    assert write_shards(spark.createDataFrame(rows[:1], schema), root).added == 1
+    apply(root, b'H id <urn:2> . H prev <urn:1> . D <urn:s0> <urn:p> "0" .')
+
+    frame = spark.createDataFrame([tuple(map(_text, quad)) for quad in expected], schema)
+    before = ShardedStore(root).content
+    with pytest.raises(CommitConflictError, match="the newest version is 4, not 3"):
+        write_shards(frame, root, mode="overwrite", shards=5, version=3)
+    with pytest.raises(RootError, match="shards=3"):
+        write_shards(frame, root, shards=5)
+    done = write_shards(
+        frame, root, mode="overwrite", shards=5, shard_by="graph", version=before.number
+    )
+    assert done.committed
+    assert_same(root, expected)
+    after = ShardedStore(root).content
+    assert (len(after.shards), after.shard_by) == (5, "graph")
+    assert (after.logs, after.namespaces) == (before.logs, before.namespaces)
+    invalid = spark.createDataFrame([("<urn:s>", "_:b", "<urn:o>", None)], schema)
+    with pytest.raises(JellyError, match="predicate"):
+        write_shards(invalid, root)
+
+
+def _text(term: Any) -> str | None:
+    return None if str(term) == "DEFAULT" else str(term)
+
+
+def test_an_executor_that_does_not_see_the_root_is_reported(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    class Elsewhere(Folder):
+        """A folder that another machine has in another place."""
+
+        def __reduce__(self) -> Any:
+            return Folder, (tmp_path / "elsewhere",)
+
+    frame = messages(spark, [(0, 0, b"TX . A <urn:s> <urn:p> <urn:o> . TC .")])
+    with pytest.raises(RootError, match="must be able to access the root under the same path"):
+        apply_patches(spark, frame, Elsewhere(tmp_path / "root"), column="patch")
+
+
+class Deadly(Folder):
+    """A folder in which the first attempts to make a store end their processes."""
+
+    def making(self, number: int) -> Any:
+        marker = self.root.parent / f"killed-{number}"
+        if not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().making(number)
+
+
+def test_processes_of_executors_that_are_killed(spark: SparkSession, tmp_path: Path) -> None:
+    writer = Writer(seed=13)
+    log = log_file(tmp_path / "log.jellyp", [writer.patch(), writer.patch()])
+    root = Deadly(tmp_path / "root")
+    done = apply_patches(spark, spark.read.format("jelly-patch").load(log), root, shards=2)
+    assert done.committed
+    assert len(list(tmp_path.glob("killed-*"))) == 2
+    assert_same(tmp_path / "root", replayed(log))
+    vacuum(root, grace=timedelta())
+    assert set(root.stored()) == set(ShardedStore(root).content.stored())
+
+
+def test_spark_has_the_same_hash(spark: SparkSession) -> None:
+    keys = ["", "<urn:s>", "_:b", "<http://é/>"]
+    rows = spark.createDataFrame([(key,) for key in keys], "key string")
+    found = rows.selectExpr("pmod(xxhash64(key), 7) AS shard").collect()
+    assert [row.shard for row in found] == [shard_of(key, 7) for key in keys]
+
+
+def test_a_query_gives_a_dataframe(spark: SparkSession, tmp_path: Path) -> None:
+    writer = Writer(seed=6)
+    log = log_file(tmp_path / "log.jellyp", [writer.patch(90)])
+    apply(tmp_path / "root", log)
+    store = ShardedStore(tmp_path / "root")
+    query = "SELECT ?s ?o { ?s <urn:p1> ?o }"
+    found = store.select_dataframe(spark, query)
+    expected = list(store.select(query))
+    assert found.columns == ["s", "o"]
+    assert sorted(map(str, (row.asDict() for row in found.collect()))) == sorted(map(str, expected))
+    assert expected

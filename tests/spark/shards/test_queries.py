@@ -1,0 +1,437 @@
+"""Queries of many shapes to sharded stores: equal to those of one store, or rejected."""
+
+from __future__ import annotations
+
+import random
+import socket
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, get_args
+
+import pytest
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
+
+from jelly_plugins.spark.shards.queries import QueryError, scope_of
+from jelly_plugins.spark.shards.root import ShardBy
+from jelly_plugins.spark.shards.store import ShardedStore
+
+from .logs import apply, solutions
+
+E = "http://e.org/"
+TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+
+PROLOGUE = f"BASE <{E}d/> PREFIX e: <{E}> PREFIX : <../> PREFIX again: <{E}> "
+
+#: Ways to write some of the subjects, in queries that begin with the prologue.
+NAMES = [
+    "<http://e.org/a-b>",
+    r"e:a\-b",
+    r":a\-b",
+    "e:a-b",
+    "<../a-b>",
+    "<./../a-b>",
+    "again:a-b",
+    "e:%41",
+    "<../%41>",
+    "e:A",
+    r"e:x\/y",
+    "<../x/y>",
+    "e:x",
+    "<../x?q=1#f>",
+    r"e:x\?q\=1\#f",
+    "e:é",
+    "e:",
+    ":",
+    "<>",
+    "e:d:e.f",
+    "e:s1",
+]
+
+#: Patterns about one subject, instead of S. Many are for shards by graph too.
+STARS = [
+    "S ?p ?o",
+    "S e:p ?o ; e:q ?x",
+    "S e:p ?o , ?x",
+    "S e:p ?o . S a ?t",
+    "S a e:T",
+    "S e:p ?o OPTIONAL { S e:q ?x }",
+    "S e:p ?o OPTIONAL { S e:q ?x FILTER(?x != ?o) }",
+    "S e:p ?o OPTIONAL { S e:q ?x OPTIONAL { S a ?t } }",
+    "S e:p ?o MINUS { S e:q ?o }",
+    "S e:p ?o MINUS { S e:q ?x }",
+    "S e:p ?o FILTER NOT EXISTS { S e:q ?o }",
+    "S e:p ?o FILTER(EXISTS { S e:q ?x } || ?o = e:s1)",
+    "S e:p ?o BIND(EXISTS { S e:q ?o } AS ?both)",
+    "{ S e:p ?o } UNION { S e:q ?o }",
+    "{ S e:p ?o } UNION { S e:q ?x } UNION { e:s1 a ?t }",
+    "VALUES ?o { e:s1 e:s2 UNDEF } S e:p ?o",
+    "VALUES (?p ?o) { (e:p e:s1) (a UNDEF) } S ?p ?o",
+    "S ?p ?o VALUES ?z {}",
+    "S ?p ?o VALUES () { () () }",
+    "S ?p ?o OPTIONAL { VALUES (?z ?o) {} }",
+    "S ?p ?o OPTIONAL { S a ?z VALUES ?z {} }",
+    "S ?p ?o MINUS { VALUES ?o {} }",
+    "S ?p ?o . FILTER(isBlank(?o) || isIRI(?o))",
+    "{ { S ?p ?o } }",
+    "{ S e:p ?o } S e:q ?x",
+    "{ S e:p ?o } { S e:q ?x . BIND(STR(?x) AS ?text) }",
+    "BIND(e:s1 AS ?o) S ?p ?o",
+    "GRAPH e:g { S ?p ?o }",
+    "GRAPH ?g { S e:p ?o ; e:q ?x }",
+    "GRAPH ?g { S e:p ?o } GRAPH ?g { S e:q ?x }",
+    "GRAPH ?g { S e:p ?o } OPTIONAL { S a ?t }",
+    r"GRAPH e:g\-1 { S ?p ?o FILTER EXISTS { S e:q ?x } }",
+    "GRAPH ?g { { S e:p ?o } UNION { S e:q ?o } }",
+    "# S ?no ?pattern }\r S e:p ?o",
+    'S e:p ?o FILTER(?o != "} S ?x ?y { # \\" ")',
+]
+
+#: Whole queries; some can be answered, others not, in one way of sharding or in both.
+OTHERS = [
+    # Joins
+    "SELECT * { ?s e:p ?o . ?o e:q ?x }",
+    "SELECT * { ?s e:p ?o . ?t e:p ?o }",
+    "SELECT * { e:s1 e:p ?o . e:s2 e:p ?o }",
+    "SELECT * { ?s e:p ?o OPTIONAL { ?o e:q ?x } }",
+    "SELECT * { ?s e:p ?o MINUS { ?t e:q ?o } }",
+    "SELECT * { ?s e:p ?o MINUS { ?t a ?u } }",
+    "SELECT * { ?s e:p ?o FILTER NOT EXISTS { ?o e:q ?x } }",
+    "SELECT * { ?s e:p ?o FILTER NOT EXISTS { ?t e:q ?o } }",
+    "SELECT * { { ?s e:p ?o } UNION { ?o e:q ?s } }",
+    "SELECT * { { { ?s e:p ?o } UNION { ?t e:q ?o } } ?s a ?x }",
+    "SELECT * { OPTIONAL { ?s e:p ?o } ?s e:q ?x }",
+    "SELECT * { ?s e:p ?o OPTIONAL { ?s e:q ?x } OPTIONAL { ?x a ?t } }",
+    # Paths
+    "SELECT * { ?s e:p/e:q ?o }",
+    "SELECT * { ?s ^e:p ?o }",
+    "SELECT * { ?s e:p|e:q ?o }",
+    "SELECT * { ?s e:p* ?o }",
+    "SELECT * { ?s e:p+ ?o }",
+    "SELECT * { ?s e:p? ?o }",
+    "SELECT * { ?s (e:p/e:q?)* ?o }",
+    "SELECT * { ?s !e:p ?o }",
+    "SELECT * { ?s !(e:p|^e:q) ?o }",
+    "SELECT * { e:no e:p* ?o }",
+    "SELECT * { e:s1 e:p* e:s1 }",
+    "SELECT * { ?s a/e:p* ?o }",
+    "SELECT * { ?s e:p ?o FILTER EXISTS { ?s e:q/e:p ?x } }",
+    "SELECT * { GRAPH ?g { ?s e:p+ ?o } }",
+    "SELECT * { GRAPH ?g { ?s e:p* ?o } }",
+    "SELECT * { GRAPH ?g { e:s1 e:p* ?o } }",
+    "SELECT * { GRAPH e:g { e:no e:p? ?o } }",
+    "SELECT * { GRAPH e:nowhere { e:s1 e:p* ?o } }",
+    r"SELECT * { GRAPH e:g\-1 { ?s (e:p|e:q)+ ?o } }",
+    "SELECT * { ?s (e:p) ?o }",
+    # Blank nodes
+    "SELECT * { [] e:p ?o }",
+    "SELECT * { [] e:p ?o ; e:q ?x }",
+    "SELECT * { [ e:p ?o ] e:q ?x }",
+    "SELECT * { [ e:p ?o ; e:q ?x ] }",
+    "SELECT * { ?s e:p [ e:q ?o ] }",
+    "SELECT * { ?s e:p [] }",
+    "SELECT * { _:a e:p ?o . _:a e:q ?x }",
+    "SELECT * { _:a e:p ?o . _:b e:q ?x }",
+    "SELECT * { _:a e:p ?o FILTER(?o != 1) _:a e:q ?x }",
+    "SELECT * { _:a e:p ?o BIND(1 AS ?one) _:a e:q ?x }",
+    "SELECT * { _:a e:p ?o OPTIONAL { _:a e:q ?x } }",
+    "SELECT * { _:a e:p ?o { _:a e:q ?x } }",
+    "SELECT * { [] e:p ?o . [] e:q ?x }",
+    "SELECT * { ?s e:p (1 2) }",
+    "SELECT * { ?s e:p () }",
+    "SELECT * { (1) e:p ?o }",
+    # Graphs
+    "SELECT * { GRAPH ?g {} }",
+    "SELECT * { GRAPH e:g {} }",
+    "SELECT * { ?s e:p ?o GRAPH ?g {} }",
+    "SELECT * { GRAPH ?g { ?s e:p ?o } GRAPH ?g {} }",
+    "SELECT * { ?s e:p ?o FILTER EXISTS { GRAPH ?g {} } }",
+    "SELECT * { ?s e:p ?o OPTIONAL { GRAPH ?g { VALUES ?x { 1 } } } }",
+    "SELECT * { GRAPH ?g { GRAPH ?h { ?s e:p ?o } } }",
+    "SELECT * { GRAPH ?g { ?s e:p ?o GRAPH ?h { ?s e:q ?x } } }",
+    "SELECT * { GRAPH ?g { ?s e:p ?o } ?s e:q ?x }",
+    "SELECT * { GRAPH ?g { ?s e:p ?o } GRAPH ?h { ?s e:q ?x } }",
+    "SELECT * { GRAPH ?g { ?s e:p ?o . ?o e:q ?x } }",
+    "SELECT * { GRAPH ?g { ?s e:p ?o OPTIONAL { ?o e:q ?x } } }",
+    "SELECT * { GRAPH ?g { ?s e:p ?o FILTER EXISTS { ?o ?q ?x } } }",
+    "SELECT * { GRAPH ?g { ?s e:p ?o } FILTER EXISTS { ?o ?q ?x } }",
+    "SELECT * { GRAPH ?g { ?g e:p ?o } }",
+    "SELECT * { GRAPH ?s { ?s e:p ?o } ?s e:q ?x }",
+    "SELECT * { GRAPH ?g { ?s e:p ?o } MINUS { GRAPH ?g { ?s e:q ?x } } }",
+    "SELECT * { VALUES ?g { e:g } GRAPH ?g { ?s e:p ?o } }",
+    "SELECT * { { ?s e:p ?o } UNION { GRAPH ?g { ?s e:q ?o } } }",
+    "SELECT * { GRAPH e:g { ?s e:p ?o } GRAPH e:g { ?o e:q ?x } }",
+    "SELECT * { GRAPH e:g { ?s e:p ?o } GRAPH again:g { ?s e:q ?x } }",
+    r"SELECT * { GRAPH e:g { ?s e:p ?o } GRAPH e:g\-1 { ?s e:q ?x } }",
+    "SELECT * FROM e:g { ?s e:p ?o }",
+    "SELECT * FROM NAMED e:g { GRAPH ?g { ?s e:p ?o } }",
+    # What looks at several solutions
+    "SELECT DISTINCT ?o { ?s e:p ?o }",
+    "SELECT REDUCED ?o { ?s e:p ?o }",
+    "SELECT * { ?s e:p ?o } ORDER BY ?o",
+    "SELECT * { ?s e:p ?o } LIMIT 2",
+    "SELECT * { ?s e:p ?o } OFFSET 1",
+    "SELECT * { e:s1 e:p ?o } ORDER BY DESC(?o) LIMIT 1 OFFSET 1",
+    "SELECT (COUNT(*) AS ?n) { ?s e:p ?o }",
+    "SELECT ?s (COUNT(*) AS ?n) { ?s e:p ?o } GROUP BY ?s",
+    "SELECT ?s (SUM(?o) AS ?n) { ?s e:p ?o } GROUP BY ?s HAVING(COUNT(*) > 1)",
+    "SELECT * { ?s e:p ?o { SELECT ?s { ?s e:q ?x } } }",
+    "SELECT * { { SELECT ?o { ?s e:p ?o } } }",
+    "SELECT * { { SELECT (MAX(?o) AS ?m) { ?s e:p ?o } } }",
+    "SELECT * { ?s e:p ?o FILTER EXISTS { SELECT ?s { ?s e:q ?x } } }",
+    "SELECT * { ?s e:p ?o FILTER(NOW() = NOW()) }",
+    "SELECT (NOW() AS ?now) ?s { ?s e:p ?o }",
+    # No pattern, or not in each part
+    "SELECT * {}",
+    "SELECT (1 AS ?one) {}",
+    "SELECT * { VALUES ?x { 1 2 } }",
+    "SELECT * { VALUES ?x { 1 } OPTIONAL { ?s e:p ?o } }",
+    "SELECT * { OPTIONAL { ?s e:p ?o } }",
+    "SELECT * { {} UNION { ?s e:p ?o } }",
+    "SELECT * { MINUS { ?s e:p ?o } }",
+    "SELECT * { FILTER NOT EXISTS { ?s e:p e:no } }",
+    "SELECT * { BIND(1 AS ?x) FILTER EXISTS { ?s e:p ?o } }",
+    # Values and expressions
+    "SELECT * { ?s e:p ?o } VALUES ?o { e:s1 e:s2 }",
+    "SELECT * { ?s e:p ?o } VALUES (?s ?o) { (e:s1 UNDEF) (UNDEF e:s2) }",
+    "SELECT ?s (STR(?o) AS ?text) { ?s e:p ?o }",
+    "SELECT ?s (EXISTS { ?s e:q ?x } AS ?has) { ?s e:p ?o }",
+    "SELECT ?s (EXISTS { ?o e:q ?x } AS ?has) { ?s e:p ?o }",
+    "SELECT * { ?s e:p ?o FILTER(?o IN (e:s1, e:s2)) }",
+    "SELECT * { ?s e:p ?o FILTER(IF(EXISTS { ?o e:q ?x }, true, false)) }",
+    "SELECT * { ?s e:p ?o FILTER(?o<?s&&?s>?o) }",
+    "SELECT * { ?s ?p ?o FILTER(sameTerm(?s, e:a\\-b)) }",
+    "SELECT $s { $s e:p ?o . ?s e:q $x }",
+    "select*where{?s<p>?o.?s<../p>?x}",
+    "SELECT * { ?s e:p 1 }",
+    "SELECT * { ?s e:p '1'^^<http://www.w3.org/2001/XMLSchema#integer> }",
+    "SELECT * { ?s e:p 'x'@en }",
+    # Escapes in code points
+    r"SELECT * { <http://e.org/\u0041> ?p ?o }",
+    r"SELECT * { ?s e:p ?o FILTER(?o != '\u0041') }",
+    r"SELECT * { ?s e:p '\\u0022 . ?t e:q ?x . #' }",
+    # Other forms, and what is no query
+    "ASK { ?s e:p ?o }",
+    "CONSTRUCT { ?s e:p ?o } WHERE { ?s e:q ?o }",
+    "DESCRIBE e:s1",
+    "SELECT * { ?s unknown:p ?o }",
+    "SELECT * { ?s foaf:p ?o }",
+    "SELECT * { ?s e:p }",
+    "DELETE WHERE { ?s ?p ?o }",
+    "",
+]
+
+
+def _shapes() -> Iterator[str]:
+    yield from (PROLOGUE + query for query in OTHERS)
+    for number, star in enumerate(STARS):
+        yield PROLOGUE + f"SELECT * {{ {star.replace('S', '?s')} }}"
+        for name in (NAMES[number % len(NAMES)], NAMES[(number * 7 + 1) % len(NAMES)]):
+            yield PROLOGUE + f"SELECT * {{ {star.replace('S', name)} }}"
+    for name in NAMES:
+        yield PROLOGUE + f"SELECT * {{ {name} ?p ?o }}"
+        yield PROLOGUE + f"SELECT * {{ GRAPH {name} {{ ?s ?p ?o }} }}"
+
+
+SHAPES = list(_shapes())
+
+
+def _data() -> list[Quad]:
+    pick = random.Random(3).choice
+    texts = ["a-b", "%41", "A", "x/y", "x", "x?q=1#f", "é", "", "d/", "d:e.f", "s1", "s2", "g"]
+    subjects: list[Any] = [NamedNode(E + text) for text in texts]
+    graphs = [*subjects, NamedNode(f"{E}g"), NamedNode(f"{E}g-1"), BlankNode("g")]
+    subjects += [BlankNode("g"), BlankNode("b")]
+    objects = [*subjects, Literal(1), Literal("x", language="en"), Literal("x")]
+    predicates = [NamedNode(f"{E}p"), NamedNode(f"{E}q"), NamedNode(f"{E}d/p")]
+    quads = set()
+    for subject in subjects:
+        for graph in (DefaultGraph(), NamedNode(f"{E}g"), NamedNode(f"{E}g-1")):
+            quads |= {Quad(subject, pick(predicates), pick(objects), graph) for _ in range(4)}
+        quads.add(Quad(subject, NamedNode(TYPE), NamedNode(f"{E}T")))
+        quads.add(Quad(subject, pick(predicates), pick(subjects)))
+    for graph in graphs:
+        quads.add(Quad(pick(subjects), pick(predicates), pick(objects), graph))
+        quads.add(Quad(graph, pick(predicates), pick(objects), graph))
+    return sorted(quads, key=str)
+
+
+DATA = _data()
+
+SINGLE = Store()
+SINGLE.extend(DATA)
+
+
+def _store(folder: Path, shards: int, shard_by: str) -> ShardedStore:
+    text = "".join(f"A {quad} .\n" for quad in DATA)
+    apply(folder, text.encode(), shards=shards, shard_by=shard_by)
+    store = ShardedStore(folder)
+    assert set(store) == set(DATA)
+    return store
+
+
+def _counted(found: Iterator[dict[str, str | None]]) -> Counter[frozenset[tuple[str, str | None]]]:
+    return Counter(frozenset(each.items()) for each in found)
+
+
+def _answered(store: ShardedStore, query: str) -> bool:
+    """Whether a query has an answer of the shards and not an error; that answer is right."""
+    try:
+        found = _counted(store.select(query))
+    except QueryError:
+        return False
+    assert found == _counted(solutions(SINGLE, query)), query
+    return True
+
+
+def test_many_shapes_are_answered_as_by_one_store_or_rejected(tmp_path: Path) -> None:
+    assert len(set(SHAPES)) >= 200
+    for shard_by in get_args(ShardBy):
+        store = _store(tmp_path / shard_by, 4, shard_by)
+        answered = [query for query in SHAPES if _answered(store, query)]
+        # Neither all nor nothing, and not for want of data.
+        assert len(SHAPES) * 0.4 < len(answered) < len(SHAPES) * 0.9
+        empty = [query for query in answered if not any(solutions(SINGLE, query))]
+        assert len(empty) < len(answered) / 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shards", [1, 16])
+@pytest.mark.parametrize("shard_by", get_args(ShardBy))
+def test_shapes_do_not_depend_on_the_number_of_shards(
+    tmp_path: Path, shards: int, shard_by: str
+) -> None:
+    store = _store(tmp_path, shards, shard_by)
+    assert sum(_answered(store, query) for query in SHAPES) > len(SHAPES) * 0.4
+
+
+class Maker:
+    """Makes queries at random, most of which some kind of shards can answer."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def node(self) -> str:
+        return self.random.choice(["?s"] * 8 + ["?t", "?o", "[]", "_:x", *NAMES[:8]])
+
+    def verb(self) -> str:
+        paths = ["e:p/e:q", "e:p*", "^e:p", "e:p|e:q", "e:q+", "(e:p)", "!e:p"]
+        return self.random.choice([*["e:p", "e:q", "a", "?p", "<p>"] * 3, *paths])
+
+    def triple(self) -> str:
+        objects = ["?o", "?x", "?y", "1", "e:s1", "[]", "[ e:q ?z ]", "?s"]
+        text = f"{self.node()} {self.verb()} {self.random.choice(objects)}"
+        if self.random.random() < 0.3:
+            text += f" ; {self.verb()} {self.random.choice(objects)}"
+        return text + " . "
+
+    def graph(self) -> str:
+        return self.random.choice(["?g", "?g", "?h", "e:g", r"e:g\-1", "again:g"])
+
+    def part(self, depth: int) -> str:
+        kinds = ["triple"] * 4 + ["values", "bind", "filter"]
+        if depth:
+            kinds += ["optional", "minus", "exists", "union", "graph", "graph", "group"]
+        kind = self.random.choice(kinds)
+        inner = lambda: "{ " + self.group(depth - 1) + "} "  # noqa: E731
+        if kind == "triple":
+            return self.triple()
+        if kind == "values":
+            return self.random.choice(["VALUES ?s { e:s1 e:a-b } ", "VALUES ?o { 1 UNDEF } "])
+        if kind == "bind":
+            return f"BIND(STR(?o) AS ?b{self.random.randrange(1000)}) "
+        if kind == "filter":
+            return "FILTER(?o != e:s2) "
+        if kind == "exists":
+            negated = self.random.choice(["", "NOT "])
+            return f"FILTER {negated}EXISTS {inner()}"
+        if kind == "union":
+            return f"{inner()}UNION {inner()}"
+        words = {"optional": "OPTIONAL ", "minus": "MINUS ", "group": ""}
+        return words.get(kind, f"GRAPH {self.graph()} ") + inner()
+
+    def group(self, depth: int) -> str:
+        first = self.triple() if self.random.random() < 0.7 else ""
+        return first + "".join(self.part(depth) for _ in range(self.random.randrange(3)))
+
+    def query(self) -> str:
+        body = self.group(2)
+        if self.random.random() < 0.5:
+            body = f"GRAPH {self.graph()} {{ {body}}}"
+        return f"{PROLOGUE}SELECT * {{ {body}}}"
+
+
+def _run_at_random(folder: Path, seed: int, queries: int) -> None:
+    maker = Maker(seed)
+    stores = [_store(folder / shard_by, 4, shard_by) for shard_by in get_args(ShardBy)]
+    answered = [0, 0]
+    for _ in range(queries):
+        query = maker.query()
+        for number, store in enumerate(stores):
+            answered[number] += _answered(store, query)
+    assert min(answered) > queries / 20
+
+
+def test_random_queries_are_answered_as_by_one_store_or_rejected(tmp_path: Path) -> None:
+    _run_at_random(tmp_path, 1, 40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_more_random_queries(tmp_path: Path, seed: int) -> None:
+    _run_at_random(tmp_path, seed, 2000)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_key_is_what_oxigraph_reads(name: str) -> None:
+    [solution] = solutions(Store(), f"{PROLOGUE} SELECT ({name} AS ?iri) {{}}")
+    for pattern, shard_by in (
+        (f"{name} ?p ?o", "subject"),
+        (f"GRAPH {name} {{ ?s ?p ?o }}", "graph"),
+    ):
+        scope = scope_of(f"{PROLOGUE} SELECT * {{ {pattern} }}", shard_by)  # type: ignore[arg-type]
+        assert scope.keys == {solution["iri"]}
+
+
+def test_an_escaped_name_asks_the_shard_that_has_it(tmp_path: Path) -> None:
+    store = _store(tmp_path, 16, "subject")
+    for name in (r"e:a\-b", r"e:x\/y", r"e:x\?q\=1\#f"):
+        assert list(store.select(f"PREFIX e: <{E}> SELECT * {{ {name} ?p ?o }}")), name
+
+
+def test_one_namespace_may_have_two_prefixes() -> None:
+    scope = scope_of(
+        "PREFIX a: <urn:> PREFIX b: <urn:> SELECT * { a:s b:p ?o ; a:q ?x }", "subject"
+    )
+    assert scope.keys == {"<urn:s>"}
+
+
+def test_what_the_parsers_could_read_in_two_ways_is_rejected() -> None:
+    for query in OTHERS:
+        if r"\u" in query:
+            with pytest.raises(QueryError, match=r"write .* as the character itself"):
+                scope_of(PROLOGUE + query, "subject")
+
+
+def test_a_service_is_rejected_before_it_is_asked() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        for query in ("SELECT * {{ {} }}", "ASK {{ {} }}", "SELECT * {{ ?s <urn:p> ?o {} }}"):
+            service = f"SERVICE <http://127.0.0.1:{port}/> {{ ?s ?p ?o }}"
+            with pytest.raises(QueryError):
+                scope_of(query.format(service), "subject")
+        server.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_whatever_a_query_cannot_be_checked_for_is_an_error_of_the_library(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = SimpleNamespace(name="SelectQuery", datasetClause=None, p=object())
+    monkeypatch.setattr(
+        "rdflib.plugins.sparql.algebra.translateQuery", lambda *_: SimpleNamespace(algebra=other)
+    )
+    with pytest.raises(QueryError, match="cannot be checked: AttributeError"):
+        scope_of("SELECT * { ?s ?p ?o }", "subject")

@@ -1,0 +1,321 @@
+"""Read sharded stores: versions, patterns, dumps and queries; restore and clean them."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
+
+from jelly_plugins import ChainError, read_frames
+from jelly_plugins.oxigraph import read_quads
+from jelly_plugins.spark.shards import (
+    CommitConflictError,
+    QueryError,
+    RootError,
+    ShardedStore,
+    queries,
+    restore,
+    vacuum,
+    verify,
+)
+from jelly_plugins.spark.shards.queries import Scope, scope_of
+from jelly_plugins.spark.shards.storage import Folder
+
+from .logs import Writer, apply, assert_same, log_file, quads, replayed, solutions
+
+
+@pytest.fixture(params=["subject", "graph"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A root of three versions."""
+    writer = Writer(seed=5)
+    for number in range(3):
+        log = log_file(tmp_path / f"{number}.jellyp", [writer.patch(90)])
+        apply(tmp_path / "root", log, shards=4, shard_by=request.param)
+    return tmp_path / "root"
+
+
+def logs(root: Path) -> list[str]:
+    return sorted(str(each) for each in root.parent.glob("*.jellyp"))
+
+
+@pytest.fixture
+def single(root: Path) -> Store:
+    store = Store()
+    store.extend(list(replayed(*logs(root))))
+    return store
+
+
+def test_every_version_can_be_opened(root: Path) -> None:
+    store = ShardedStore(root)
+    assert store.version == 3
+    assert [each.number for each in store.versions()] == [3, 2, 1]
+    for version in (1, 2, 3):
+        assert set(quads(root, version)) == replayed(*logs(root)[:version])
+    for absent in (0, 4):
+        with pytest.raises(RootError, match=rf"version {absent} does not exist.*1, 2, 3"):
+            ShardedStore(root, absent)
+    for wrong in ("1", 1.0, True):
+        with pytest.raises(TypeError, match="version must be a whole number"):
+            ShardedStore(root, wrong)  # type: ignore[arg-type]
+    with pytest.raises(RootError, match="there is no sharded store here"):
+        ShardedStore(root.parent)
+    assert f"<th>quads</th><td>{len(store)}</td>" in store._repr_html_()
+
+
+def test_patterns_find_what_a_single_store_finds(root: Path, single: Store) -> None:
+    store = ShardedStore(root)
+    some = list(single)
+    patterns: list[tuple[Any, Any, Any, Any]] = [(None, None, None, None)]
+    patterns += [
+        (None, None, None, DefaultGraph()),
+        (None, None, Literal("x", language="en-gb"), None),
+    ]
+    for each in some[::7]:
+        patterns += [
+            (each.subject, None, None, None),
+            (None, each.predicate, each.object, None),
+            (None, None, None, each.graph_name),
+            tuple(each),
+        ]
+    for pattern in patterns:
+        expected = list(single.quads_for_pattern(*pattern))
+        assert Counter(store.quads_for_pattern(*pattern)) == Counter(expected)
+    assert all(each in store for each in some)
+    assert Quad(NamedNode("urn:no"), NamedNode("urn:p"), Literal("")) not in store
+
+
+def test_one_shard_is_opened_where_the_key_is_given(root: Path) -> None:
+    store = ShardedStore(root)
+    by_subject = store.content.shard_by == "subject"
+    key: Any = BlankNode("b1" if by_subject else "g")
+    pattern = (key, None, None) if by_subject else (None, None, None, key)
+    list(store.quads_for_pattern(*pattern))
+    assert len(store._stores) == 1
+
+
+def test_a_dump_has_all_quads(root: Path, single: Store) -> None:
+    target = root.parent / "all.jelly"
+    store = ShardedStore(root)
+    assert store.dump(target) == len(single)
+    assert list(read_quads(target)) == list(store)
+    with read_frames(target) as frames:
+        assert frames.options is not None
+    file = io.BytesIO()
+    assert ShardedStore(root, 1).dump(file) == len(ShardedStore(root, 1))
+
+
+# Restore, vacuum
+
+
+def test_a_version_is_restored(root: Path) -> None:
+    first, *later = logs(root)
+    apply(root, b"D <urn:x> <urn:p> <urn:y> .", application="a", batch=4)
+    done = restore(root, 1)
+    assert (done.number, done.restored) == (5, 1)
+    assert_same(root, replayed(first))
+    content = ShardedStore(root).content
+    assert content == done
+    # Its positions are those of the first version, and batches are not repeated.
+    assert content.logs == ShardedStore(root, 1).content.logs
+    assert not apply(root, b"A <urn:x> <urn:p> <urn:y> .", application="a", batch=4).committed
+    with pytest.raises(ChainError):
+        apply(root, later[1])
+    assert apply(root, *later).patches == 2
+    assert_same(root, replayed(first, *later))
+    with pytest.raises(RootError, match="version 9 does not exist"):
+        restore(root, 9)
+
+
+def test_a_vacuum_keeps_versions_and_removes_the_rest(root: Path) -> None:
+    with pytest.raises(ValueError, match="keep must be at least 1"):
+        vacuum(root, keep=0)
+    for wrong in (0, 1.5, None):
+        with pytest.raises(TypeError, match="grace must be a timedelta"):
+            vacuum(root, grace=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="grace must not be negative"):
+        vacuum(root, grace=timedelta(seconds=-1))
+    assert vacuum(root, keep=1) == vacuum(root, keep=5, grace=timedelta())
+    before = {each.number: set(quads(root, each.number)) for each in ShardedStore(root).versions()}
+    planned = vacuum(root, keep=2, grace=timedelta(), dry_run=True)
+    assert planned.versions == (1,)
+    assert planned.stores
+    assert len(ShardedStore(root).versions()) == 3
+    assert vacuum(root, keep=2, grace=timedelta()) == planned
+    assert {n: set(quads(root, n)) for n in (2, 3)} == {n: before[n] for n in (2, 3)}
+    assert not any((root / store).exists() for store in planned.stores)
+    with pytest.raises(RootError, match="version 1 does not exist, or was vacuumed"):
+        ShardedStore(root, 1)
+    assert verify(root) == verify(root, 2) == []
+    apply(root, b"A <urn:x> <urn:p> <urn:y> .")
+    assert ShardedStore(root).version == 4
+
+
+def test_a_vacuum_makes_a_version_if_an_attempt_may_run(root: Path) -> None:
+    (root / "shard=0" / ".unfinished").mkdir()
+    (root / "other").mkdir()
+    done = vacuum(root, keep=9, grace=timedelta())
+    assert done.stores == ("shard=0/.unfinished",)
+    assert ShardedStore(root).version == 4
+    assert (root / "other").exists()
+    assert vacuum(root, keep=9, grace=timedelta()).stores == ()
+    assert ShardedStore(root).version == 4
+
+
+def test_the_second_of_two_writers_changes_nothing(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exists(*_: Any) -> None:
+        raise FileExistsError
+
+    monkeypatch.setattr(Folder, "create", exists)
+    with pytest.raises(CommitConflictError, match="another writer has committed version 4"):
+        restore(root, 1)
+
+
+# Queries
+
+STARS = [
+    "SELECT * { ?s <urn:p0> ?o }",
+    "SELECT ?s ?a { ?s <urn:p0> ?a ; <urn:p1> ?b FILTER(isBlank(?b)) }",
+    "SELECT * { ?s <urn:p0> ?a OPTIONAL { ?s <urn:p1> ?b } BIND(str(?a) AS ?t) }",
+    "SELECT * { ?s <urn:p0> ?a MINUS { ?s <urn:p1> <urn:o1> } }",
+    "SELECT * { ?s <urn:p0> ?a FILTER NOT EXISTS { ?s <urn:p1> ?b } }",
+    "SELECT * { ?s <urn:p0> ?a FILTER(?a = 1 || EXISTS { ?s <urn:p1> ?b FILTER(?b != 1) }) }",
+    "SELECT * { VALUES ?o { <urn:o1> <urn:o2> } ?s <urn:p0> ?o }",
+    "SELECT * { { ?s <urn:p0> ?o } UNION { ?t <urn:p1> ?o } }",
+    "SELECT * { GRAPH ?g { ?s <urn:p0> ?a ; ?p ?b } }",
+    "SELECT * { GRAPH <urn:g> { <urn:s1> ?p ?o } }",
+    "SELECT * { <urn:s1> ?p ?o }",
+    "SELECT ?o { [] <urn:p0> ?o ; <urn:p1> ?o }",
+]
+
+GRAPHS = [
+    "SELECT * { GRAPH ?g { ?s <urn:p0> ?b . ?b ?p ?c } }",
+    "SELECT * { ?s <urn:p0> ?b . ?b ?p ?c }",
+    "SELECT * { GRAPH <urn:g> { ?s (<urn:p0>/<urn:p1>)+ ?b } }",
+    "SELECT * { GRAPH ?g { ?s <urn:p0> ?b OPTIONAL { ?b <urn:p1> ?c } } }",
+    "SELECT * { { ?s <urn:p0> ?o } UNION { GRAPH ?g { ?s <urn:p1> ?o } } }",
+    "SELECT * { GRAPH ?g { ?a <urn:p0> ?b FILTER EXISTS { ?b ?c ?d } } }",
+]
+
+#: For both ways of sharding.
+REJECTED = {
+    "SELECT DISTINCT ?s { ?s ?p ?o }": "Distinct needs the solutions of all shards",
+    "SELECT * { ?s ?p ?o } ORDER BY ?s": "OrderBy",
+    "SELECT * { ?s ?p ?o } LIMIT 1": "Slice",
+    "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }": "AggregateJoin",
+    "SELECT * { ?s ?p ?o { SELECT ?s { ?s ?q ?r } } }": "ToMultiSet",
+    "SELECT (1 AS ?one) {}": "no triple pattern",
+    "SELECT * { VALUES ?x { 1 } }": "no triple pattern",
+    "SELECT * { VALUES ?x { 1 } OPTIONAL { ?s ?p ?x } }": "OPTIONAL and MINUS",
+    "SELECT * { { ?s ?p ?o } UNION { VALUES ?x { 1 } } }": "side of a UNION",
+    "SELECT * FROM <urn:g> { ?s ?p ?o }": "FROM",
+    "SELECT * { SERVICE <urn:x> { ?s ?p ?o } }": "ServiceGraphPattern",
+    "SELECT * { BIND(1 AS ?x) FILTER EXISTS { ?s ?p ?o } }": "EXISTS needs",
+    "ASK { ?s ?p ?o }": "only SELECT queries are supported",
+    "CONSTRUCT WHERE { ?s ?p ?o }": "only SELECT queries are supported",
+    "SELECT nonsense": "not well-formed",
+}
+
+REJECTED_BY_SUBJECT = [
+    "SELECT * { ?s <urn:p0> ?b . ?b ?p ?c }",
+    "SELECT * { ?s <urn:p0>/<urn:p1> ?b }",
+    "SELECT * { ?s <urn:p0> ?a OPTIONAL { ?a <urn:p1> ?b } }",
+    "SELECT * { ?s <urn:p0> ?a MINUS { ?t <urn:p1> ?a } }",
+    "SELECT * { ?s <urn:p0> ?a FILTER NOT EXISTS { ?a <urn:p1> ?b } }",
+    "SELECT * { ?s <urn:p0> ?a FILTER(1 = 1 && EXISTS { ?t <urn:p1> ?a }) }",
+    "SELECT * { { { ?s <urn:p0> ?o } UNION { ?t <urn:p1> ?o } } ?s ?p ?q }",
+    "SELECT * { { { ?s <urn:p0> ?o } UNION { ?t <urn:p1> ?o } } "
+    "{ { ?s <urn:p0> ?o } UNION { ?t <urn:p1> ?o } } }",
+    "SELECT * { <urn:s1> ?p ?o . <urn:s2> ?p ?o }",
+    "SELECT * { [] <urn:p0> ?o . [] <urn:p1> ?o }",
+]
+
+REJECTED_BY_GRAPH = [
+    "SELECT * { ?s ?p ?o GRAPH ?g { ?s ?q ?r } }",
+    "SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?s ?q ?r } }",
+    "SELECT * { GRAPH <urn:g> { ?s ?p ?o } FILTER EXISTS { ?s ?q ?r } }",
+]
+
+
+def _counted(found: Iterator[dict[str, str | None]]) -> Counter[frozenset[tuple[str, str | None]]]:
+    return Counter(frozenset(each.items()) for each in found)
+
+
+def test_queries_that_shards_can_answer_are_answered(root: Path, single: Store) -> None:
+    store = ShardedStore(root)
+    queries = STARS if store.content.shard_by == "subject" else GRAPHS
+    answered = 0
+    for query in queries:
+        expected = _counted(solutions(single, query))
+        assert _counted(store.select(query)) == expected, query
+        answered += bool(expected)
+    assert answered >= len(queries) - 2
+
+
+@pytest.mark.parametrize("query", [*REJECTED])
+def test_queries_that_shards_cannot_answer_are_rejected(query: str) -> None:
+    for shard_by in ("subject", "graph"):
+        with pytest.raises(QueryError, match=REJECTED[query]):
+            scope_of(query, shard_by)  # type: ignore[arg-type]
+
+
+def test_queries_that_join_over_shards_are_rejected(root: Path) -> None:
+    store = ShardedStore(root)
+    by_subject = store.content.shard_by == "subject"
+    for query in REJECTED_BY_SUBJECT if by_subject else REJECTED_BY_GRAPH:
+        with pytest.raises(QueryError):
+            list(store.select(query))
+        list(store.select(query, unchecked=True))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }",
+        "select*{service<urn:x>{?s ?p ?o}}",
+        "SELECT * { ?s ?p ?o . Service Silent ?o { ?a ?b ?c } }",
+        "PREFIX e: <urn:> SELECT * { ?s ?p 'x\\'' # '\n SERVICE e:x { ?a ?b ?c } }",
+    ],
+)
+def test_a_service_is_no_damage(root: Path, query: str) -> None:
+    """Nor is it asked, once for each shard."""
+    store = ShardedStore(root)
+    with pytest.raises(QueryError, match="SERVICE is not supported"):
+        list(store.select(query, unchecked=True))
+    with pytest.raises(QueryError, match="SERVICE is not supported"):
+        store.select_dataframe(None, query, unchecked=True)  # type: ignore[arg-type]
+
+
+def test_the_word_service_may_be_in_a_query(root: Path) -> None:
+    """As a name, a prefix, in a text, an IRI, or a comment."""
+    query = """
+        PREFIX service: <urn:service> # SERVICE <urn:x> {}
+        SELECT ?service ("SERVICE" AS ?a) ('\\' SERVICE' AS ?b) {
+            ?service service:SERVICE|<urn:SERVICE>|service:a\\-SERVICE|<urn:p0> ?o
+            FILTER(?o != \"\"\"a " SERVICE \"\"\"@service)
+        }
+    """
+    assert list(ShardedStore(root).select(query, unchecked=True))
+
+
+def test_what_a_query_makes_oxigraph_raise_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Raising:
+        def query(self, _: str) -> None:
+            raise OSError("no")
+
+    monkeypatch.setattr(queries, "Store", Raising)
+    with pytest.raises(QueryError, match="cannot be evaluated: no"):
+        Scope.all("SELECT * {}")
+
+
+def test_a_key_in_the_query_is_asked_of_one_shard(root: Path) -> None:
+    store = ShardedStore(root)
+    list(store.select("SELECT * { GRAPH <urn:g> { <urn:s1> ?p ?o } }"))
+    assert len(store._stores) == 1
