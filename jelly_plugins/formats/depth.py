@@ -42,7 +42,7 @@ def too_deep() -> LimitError:
 class Held(deque[Any]):
     """The statements of a parser that are held, and the number of all that it has given.
 
-    Its reader looks at the number when the parser asks for more text, so that no function need be
+    Its reader looks at the number when the parser asks for more text, so that no function has to be
     called for each statement.
     """
 

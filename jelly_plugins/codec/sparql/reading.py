@@ -1047,7 +1047,7 @@ class Text:
     _most_size: cython.Py_ssize_t
     _capacity: cython.Py_ssize_t
     _first_capacity: cython.Py_ssize_t
-    # What the pointers point into; nobody else has them before take().
+    # What the pointers point into; no other object has them before take().
     _buffer: bytearray
     _p: cython.p_char
     _ends: bytearray
