@@ -274,7 +274,7 @@ def test_the_package_as_a_file_of_python(tmp_path: Path, monkeypatch: pytest.Mon
 CONNECT = """
 import sys
 from pyspark.sql import SparkSession
-from jelly_plugins.spark import ShardedStore, apply_patches, register
+from jelly_plugins.spark import apply_patches, register
 from tests.spark.conftest import SETTINGS
 
 logs, root = sys.argv[1:]
@@ -287,7 +287,7 @@ done = [
     apply_patches(spark, one_each, root),
 ]
 print(*(each.committed for each in done))
-print(ShardedStore(root).select_dataframe(spark, "SELECT * { ?s ?p ?o }").count() > 0)
+print(spark.read.format("jelly-store").load(root).count() > 0)
 spark.stop()
 """
 
