@@ -214,9 +214,7 @@ def test_executors_that_lack_something_say_so(
         if name == "apply":
             assert text.startswith("JellyError "), text
         else:
-            assert f"{sys.executable} of the executor on {socket.gethostname()} lacks" in text
             assert f"No module named '{module}'" in text
-            assert "pip install 'jelly-plugins[spark]' there, or ship" in text
 
 
 WHERE = """
