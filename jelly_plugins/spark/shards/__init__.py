@@ -1,6 +1,6 @@
 """Sharded stores: Oxigraph stores that share a dataset and change together.
 
-A store is read, and patches are applied to it, with or without Spark. docs/sharded-store.md
+A store is read, and patches are applied to it, with or without Spark. docs/sharded-store-failures.md
 describes the layout in a folder or bucket.
 """
 

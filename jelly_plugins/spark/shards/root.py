@@ -2,7 +2,7 @@
 
 A version is one file, which names the store of each shard and everything else that belongs to the
 content. It is created if it does not exist yet, and never changed: that single step is the commit.
-docs/sharded-store.md describes the layout.
+docs/sharded-store-failures.md describes the layout.
 """
 
 from __future__ import annotations

@@ -191,10 +191,11 @@ class Folder:
                 )
 
     def stored(self) -> Mapping[str, float]:
-        """Return what versions may need, by name, with the seconds since it was written."""
+        """Return what attempts have made, by name, with the seconds since it was written: stores,
+        or objects, and files of versions that are not finished."""
         found = {}
         now = time.time()
-        for path in self.root.glob("shard=*/*"):
+        for path in (*self.root.glob("shard=*/*"), *self.root.glob(f"{VERSIONS}/.*")):
             try:
                 found[path.relative_to(self.root).as_posix()] = now - path.stat().st_mtime
             except FileNotFoundError:
@@ -202,11 +203,15 @@ class Folder:
         return found
 
     def remove(self, versions: Iterable[int], names: Iterable[str]) -> None:
-        """Remove versions, then stores or objects; those that do not exist are ignored."""
+        """Remove versions, then what :meth:`stored` has named; what does not exist is ignored."""
         for number in versions:
             self._version(number).unlink(missing_ok=True)
         for name in names:
-            shutil.rmtree(self.root / name, ignore_errors=True)
+            path = self.root / name
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

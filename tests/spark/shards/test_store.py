@@ -158,9 +158,10 @@ def test_a_vacuum_keeps_versions_and_removes_the_rest(root: Path) -> None:
 
 def test_a_vacuum_makes_a_version_if_an_attempt_may_run(root: Path) -> None:
     (root / "shard=0" / ".unfinished").mkdir()
+    (root / "_versions" / ".unfinished").touch()
     (root / "other").mkdir()
     done = vacuum(root, keep=9, grace=timedelta())
-    assert done.stores == ("shard=0/.unfinished",)
+    assert done.stores == ("_versions/.unfinished", "shard=0/.unfinished")
     assert ShardedStore(root).version == 4
     assert (root / "other").exists()
     assert vacuum(root, keep=9, grace=timedelta()).stores == ()
