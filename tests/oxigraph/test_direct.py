@@ -11,10 +11,11 @@ import pytest
 
 from jelly_plugins import JellyError, LimitError, SourceError, TermError, TextError
 from jelly_plugins.formats.depth import DEPTH
+from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import BOOKKEEPING, load
 from jelly_plugins.oxigraph.loading import direct
 
-from .support import O, P, S, Triple, contents, jelly
+from .support import O, P, S, Triple, contents
 
 #: More than one transaction on disk.
 FILLER = b"".join(b"<urn:s/%d> <urn:p> <urn:o> .\n" % number for number in range(9000))
@@ -171,7 +172,7 @@ def test_errors_name_the_place_and_leave_the_store_as_it_was(
 
 def test_jelly_that_was_given_as_text(store: ox.Store) -> None:
     with pytest.raises(SourceError, match="this is Jelly"):
-        load(store, jelly(Triple(S, P, O)), format="nt")
+        load(store, write_bytes([Triple(S, P, O)]), format="nt")
     with pytest.raises(JellyError, match="base"):
         load(store, b"<s> <p> <o> .", format="ttl", base="no IRI")
 

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from pyoxigraph import RdfFormat, Store
 
+from ...errors import JellyError
 from ...formats.depth import DEPTH
-from ...formats.reading import ChunkFile, parser_error
+from ...formats.reading import ChunkFile, parser_error, parser_of
 from ...io.names import Format
 from ...io.sources import Input, Source, without_mark
 from ..terms import GraphName
@@ -85,9 +86,15 @@ def load_text(
                 break
         load = store.load if in_memory or size <= _SMALL_BYTES else store.bulk_load
         file: Any = ChunkFile(chain(first, chunks))
+        syntax = SYNTAXES[form]
+        base = base if has_names else None
         try:
-            load(file, SYNTAXES[form], base_iri=base if has_names else None, to_graph=graph)
-        except (SyntaxError, MemoryError, ValueError) as error:
+            # The error of a parser says that it is about the base, that of a store does not.
+            parser_of(b"", syntax, base)
+            load(file, syntax, base_iri=base, to_graph=graph)
+        except JellyError as error:
+            raise error.locate(source=source.name) from error.__cause__
+        except (SyntaxError, MemoryError) as error:
             raise parser_error(error).locate(source=source.name) from None
 
 
