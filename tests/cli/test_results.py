@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pyoxigraph import Store
@@ -164,6 +165,8 @@ def test_query_of_a_sharded_store_on_a_terminal(
     from jelly_plugins.cli import query
 
     class Shards:
+        content = SimpleNamespace(shard_by="subject")
+
         def __init__(self, root: str) -> None:
             assert root == str(tmp_path)
 
