@@ -11,6 +11,8 @@ import typer
 from typer.core import TyperArgument, TyperCommand
 from typer.main import get_group
 
+from .options import expanded
+
 #: Examples by command, from files that the examples before them make.
 EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "demo": ("jelly demo",),
@@ -92,6 +94,7 @@ def finished(name: str, module: ModuleType) -> Any:
         assert callback is not None
         own = command.name or callback.__name__.replace("_", "-")
         command.cls = JellyCommand
+        command.callback = expanded(callback)
         command.epilog = "\n".join(EXAMPLES.get(own if own == name else f"{name} {own}", ()))
     made = get_group(app)
     made.name = name

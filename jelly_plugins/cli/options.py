@@ -1,0 +1,205 @@
+"""Options of commands that come from settings classes, so that nothing is declared twice.
+
+A command has one parameter for a settings class of the library (a frozen dataclass), with the
+fields that become options::
+
+    def apply(
+        log: LogArgument,
+        settings: Annotated[ReplaySettings, Fields("until", "dry_run", "check_prev")],
+    ) -> None: ...
+
+:func:`expanded` replaces it by an option for each field, and the command gets the object. The name
+of an option, its type and its default are those of the field. Its help is the first sentence after
+``:ivar NAME:`` in the docstring of the class; the rest is for Python. Fields that are not named
+stay out of the command. ``limits`` is always filled in: see :func:`.settings.limits_from`.
+
+How an option looks where the type of the field does not say it is an argument of
+:class:`Fields`::
+
+    Fields("strict", contexts=Option(settings.ContextFiles, settings.contexts_from))
+
+A field that is ``Annotated`` with a ``typer.Option``, as in classes of this package, needs nothing
+else. ``jelly`` expands each command before it registers it (:func:`.help.finished`), those of
+groups too: a module of commands only declares the parameter. An error of the class is wrong usage,
+with the options in the place of the fields' names.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
+from enum import Enum, StrEnum
+from functools import partial, wraps
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import typer
+from typer.models import OptionInfo
+
+from .console import WrongUsageError
+
+_FIELD: Final = re.compile(r":ivar (\w+):((?:.(?!\n\s*(?::|\n|$)))*.)", re.DOTALL)
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+class Option(NamedTuple):
+    """How a field is an option where its type does not say it.
+
+    :ivar annotation: a type, ``Annotated`` with a ``typer.Option``.
+    :ivar convert: makes the field's value from the option's.
+    :ivar default: of the option.
+    """
+
+    annotation: Any
+    convert: Callable[[Any], Any] = _unchanged
+    default: Any = None
+
+
+class Fields:
+    """The fields of a settings class that are options.
+
+    :param names: those whose type says all that an option needs.
+    :param options: the other ones.
+    """
+
+    def __init__(self, *names: str, **options: Option) -> None:
+        self._options: dict[str, Option | None] = {**dict.fromkeys(names), **options}
+
+    def of(self, settings: type) -> dict[str, Option]:
+        """The options of a class by the names of its fields.
+
+        :raises AttributeError: the class has no such field.
+        """
+        known = {each.name: each for each in fields(settings)}
+        hints = get_type_hints(settings, include_extras=True)
+        texts = field_texts(settings)
+        return {
+            name: given or _generated(known[name], hints[name], texts.get(name, ""))
+            for name, given in (self._options or dict.fromkeys(known)).items()
+        }
+
+
+def field_texts(settings: type) -> dict[str, str]:
+    """The first sentence about each field in the docstring of a class.
+
+    >>> from jelly_plugins.formats.settings import ConversionSettings
+    >>> field_texts(ConversionSettings)["concatenated"]
+    'A Jelly source may hold several streams.'
+    """
+    texts = {}
+    for name, text in _FIELD.findall(settings.__doc__ or ""):
+        first = re.split(r"(?<=\.)\s|[:;]\s", " ".join(text.split()).replace("``", ""))[0]
+        texts[name] = f"{first[:1].upper()}{first[1:].rstrip('.')}."
+    return texts
+
+
+def _generated(field: Field[Any], annotation: Any, text: str) -> Option:
+    """The option of a field."""
+    default = None if field.default is MISSING else field.default
+    if any(isinstance(each, OptionInfo) for each in getattr(annotation, "__metadata__", ())):
+        return Option(annotation, default=default)
+    flag = f"--{field.name.replace('_', '-')}"
+    kinds = [annotation]
+    if get_origin(annotation) in (Union, UnionType):
+        kinds = [each for each in get_args(annotation) if each is not NoneType]
+    kind, convert = kinds[0], _unchanged
+    if kind is bool and default is True:
+        flag = f"{flag}/--no-{flag[2:]}"
+    elif get_origin(kind) is Literal:
+        kind = StrEnum(field.name, {value: value for value in get_args(kind)})
+        convert = _value
+        default = None if default is None else kind(default)
+    elif isinstance(kind, type) and issubclass(kind, Enum) and not issubclass(kind, str):
+        members = kind
+        kind = StrEnum(field.name, {m.name: m.name.lower().replace("_", "-") for m in members})
+        convert = partial(_member, members)
+        default = None if default is None else kind[default.name]
+    option = typer.Option(flag, help=text, show_default=default is not None)
+    return Option(Annotated[kind if default is not None else kind | None, option], convert, default)
+
+
+def _value(choice: StrEnum | None) -> str | None:
+    return None if choice is None else choice.value
+
+
+def _member(members: type[Enum], choice: StrEnum | None) -> Enum | None:
+    return None if choice is None else members[choice.name]
+
+
+def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A command with options instead of its settings: what is registered with typer."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters: dict[str, inspect.Parameter] = {}
+    expanding: dict[str, tuple[type, dict[str, Option]]] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        found = [e for e in getattr(hints[name], "__metadata__", ()) if isinstance(e, Fields)]
+        if not found:
+            parameters[name] = parameter.replace(
+                annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY
+            )
+            continue
+        settings = hints[name].__origin__
+        options = found[0].of(settings)
+        expanding[name] = settings, options
+        for field, option in options.items():
+            assert field not in parameters, f"{field} is declared twice"
+            parameters[field] = inspect.Parameter(
+                field,
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=option.annotation,
+                default=option.default,
+            )
+
+    @wraps(function)
+    def command(**given: Any) -> Any:
+        for name, (settings, options) in expanding.items():
+            values = {field: option.convert(given.pop(field)) for field, option in options.items()}
+            given[name] = _made(settings, values)
+        return function(**given)
+
+    del command.__wrapped__
+    command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    command.__annotations__ = {name: each.annotation for name, each in parameters.items()}
+    return command
+
+
+def _made(settings: type, values: dict[str, Any]) -> Any:
+    """An object of a settings class.
+
+    :raises WrongUsageError: the class rejects a value.
+    """
+    from .settings import limits_from
+
+    known = {each.name: each for each in fields(settings)}
+    if "limits" in known and "limits" not in values:
+        values["limits"] = limits_from(None, known["limits"].default)
+    try:
+        return settings(
+            **{
+                name: value
+                for name, value in values.items()
+                if value is not None or known[name].default is MISSING
+            }
+        )
+    except ValueError as error:
+        message = re.sub(
+            rf"\b({'|'.join(values)})\b",
+            lambda found: f"--{found[0].replace('_', '-')}",
+            str(error),
+        )
+        raise WrongUsageError(message) from error
