@@ -210,7 +210,6 @@ def convert(
     from_dialect: settings.FromDialect = None,
     to_dialect: ToDialect = None,
     context: settings.ContextFiles = None,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Convert between Jelly and other RDF formats.
 
@@ -278,7 +277,7 @@ def convert(
         namespaces="used" if used_namespaces else namespaces is not False,
         blank_nodes=blank_nodes.value,
         notation=Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR,
-        limits=settings.limits_from(limit, RESULTS_LIMITS if for_results else DEFAULT_LIMITS),
+        limits=settings.limits_from(usual=RESULTS_LIMITS if for_results else DEFAULT_LIMITS),
         take_frames=take_frames,
         frame_rows=frame_rows,
         frame_bytes=frame_bytes,

@@ -114,23 +114,27 @@ def _generated(field: Field[Any], annotation: Any, text: str) -> Option:
     if any(isinstance(each, OptionInfo) for each in getattr(annotation, "__metadata__", ())):
         return Option(annotation, default=default)
     flag = f"--{field.name.replace('_', '-')}"
-    kinds = [annotation]
+    kind: Any = annotation
     if get_origin(annotation) in (Union, UnionType):
-        kinds = [each for each in get_args(annotation) if each is not NoneType]
-    kind, convert = kinds[0], _unchanged
+        kind = next(each for each in get_args(annotation) if each is not NoneType)
+    convert: Callable[[Any], Any] = _unchanged
     if kind is bool and default is True:
         flag = f"{flag}/--no-{flag[2:]}"
     elif get_origin(kind) is Literal:
-        kind = StrEnum(field.name, {value: value for value in get_args(kind)})
+        kind = _choices(field.name, {value: value for value in get_args(kind)})
         convert = _value
         default = None if default is None else kind(default)
     elif isinstance(kind, type) and issubclass(kind, Enum) and not issubclass(kind, str):
-        members = kind
-        kind = StrEnum(field.name, {m.name: m.name.lower().replace("_", "-") for m in members})
-        convert = partial(_member, members)
+        convert = partial(_member, kind)
+        kind = _choices(field.name, {m.name: m.name.lower().replace("_", "-") for m in kind})
         default = None if default is None else kind[default.name]
     option = typer.Option(flag, help=text, show_default=default is not None)
     return Option(Annotated[kind if default is not None else kind | None, option], convert, default)
+
+
+def _choices(name: str, values: dict[str, str]) -> Any:
+    made: Any = StrEnum
+    return made(name, values)
 
 
 def _value(choice: StrEnum | None) -> str | None:
@@ -187,7 +191,8 @@ def _made(settings: type, values: dict[str, Any]) -> Any:
 
     known = {each.name: each for each in fields(settings)}
     if "limits" in known and "limits" not in values:
-        values["limits"] = limits_from(None, known["limits"].default)
+        usual: Any = known["limits"].default
+        values["limits"] = limits_from(None, usual)
     try:
         return settings(
             **{

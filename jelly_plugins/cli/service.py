@@ -147,7 +147,6 @@ def serve(
         float,
         typer.Option("--grace", min=0, help="Seconds for streams to finish at shutdown."),
     ] = 10.0,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Serve topics by gRPC, and take published streams into a store.
 
@@ -160,7 +159,7 @@ def serve(
         raise WrongUsageError("--rdf-star needs --live")
     if store is None and (read_only or per_frame):
         raise WrongUsageError("--read-only and --per-frame need --store")
-    limits = settings.limits_from(limit)
+    limits = settings.limits_from()
     tls = _server_tls(tls_cert, tls_key, tls_client_ca)
     token = _token(token_file)
     from ..grpc import Bounds, FrameSink, StoreSink, StoreTopic, Topics
@@ -241,14 +240,13 @@ def publish(
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     timeout: Timeout = None,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Publish a file to a server.
 
     Done once the server has received all of it.
     """
     connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
-    limits = settings.limits_from(limit)
+    limits = settings.limits_from()
     console.require_files([source])
     source_format = from_ or format_of(source) or Format.JELLY
     from ..grpc import Client
@@ -276,7 +274,6 @@ def subscribe(
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     timeout: Timeout = None,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Write the stream of a topic as Jelly.
 
@@ -284,7 +281,7 @@ def subscribe(
     frames that have come.
     """
     connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
-    limits = settings.limits_from(limit)
+    limits = settings.limits_from()
     if format_of(output) is not Format.JELLY:
         console.reject_ending(output, "subscribe writes jelly")
     dst = console.destination(output, force=force, binary=True)

@@ -16,6 +16,7 @@ from ..io.names import format_of as rdf_format_of
 from ..messages.formats import Dialect, LogFormat, format_of, syntax_named
 from ..sparql import formats as results
 from ..sparql.formats import ResultsFormat
+from . import console
 from .console import EXIT_USAGE, WrongUsageError
 
 
@@ -199,21 +200,23 @@ LimitSettings: TypeAlias = Annotated[
     typer.Option(
         "--limit",
         metavar="NAME=NUMBER",
-        help="Override an input limit. Names and defaults: "
+        help="Override an input limit of the command. Names and defaults: "
         + ", ".join(f"{name}={getattr(DEFAULT_LIMITS, name)}" for name in _LIMITS)
         + ".",
     ),
 ]
 
 
-def limits_from(settings: list[str] | None, usual: Limits = DEFAULT_LIMITS) -> Limits:
-    """The limits that ``--limit`` options set, the others as ``usual``.
+def limits_from(settings: list[str] | None = None, usual: Limits = DEFAULT_LIMITS) -> Limits:
+    """The limits that ``jelly --limit …`` sets, the others as ``usual``.
+
+    :param settings: more of them, from an option of the command's own.
 
     >>> limits_from(["nesting=3"]).nesting
     3
     """
     asked: dict[str, int] = {}
-    for setting in settings or ():
+    for setting in (*console.group_limits, *(settings or ())):
         name, _, value = setting.partition("=")
         if name not in _LIMITS:
             hint = did_you_mean(name, _LIMITS) or f": there are {', '.join(sorted(_LIMITS))}"

@@ -79,7 +79,6 @@ def load(
     as_json: settings.AsJson = False,
     concatenated: settings.Concatenated = False,
     strict: settings.Strict = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Load files of any format into an Oxigraph store on disk.
 
@@ -96,7 +95,7 @@ def load(
         "blank_nodes": blank_nodes.value,
         "atomic": atomic,
         "quoted_triples": "reify" if reify else "reject",
-        "limits": settings.limits_from(limit),
+        "limits": settings.limits_from(),
         "concatenated": concatenated,
         "strict": strict,
     }

@@ -70,7 +70,6 @@ def validate(
     as_json: settings.AsJson = False,
     concatenated: settings.Concatenated = False,
     strict: settings.Strict = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Check an RDF file, and compare it with other RDF files.
 
@@ -81,9 +80,7 @@ def validate(
     if results.are_meant([source], console.STANDARD, None, None):
         if against or ordered or frames or base or held_by or terms or concatenated:
             raise WrongUsageError("query results can only be validated with --json")
-        results.validate(
-            source, as_json=as_json, limits=settings.limits_from(limit, RESULTS_LIMITS)
-        )
+        results.validate(source, as_json=as_json, limits=settings.limits_from(usual=RESULTS_LIMITS))
         return
     from ..tools.validation import validate as validate_
     from ..tools.validation import validate_frames
@@ -98,7 +95,7 @@ def validate(
     shared: dict[str, Any] = {
         "ordered": ordered,
         "base": base,
-        "limits": settings.limits_from(limit),
+        "limits": settings.limits_from(),
         "concatenated": concatenated,
         "strict": strict,
         "terms": terms,

@@ -179,7 +179,6 @@ def test_a_file_may_replace_itself(tmp_path: Path) -> None:
         (["x.nt", "-o", "x.jelly", "--take-frames", "2..5"], "--take-frames applies to Jelly"),
         (["x.jelly", "--take-frames", "5..2"], "not a range of frames"),
         (["x.jelly", "--to", "turtel"], "did you mean turtle?"),
-        (["x.jelly", "--limit", "nestin=3"], "did you mean nesting?"),
         (["-", "-o", "x.jelly"], "--from"),
         (["x.jelly", "--frame-rows", "0"], "--frame-rows"),
         (["x.nt", "--table-names", "7"], "--table-names"),

@@ -81,8 +81,8 @@ def test_defaults_are_those_of_the_class() -> None:
 
 
 def test_every_type_of_field_is_an_option() -> None:
-    given = "--rows 3 --strict --no-names --shape round-one --mode keep --port 9 --size 1K".split()
-    assert run("x", *given)[0] == Settings(
+    flags = ("--rows", "3", "--strict", "--no-names", "--shape", "round-one", "--mode", "keep")
+    assert run("x", *flags, "--port", "9", "--size", "1K")[0] == Settings(
         rows=3, strict=True, names=False, shape=Shape.ROUND_ONE, mode="keep", port=9, size_of=1025
     )
 
@@ -94,7 +94,7 @@ def test_other_values_and_fields_are_wrong_usage(given: str) -> None:
 
 
 def test_an_error_of_the_class_names_the_options() -> None:
-    with pytest.raises(WrongUsageError, match="^--rows must not be 0, or give --size-of$"):
+    with pytest.raises(WrongUsageError, match=r"^--rows must not be 0, or give --size-of$"):
         run("x", "--rows", "0")
 
 

@@ -139,12 +139,12 @@ def test_a_compression_that_there_is_not(ending: str, tmp_path: Path) -> None:
 def test_a_limit_that_there_is_not(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
     assert_failed(
-        jelly("validate", path, "--limit", "frame_row=3"),
+        jelly("--limit", "frame_row=3", "validate", path),
         2,
         "unknown limit 'frame_row'; did you mean frame_rows?",
     )
-    assert_failed(jelly("validate", path, "--limit", "frame_rows=x"), 2, "'x' is not a number")
-    assert_failed(jelly("validate", path, "--limit", "frame_rows"), 2, "NAME=NUMBER is needed")
+    assert_failed(jelly("--limit", "frame_rows=x", "validate", path), 2, "'x' is not a number")
+    assert_failed(jelly("--limit", "frame_rows", "validate", path), 2, "NAME=NUMBER is needed")
 
 
 def test_an_empty_name_is_named() -> None:
