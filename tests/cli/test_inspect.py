@@ -80,7 +80,9 @@ def test_limits_are_adjustable(tmp_path: Path) -> None:
     write(TRIPLES, path, options=StreamOptions(max_name_table_size=4096))
     assert jelly("--limit", "name_table=4096", "inspect", path).code == 0
     assert_failed(
-        jelly("--limit", "name_table=4095", "inspect", path), 1, "(jelly --limit name_table=NUMBER ..."
+        jelly("--limit", "name_table=4095", "inspect", path),
+        1,
+        "(jelly --limit name_table=NUMBER ...",
     )
 
 
