@@ -21,9 +21,8 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "jelly convert data.jelly.gz --to turtle",
         "jelly convert data.nt -o data.ttl",
         "jelly convert data.nt data.ttl data.jelly.gz -o all.jelly --frame-rows 5",
-        "jelly convert all.jelly --take-frames 1.. --to jelly-text",
-        "jelly convert data.ttl -o one.jelly --not-delimited --options-from all.jelly",
-        "jelly convert data.ttl -o named.jelly --used-namespaces",
+        "jelly convert all.jelly --to jelly-text",
+        "jelly convert data.ttl -o one.jelly --not-delimited --preset small",
     ),
     "inspect": (
         "jelly inspect data.jelly.gz",

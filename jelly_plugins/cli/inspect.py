@@ -27,7 +27,6 @@ def inspect(
         bool, typer.Option("--messages", help="Count the messages of a message log.")
     ] = False,
     from_: settings.FromLog = None,
-    from_dialect: settings.FromDialect = None,
     context: settings.ContextFiles = None,
     base: settings.Base = None,
 ) -> None:
@@ -44,7 +43,6 @@ def inspect(
             source,
             as_json=as_json,
             format=settings.log_format(source, from_),
-            dialect=from_dialect,
             contexts=settings.contexts_from(context),
             limits=settings.limits_from(),
         )
@@ -59,8 +57,8 @@ def inspect(
             limits=settings.limits_from(usual=RESULTS_LIMITS),
         )
         return
-    if from_dialect or context:
-        raise WrongUsageError("--from-dialect and --context need --messages")
+    if context:
+        raise WrongUsageError("--context needs --messages")
     form = settings.source_format(source, from_)
     if form is not Format.JELLY:
         if frames or concatenated:

@@ -69,6 +69,13 @@ class Option(NamedTuple):
     convert: Callable[[Any], Any] = _unchanged
     default: Any = None
 
+    @property
+    def flag(self) -> str:
+        """The option's name; for a pair of which the second is not the default, the second."""
+        [info] = [each for each in self.annotation.__metadata__ if isinstance(each, OptionInfo)]
+        flag = str(info.default)
+        return flag.rpartition("/")[2] if self.default is True else flag
+
 
 class Fields:
     """The fields of a settings class that are options.
@@ -91,6 +98,15 @@ class Fields:
         return {
             name: given or _generated(known[name], hints[name], texts.get(name, ""))
             for name, given in (self._options or dict.fromkeys(known)).items()
+        }
+
+    def given(self, settings: Any) -> dict[str, str]:
+        """The flags of the options of an object that have not their defaults, by field."""
+        usual = type(settings)()
+        return {
+            name: option.flag
+            for name, option in self.of(type(settings)).items()
+            if getattr(settings, name) != getattr(usual, name)
         }
 
 

@@ -10,7 +10,6 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from ..codec import Limits
-from ..codec.common.options import TABLES
 from ..errors import JellyError
 from ..formats.settings import ConversionSettings
 from ..sparql.formats import ResultsFormat, format_of
@@ -73,8 +72,7 @@ def convert(
         binary = source_format is not None and source_format.is_binary
         target = ResultsFormat.JSON if binary else ResultsFormat.JELLY
     dst = console.destination(output, force=force, binary=target.is_binary)
-    asked = {name: getattr(chosen.changes, name) for name in ("stream_name", *TABLES)}
-    options = ResultsOptions(**{k: value for k, value in asked.items() if value is not None})
+    options = ResultsOptions(stream_name=chosen.changes.stream_name or "")
     with _opened(sources[0], "convert", from_, chosen.limits) as results:
         if results.boolean is not None:
             write_boolean(results.boolean, dst, format=target, options=options)

@@ -11,9 +11,10 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from ..codec import DEFAULT_LIMITS, Limits
+from ..codec.text.ntriples import Notation
 from ..io.names import FORMAT_NAMES, Format, did_you_mean, format_named
 from ..io.names import format_of as rdf_format_of
-from ..messages.formats import Dialect, LogFormat, format_of, syntax_named
+from ..messages.formats import LogFormat, format_of, syntax_named
 from ..sparql import formats as results
 from ..sparql.formats import ResultsFormat
 from . import console
@@ -23,11 +24,6 @@ from .console import EXIT_USAGE, WrongUsageError
 class Preset(StrEnum):
     BIG = "big"
     SMALL = "small"
-
-
-class BlankNodesChoice(StrEnum):
-    FRESH = "fresh"
-    KEEP = "keep"
 
 
 #: What finds a format by a name, for each kind of format.
@@ -149,10 +145,6 @@ FromLog: TypeAlias = Annotated[
         ResultsFormat,
     ),
 ]
-FromDialect: TypeAlias = Annotated[
-    Dialect | None,
-    typer.Option("--from-dialect", help="Delimiters of the input message log."),
-]
 ContextFiles: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -229,6 +221,11 @@ def limits_from(settings: list[str] | None = None, usual: Limits = DEFAULT_LIMIT
         return replace(usual, **asked)
     except ValueError as error:
         raise WrongUsageError(f"--limit: {error}") from error
+
+
+def notation(rdf_12: bool) -> Notation:
+    """How quoted triples are written."""
+    return Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR
 
 
 def prefixes_from(given: list[str] | None) -> dict[str, str]:

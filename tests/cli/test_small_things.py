@@ -51,7 +51,7 @@ def test_a_large_conversion_notes_the_slow_codec_once(
     write([Triple(Iri("urn:s"), Iri("urn:p"), Literal("x"))], small)
     write([Triple(Iri("urn:s"), Iri("urn:p"), Literal("x" * (5 << 20)))], large)
     assert jelly("convert", small, "-o", tmp_path / "small.nt").err == ""
-    done = jelly("convert", large, "--options-from", large, "-o", tmp_path / "x.jelly")
+    done = jelly("convert", large, "-o", tmp_path / "x.jelly")
     assert done.err == ("" if native else f"jelly: {console.PYTHON_KERNEL}\n")
 
 
@@ -156,9 +156,3 @@ def test_validate_against_stdin(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
     done = jelly("validate", path, "--against", "-", "--from", "nt", stdin=b"")
     assert_failed(done, 2, "--against: a file is needed, not stdin")
-
-
-def test_a_range_that_is_none(tmp_path: Path) -> None:
-    path = triples_file(tmp_path)
-    done = jelly("convert", path, "--to", "jelly", "--take-frames", "x")
-    assert_failed(done, 2, "'x' is not a range of frames")
