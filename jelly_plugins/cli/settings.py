@@ -89,12 +89,16 @@ _LIMITS: Final = [field.name for field in fields(Limits)]
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
-def parse_size(text: str) -> int:
+def parse_size(text: str | int) -> int:
     """A number of bytes, at least one, for an option.
+
+    :param text: a number of an option's default is kept.
 
     >>> parse_size("64M")
     67108864
     """
+    if isinstance(text, int):
+        return text
     unit = text[-1:].upper() if text[-1:].isalpha() else ""
     number = text[: len(text) - len(unit)]
     if not (number.isascii() and number.isdecimal() and unit in _UNITS and int(number)):
