@@ -25,10 +25,10 @@ from ..codec import Frame, StreamOptions
 from ..errors import ServiceError
 from . import client as blocking
 from .calls import Incoming
-from .client import PublishOptions, RequestOptions, SubscribeOptions, divided
+from .client import PublishOptions, RequestOptions, SubscribeOptions, UploadOptions, divided
 from .outgoing import outgoing
+from .server import ServeOptions
 from .server import Server as BlockingServer
-from .server import serve as serve_blocking
 from .service import AsyncPublished, AsyncService, Service
 
 __all__ = ["AsyncPublished", "Client", "Server", "Subscription", "publish", "serve", "subscribe"]
@@ -136,17 +136,10 @@ class Client:
         return Subscription(self._client.subscribe(topic, **settings))
 
     async def publish(
-        self,
-        data: Any,
-        *,
-        topic: str | None = None,
-        options: StreamOptions | None = None,
-        backend: str | None = None,
-        timeout: float | None = None,
+        self, data: Any, *, timeout: float | None = None, **settings: Unpack[UploadOptions]
     ) -> None:
         """Publish a stream; see :meth:`.client.Client.publish`."""
-        limits = self._client.limits
-        frames = outgoing(data, topic=topic, options=options, backend=backend, limits=limits)
+        frames = outgoing(data, limits=self._client.limits, **settings)
         await self.publish_frames(frames, timeout=timeout)
 
     async def publish_frames(
@@ -219,8 +212,10 @@ class Server:
         await asyncio.to_thread(self._server.wait)
 
 
-async def serve(service: AsyncService | Service | Mapping[str, Any], **settings: Any) -> Server:
-    """Serve streams; see :func:`.server.serve` for the parameters.
+async def serve(
+    service: AsyncService | Service | Mapping[str, Any], **settings: Unpack[ServeOptions]
+) -> Server:
+    """Serve streams; see :class:`.server.Server` for the settings.
 
     :param service: an application for this event loop, see :class:`.service.AsyncService`; or one
         that blocks, which is called in threads.
@@ -228,7 +223,7 @@ async def serve(service: AsyncService | Service | Mapping[str, Any], **settings:
     adapted: Any = service
     if inspect.iscoroutinefunction(getattr(service, "publish", None)):
         adapted = _InLoop(service, asyncio.get_running_loop())
-    return Server(serve_blocking(adapted, **settings))
+    return Server(BlockingServer(adapted, **settings))
 
 
 class _InLoop:

@@ -158,7 +158,7 @@ class Pulled:
 
     def _run(self) -> None:
         try:
-            self._write(_Writer(self._put))
+            self._write(self)
             self._put_all(self._splitter.finish())
         except NotWantedError:
             pass
@@ -167,23 +167,14 @@ class Pulled:
         else:
             self._buffer.end()
 
-    def _put(self, data: bytes) -> None:
-        self._put_all(self._splitter.feed(data))
-
-    def _put_all(self, frames: Iterable[bytes]) -> None:
-        for frame in frames:
-            self._buffer.put(frame)
-
-
-class _Writer:
-    """What a stream is written to."""
-
-    def __init__(self, put: Callable[[bytes], None]) -> None:
-        self._put = put
-
     def write(self, data: bytes, /) -> int:
-        self._put(data)
+        """Take what is written."""
+        self._put_all(self._splitter.feed(data))
         return len(data)
 
     def flush(self) -> None:
         """Nothing is held back."""
+
+    def _put_all(self, frames: Iterable[bytes]) -> None:
+        for frame in frames:
+            self._buffer.put(frame)

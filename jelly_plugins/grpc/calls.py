@@ -82,7 +82,7 @@ class Calls:
     def subscribe(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
         """SubscribeRdf."""
         try:
-            with self._slot(context):
+            with self._slot():
                 try:
                     topic, asked = wire.read_subscribe(request, self._limits)
                 except JellyError as error:
@@ -116,7 +116,7 @@ class Calls:
     def publish(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
         """PublishRdf."""
         try:
-            with self._slot(context):
+            with self._slot():
                 frames = Incoming(requests, context, self._bounds, self._limits)
                 frames.open()
                 self._service.publish(frames)
@@ -127,23 +127,15 @@ class Calls:
         return wire.RECEIVED
 
     @contextmanager
-    def _slot(self, context: grpc.ServicerContext) -> Iterator[None]:
+    def _slot(self) -> Iterator[None]:
         if not self._slots.acquire(blocking=False):
             raise ServiceError(
                 f"the server already serves {self._bounds.streams} streams, its maximum",
                 status="RESOURCE_EXHAUSTED",
             )
-        timer = None
-        if self._bounds.seconds is not None:
-            # A call that waits for its client can only be ended from outside.
-            timer = threading.Timer(self._bounds.seconds, context.cancel)
-            timer.daemon = True
-            timer.start()
         try:
             yield
         finally:
-            if timer is not None:
-                timer.cancel()
             self._slots.release()
 
 

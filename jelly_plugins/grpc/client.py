@@ -45,12 +45,11 @@ class RequestOptions(TypedDict, total=False):
 
 
 class UploadOptions(TypedDict, total=False):
-    """The settings of :meth:`Client.publish`, as keyword arguments."""
+    """The settings of :meth:`Client.publish` but for the timeout, as keyword arguments."""
 
     topic: str | None
     options: StreamOptions | None
     backend: str | None
-    timeout: float | None
 
 
 class SubscribeOptions(RequestOptions, ConnectionOptions, total=False):
@@ -59,6 +58,8 @@ class SubscribeOptions(RequestOptions, ConnectionOptions, total=False):
 
 class PublishOptions(UploadOptions, ConnectionOptions, total=False):
     """The settings of :func:`publish`, as keyword arguments."""
+
+    timeout: float | None
 
 
 class Subscription(Closing):
@@ -272,13 +273,7 @@ class Client(Closing):
         return _Request(topic, **settings).send(self)
 
     def publish(
-        self,
-        data: Any,
-        *,
-        topic: str | None = None,
-        options: StreamOptions | None = None,
-        backend: str | None = None,
-        timeout: float | None = None,
+        self, data: Any, *, timeout: float | None = None, **settings: Unpack[UploadOptions]
     ) -> None:
         """Publish a stream; returns once the server has received all of it.
 
@@ -294,7 +289,7 @@ class Client(Closing):
         :raises JellyError: the data cannot be read or written; the server only sees a cancelled
             call.
         """
-        frames = outgoing(data, topic=topic, options=options, backend=backend, limits=self.limits)
+        frames = outgoing(data, limits=self.limits, **settings)
         self.publish_frames(frames, timeout=timeout)
 
     def publish_frames(self, frames: Iterable[bytes], *, timeout: float | None = None) -> None:

@@ -19,7 +19,7 @@ from ..io.sinks import Writable
 from ..io.streams import FrameBytes
 from .buffers import Pulled
 from .calls import stop
-from .frames import FRAME_BYTES, FRAME_ROWS
+from .frames import FRAME_BYTES, FRAME_ROWS, iterate
 from .service import Publishable, Published, Subscribable
 from .sinks import shared_lock
 from .wire import answer_to, rejected
@@ -53,12 +53,7 @@ class FileTopic:
             frames = FrameBytes(self._path, limits=self._limits)
         except JellyError as error:
             raise ServiceError(f"topic {topic} does not exist now", status="UNAVAILABLE") from error
-        return _closing(frames)
-
-
-def _closing(frames: FrameBytes) -> Iterator[bytes]:
-    with frames:
-        yield from frames
+        return iterate(frames)
 
 
 class StoreTopic:
