@@ -12,12 +12,9 @@ import typer
 from ..codec import LogicalType
 from ..codec.sparql.options import RESULTS_LIMITS
 from ..errors import JellyError
-from ..formats.convert import convert as convert_
 from ..formats.settings import ConversionSettings, OptionChanges
 from ..io.names import ENDINGS, Format, format_of
-from ..messages import convert_messages
 from ..messages.formats import Dialect, LogFormat
-from ..messages.rows import log_options
 from ..sparql.formats import ResultsFormat
 from . import console, results, settings
 from .console import WrongUsageError
@@ -190,6 +187,8 @@ def _convert(
     force: bool,
     chosen: ConversionSettings,
 ) -> None:
+    from ..formats.convert import convert as convert_
+
     formats, target = _formats(sources, output, from_, to)
     dst = console.destination(output, force=force, binary=target.is_binary)
     printing = output == console.STANDARD
@@ -214,6 +213,9 @@ def _convert_messages(
     chosen: ConversionSettings,
     target_dialect: Dialect | None,
 ) -> None:
+    from ..messages import convert_messages
+    from ..messages.rows import log_options
+
     if len(sources) != 1:
         raise WrongUsageError("only one message log can be converted at a time")
     source = settings.log_format(sources[0], from_)
