@@ -115,7 +115,7 @@ def field_texts(settings: type) -> dict[str, str]:
 
     >>> from jelly_plugins.formats.settings import ConversionSettings
     >>> field_texts(ConversionSettings)["concatenated"]
-    'A Jelly source may hold several streams.'
+    'Treat options at the start of a frame of Jelly as a new stream, as after cat.'
     """
     texts = {}
     for name, text in _FIELD.findall(settings.__doc__ or ""):

@@ -154,7 +154,7 @@ class Client:
         if isinstance(frames, AsyncIterable):
             of_loop = _FramesOfLoop(_at_once(frames), loop)
         source: Any = frames if of_loop is None else of_loop
-        upload = self._client.start_upload(source, timeout)
+        upload = self._client._start_upload(source, timeout)
         over = asyncio.Event()
         upload.call.result().add_done_callback(lambda _: loop.call_soon_threadsafe(over.set))
         try:

@@ -297,9 +297,9 @@ class Client(Closing):
 
         :param frames: without delimiters; large ones are divided if the stream is flat.
         """
-        self.start_upload(frames, timeout).finish()
+        self._start_upload(frames, timeout).finish()
 
-    def start_upload(self, frames: Iterable[bytes], timeout: float | None) -> Upload:
+    def _start_upload(self, frames: Iterable[bytes], timeout: float | None) -> Upload:
         """Begin to publish a stream, in a thread of gRPC's."""
         upload = Upload(fitted_stream(frames, self._message_bytes, self.limits), self.target)
         call = self._publish.future(upload, timeout=_seconds(timeout), metadata=self._metadata)

@@ -10,8 +10,7 @@ import pytest
 from jelly_plugins import BlankNode, Iri, Literal, Quad, Triple, write
 from jelly_plugins.codec.common.terms import RDF_LANG_STRING
 from jelly_plugins.io.streams import write_bytes
-from jelly_plugins.tools.term_checks import TermChecks
-from jelly_plugins.tools.validation import LISTED, ValidationSettings, validate
+from jelly_plugins.tools.validation import LISTED, TermChecks, ValidationSettings, validate
 from tests.cli.command import jelly
 
 S, P = Iri("urn:s"), Iri("urn:p")
