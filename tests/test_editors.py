@@ -79,7 +79,7 @@ def completions(ask: Any, path: Path, text: str) -> set[str]:
 
 @contextmanager
 def language_server(folder: Path) -> Iterator[Any]:
-    """A language server for a folder: a function that sends a message, and with ``wait`` returns the
+    """A language server for a folder: a function that sends a message, and with ``wait`` gives the
     result."""
     with subprocess.Popen(
         ["pyright-langserver", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
