@@ -26,6 +26,7 @@ from ..codec.text.lines import NOT_IN_IRI
 from ..codec.text.ntriples import written_label
 from ..errors import TextError
 from ..lazy import library
+from .depth import DEPTH, too_deep
 from .xml import NO_CHARACTER, normalized
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -137,6 +138,8 @@ class RdfXmlText:
         #: outermost of them, and the base around it.
         self._bases: list[tuple[int, str | None]] = []
         self._depth = 0
+        #: Elements that are open.
+        self._open = 0
         #: What ends the comment, the instruction or the CDATA section that is open.
         self._end = b""
 
@@ -146,6 +149,7 @@ class RdfXmlText:
         :param document: in any encoding, without a byte order mark of UTF-8.
         :raises TextError: the document is not well-formed, is truncated inside of a tag or in the
             prolog, or has something that is not read here; with the line.
+        :raises LimitError: elements are nested too deep.
         """
         return self.rewritten(normalized(document))
 
@@ -277,6 +281,7 @@ class RdfXmlText:
             if last >= 0 and data.find(b";", last, end) < 0:
                 end = last
         text = data[start:end]
+        self._count_open(text)
         self._begun = self._begun or bool(text)
         if not self._has_root and (before := text.partition(b"<")[0].strip(b" \t\n")):
             if len(text) < _SYNTAX_BYTES and end == len(data) and not final:
@@ -305,6 +310,31 @@ class RdfXmlText:
             for prefix, value in dict.fromkeys(declarations):
                 self._declare(prefix, value)
         return end, text
+
+    def _count_open(self, text: bytes) -> None:
+        """Count the elements that a text of whole tags opens and closes.
+
+        :raises LimitError: too many are open: pyoxigraph takes time for each, at each tag.
+        """
+        tags = text.count(b"<")
+        closing = text.count(b"</")
+        # If no tag and no text has another ">", each "/>" ends a tag.
+        is_plain = text.count(b">") == tags
+        empty = (
+            text.count(b"/>")
+            if is_plain
+            else sum(tag.endswith(b"/>") for tag in _TAG.findall(text))
+        )
+        if self._open + tags - closing - empty <= DEPTH:
+            self._open += tags - 2 * closing - empty
+            return
+        for tag in _TAG.findall(text):
+            if tag.startswith(b"</"):
+                self._open -= 1
+            elif not tag.endswith(b"/>"):
+                self._open += 1
+                if self._open > DEPTH:
+                    raise too_deep()
 
     def _tag(self, found: re.Match[bytes]) -> bytes:
         """Note the namespaces of a tag, and check and rewrite its attributes."""
