@@ -1,4 +1,4 @@
-"""The command's root: its commands, its version, and how errors end.
+"""The root of the command: subcommands, version and error handling.
 
 A module of this package has commands, or a group of them as an app of its own. It is imported when
 one of its commands is used, since most of what they need takes longer to import than to run.

@@ -39,7 +39,7 @@ group_limits: list[str] = []
 
 
 class WrongUsageError(Exception):
-    """A command line that cannot be meant, in words."""
+    """The command line is invalid; the message says why."""
 
 
 @contextmanager

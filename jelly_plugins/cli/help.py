@@ -1,5 +1,4 @@
-"""How the commands' help looks: arguments by what they are, and examples that can be typed.
-Tests run the examples in their order."""
+"""Help texts of the commands and their examples. Tests run the examples in this order."""
 
 from __future__ import annotations
 
@@ -64,7 +63,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
 
 
 class JellyCommand(TyperCommand):
-    """A command whose help shows no types of Python's, and ends with examples line by line."""
+    """A command whose help hides Python types and ends with examples."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -101,7 +100,7 @@ def finished(name: str, module: ModuleType) -> Any:
 
 
 def commands(group: Any, before: str = "") -> Iterator[str]:
-    """What is typed for each command of a group, and of the groups in it."""
+    """The full names of the commands of a group and its subgroups."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from commands(command, f"{before}{name} ")

@@ -1,4 +1,4 @@
-"""``jelly inspect``: what a stream is made of."""
+"""``jelly inspect``: report the structure of a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of commands that come from settings classes, so that nothing is declared twice.
+"""Generate the options of commands from settings classes.
 
 A command has one parameter for a settings class of the library (a frozen dataclass), with the
 fields that become options::
@@ -19,9 +19,9 @@ How an option looks where the type of the field does not say it is an argument o
     Fields("strict", contexts=Option(settings.ContextFiles, settings.contexts_from))
 
 A field that is ``Annotated`` with a ``typer.Option``, as in classes of this package, needs nothing
-else. ``jelly`` expands each command before it registers it (:func:`.help.finished`), those of
-groups too: a module of commands only declares the parameter. An error of the class is wrong usage,
-with the options in the place of the fields' names.
+else. :func:`.help.finished` expands each command, also those of groups: a module of commands only
+declares the parameter. A ValueError of the class is wrong usage; its message names the options
+instead of the fields.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _unchanged(value: Any) -> Any:
 
 
 class Option(NamedTuple):
-    """How a field is an option where its type does not say it.
+    """The option of a field whose type does not determine it.
 
     :ivar annotation: a type, ``Annotated`` with a ``typer.Option``.
     :ivar convert: makes the field's value from the option's.
@@ -78,7 +78,7 @@ class Option(NamedTuple):
 
 
 class Fields:
-    """The fields of a settings class that are options.
+    """The fields of a settings class that become options.
 
     :param names: those whose type says all that an option needs.
     :param options: the other ones.
@@ -101,7 +101,7 @@ class Fields:
         }
 
     def given(self, settings: Any) -> dict[str, str]:
-        """The flags of the options of an object that have not their defaults, by field."""
+        """The flags of the fields that differ from their defaults."""
         usual = type(settings)()
         return {
             name: option.flag
@@ -162,7 +162,7 @@ def _member(members: type[Enum], choice: StrEnum | None) -> Enum | None:
 
 
 def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A command with options instead of its settings: what is registered with typer."""
+    """Replace the settings of a command by options, for typer."""
     hints = get_type_hints(function, include_extras=True)
     parameters: dict[str, inspect.Parameter] = {}
     expanding: dict[str, tuple[type, dict[str, Option]]] = {}
@@ -199,7 +199,7 @@ def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _made(settings: type, values: dict[str, Any]) -> Any:
-    """An object of a settings class.
+    """Create an object of a settings class.
 
     :raises WrongUsageError: the class rejects a value.
     """

@@ -132,7 +132,7 @@ class Connecting:
     ] = None
 
     def settings(self) -> dict[str, Any]:
-        """What a client is made with."""
+        """The keyword arguments of a client."""
         if (self.tls_cert is None) != (self.tls_key is None):
             raise WrongUsageError("--tls-cert and --tls-key belong together")
         given: dict[str, Any] = {
@@ -347,7 +347,7 @@ def _save(stream: Subscription, dst: str) -> None:
 
 
 def _new(name: str, served: dict[str, Any]) -> str:
-    """The name of a topic that there is not yet."""
+    """Reject the name of an existing topic."""
     if name in served:
         raise WrongUsageError(f"topic {name!r} is given twice")
     return name

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what groups of commands do without one."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def format_option(flag: str, text: str, *kinds: type[StrEnum]) -> Any:
                 message = str(error)
         if len(kinds) > 1:
             hint = did_you_mean(name.lower(), [*FORMAT_NAMES, *known])
-            message = f"{name!r} is none of the formats {'|'.join(known)}{hint}"
+            message = f"{name!r} is not one of the formats {'|'.join(known)}{hint}"
         raise typer.BadParameter(message)
 
     return typer.Option(
@@ -107,7 +107,7 @@ def parse_size(text: str | int) -> int:
 
 
 def help_without_command(ctx: typer.Context) -> None:
-    """The callback of a group: none of its commands is wrong usage, and shows which there are."""
+    """The callback of a group: without a command, print the help and exit with code 2."""
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
         raise typer.Exit(EXIT_USAGE)

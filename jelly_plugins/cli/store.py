@@ -205,7 +205,7 @@ def open_store(folder: str) -> Any:
 
 
 class Filling:
-    """A store that something is put into.
+    """A store that is written to.
 
     :ivar store: it. No other name for it should outlive a call: a store is closed once there is
         none, and cannot be before.
@@ -236,7 +236,7 @@ def _is_empty(store: Any) -> bool:
 
 
 def _forget_variables(error: BaseException | None) -> None:
-    """Let go of what functions had that an error has ended."""
+    """Release the local variables of interrupted functions, so that the store closes."""
     while error is not None:
         clear_frames(error.__traceback__)
         error = error.__context__

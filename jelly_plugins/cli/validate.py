@@ -42,7 +42,7 @@ def _backend(name: str | None) -> Backend | None:
         return get_backend(name)
     except KeyError:
         names = ", ".join(backend_names())
-        raise WrongUsageError(f"{name} is none of the backends {names}") from None
+        raise WrongUsageError(f"{name} is not one of the backends {names}") from None
 
 
 _VALIDATION: Final = Fields(

@@ -1,7 +1,7 @@
-"""The same for an event loop: :func:`serve`, :func:`publish` and :func:`subscribe`.
+"""The streaming service for asyncio: :func:`serve`, :func:`publish` and :func:`subscribe`.
 
-Clients and servers are the blocking ones, whose threads do what waits. The application of a server
-runs in the event loop in which :func:`serve` is called.
+Clients and servers wrap the blocking ones and wait in threads. The application of a server runs in
+the event loop in which :func:`serve` is called.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ async def serve(
 
 
 class _InLoop:
-    """An application of an event loop, as the server's threads see it."""
+    """Adapts an application of an event loop to the server's threads."""
 
     def __init__(self, service: Any, loop: asyncio.AbstractEventLoop) -> None:
         self._service = service
@@ -242,7 +242,7 @@ class _InLoop:
         return _ClosingFramesOfLoop(start, self._loop)
 
     def publish(self, frames: Incoming) -> None:
-        """Have the application take a stream."""
+        """Run the application on a published stream."""
         with ThreadPoolExecutor(1, thread_name_prefix="jelly-grpc-frames") as thread:
             pulled = _Pulled(frames, thread)
             task = asyncio.run_coroutine_threadsafe(self._service.publish(pulled), self._loop)
@@ -272,7 +272,7 @@ class _InLoop:
 
 
 class _FramesOfLoop:
-    """An asynchronous iterator, as a thread sees it.
+    """Adapts an asynchronous iterator to a thread.
 
     :param start: returns the iterator; called when the first frame is requested, so that it can
         be cancelled like all that follows.
@@ -333,8 +333,7 @@ class _ClosingFramesOfLoop(_FramesOfLoop):
 
 
 class _Pulled:
-    """The frames of a published stream, as a coroutine sees them; see
-    :class:`.service.AsyncPublished`.
+    """Adapts the frames of a published stream to a coroutine; see :class:`.service.AsyncPublished`.
 
     :param thread: reads them.
     :ivar is_waiting: whether the coroutine waits for one.

@@ -1,4 +1,4 @@
-"""Frames that wait between two threads, in bounded memory."""
+"""Bounded buffers of frames between two threads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NotWantedError(Exception):
 
 
 class FrameBuffer:
-    """Frames from one thread to another: an iterator of those that were put in.
+    """A queue of frames from one thread to another; iterate over it to take them.
 
     :param size: bytes of frames that wait, at most.
     :ivar options: of the stream, where it may take long until its first frame.
@@ -168,12 +168,12 @@ class Pulled:
             self._buffer.end()
 
     def write(self, data: bytes, /) -> int:
-        """Take what is written."""
+        """Add bytes of the stream."""
         self._put_all(self._splitter.feed(data))
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: complete frames are passed on at once."""
 
     def _put_all(self, frames: Iterable[bytes]) -> None:
         for frame in frames:

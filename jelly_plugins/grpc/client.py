@@ -171,7 +171,7 @@ class Subscription(Closing):
                     flush()
 
     def open(self) -> io.RawIOBase:
-        """The whole stream as a delimited Jelly file, for whatever reads one."""
+        """The whole stream as a readable file of delimited Jelly."""
         return ChunkFile((delimit(frame) for frame in self._whole()), self.name)
 
     def _whole(self) -> Iterator[bytes]:
@@ -308,7 +308,7 @@ class Client(Closing):
 
 
 class _Request:
-    """A request for a topic. Whatever is wrong with it raises before there is a connection."""
+    """A validated request for a topic, made before the connection."""
 
     def __init__(
         self,
@@ -428,7 +428,7 @@ def _status_error(call: Any, source: str) -> ServiceError:
 
 
 def _seconds(timeout: float | None) -> float | None:
-    """A timeout for gRPC, to which a very long one would be over at once."""
+    """A timeout for gRPC, which treats a very long one as expired."""
     return None if timeout is None or timeout > threading.TIMEOUT_MAX else timeout
 
 

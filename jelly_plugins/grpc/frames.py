@@ -126,7 +126,7 @@ def _check_size(size: int, most: int, what: str) -> None:
 
 
 def iterate(frames: Iterable[bytes]) -> Iterator[bytes]:
-    """The frames; whatever gives them is closed after the last, or where iteration ends."""
+    """Iterate over frames, and close their source after the last or when iteration ends early."""
     try:
         yield from frames
     finally:

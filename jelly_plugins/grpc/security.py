@@ -1,4 +1,4 @@
-"""Who may talk to whom: TLS with certificates of one or both sides, and a token."""
+"""Access control: TLS with certificates of one or both sides, and a token."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _read(pem: Pem) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerTls:
-    """What a server shows, and whom it lets in.
+    """The certificates of a server, and the clients that it accepts.
 
     :ivar certificate: its certificate, and those between it and the authority: a file or its bytes.
     :ivar key: its private key.
@@ -143,9 +143,8 @@ class TokenInterceptor(grpc.ServerInterceptor):
         return hmac.compare_digest(raw, self._expected)
 
     def _open(self, check: Any) -> Any:
-        """The handler of the health check for clients without a token. Those that call and then ask
-        nothing must not take the threads away from others: gRPC waits in a thread for what is
-        asked."""
+        """The handler of the health check for clients without a token. gRPC waits for their
+        requests in threads, so that the number of concurrent checks is limited."""
 
         def answer(requests: Iterator[Any], context: grpc.ServicerContext) -> Any:
             if not self._checks.acquire(blocking=False):

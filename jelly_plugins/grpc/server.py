@@ -33,7 +33,7 @@ LOOPBACK: Final = "127.0.0.1"
 #: Threads for other calls than streams: health, reflection, and rejections.
 _SPARE_THREADS: Final = 8
 
-#: Seconds after which a connection without a sign of life is looked at, and then given up.
+#: Seconds after which a silent connection is probed, and seconds to wait for an answer.
 _KEEPALIVE: Final = 60
 _KEEPALIVE_ANSWER: Final = 20
 
@@ -128,7 +128,7 @@ class Server(Closing):
         self.stop(0)
 
     def stop(self, grace: float | None = None) -> None:
-        """Take no more calls, and wait for the active ones; endless streams are ended.
+        """Accept no more calls, end endless streams, and wait for active calls.
 
         Called again, it waits too, and cuts calls after the shorter time. Called by one of the
         server's own calls it does not wait, since that call would wait for itself.
@@ -176,7 +176,7 @@ def _options(bounds: Bounds) -> list[tuple[str, Any]]:
 
 
 def _descriptors() -> DescriptorPool:
-    """The services' descriptions: ours are in a pool of their own."""
+    """The descriptors of the services, in a private pool."""
     pool = DescriptorPool()
     for module in (rdf_pb2, grpc_pb2, health_pb2, reflection_pb2):
         pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)

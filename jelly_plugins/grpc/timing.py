@@ -45,7 +45,7 @@ class TimeInterceptor(grpc.ServerInterceptor):
         self._thread.start()
 
     def stop(self) -> None:
-        """Watch no more."""
+        """End the watching thread."""
         self._stopped.set()
         self._thread.join()
 
