@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from ..codec.common.limits import DEFAULT_LIMITS, Limits, over
 from ..errors import LimitError
 
 #: Levels that text may have.
@@ -46,6 +47,7 @@ _BACKSLASHES: Final = re.compile(rb"\\*+\Z")
 _STRINGS: Final = re.compile(rb'"[^"]*+"')
 _IRRELEVANT: Final = bytes(set(range(256)) - set(b'[]{}"\1'))
 _KEY: Final = b'"@context"'
+_JSON_CHUNK: Final = 1 << 16
 #: Stands for the key of a context; no JSON has this character.
 _CONTEXT: Final = b"\1"
 
@@ -181,17 +183,24 @@ def _turtle_brackets(text: bytes, within: bytes = b"") -> tuple[bytes, bytes]:
     return brackets, b"" if opened is None else opened[0]
 
 
-def check_json(document: bytes) -> None:
-    """Check the depth of a document of JSON, see :func:`with_bounded_json`."""
-    if document.count(b"{") + document.count(b"[") > DEPTH or document.count(_KEY) > CONTEXTS:
-        deque(with_bounded_json((document,)), maxlen=0)
+def check_json(document: bytes, limits: Limits = DEFAULT_LIMITS) -> None:
+    """Check a document of JSON, see :func:`with_bounded_json`."""
+    if (
+        document.count(b"{") + document.count(b"[") > DEPTH
+        or document.count(_KEY) > CONTEXTS
+        or document.count(b",") > limits.frame_rows
+    ):
+        chunks = (document[at : at + _JSON_CHUNK] for at in range(0, len(document), _JSON_CHUNK))
+        deque(with_bounded_json(chunks, limits), maxlen=0)
 
 
-def with_bounded_json(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def with_bounded_json(chunks: Iterable[bytes], limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     """Chunks of JSON, each of which comes out once it was looked at.
 
-    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep, or contexts of
-        JSON-LD more than :data:`CONTEXTS` deep.
+    :param limits: ``frame_rows`` bounds the values of an object that no array or only the outermost
+        one contains, as pyoxigraph holds them all: they are counted by the commas in their chunks.
+    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep, contexts of
+        JSON-LD more than :data:`CONTEXTS` deep, or an object has too many values.
 
     >>> list(with_bounded_json([b"[" * 1000, b"[" * 1000]))
     Traceback (most recent call last):
@@ -203,8 +212,10 @@ def with_bounded_json(chunks: Iterable[bytes]) -> Iterator[bytes]:
     #: Whether each open object or array has a context.
     opened: list[bool] = []
     contexts = 0
+    values = 0
     for chunk in chunks:
         text = key + reader.of(chunk)[bool(key) :]
+        commas = text.count(b",")
         start = text.rfind(b'"') if reader.in_string else len(text)
         key = text[start:] if len(text) - start < len(_KEY) else b""
         brackets = _brackets(text[:start] if key else text)
@@ -224,17 +235,22 @@ def with_bounded_json(chunks: Iterable[bytes]) -> Iterator[bytes]:
         if len(opened) + depth + openings > DEPTH:
             raise too_deep()
         most = contexts
+        lowest = len(opened)
         for byte in brackets:
             if byte in b"{[":
                 opened.append(False)
             elif byte in b"}]":
                 contexts -= opened.pop() if opened else False
+                lowest = min(lowest, len(opened))
             elif opened and not opened[-1]:
                 opened[-1] = True
                 contexts += 1
                 most = max(most, contexts)
         if most + within > CONTEXTS:
             raise LimitError(f"contexts of JSON-LD are nested more than {CONTEXTS} deep")
+        values = commas if lowest <= 1 else values + commas
+        if values > limits.frame_rows:
+            raise over(limits, "frame_rows", values, "the number of values of one object")
         yield chunk
 
 

@@ -24,7 +24,7 @@ from xml.sax.saxutils import escape
 
 from ..codec.text.lines import NOT_IN_IRI
 from ..codec.text.ntriples import written_label
-from ..errors import TextError
+from ..errors import LimitError, TextError
 from ..lazy import library
 from .depth import DEPTH, too_deep
 from .xml import NO_CHARACTER, normalized
@@ -77,6 +77,10 @@ _SECTION: Final = re.compile(rb"<[!?]")
 _TAG: Final = re.compile(rb"<[^<>!?\"'][^<>\"']*+(?:(?:\"[^\"<]*+\"|'[^'<]*+')[^<>\"']*+)*+>")
 _TAG_OR_OPENING: Final = re.compile(_TAG.pattern + b"|<")
 _ATTRIBUTE: Final = re.compile(rb"([^ \t\n=\"'<>/]++)[ \t\n]*+=[ \t\n]*+(\"[^\"]*+\"|'[^']*+')")
+#: Attributes that a tag may have: pyoxigraph compares each of them with all others.
+_ATTRIBUTES: Final = 1 << 12
+#: A tag that may have so many.
+_LONG: Final = re.compile(rb"<[^<]{%d}" % (8 * _ATTRIBUTES))
 #: The words of attributes that are checked or changed.
 _WORDS: Final = (b"xml:base", b"parseType", b"bagID")
 _XMLNS: Final = re.compile(
@@ -149,7 +153,7 @@ class RdfXmlText:
         :param document: in any encoding, without a byte order mark of UTF-8.
         :raises TextError: the document is not well-formed, is truncated inside of a tag or in the
             prolog, or has something that is not read here; with the line.
-        :raises LimitError: elements are nested too deep.
+        :raises LimitError: elements are nested too deep, or a tag has too many attributes.
         """
         return self.rewritten(normalized(document))
 
@@ -281,7 +285,7 @@ class RdfXmlText:
             if last >= 0 and data.find(b";", last, end) < 0:
                 end = last
         text = data[start:end]
-        self._count_open(text)
+        self._check_tags(text)
         self._begun = self._begun or bool(text)
         if not self._has_root and (before := text.partition(b"<")[0].strip(b" \t\n")):
             if len(text) < _SYNTAX_BYTES and end == len(data) and not final:
@@ -311,11 +315,15 @@ class RdfXmlText:
                 self._declare(prefix, value)
         return end, text
 
-    def _count_open(self, text: bytes) -> None:
-        """Count the elements that a text of whole tags opens and closes.
+    def _check_tags(self, text: bytes) -> None:
+        """Check a text of whole tags for what takes pyoxigraph time that grows with its square.
 
-        :raises LimitError: too many are open: pyoxigraph takes time for each, at each tag.
+        :raises LimitError: too many elements are open, or a tag has too many attributes.
         """
+        if _LONG.search(text) is not None:
+            for tag in _TAG.findall(text):
+                if len(tag) > 8 * _ATTRIBUTES and len(_ATTRIBUTE.findall(tag)) > _ATTRIBUTES:
+                    raise LimitError(f"a tag has more than {_ATTRIBUTES} attributes")
         tags = text.count(b"<")
         closing = text.count(b"</")
         # If no tag and no text has another ">", each "/>" ends a tag.

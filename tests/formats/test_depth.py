@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 
-from jelly_plugins import convert
+from jelly_plugins import Limits, convert
 from jelly_plugins.errors import LimitError, TextError
 from jelly_plugins.formats import depth as guards
 from jelly_plugins.formats.depth import DEPTH, TurtleGuard, with_bounded_json
@@ -23,6 +23,10 @@ def converted(text: str, form: str) -> bytes:
     out = io.BytesIO()
     convert(text.encode(), out, source_format=form, target_format="nq")
     return out.getvalue()
+
+
+def drained(chunks: Iterable[bytes]) -> bytes:
+    return b"".join(chunks)
 
 
 def turtle(depth: int) -> str:
@@ -79,6 +83,21 @@ def test_many_triple_terms_that_are_not_nested() -> None:
     assert converted(f'<urn:s> <urn:p> "{text}" .', "ttl").count(b"<<(") == 100_000
 
 
+def test_values_of_one_object_of_json_ld() -> None:
+    """pyoxigraph holds an object at the top of a document as a whole."""
+    limits = Limits(frame_rows=100)
+    values = '{"@id":"urn:s","urn:p":[1' + ",1" * 50 + "]}"
+
+    def checked(text: str) -> bytes:
+        return drained(with_bounded_json((char.encode() for char in text), limits))
+
+    for text in (f"[{values}" + f",{values}" * 20 + "]", values):
+        assert checked(text).decode() == text
+    for text in (f'{{"@graph":[{values},{values},{values}]}}', f'[1,{{"urn:q":[{values},{values}'):
+        with pytest.raises(LimitError, match=r"the number of values of one object.*frame_rows"):
+            checked(text)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_brackets_in_strings_do_not_count(size: int) -> None:
     draw = random.Random(size)
@@ -93,6 +112,15 @@ def test_brackets_in_strings_do_not_count(size: int) -> None:
     chunks = [nested[at : at + size] for at in range(0, len(nested), size)]
     with pytest.raises(LimitError):
         list(with_bounded_json(chunks))
+
+
+def test_a_tag_of_many_attributes() -> None:
+    attributes = " ".join(f"rdf:p{number}=''" for number in range(4097))
+    with pytest.raises(LimitError, match="a tag has more than 4096 attributes"):
+        converted(rdf_xml(f"<rdf:Description {attributes}/></rdf:RDF>"), "rdf")
+    attributes = " ".join(f"rdf:p{number}='{number:100}='" for number in range(4096))
+    text = converted(rdf_xml(f"<rdf:Description {attributes}/></rdf:RDF>"), "rdf")
+    assert text.count(b"\n") == 4096
 
 
 def test_elements_of_rdf_xml_that_are_not_nested() -> None:
