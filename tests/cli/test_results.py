@@ -52,7 +52,7 @@ def test_what_does_not_go_together(source: Path, tmp_path: Path) -> None:
     for arguments in (
         ("convert", source, source, "-o", tmp_path / "y.jellys"),
         ("convert", source, "-o", tmp_path / "y.nt"),
-        ("convert", source, "--to", "jellys", "--namespaces"),
+        ("convert", source, "--to", "jellys", "--no-namespaces"),
         ("inspect", source, "--detail"),
         ("validate", source, "--ordered"),
     ):
