@@ -382,7 +382,7 @@ def diff(
     from ..patch import diff as diff_
     from ..patch import write_patches
     from ..patch.difference import has_blank_nodes
-    from ..patch.logs.editing import new_id
+    from ..patch.model import new_id
 
     if old == new == STANDARD:
         raise WrongUsageError("only one side can be stdin")

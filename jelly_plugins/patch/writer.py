@@ -38,7 +38,7 @@ from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.options import member
 from ..codec.common.terms import parts_of, terms_of
-from ..codec.patch.operations import END
+from ..codec.patch.operations import BEGIN, COMMIT, END
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import CHUNK
 from ..errors import LimitError, StatementError
@@ -54,6 +54,10 @@ LOOK_AHEAD: Final = 1000
 BATCH: Final = 1024
 
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
+#: In the order in which a transaction has them.
+_CHANGES: Final = (OperationKind.DELETE, OperationKind.ADD)
+#: What ends a transaction and its patch.
+_LAST_ROWS: Final = (COMMIT, END)
 _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
 _GENERIC: Final = frozenset((Iri, BlankNode, Literal, Triple, DefaultGraph))
 
@@ -149,18 +153,32 @@ class PatchSerializer:
                 size = 0
         yield b"".join(pending)
 
-    def add_lines(self, kind: OperationKind, lines: bytes) -> bytes:
-        """Write the statements of N-Quads as additions or deletions, as :meth:`add` does.
+    def add_transaction(
+        self, headers: Iterable[AnyOperation], deleted: bytes, added: bytes
+    ) -> bytes:
+        """Write a patch of one transaction, as :meth:`add` does.
 
-        :param kind: ADD or DELETE.
-        :param lines: whole lines.
+        :param deleted: whole lines of N-Quads; likewise ``added``.
         :raises TextError: with the line.
         :raises JellyError: a statement cannot be written.
         """
+        changes = [
+            (kind, lines) for kind, lines in zip(_CHANGES, (deleted, added), strict=True) if lines
+        ]
         self._parser.begin()
-        if self._takes_quads:
-            return b"".join(map(delimit, self._encoder.add_lines(kind, lines, self._parser)))
-        return self.add(Operation(kind, statement) for statement in self._parser.statements(lines))
+        if not self._takes_quads:
+            statements = (
+                Operation(kind, statement)
+                for kind, lines in changes
+                for statement in self._parser.statements(lines)
+            )
+            return self.add([*headers, BEGIN, *statements, COMMIT, END])
+        encoder = self._encoder
+        frames = encoder.add([*headers, BEGIN])
+        for kind, lines in changes:
+            frames += encoder.add_lines(kind, lines, self._parser)
+        frames += encoder.add(_LAST_ROWS)
+        return b"".join(map(delimit, frames))
 
     def finish(self) -> bytes:
         """End the stream.

@@ -23,6 +23,7 @@ from jelly_plugins.patch import (
     BEGIN,
     COMMIT,
     END,
+    OperationKind,
     Patch,
     PatchFormat,
     PatchReader,
@@ -32,6 +33,7 @@ from jelly_plugins.patch import (
     read_patches,
     write_patches,
 )
+from jelly_plugins.patch.columns import PatchColumnReader
 from jelly_plugins.patch.logs.conversion import PatchOptionChanges, convert
 
 from ..shared_data import shared
@@ -127,6 +129,13 @@ def test_headers_in_other_forms_chain_patches(key: bytes, form: str) -> None:
     second.read_all()
     assert second.headers[1].key == key.decode()
     assert [each.patch for each in check(data).problems] == [2]
+    for batch_rows in (1, 2, 100):
+        with PatchColumnReader(data, batch_rows=batch_rows) as batches:
+            rows = [row for batch in batches for _, row in batch.others]
+        ends = [place for place, row in enumerate(rows) if row is END]
+        heads = [place for place, row in enumerate(rows) if row.kind is OperationKind.HEADER]
+        assert len(ends) == 3
+        assert [heads[0], heads[1], heads[3]] == [0, ends[0] + 1, ends[1] + 1]
     for target, function in ((Store(), replay), (Dataset(), rdflib.replay)):
         with pytest.raises(ChainError, match="<urn:2>"):
             function(target, data)  # type: ignore[operator]

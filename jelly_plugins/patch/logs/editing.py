@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Final
-from uuid import uuid4
 
-from ...codec import DEFAULT_GRAPH, Iri
+from ...codec import DEFAULT_GRAPH
 from ...codec.patch.operations import (
     AnyOperation,
     Header,
@@ -22,7 +21,18 @@ from ...codec.patch.operations import (
 )
 from ...codec.text.ntriples import term_text
 from ...errors import ChainError, OrderError, StatementError
-from ..model import BEGIN, COMMIT, ID, PREV, Patch, add, add_namespace, check_patches, delete
+from ..model import (
+    BEGIN,
+    COMMIT,
+    ID,
+    PREV,
+    Patch,
+    add,
+    add_namespace,
+    check_patches,
+    delete,
+    new_id,
+)
 from ..text.order import PatchOrder
 
 _BOUNDS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
@@ -86,11 +96,6 @@ def check_follows(number: int, patch: Patch, last: Any, *, first: bool) -> None:
         expected=expected,
         found=found,
     )
-
-
-def new_id() -> Iri:
-    """An id that no other patch has: a random UUID, as a URN."""
-    return Iri(uuid4().urn)
 
 
 def join(patches: Iterable[Patch]) -> Iterator[Patch]:
