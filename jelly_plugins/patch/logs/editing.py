@@ -109,7 +109,7 @@ def join(patches: Iterable[Patch]) -> Iterator[Patch]:
     :raises OrderError: a patch has its ``id`` or ``prev`` after its first operation, when it is
         known already what they are.
 
-    >>> from jelly_plugins import Triple
+    >>> from jelly_plugins import Iri, Triple
     >>> from jelly_plugins.patch import add
     >>> operations = [add(Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o")))]
     >>> first, second = join([Patch(headers=[("id", Iri("urn:1"))]), Patch(operations)])
@@ -323,6 +323,7 @@ def invert_log(patches: Iterable[Patch]) -> list[Patch]:
     :raises ChainError: a patch names another one before it than the one that is there.
     :raises JellyError: a patch cannot be undone.
 
+    >>> from jelly_plugins import Iri
     >>> log = [Patch(headers=[("id", Iri("urn:1"))]), Patch(headers=[("id", Iri("urn:2"))])]
     >>> first, second = invert_log(log)
     >>> first.prev, second.prev == first.id
