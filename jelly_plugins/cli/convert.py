@@ -19,7 +19,7 @@ from ..io.names import ENDINGS, Format, format_of
 from ..io.streams import FrameReader
 from ..messages import convert_messages
 from ..messages.formats import Dialect, LogFormat
-from ..messages.rows import log_options
+from ..messages.text import log_options
 from ..sparql.formats import ResultsFormat
 from . import console, results, settings
 from .console import WrongUsageError
