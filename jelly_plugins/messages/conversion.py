@@ -19,7 +19,7 @@ from ..io.sources import Source, rewinder
 from .formats import LogFormat, Syntax
 from .jelly import JellyText, JellyWriter
 from .reader import MessageReader, open_log, source_syntax
-from .text import ReadSettings, TextLog, log_options, of_message
+from .text import ReadSettings, log_options, of_message
 from .text_writer import TextWriter
 
 

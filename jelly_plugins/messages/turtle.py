@@ -19,8 +19,7 @@ from uuid import uuid4
 
 from ..codec import Limits
 from ..codec.common.limits import over
-from ..errors import JellyError, TextError
-from ..formats.depth import Held, TurtleGuard
+from ..errors import JellyError, LimitError, TextError
 from ..formats.reading import ChunkFile, parsed, parser_of, pyoxigraph_module
 from ..io.sources import Input, without_mark
 from .formats import EARLY_OPENING, UNANNOUNCED, Dialect, LogFormat, Syntax, label_announces
@@ -30,6 +29,9 @@ from .text import Event, ReadSettings
 _BATCH: Final = 32
 #: Bytes of an IRI or a base, at most: short names may stand for it many times.
 _IRI_BYTES: Final = 1 << 16
+
+#: Brackets in brackets, at most: the parser has a stack.
+_DEPTH: Final = 1 << 10
 
 _COMMENT: Final = rb"#[^\r\n]*+"
 _DELIMITER: Final = rb"#" + EARLY_OPENING + rb"[^\r\n]*+"
@@ -66,7 +68,7 @@ def _patterns(comment: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     tokens = (
         rb"(?![0-9+-]|%b)%b(?!\.*+\Z)" % (_WORD, _NAME),
         _IRI_OPEN + rb">",
-        rb"[;,.()\[\]~](?!\Z)|\^\^|\{\||\|\}|<<\(?+(?!\Z)|>>",
+        rb"[;,.~](?!\Z)|\^\^",
         rb"%b(?:%b)?+(?!@?+-?+\Z)" % (_STRING, _TAG),
         rb"%b(?!\.*+\Z)" % _NUMBER,
         rb"(?!%b)%b(?!\Z)" % (_WORD, _TAG),
@@ -101,7 +103,7 @@ _UNFINISHED: Final = re.compile(
             _SHORT_OPEN + rb"\\?+",
             _SHORT_OPEN_1 + rb"\\?+",
             rb"(?:%b)?+(?:@[A-Za-z0-9-]*+)?+" % _STRING,
-            rb"(?:%b|%b)?+(?:\.*+|\\|[+-]|[eE][+-]?+)" % (_NAME, _NUMBER),
+            rb"(?:(?![0-9+-])%b|%b)?+(?:\.*+|\\|[+-]|[eE][+-]?+)" % (_NAME, _NUMBER),
         )
     )
     + rb")\Z",
@@ -111,6 +113,7 @@ _UNFINISHED: Final = re.compile(
 _OPEN: Final = re.compile(
     _BETWEEN + rb"(?:#[^\r\n]*+|\"[^\"\\\r\n]{0,80}+\"?+|'[^'\\\r\n]{0,80}+'?+)?+\Z"
 )
+_BRACKET: Final = re.compile(rb"(<<\(|<<|\{\||[\[({])|\)>>|>>|\|\}|[\])}]")
 _NOT_LINE_END: Final = re.compile(rb"[^\r\n]++")
 
 
@@ -122,8 +125,7 @@ def turtle_events(source: Input, syntax: Syntax, settings: ReadSettings) -> Gene
     node = pyoxigraph.NamedNode(uuid4().urn)
     marker = f"{node} {node} {node} .".encode()
     splitter = _Splitter(syntax, b" " + marker + b" ", settings.limits)
-    held = Held()
-    text = ChunkFile(TurtleGuard(held).chunks(splitter.split(without_mark(source.chunks()))))
+    text = ChunkFile(splitter.split(without_mark(source.chunks())))
     ignored = syntax.dialect is Dialect.COMMENT_2025
     is_open = False
     chunks = 0
@@ -141,7 +143,7 @@ def turtle_events(source: Input, syntax: Syntax, settings: ReadSettings) -> Gene
 
     try:
         parser = parser_of(text, format_, settings.base)
-        for lines in parsed(parser, batch=_BATCH, first_line=1, ends_batch=ends_batch, held=held):
+        for lines in parsed(parser, batch=_BATCH, first_line=1, ends_batch=ends_batch):
             for number, part in enumerate(lines.split(marker + b"\n")):
                 if number:
                     line, _ = splitter.ended.popleft()
@@ -183,8 +185,8 @@ class _Splitter:
         self._announced = syntax.announced
         self._early = syntax.dialect is Dialect.COMMENT_2025
         self._run, self._gap = (each.match for each in _PATTERNS[syntax.dialect])
-        #: Graph blocks that are open.
-        self._blocks = 0
+        #: Brackets that are open, and those of them that are of graph blocks.
+        self._depth = self._blocks = 0
         #: The text that was read and not processed yet, and the position in it.
         self._data = b""
         self._pos = 0
@@ -206,7 +208,9 @@ class _Splitter:
             if size < wanted:
                 continue
             self.chunks += 1
-            yield self._scan(b"".join(gathered))
+            # An empty chunk would be the end of the text for the parser.
+            if out := self._scan(b"".join(gathered)):
+                yield out
             self._check()
             gathered = [self._data]
             size = len(self._data)
@@ -265,17 +269,25 @@ class _Splitter:
 
     def _skip(self) -> bool:
         """Skip what is not in a run; False where more text has to come first."""
-        byte = self._data[self._pos : self._pos + 1]
         if _UNFINISHED.match(self._data, self._pos):
             return False
-        if byte == b"{":
-            self._blocks += 1
-        elif byte == b"}":
-            self._blocks = max(0, self._blocks - 1)
-        elif _LONG_IRI.match(self._data, self._pos):
+        if (bracket := _BRACKET.match(self._data, self._pos)) is not None:
+            self._follow(bracket)
+            self._pos = bracket.end()
+            return True
+        if _LONG_IRI.match(self._data, self._pos):
             self._fail(f"an IRI has more than {_IRI_BYTES} bytes")
         self._pos += 1
         return True
+
+    def _follow(self, bracket: re.Match[bytes]) -> None:
+        """Follow a bracket, whether it opens or closes."""
+        step = 1 if bracket[1] else -1
+        self._depth = max(0, self._depth + step)
+        if bracket[0] in b"{}":
+            self._blocks = max(0, self._blocks + step)
+        if self._depth > _DEPTH:
+            raise LimitError(f"brackets are nested more than {_DEPTH} deep")
 
     def _directive(self, found: re.Match[bytes]) -> tuple[int | None, bool]:
         """Follow a directive.

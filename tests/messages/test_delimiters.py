@@ -189,7 +189,9 @@ class TestTurtle:
             ("VERSION '1.3-messages'", "1.3-messages"),
             (V + "<a:s> <a:p> " + "<<( <a:s> <a:p> " * 80 + "1" + ")>>" * 80 + ".", "nesting"),
             (V + "<a:s> <a:p> " + "<<( <a:s> <a:p> " * 80_000, "nested"),
-            (V + "<a:s> <a:p> " + "[ <a:p> " * 80_000, ""),
+            (V + "<a:s> <a:p> " + "[ <a:p> " * 80_000, "nested"),
+            (V + "<<" * 80_000, "nested"),
+            (V + "<a:s> <a:p> " + "(" * 80_000, "nested"),
         ],
     )
     def test_errors(self, format_: str, log: str, words: str) -> None:
