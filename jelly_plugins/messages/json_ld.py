@@ -109,7 +109,7 @@ class Documents:
         if longest > _LONG_IRI and size > self._limits.frame_expansion:
             what = "the length that IRIs of a document may come to"
             raise over(self._limits, "frame_expansion", size, what)
-        check_json(data)
+        check_json(data, self._limits)
         check_numbers(data)
         base = self._base or NO_BASE
         parser = parser_of(data, self._format, base)
