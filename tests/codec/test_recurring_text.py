@@ -44,12 +44,8 @@ def lines(rng: random.Random, count: int, variety: int, *, quads: bool) -> bytes
 
 
 def frames(kernel: Any, options: StreamOptions, chunks: list[bytes]) -> list[bytes]:
-    encoder = kernel.TextEncoder(options)
-    found = []
-    for number, chunk in enumerate(chunks):
-        if number % 3 == 2:
-            found += encoder.restart()
-        found += encoder.feed(chunk)
+    encoder = kernel.TextEncoder(options, restart_every=3 * len(chunks[0]))
+    found = [frame for chunk in chunks for frame in encoder.feed(chunk)]
     return found + encoder.finish()
 
 

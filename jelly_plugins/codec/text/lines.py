@@ -208,3 +208,31 @@ def unescaped(text: str) -> str:
 def shorten(text: str, length: int = 60) -> str:
     """Shorten and quote a text for an error."""
     return text if len(text) <= length else f"{text[:length]}…"
+
+
+# Runs of lines, which only the compiled kernel recognises.
+
+
+def plain_lines(text: bytes) -> tuple[int, dict[int, int]] | None:  # noqa: ARG001
+    """Check whether text has only one possible reading: lines of three terms that are certainly
+    well-formed, separated by single spaces. A store writes text without checking its terms, so that
+    its output may have other readings.
+
+    :return: the number of lines, and the numbers, from 0, and starts of lines that may have a
+        literal in another form than a store's, see ``forms``. None if the text is not plain, and
+        always without the compiled kernel.
+    """
+    return None
+
+
+def usual_lines(data: bytes, start: int, quads: bool) -> tuple[bytes, int, int]:  # noqa: ARG001
+    """Copy lines of the usual form, in the form in which ``ntriples.statement_text`` writes
+    statements; strings keep their escapes. Without the compiled kernel no line is copied, so that
+    ``ntriples.LineParser`` reads all of them.
+
+    :param data: whole lines of N-Triples, or of N-Quads if ``quads`` is set.
+    :return: the lines without comments, the number of statements in them, and the position of the
+        first line of another form: one that may be malformed, or has an escape in an IRI,
+        a triple term or a base direction.
+    """
+    return b"", 0, start
