@@ -931,16 +931,23 @@ cdef object reason_of(check, found):
 
 # Parts of descriptions
 
+cdef inline object in_utf8(str text):
+    """Return an object with a text's UTF-8: the text itself if it is ASCII, otherwise bytes."""
+    return text if PyUnicode_IS_ASCII(text) else PyUnicode_AsUTF8String(text)
+
+
+cdef inline Slice utf8_of(object owner):
+    """Return the bytes of an object of :func:`in_utf8`."""
+    if type(owner) is bytes:
+        return slice_of_bytes(owner)
+    return Slice(<const uint8_t *> PyUnicode_DATA(owner), PyUnicode_GET_LENGTH(owner))
+
+
 cdef int set_iri(Description description, str value, bint split) except -1:
     """Set a description to an IRI."""
     cdef EncodedTerm *encoded = &description.encoded
-    if PyUnicode_IS_ASCII(value):
-        description.text = value
-        encoded.text = Slice(<const uint8_t *> PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value))
-    else:
-        description.text = PyUnicode_AsUTF8String(value)
-        encoded.text = Slice(<const uint8_t *> PyBytes_AS_STRING(description.text),
-                          PyBytes_GET_SIZE(description.text))
+    description.text = in_utf8(value)
+    encoded.text = utf8_of(description.text)
     encoded.kind = IRI
     encoded.characters = PyUnicode_GET_LENGTH(value)
     cut_iri(encoded, split)
@@ -1020,26 +1027,26 @@ cdef void skip_size(Slice *slice) noexcept nogil:
 
 cdef bytes literal_wire(str lex, langtag):
     """Encode an RdfLiteral's lexical form and language tag."""
-    cdef bytes raw = PyUnicode_AsUTF8String(lex)
-    cdef bytes tag = b"" if langtag is None else PyUnicode_AsUTF8String(langtag)
-    cdef size_t raw_size = PyBytes_GET_SIZE(raw)
-    cdef size_t tag_size = PyBytes_GET_SIZE(tag)
+    cdef object lex_owner = in_utf8(lex)
+    cdef object tag_owner = b"" if langtag is None else in_utf8(langtag)
+    cdef Slice raw = utf8_of(lex_owner)
+    cdef Slice tag = utf8_of(tag_owner)
     cdef bytes wire
     cdef Buffer out
     cdef size_t size = 0
-    if raw_size:
-        size += 1 + varint_size(raw_size) + raw_size
-    if tag_size:
-        size += 1 + varint_size(tag_size) + tag_size
+    if raw.size:
+        size += 1 + varint_size(raw.size) + raw.size
+    if tag.size:
+        size += 1 + varint_size(tag.size) + tag.size
     wire = PyBytes_FromStringAndSize(NULL, size)
     out.bytes = <uint8_t *> PyBytes_AS_STRING(wire)
     out.size = 0
-    if raw_size:
-        put_byte(&out, 1 << 3 | BYTES)
-        put_varint(&out, raw_size)
-        put(&out, PyBytes_AS_STRING(raw), raw_size)
-    if tag_size:
-        put_byte(&out, 2 << 3 | BYTES)
-        put_varint(&out, tag_size)
-        put(&out, PyBytes_AS_STRING(tag), tag_size)
+    if raw.size:
+        put_byte(&out, LEX_TAG)
+        put_varint(&out, raw.size)
+        put(&out, raw.bytes, raw.size)
+    if tag.size:
+        put_byte(&out, LANGTAG_TAG)
+        put_varint(&out, tag.size)
+        put(&out, tag.bytes, tag.size)
     return wire
