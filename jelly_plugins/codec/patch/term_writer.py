@@ -79,12 +79,12 @@ class PatchTermWriter(TermWriter):
         description = self._find(term)
         kind, tags = description[:2]
         if tags[position] is None:
-            raise self._rejection(position, kind)
+            raise self.rejection(position, kind)
         return field_tags[kind] + self._term(description, 0)
 
     def _find(self, term: Any) -> tuple[Any, ...]:
         if isinstance(term, tuple):
-            self._check_nesting(term)
+            self.check_nesting(term)
             return self._describe(term)
         try:
             return self._described.get(term) or self._remember(term)

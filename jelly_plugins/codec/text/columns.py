@@ -323,23 +323,19 @@ class ColumnEncoder(TermEncoder):
 
     def _add(self, columns: Columns) -> list[bytes]:
         check_columns(columns)
-        return self._add_rows(columns, 0, columns.rows)
-
-    def _add_rows(self, columns: Columns, start: int, stop: int) -> list[bytes]:
-        """Write some of the rows, which must exist."""
-        row = start
+        row = 0
 
         def statements() -> Iterator[Statement]:
             nonlocal row
-            for row in range(start, stop):
-                yield self._statement(row_cells(columns, row))
+            for row in range(columns.rows):
+                yield self.statement(columns, row)
 
         try:
             return self._encoder.add(statements())
         except JellyError as error:
-            raise self._located(error, row) from None
+            raise self.located(error, row) from None
 
-    def _located(self, error: JellyError, row: int) -> JellyError:
+    def located(self, error: JellyError, row: int) -> JellyError:
         """Convert an error to that of a row of the columns, without the frame and row of the
         stream.
         """
@@ -347,7 +343,12 @@ class ColumnEncoder(TermEncoder):
         error.row = self._rows + row
         return error
 
-    def _statement(self, cells: tuple[bytes | None, ...]) -> Statement:
+    def statement(self, columns: Columns, row: int) -> Statement:
+        """Read the terms of a row, which must exist.
+
+        :raises TextError: a cell is not one term in N-Triples syntax.
+        """
+        cells = row_cells(columns, row)
         graph = cells[3]
         if graph == b"":
             raise TextError(EMPTY_GRAPH)
