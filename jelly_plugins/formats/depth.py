@@ -1,7 +1,7 @@
 """How deep text is nested, found out before pyoxigraph parses it.
 
 pyoxigraph's parser of Turtle makes nested triple terms of any depth, and frees
-them by recursion: some thousand levels end the process. JSON-LD takes time and memory that grow
+them by recursion: some thousand levels end the process. JSON-LD and RDF/XML take time that grows
 with the square of the depth.
 """
 
@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from ..codec.common.limits import DEFAULT_LIMITS, Limits, over
 from ..errors import LimitError
 
 #: Levels that text may have.
@@ -19,17 +20,34 @@ DEPTH: Final = 1 << 10
 #: Contexts of JSON-LD that may be nested in one another: pyoxigraph copies all terms for each.
 CONTEXTS: Final = 32
 
-#: Bytes of Turtle that the parser gets at a time, where there are many triple terms. Fewer than
-#: `DEPTH` statements with one fit into two times as many.
-TURTLE_CHUNK: Final = 1 << 12
+#: Brackets and triple terms of Turtle, after which text is looked at. pyoxigraph's parser takes 540
+#: bytes or less for a bracket that is open.
+_UNSEEN: Final = 100_000
+_UNSEEN_TERMS: Final = DEPTH // 2
+#: Stand for three quotation marks; UTF-8 does not have these bytes.
+_LONG_STRINGS: Final = (b"\xff", b"\xfe")
+#: Stands for the start of a triple term or a reified triple.
+_TERM: Final = b"\xfd"
+_TURTLE_IRRELEVANT: Final = bytes(set(range(256)) - set(b"\"'<>#\r\n[]()\xff\xfe\xfd"))
+_TURTLE_ESCAPE: Final = re.compile(rb"\\[^\r\n]")
+#: IRIs, strings, comments and ends of lines, without what is irrelevant. Three quotation marks can
+#: also end a string and be an empty one.
+_TURTLE_TOKENS: Final = re.compile(
+    rb"<[^>]*+>|\"[^\"\xff]*+[\"\xff]|'[^'\xfe]*+['\xfe]|\xff[^\xff]*+\xff|\xfe[^\xfe]*+\xfe"
+    rb"|#[^\r\n]*+[\r\n]|[\r\n]++"
+)
+_TURTLE_OPENINGS: Final = b"([" + _TERM
+#: A character of what ends a term.
+_HALF: Final = ord(">")
+_TURTLE_OPENING: Final = re.compile(rb"[<\"'\xff\xfe#]")
 
-_OPENING: Final = b"<<("
 _ESCAPE: Final = re.compile(rb"\\.", re.DOTALL)
 _BACKSLASHES: Final = re.compile(rb"\\*+\Z")
 #: Strings of which nothing is left but brackets.
 _STRINGS: Final = re.compile(rb'"[^"]*+"')
 _IRRELEVANT: Final = bytes(set(range(256)) - set(b'[]{}"\1'))
 _KEY: Final = b'"@context"'
+_JSON_CHUNK: Final = 1 << 16
 #: Stands for the key of a context; no JSON has this character.
 _CONTEXT: Final = b"\1"
 
@@ -62,72 +80,127 @@ class Held(deque[Any]):
 
 
 class TurtleGuard:
-    """Bounds how many triple terms can be open in a statement of Turtle or TriG.
+    """Bounds how deep Turtle or TriG is nested: blank nodes, lists and triple terms.
 
-    :param held: the statements that the parser has given.
-    :ivar open: triple terms that were begun in text from which no statement has come yet.
+    pyoxigraph's parser keeps some hundred bytes for each open bracket. The depth is only tracked in
+    what comes after many brackets or some triple terms. Before, strings over several lines are.
     """
 
-    def __init__(self, held: Held) -> None:
-        self.open = 0
-        self._held = held
-        self._given = 0
-        self._last = 0
-        #: Bytes since the last statement.
-        self._waiting = 0
-
-    def _note_given(self) -> None:
-        """If there was a statement, what is open began in the last chunk."""
-        if self._held.total != self._given:
-            self._given = self._held.total
-            self.open = self._last
-            self._waiting = 0
+    def __init__(self) -> None:
+        #: What begins the string, the IRI or the comment in which the text so far ends.
+        self._within = b""
+        #: Bytes at the end of the last chunk that may begin something longer.
+        self._before = b""
+        #: Brackets and triple terms of text whose depth was not looked at.
+        self._unseen = self._unseen_terms = 0
+        self._is_tracked = False
+        #: Two times the depth since then: ">>" may come in two chunks.
+        self._halves = 0
 
     def chunks(self, text: Iterable[bytes]) -> Iterator[bytes]:
-        """The text in chunks.
+        """The text, in chunks that double within a long string, which the parser reads from its
+        start again with each of them.
 
-        :raises LimitError: a statement may have more than :data:`DEPTH` triple terms in one
-            another. It has so many, at least.
+        :raises LimitError: it is nested more than :data:`DEPTH` deep.
         """
-        before = b""
-        for part in self._joined(text):
-            size = len(part) if part.count(_OPENING) <= DEPTH // 2 else TURTLE_CHUNK
-            for start in range(0, len(part), size or 1):
-                chunk = part[start : start + size]
-                self._note_given()
-                self._last = (before + chunk).count(_OPENING)
-                before = chunk[1 - len(_OPENING) :]
-                self.open += self._last
-                if self.open > DEPTH:
+        #: Bytes since text outside of strings.
+        waiting = 0
+        parts: list[bytes] = []
+        size = 0
+        for chunk in text:
+            self._look_at(chunk)
+            parts.append(chunk)
+            size += len(chunk)
+            if self._within and size < waiting:
+                continue
+            waiting = waiting + size if self._within else 0
+            yield parts[0] if len(parts) == 1 else b"".join(parts)
+            parts.clear()
+            size = 0
+        if parts:
+            yield b"".join(parts)
+
+    def _look_at(self, chunk: bytes) -> None:
+        data = self._before + chunk if self._before else chunk
+        if not self._is_tracked:
+            self._unseen += data.count(b"(") + data.count(b"[")
+            self._unseen_terms += data.count(b"<<")
+            self._is_tracked = self._unseen > _UNSEEN or self._unseen_terms > _UNSEEN_TERMS
+        last = data.rfind(b"\n")
+        if last >= 0 and not (self._is_tracked or b'"""' in data or b"'''" in data):
+            # Nothing but long strings goes on after the end of a line.
+            data = data[last + 1 :]
+            if self._within not in _LONG_STRINGS:
+                self._within = b""
+        data = _TURTLE_ESCAPE.sub(b" ", data)
+        size = _unfinished(data)
+        data, self._before = data[: len(data) - size], data[len(data) - size :]
+        brackets, self._within = _turtle_brackets(data, self._within)
+        if self._is_tracked:
+            self._track(brackets)
+
+    def _track(self, brackets: bytes) -> None:
+        openings = len(brackets) - len(brackets.translate(None, _TURTLE_OPENINGS))
+        if self._halves + 2 * openings <= 2 * DEPTH:
+            halves = brackets.count(b">")
+            self._halves += 4 * openings - 2 * len(brackets) + halves
+            return
+        for bracket in brackets:
+            if bracket in _TURTLE_OPENINGS:
+                self._halves += 2
+                if self._halves > 2 * DEPTH:
                     raise too_deep()
-                self._waiting += len(chunk)
-                yield chunk
-
-    def _joined(self, text: Iterable[bytes]) -> Iterator[bytes]:
-        """The text in chunks that double within a long literal, which the parser reads from its
-        start again with each of them."""
-        rest = iter(text)
-        for part in rest:
-            parts = [part]
-            size = len(part)
-            self._note_given()
-            while size < self._waiting and (more := next(rest, b"")):
-                parts.append(more)
-                size += len(more)
-            yield part if len(parts) == 1 else b"".join(parts)
+            else:
+                self._halves -= 1 if bracket == _HALF else 2
 
 
-def check_json(document: bytes) -> None:
-    """Check the depth of a document of JSON, see :func:`with_bounded_json`."""
-    if document.count(b"{") + document.count(b"[") > DEPTH or document.count(_KEY) > CONTEXTS:
-        deque(with_bounded_json((document,)), maxlen=0)
+def _unfinished(text: bytes) -> int:
+    """How many bytes at the end of a text may belong to those that follow: one or two of three
+    quotation marks, one of two brackets, the start of an escape."""
+    last = text[-1:]
+    if last == b"\\":
+        return 1
+    if last not in (b'"', b"'", b"<"):
+        return 0
+    return (len(text) - len(text.rstrip(last))) % (2 if last == b"<" else 3)
 
 
-def with_bounded_json(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def _turtle_brackets(text: bytes, within: bytes = b"") -> tuple[bytes, bytes]:
+    """The brackets of Turtle outside of strings, IRIs and comments, and what begins the one in
+    which it ends, if any.
+
+    :param text: without escapes.
+    :param within: what begins the one in which the text begins.
+
+    >>> _turtle_brackets(b"<urn:(s> a ( [ <urn:[p> '(' ], '[")
+    (b'([]', b"'")
+    """
+    text = text.replace(b'"""', _LONG_STRINGS[0]).replace(b"'''", _LONG_STRINGS[1])
+    text = text.replace(b"<<", _TERM).translate(None, _TURTLE_IRRELEVANT)
+    text = _TURTLE_TOKENS.sub(b"", within + text)
+    opened = _TURTLE_OPENING.search(text)
+    brackets = text if opened is None else text[: opened.start()]
+    return brackets, b"" if opened is None else opened[0]
+
+
+def check_json(document: bytes, limits: Limits = DEFAULT_LIMITS) -> None:
+    """Check a document of JSON, see :func:`with_bounded_json`."""
+    if (
+        document.count(b"{") + document.count(b"[") > DEPTH
+        or document.count(_KEY) > CONTEXTS
+        or document.count(b",") > limits.frame_rows
+    ):
+        chunks = (document[at : at + _JSON_CHUNK] for at in range(0, len(document), _JSON_CHUNK))
+        deque(with_bounded_json(chunks, limits), maxlen=0)
+
+
+def with_bounded_json(chunks: Iterable[bytes], limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     """Chunks of JSON, each of which comes out once it was looked at.
 
-    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep, or contexts of
-        JSON-LD more than :data:`CONTEXTS` deep.
+    :param limits: ``frame_rows`` bounds the values of an object that no array or only the outermost
+        one contains, as pyoxigraph holds them all: they are counted by the commas in their chunks.
+    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep, contexts of
+        JSON-LD more than :data:`CONTEXTS` deep, or an object has too many values.
 
     >>> list(with_bounded_json([b"[" * 1000, b"[" * 1000]))
     Traceback (most recent call last):
@@ -139,8 +212,10 @@ def with_bounded_json(chunks: Iterable[bytes]) -> Iterator[bytes]:
     #: Whether each open object or array has a context.
     opened: list[bool] = []
     contexts = 0
+    values = 0
     for chunk in chunks:
         text = key + reader.of(chunk)[bool(key) :]
+        commas = text.count(b",")
         start = text.rfind(b'"') if reader.in_string else len(text)
         key = text[start:] if len(text) - start < len(_KEY) else b""
         brackets = _brackets(text[:start] if key else text)
@@ -160,17 +235,22 @@ def with_bounded_json(chunks: Iterable[bytes]) -> Iterator[bytes]:
         if len(opened) + depth + openings > DEPTH:
             raise too_deep()
         most = contexts
+        lowest = len(opened)
         for byte in brackets:
             if byte in b"{[":
                 opened.append(False)
             elif byte in b"}]":
                 contexts -= opened.pop() if opened else False
+                lowest = min(lowest, len(opened))
             elif opened and not opened[-1]:
                 opened[-1] = True
                 contexts += 1
                 most = max(most, contexts)
         if most + within > CONTEXTS:
             raise LimitError(f"contexts of JSON-LD are nested more than {CONTEXTS} deep")
+        values = commas if lowest <= 1 else values + commas
+        if values > limits.frame_rows:
+            raise over(limits, "frame_rows", values, "the number of values of one object")
         yield chunk
 
 

@@ -43,9 +43,10 @@ def prepared(
         is held in memory, and ``limits.frame_bytes`` bounds its length.
     :param base: IRI that those of contexts are resolved against.
     :raises TextError: a context is missing or invalid, or a number would be misread.
-    :raises LimitError: values are nested too deeply, or the document is too long.
+    :raises LimitError: values are nested too deeply, or too many in one object, or the document is
+        too long.
     """
-    chunks = with_known_numbers(with_bounded_json(chunks))
+    chunks = with_known_numbers(with_bounded_json(chunks, limits))
     if contexts is None:
         yield from chunks
         return
@@ -57,7 +58,7 @@ def prepared(
         if size > limits.frame_bytes:
             raise over(limits, "frame_bytes", size, "the length of a document with contexts=")
     document = dump(ContextLoader(contexts, base).inlined(load_json(b"".join(parts))))
-    check_json(document)
+    check_json(document, limits)
     yield document
 
 

@@ -122,7 +122,7 @@ class ParsedReader(ChunkReader):
             base = base or NO_BASE
         # The guard knows what the parser has read of what it was given: nothing is read ahead.
         source: Any = (
-            ChunkFile(TurtleGuard(self._held).chunks(chunks))
+            ChunkFile(TurtleGuard().chunks(chunks))
             if form in (Format.TURTLE, Format.TRIG)
             else io.BufferedReader(ChunkFile(chunks), CHUNK)
         )

@@ -24,8 +24,9 @@ from xml.sax.saxutils import escape
 
 from ..codec.text.lines import NOT_IN_IRI
 from ..codec.text.ntriples import written_label
-from ..errors import TextError
+from ..errors import LimitError, TextError
 from ..lazy import library
+from .depth import DEPTH, too_deep
 from .xml import NO_CHARACTER, normalized
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -76,6 +77,10 @@ _SECTION: Final = re.compile(rb"<[!?]")
 _TAG: Final = re.compile(rb"<[^<>!?\"'][^<>\"']*+(?:(?:\"[^\"<]*+\"|'[^'<]*+')[^<>\"']*+)*+>")
 _TAG_OR_OPENING: Final = re.compile(_TAG.pattern + b"|<")
 _ATTRIBUTE: Final = re.compile(rb"([^ \t\n=\"'<>/]++)[ \t\n]*+=[ \t\n]*+(\"[^\"]*+\"|'[^']*+')")
+#: Attributes that a tag may have: pyoxigraph compares each of them with all others.
+_ATTRIBUTES: Final = 1 << 12
+#: A tag that may have so many.
+_LONG: Final = re.compile(rb"<[^<]{%d}" % (8 * _ATTRIBUTES))
 #: The words of attributes that are checked or changed.
 _WORDS: Final = (b"xml:base", b"parseType", b"bagID")
 _XMLNS: Final = re.compile(
@@ -137,6 +142,8 @@ class RdfXmlText:
         #: outermost of them, and the base around it.
         self._bases: list[tuple[int, str | None]] = []
         self._depth = 0
+        #: Elements that are open.
+        self._open = 0
         #: What ends the comment, the instruction or the CDATA section that is open.
         self._end = b""
 
@@ -146,6 +153,7 @@ class RdfXmlText:
         :param document: in any encoding, without a byte order mark of UTF-8.
         :raises TextError: the document is not well-formed, is truncated inside of a tag or in the
             prolog, or has something that is not read here; with the line.
+        :raises LimitError: elements are nested too deep, or a tag has too many attributes.
         """
         return self.rewritten(normalized(document))
 
@@ -277,6 +285,7 @@ class RdfXmlText:
             if last >= 0 and data.find(b";", last, end) < 0:
                 end = last
         text = data[start:end]
+        self._check_tags(text)
         self._begun = self._begun or bool(text)
         if not self._has_root and (before := text.partition(b"<")[0].strip(b" \t\n")):
             if len(text) < _SYNTAX_BYTES and end == len(data) and not final:
@@ -305,6 +314,35 @@ class RdfXmlText:
             for prefix, value in dict.fromkeys(declarations):
                 self._declare(prefix, value)
         return end, text
+
+    def _check_tags(self, text: bytes) -> None:
+        """Check a text of whole tags for what takes pyoxigraph time that grows with its square.
+
+        :raises LimitError: too many elements are open, or a tag has too many attributes.
+        """
+        if _LONG.search(text) is not None:
+            for tag in _TAG.findall(text):
+                if len(tag) > 8 * _ATTRIBUTES and len(_ATTRIBUTE.findall(tag)) > _ATTRIBUTES:
+                    raise LimitError(f"a tag has more than {_ATTRIBUTES} attributes")
+        tags = text.count(b"<")
+        closing = text.count(b"</")
+        # If no tag and no text has another ">", each "/>" ends a tag.
+        is_plain = text.count(b">") == tags
+        empty = (
+            text.count(b"/>")
+            if is_plain
+            else sum(tag.endswith(b"/>") for tag in _TAG.findall(text))
+        )
+        if self._open + tags - closing - empty <= DEPTH:
+            self._open += tags - 2 * closing - empty
+            return
+        for tag in _TAG.findall(text):
+            if tag.startswith(b"</"):
+                self._open -= 1
+            elif not tag.endswith(b"/>"):
+                self._open += 1
+                if self._open > DEPTH:
+                    raise too_deep()
 
     def _tag(self, found: re.Match[bytes]) -> bytes:
         """Note the namespaces of a tag, and check and rewrite its attributes."""

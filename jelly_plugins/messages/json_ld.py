@@ -109,7 +109,7 @@ class Documents:
             what = "the length that IRIs of a document may come to"
             raise over(self._limits, "frame_expansion", size, what)
         try:
-            check_json(data)
+            check_json(data, self._limits)
             check_numbers(data)
         except (LimitError, TextError) as error:
             raise TextError(error.message, line=line) from None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 
-from jelly_plugins import convert
+from jelly_plugins import Limits, convert
 from jelly_plugins.errors import LimitError, TextError
-from jelly_plugins.formats.depth import DEPTH, TURTLE_CHUNK, with_bounded_json
+from jelly_plugins.formats import depth as guards
+from jelly_plugins.formats.depth import DEPTH, TurtleGuard, with_bounded_json
 from jelly_plugins.messages import read_messages
 from jelly_plugins.sparql import read_results
 
@@ -24,8 +25,16 @@ def converted(text: str, form: str) -> bytes:
     return out.getvalue()
 
 
+def drained(chunks: Iterable[bytes]) -> bytes:
+    return b"".join(chunks)
+
+
 def turtle(depth: int) -> str:
     return "PREFIX : <urn:> :s :p " + "<<(:s :p " * depth + ":o" + " )>>" * depth + " ."
+
+
+def rdf_xml(text: str) -> str:
+    return f'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">{text}'
 
 
 def json_results(depth: int) -> bytes:
@@ -44,6 +53,11 @@ def json_results(depth: int) -> bytes:
         lambda: converted('{"urn:p":' * DEEP + "1" + "}" * DEEP, "jsonld"),
         lambda: list(read_messages(turtle(DEEP).encode(), format="ttl")),
         lambda: list(read_messages(b'{"urn:p":' * DEEP + b"1" + b"}" * DEEP, format="ndjsonld")),
+        lambda: converted("<urn:s> <urn:p> " + "(" * 2 * DEEP, "ttl"),
+        lambda: converted("[ <urn:q> 1 ; <urn:p> " * 2 * DEEP, "trig"),
+        lambda: converted("# (\n" * DEEP + '<urn:s> <urn:p> """(""", ' + "[" * 2000, "ttl"),
+        lambda: converted(rdf_xml("<rdf:Description><rdf:value>" * DEEP), "rdf"),
+        lambda: converted(rdf_xml("<rdf:Seq><rdf:li a='/>'>/>" * DEEP), "rdf"),
         lambda: list(read_results(json_results(DEEP), format="srj")),
         # Nested and never closed.
         lambda: converted("PREFIX : <urn:> :s :p " + "<<(:s :p " * DEEP, "ttl"),
@@ -65,9 +79,23 @@ def test_as_deep_as_terms_may_be() -> None:
 def test_many_triple_terms_that_are_not_nested() -> None:
     statements = "PREFIX : <urn:>\n" + ":s :p <<(:s :p :o)>>,<<(:a :p :o)>> .\n" * 20_000
     assert converted(statements, "ttl").count(b"\n") == 40_000
-    text = "<<(" * DEPTH
-    assert converted(f'<urn:s> <urn:p> "{text}" .', "ttl").count(b"<<(") == DEPTH
-    assert len(text) * 2 > TURTLE_CHUNK
+    text = "<<(" * 100_000
+    assert converted(f'<urn:s> <urn:p> "{text}" .', "ttl").count(b"<<(") == 100_000
+
+
+def test_values_of_one_object_of_json_ld() -> None:
+    """pyoxigraph holds an object at the top of a document as a whole."""
+    limits = Limits(frame_rows=100)
+    values = '{"@id":"urn:s","urn:p":[1' + ",1" * 50 + "]}"
+
+    def checked(text: str) -> bytes:
+        return drained(with_bounded_json((char.encode() for char in text), limits))
+
+    for text in (f"[{values}" + f",{values}" * 20 + "]", values):
+        assert checked(text).decode() == text
+    for text in (f'{{"@graph":[{values},{values},{values}]}}', f'[1,{{"urn:q":[{values},{values}'):
+        with pytest.raises(LimitError, match=r"the number of values of one object.*frame_rows"):
+            checked(text)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
@@ -84,3 +112,88 @@ def test_brackets_in_strings_do_not_count(size: int) -> None:
     chunks = [nested[at : at + size] for at in range(0, len(nested), size)]
     with pytest.raises(LimitError):
         list(with_bounded_json(chunks))
+
+
+def test_a_tag_of_many_attributes() -> None:
+    attributes = " ".join(f"rdf:p{number}=''" for number in range(4097))
+    with pytest.raises(LimitError, match="a tag has more than 4096 attributes"):
+        converted(rdf_xml(f"<rdf:Description {attributes}/></rdf:RDF>"), "rdf")
+    attributes = " ".join(f"rdf:p{number}='{number:100}='" for number in range(4096))
+    text = converted(rdf_xml(f"<rdf:Description {attributes}/></rdf:RDF>"), "rdf")
+    assert text.count(b"\n") == 4096
+
+
+def test_elements_of_rdf_xml_that_are_not_nested() -> None:
+    text = "<rdf:Description rdf:value='/>'><rdf:value>/></rdf:value></rdf:Description>" * 5000
+    text += "<rdf:Description rdf:value='>'/>" * 5000 + "</rdf:RDF>"
+    assert converted(rdf_xml(text), "rdf").count(b"\n") == 15_000
+
+
+class Text:
+    """Random Turtle with brackets in every kind of token, not always well-formed.
+
+    :ivar depth: how deep it is nested.
+    """
+
+    def __init__(self, draw: random.Random) -> None:
+        self.draw = draw
+        self.depth = self._open = 0
+        self.parts: list[str] = []
+        for _ in range(draw.randrange(1, 6)):
+            self.parts += [self.space(), self.iri(), self.iri(), " "]
+            self.object(draw.randrange(12))
+            self.parts += [self.space(), "."]
+
+    def space(self) -> str:
+        return self.draw.choice(["", " ", "\n", " # \"( ' <<[ ))\\\n", "\t", "\r"])
+
+    def iri(self) -> str:
+        return "<urn:" + "".join(self.draw.choices("()#'[a", k=self.draw.randrange(4))) + ">"
+
+    def string(self) -> str:
+        quote = self.draw.choice(['"', "'", '"""', "'''"])
+        parts = ["(", "[", ")", "#", ">", "<<", " ", '\\"', "\\'", "\\\\", "'", '"', "\n"]
+        unfit = (quote[0], "\n" if len(quote) == 1 else "")
+        body = self.draw.choices([part for part in parts if part not in unfit], k=5)
+        return quote + "".join(body[: self.draw.randrange(6)]) + quote
+
+    def object(self, most: int) -> None:
+        kind = self.draw.random() if most > 0 else 0
+        if kind < 0.3:
+            self.parts.append(self.draw.choice([self.string(), self.iri(), " 1"]))
+            return
+        # A triple term has two brackets.
+        levels = 2 if kind > 0.9 else 1
+        self._open += levels
+        self.depth = max(self.depth, self._open)
+        if kind < 0.5:
+            self.parts.append("(")
+            for _ in range(self.draw.randrange(4)):
+                self.parts.append(self.space())
+                self.object(most - 1)
+            self.parts.append(")")
+        else:
+            ends = ("[", "]") if kind < 0.75 else ("<<", ">>") if levels == 1 else ("<<(", ")>>")
+            self.parts += [ends[0], self.space(), self.iri(), self.iri()]
+            self.object(most - 1)
+            self.parts += [self.space(), ends[1]]
+        self._open -= levels
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_depth_of_turtle(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(seed)
+    text = Text(draw)
+    data = "".join(text.parts).encode()
+    size = draw.choice([1, 2, 3, 7, 30, 1 << 20])
+    chunks = [data[at : at + size] for at in range(0, len(data), size)]
+    monkeypatch.setattr(guards, "DEPTH", text.depth)
+    monkeypatch.setattr(guards, "_UNSEEN", draw.choice([3, 10]))
+    monkeypatch.setattr(guards, "_UNSEEN_TERMS", draw.choice([0, 2]))
+    assert b"".join(TurtleGuard().chunks(chunks)) == data
+    monkeypatch.setattr(guards, "_UNSEEN", -1)
+    assert b"".join(TurtleGuard().chunks(chunks)) == data
+    monkeypatch.setattr(guards, "DEPTH", text.depth - 1)
+    if text.depth:
+        with pytest.raises(LimitError):
+            list(TurtleGuard().chunks(chunks))
