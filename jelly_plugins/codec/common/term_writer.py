@@ -33,11 +33,11 @@ _TAGS: Final = {
 NO_IDS: Final = (0, 1 << 32)
 
 #: Minimum bytes of a quoted triple: its own tag and length and those of its three terms.
-_LEAST_TRIPLE: Final = 8
+LEAST_TRIPLE: Final = 8
 
 _IRI: Final = Kind.IRI
 
-_GRAPH_START_TAGS: Final = {
+GRAPH_START_TAGS: Final = {
     kind: varint(number << 3 | BYTES) for number, kind in positions.GRAPH_START_FIELDS.items()
 }
 
@@ -244,7 +244,7 @@ class TermWriter:
         kind, tags, _, _ = description
         if tags[positions.GRAPH] is None:
             raise self.rejection(positions.GRAPH, kind)
-        return _GRAPH_START_TAGS[kind] + self._term(description, 0)
+        return GRAPH_START_TAGS[kind] + self._term(description, 0)
 
     def check_nesting(self, term: tuple[Any, ...]) -> None:
         """Reject a quoted triple that is nested too deeply or contains more triples than a row can
@@ -263,7 +263,7 @@ class TermWriter:
                     if isinstance(part, tuple):
                         _, before = inner.get(id(part), (part, 0))
                         inner[id(part)] = (part, before + times)
-            self.check_row(triples * _LEAST_TRIPLE)
+            self.check_row(triples * LEAST_TRIPLE)
             level = inner
 
     def _reject(self, term: Any, error: Exception) -> NoReturn:

@@ -30,7 +30,7 @@ from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
 from .rules import Row, State
 
 #: The row and number of terms of a statement, as the caller passes it.
-_ROW_AND_WIDTH: Final = {
+ROW_AND_WIDTH: Final = {
     PhysicalType.TRIPLES: (Row.TRIPLE, 3),
     PhysicalType.QUADS: (Row.QUAD, 4),
     PhysicalType.GRAPHS: (Row.TRIPLE, 4),
@@ -104,7 +104,7 @@ class Encoder(RowWriter):
         :return: the completed frames.
         :raises JellyError: a statement cannot be written; the previous ones are.
         """
-        row, width = _ROW_AND_WIDTH[self.options.physical_type]
+        row, width = ROW_AND_WIDTH[self.options.physical_type]
         write: Callable[[tuple[Any, ...]], bytes] = self._writer.statement
         if self.options.physical_type is PhysicalType.GRAPHS:
             write = self.triple_in_graph

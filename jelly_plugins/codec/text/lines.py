@@ -48,9 +48,9 @@ NAME_START: Final = (
     "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
     "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
-_LABEL_START: Final = NAME_START + "0-9"
-LABEL_PART: Final = _LABEL_START + r"\-\u00b7\u0300-\u036f\u203f\u2040"
-LABEL: Final = rf"[{_LABEL_START}][{LABEL_PART}]*+(?:\.++[{LABEL_PART}]++)*+"
+LABEL_START: Final = NAME_START + "0-9"
+LABEL_PART: Final = LABEL_START + r"\-\u00b7\u0300-\u036f\u203f\u2040"
+LABEL: Final = rf"[{LABEL_START}][{LABEL_PART}]*+(?:\.++[{LABEL_PART}]++)*+"
 BLANK_NODE: Final = rf"_:({LABEL})"
 STRING: Final = rf'"((?:[^"\\\n\r]++|\\[tbnrf"\'\\]|{ESCAPE})*+)"'
 LANGTAG: Final = "[A-Za-z]++(?:-[A-Za-z0-9]++)*+"
@@ -61,7 +61,7 @@ END_OF_LINE: Final = r"(?:#[^\n\r]*+)?(?:[\n\r]++|\Z)"
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 
 _ESCAPED: Final = re.compile(rf"\\([tbnrf\"'\\])|{ESCAPE}")
-_ESCAPED_CHARACTERS: Final = {
+ESCAPED_CHARACTERS: Final = {
     "t": "\t",
     "b": "\b",
     "n": "\n",
@@ -190,7 +190,7 @@ def count_line_ends(text: str) -> int:
 def _escaped_character(found: re.Match[str]) -> str:
     short = found[1]
     if short is not None:
-        return _ESCAPED_CHARACTERS[short]
+        return ESCAPED_CHARACTERS[short]
     code = int(found[0][2:], 16)
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
         raise ValueError(f"{found[0]} is not a character")

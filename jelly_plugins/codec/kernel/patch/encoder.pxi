@@ -163,7 +163,7 @@ cdef class PatchTermWriter(TermWriter):
         cdef Description description
         cdef Written written = DONE
         if what == WRITE_HEADER:
-            return self._tagged(self._find(terms[0]), 2, reference_patch_writer._VALUE_TAGS)
+            return self._tagged(self._find(terms[0]), 2, reference_patch_writer.VALUE_TAGS)
         iri, graph = terms
         if iri is not None:
             description = self._find(iri)
@@ -182,7 +182,7 @@ cdef class PatchTermWriter(TermWriter):
             self.describing[3] = self.last_described[3]
             return DONE
         self.describing[3] = description
-        return self._tagged(description, 3, reference_patch_writer._GRAPH_TAGS)
+        return self._tagged(description, 3, reference_patch_writer.GRAPH_TAGS)
 
     cdef Written _tagged(self, Description description, int position,
                          dict field_tags) except? OUT_OF_MEMORY:
@@ -202,7 +202,7 @@ cdef class PatchTermWriter(TermWriter):
         return self._describe(term)
 
 
-cdef bytes NAMESPACE_IRI_TAG = reference_patch_writer._IRI_TAG
+cdef bytes NAMESPACE_IRI_TAG = reference_patch_writer.IRI_TAG
 
 
 class PatchEncoder(reference_patch_encoder.PatchEncoder):

@@ -661,7 +661,7 @@ cdef class TermWriter:
         if what == WRITE_GRAPH:
             if self.tags.sizes[3][description.encoded.kind] == 0:
                 raise self.reference.rejection(positions.GRAPH, Kind(description.encoded.kind))
-            tag = reference_writer._GRAPH_START_TAGS[description.encoded.kind]
+            tag = reference_writer.GRAPH_START_TAGS[description.encoded.kind]
             if not append(&self.writer.body, <const char *> tag, len(tag)):
                 return OUT_OF_MEMORY
         return self._payload(description, 0)
@@ -886,7 +886,7 @@ class Encoder(reference_encoder.Encoder):
 
     def add_text(self, data, parser):
         """Write whole lines of N-Triples or N-Quads, as ``parser`` reads them."""
-        row, _ = reference_encoder._ROW_AND_WIDTH[self.options.physical_type]
+        row, _ = reference_encoder.ROW_AND_WIDTH[self.options.physical_type]
         if self.options.physical_type == PhysicalType.GRAPHS:
             self._add(parser.statements(data))
         else:
@@ -895,13 +895,13 @@ class Encoder(reference_encoder.Encoder):
 
     def add_columns(self, columns, source, parser, statement):
         """Write the rows of columns; see ``TermWriter.add_columns``."""
-        row, _ = reference_encoder._ROW_AND_WIDTH[self.options.physical_type]
+        row, _ = reference_encoder.ROW_AND_WIDTH[self.options.physical_type]
         return self._writer.add_columns(
             self, columns, source, parser, statement, row << 3 | BYTES
         )
 
     def _add(self, statements):
-        row, width = reference_encoder._ROW_AND_WIDTH[self.options.physical_type]
+        row, width = reference_encoder.ROW_AND_WIDTH[self.options.physical_type]
         in_graphs = self.options.physical_type == PhysicalType.GRAPHS
         self._writer.add(self, statements, row << 3 | BYTES, width, in_graphs)
 

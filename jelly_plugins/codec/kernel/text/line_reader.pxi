@@ -56,7 +56,7 @@ cdef int load_line_rules() except -1:
     for code in range(0x20, 0x7F):
         if STRING_BYTES[code] != (chr(code) not in '"\\'):
             raise ImportError("the kernel's plain characters are not those of codec.text.lines")
-    for letter, character in lines._ESCAPED_CHARACTERS.items():
+    for letter, character in lines.ESCAPED_CHARACTERS.items():
         SHORT_ESCAPES[<int> ord(letter)] = ord(character)
     return 0
 

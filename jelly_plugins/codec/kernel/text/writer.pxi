@@ -133,15 +133,15 @@ cdef int load_writer_rules() except -1:
     global STAND_IN_BYTES, STAND_IN, STAND_IN_SIZE
     cdef uint8_t byte
     cdef int code
-    fill_escapes(IRI_ESCAPES, ntriples._IRI_SPECIAL, ntriples._escape_code)
-    fill_escapes(STRING_ESCAPES, ntriples._STRING_SPECIAL, ntriples._escape)
+    fill_escapes(IRI_ESCAPES, ntriples.IRI_SPECIAL, ntriples.escape_code)
+    fill_escapes(STRING_ESCAPES, ntriples.STRING_SPECIAL, ntriples.escape)
     for code in range(128):
         byte = <uint8_t> code
         if ((not string_needs_care(&byte, 1) and STRING_ESCAPES[code].size)
                 or (not iri_needs_care(&byte, 1) and IRI_ESCAPES[code].size)
                 or (string_needs_care(&byte, 1) and not STRING_ESCAPES[code].size)):
             raise ImportError("the kernel's texts without escapes are not those of codec.ntriples")
-    fill_ranges(&LABEL_START, lines._LABEL_START)
+    fill_ranges(&LABEL_START, lines.LABEL_START)
     fill_ranges(&LABEL_PART, lines.LABEL_PART)
     STAND_IN_BYTES = ntriples.STAND_IN.encode()
     STAND_IN = STAND_IN_BYTES
