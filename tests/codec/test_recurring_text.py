@@ -97,14 +97,14 @@ def test_triple_terms(
     ]
     given = [chunk.encode() for chunk in chunks]
     unusual: list[Any] = []
-    add_unusual = native.Encoder._add_unusual
+    add_unusual = native.Encoder.add_unusual
 
     def noted(encoder: Any, statements: Any) -> None:
         rows = list(statements)
         unusual.extend(rows)
         add_unusual(encoder, rows)
 
-    monkeypatch.setattr(native.Encoder, "_add_unusual", noted)
+    monkeypatch.setattr(native.Encoder, "add_unusual", noted)
     assert frames(native, options, given) == frames(text, options, given)
     assert bool(unusual) == nested
 
