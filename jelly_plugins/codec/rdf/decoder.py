@@ -200,11 +200,9 @@ class Decoder(RowReader[Row, AnyFrame]):
 
     def read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: AnyFrame) -> None:
         if tag == _METADATA_TAG:
-            key, value = read_metadata_entry(data, pos, end)
-            if key == restarts.KEY:
+            read_metadata_entry(data, pos, end, frame.metadata)
+            if frame.metadata.pop(restarts.KEY, None) is not None:
                 frame.restart = True
-            else:
-                frame.metadata[key] = value
         elif tag >> 3 == 15:
             raise wrong_type(15, "RdfStreamFrame")
         else:

@@ -24,7 +24,7 @@ from ..common.row_writer import (
 )
 from ..common.term_writer import TermWriter
 from ..common.terms import Describe, describe, terms_of
-from ..common.wire import BYTES, bytes_field, string_field
+from ..common.wire import BYTES, bytes_field, check_metadata, string_field
 from . import restarts, rules
 from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
 from .rules import Row, State
@@ -182,7 +182,7 @@ class Encoder(RowWriter):
 
         :param metadata: the frame's metadata; keys are text, values are any bytes.
         :return: the frame's bytes, without a delimiter.
-        :raises LimitError: the frame is larger than a reader accepts.
+        :raises LimitError: the frame is larger than a reader accepts, or its metadata are.
         :raises TermError: a key is not a string, or is the key of restart points.
         :raises OrderError: frames that ended automatically before a rejected statement were not
             returned yet.
@@ -190,7 +190,9 @@ class Encoder(RowWriter):
         if self._ended:
             raise OrderError("frames are pending: call add(()) or finish() first")
         entries = []
-        for key, value in (metadata or {}).items():
+        metadata = metadata or {}
+        check_metadata(metadata)
+        for key, value in metadata.items():
             self._writer.text(key, "a metadata key")
             if key == restarts.KEY:
                 raise TermError(f"the metadata key {key} is reserved for restart points")
