@@ -48,7 +48,6 @@ def query(
     to: To = None,
     force: settings.Force = False,
     base: settings.Base = None,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Query files or a store, and write the results.
 
@@ -64,7 +63,7 @@ def query(
     if store is not None:
         opened = open_to_read(store)
     else:
-        opened = _store_of(sources or [], from_, base, settings.limits_from(limit))
+        opened = _store_of(sources or [], from_, base, settings.limits_from())
     ox = pyoxigraph_module()
     try:
         found: Any = opened.query(text)
