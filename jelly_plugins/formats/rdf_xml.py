@@ -151,8 +151,8 @@ class RdfXmlText:
         """The rewritten document, once.
 
         :param document: in any encoding, without a byte order mark of UTF-8.
-        :raises TextError: the document is not well-formed, is truncated inside of a tag or in the
-            prolog, or has something that is not read here; with the line.
+        :raises TextError: the document is not well-formed, is truncated, or has something that is
+            not read here; with the line.
         :raises LimitError: elements are nested too deep, or a tag has too many attributes.
         """
         return self.rewritten(normalized(document))
@@ -179,7 +179,8 @@ class RdfXmlText:
             done = yield from self._whole_tokens(rest, final=True)
             if done < len(rest):
                 raise self._error("the document is truncated")
-        if self._end:
+        # pyoxigraph accepts a document that ends inside of an element.
+        if self._end or self._open > 0:
             raise self._error("the document is truncated")
         if not self._has_root:
             raise self._error("the document has no root element")
