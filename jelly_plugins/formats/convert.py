@@ -12,7 +12,7 @@ from typing import Any, cast
 from ..backends import get_backend
 from ..codec import AnyFrame, delimit
 from ..errors import JellyError, SourceError, TermError
-from ..io.names import Format, FormatKind, FormatName, format_named, format_of
+from ..io.names import Format, FormatName, format_named, format_of
 from ..io.progress import Progress
 from ..io.sinks import Destination, is_replaceable, open_output
 from ..io.sources import Source, rewinder
@@ -81,15 +81,15 @@ def convert(
     if settings.take_frames is not None or Format.JELLY_TEXT in formats:
         given = [_prepared(each, settings) for each in given]
     counter = Counter(progress)
-    by_frames = target.kind is FormatKind.JELLY and {form for _, form in given} == {Format.JELLY}
-    # The text form is made of whole frames, which Jelly has as well.
     out: Destination
     with (
         text_output(dst, settings.limits)
         if target is Format.JELLY_TEXT
         else nullcontext(dst) as out
     ):
-        if by_frames:
+        # The text form is made of whole frames of Jelly.
+        target = Format.JELLY if target is Format.JELLY_TEXT else target
+        if {target, *(form for _, form in given)} == {Format.JELLY}:
             transcode([src for src, _ in given], out, settings, counter=counter)
         else:
             _by_chunks(given, out, target, Job(settings=settings, counter=counter))
@@ -106,22 +106,19 @@ def _by_chunks(given: Sequence[Given], dst: Destination, target: Format, job: Jo
     :raises UndeclaredError: it is not possible: the sources cannot be read again, or a part of the
         output is already written.
     """
-    to_jelly = target.kind is FormatKind.JELLY
+    row = FORMATS[target]
     job = replace(
         job,
-        validator=get_backend("oxigraph").factory(blank_nodes="keep")
-        if target.kind is FormatKind.TEXT
-        else None,
+        validator=get_backend("oxigraph").factory(blank_nodes="keep") if row.by_oxigraph else None,
         on_frame=partial(_check_frame, lossy=job.settings.lossy)
-        if to_jelly
+        if target is Format.JELLY
         else job.counter.count_left_out,
     )
-    write = FORMATS[Format.JELLY if to_jelly else target].write
     rewinders = [found for src, _ in given if (found := rewinder(src)) is not None]
     try:
         with open_readers(given, job) as source, open_output(dst) as out:
             try:
-                write(source, out, target, job)
+                row.write(source, out, target, job)
             except JellyError as error:
                 raise source.located(error) from error.__cause__
     except UndeclaredError:

@@ -19,7 +19,7 @@ from ..codec import (
 from ..codec.common.detection import kind_of
 from ..codec.text.lines import shorten
 from ..errors import JellyError, LimitError, SourceError, TextError
-from ..io.names import Format, FormatKind
+from ..io.names import Format
 from ..io.sources import CHUNK, Input, Readable, Source, name_of, rewinder
 from ..lazy import library
 from .jelly_text import frames_of_text
@@ -295,7 +295,7 @@ def reject_jelly(given: Given) -> None:
     src, form = given
     is_url = isinstance(src, str | os.PathLike) and "://" in os.fspath(src)
     rewind = None if is_url else rewinder(src)
-    if rewind is None or form.kind not in (FormatKind.LINES, FormatKind.TEXT):
+    if rewind is None or form.is_binary or form is Format.JELLY_TEXT:
         return
     with Input(src) as source:
         kind = kind_of(next(source.chunks(), b""))
