@@ -173,14 +173,13 @@ def as_jelly(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> S
         return src
     if form is Format.JELLY_TEXT:
         return jelly_of_text(src, settings.limits)
-    return piped(map(delimit, encoded_frames(given, settings)), src)
 
+    def frames() -> Iterator[bytes]:
+        job = Job(settings=settings, star=True)
+        with open_reader(given, job) as source:
+            yield from encoded(source, options_for(source, job), job)
 
-def encoded_frames(given: Given, settings: ConversionSettings) -> Iterator[bytes]:
-    """The statements of a source that is not Jelly, as frames that declare quoted triples."""
-    job = Job(settings=settings, star=True)
-    with open_reader(given, job) as source:
-        yield from encoded(source, options_for(source, job), job)
+    return piped(map(delimit, frames()), src)
 
 
 def _prepared(given: Given, settings: ConversionSettings) -> Given:
