@@ -132,7 +132,8 @@ def parsed(
     nquads = pyoxigraph.RdfFormat.N_QUADS
     held = Batch() if held is None else held
     statements = iter(parser)
-    size = batch
+    # The first statement shows how long they are.
+    size = 1
     failed: JellyError | None = None
     while failed is None:
         held.clear()

@@ -19,7 +19,7 @@ from .support import O, P, S, Triple, contents
 
 #: More than one transaction on disk.
 FILLER = b"".join(b"<urn:s/%d> <urn:p> <urn:o> .\n" % number for number in range(9000))
-assert len(FILLER) > direct._SMALL_BYTES
+assert len(FILLER) > direct.SMALL_BYTES
 
 
 class OneWay(io.RawIOBase):

@@ -30,7 +30,7 @@ SYNTAXES: Final = {
 }
 
 #: Bytes of text up to which one transaction on disk is cheaper than a bulk load.
-_SMALL_BYTES: Final = 1 << 17
+SMALL_BYTES: Final = 1 << 18
 
 #: Parts of the IRI of the reserved graph. Whatever prefix or base TriG makes it of, the text has
 #: one of them, or an escape of an ASCII character.
@@ -76,25 +76,35 @@ def load_text(
             # A transaction and a store in memory hold equal terms once.
             long=has_names and not in_memory,
         )
-        first: list[bytes] = []
-        size = 0
-        for chunk in chunks:
-            first.append(chunk)
-            size += len(chunk)
-            if size > _SMALL_BYTES:
-                break
-        load = store.load if in_memory or size <= _SMALL_BYTES else store.bulk_load
-        file: Any = ChunkFile(chain(first, chunks))
         syntax = SYNTAXES[form]
         base = base if has_names else None
         try:
             # The error of a parser says that it is about the base, that of a store does not.
             parser_of(b"", syntax, base)
-            load(file, syntax, base_iri=base, to_graph=graph)
+            load_chunks(store, chunks, syntax, in_memory=in_memory, base_iri=base, to_graph=graph)
         except JellyError as error:
             raise error.locate(source=source.name) from error.__cause__
         except (SyntaxError, MemoryError) as error:
             raise parser_error(error).locate(source=source.name) from None
+
+
+def load_chunks(
+    store: Store, chunks: Iterator[bytes], syntax: RdfFormat, *, in_memory: bool, **settings: Any
+) -> None:
+    """Load text, all or nothing: in one transaction or, where that is faster, by a bulk load.
+
+    :param settings: of ``Store.load`` and ``Store.bulk_load``.
+    """
+    first: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        first.append(chunk)
+        size += len(chunk)
+        if size > SMALL_BYTES:
+            break
+    load = store.load if in_memory or size <= SMALL_BYTES else store.bulk_load
+    file: Any = ChunkFile(chain(first, chunks))
+    load(file, syntax, **settings)
 
 
 def _checked(chunks: Iterator[bytes], *, reserved: bool, long: bool) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ suffice. How they go in (measured with pyoxigraph 0.5.13):
 
 - ``Store.load`` of text, one transaction, is the fastest in memory, and for few statements on
   disk. ``Store.bulk_load`` writes new files each time, which pays off from some thousand statements
-  on. Both relabel blank nodes.
+  on (``direct.load_chunks``). Both relabel blank nodes.
 - Where labels stay, quads are parsed from the text: ``Store.bulk_extend`` on disk, and
   ``Store.extend`` for few quads and in memory.
 
@@ -42,18 +42,16 @@ from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_TEXT, reject_graph
 from ..patches.bookkeeping import check_recorded
 from ..terms import DEFAULT_GRAPH, LEAVE_OUT, GraphName, QuadFactory, check_graph, check_store
-from .direct import SYNTAXES, UnsureError, load_text
+from .direct import SYNTAXES, UnsureError, load_chunks, load_text
 from .quads import HeldBytes, QuadReader, relabelled
 
-#: Statements up to which one transaction on disk is cheaper than a bulk load.
-SMALL: Final = 2048
+#: Quads up to which one transaction on disk is cheaper than a bulk load.
+SMALL: Final = 1 << 13
 
-#: Bytes of text of so many statements, at most: a namespace of megabytes makes long statements
-#: out of a few bytes of Turtle.
-_SMALL_BYTES: Final = 1 << 25
-
-#: Quads that go in at once when a load is not atomic, or fewer if they are long.
+#: Quads that go in at once when a load is not atomic, and bytes of their text. A namespace of
+#: megabytes makes long statements out of a few bytes of Turtle.
 BATCH: Final = 50_000
+_BATCH_BYTES: Final = 1 << 25
 
 #: How blank node labels are handled in a load: new nodes, unchanged labels, or labels that depend
 #: on the statements alone.
@@ -62,7 +60,6 @@ LoadedBlankNodes: TypeAlias = Literal["fresh", "keep", "canonicalize"]
 #: How quoted triples outside the object position are handled: an error, or a reifier.
 QuotedTriples: TypeAlias = Literal["reject", "reify"]
 
-_LINE_END: Final = b" .\n"
 #: How a line of N-Quads ends whose statement is in the reserved graph.
 _RESERVED_LINE: Final = f" {BOOKKEEPING_TEXT} .\n".encode()
 
@@ -167,26 +164,15 @@ class _Text:
         """Close the source, if it was opened here."""
         self.reader.close()
 
-    def load(self, store: Store) -> None:
+    def load(self, store: Store, *, in_memory: bool) -> None:
         """Load the text, all or nothing, with new blank nodes."""
-        chunks = self.chunks()
-        first: list[Chunk] = []
-        statements = size = 0
-        for chunk in chunks:
-            first.append(chunk)
-            statements += chunk.statements
-            size += len(chunk.text)
-            if statements >= SMALL or size >= _SMALL_BYTES:
-                break
-        small = statements < SMALL and size < _SMALL_BYTES
-        # A store in memory holds equal terms once; a bulk load holds each statement's own.
-        self.held.limited = not (small or _in_memory(store))
-        load = store.bulk_load if self.held.limited else store.load
-        file: Any = ChunkFile(chunk.text for chunk in chain(first, chunks))
+        self.held.limited = not in_memory
         graph = self._settings.graph
-        load(
-            file,
+        load_chunks(
+            store,
+            (chunk.text for chunk in self.chunks()),
             RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES,
+            in_memory=in_memory,
             to_graph=graph,
             lenient=self.reader.validated,
         )
@@ -194,19 +180,14 @@ class _Text:
     def quads(self) -> Iterator[Quad]:
         """The statements as quads. Fresh labels are made here, others stay."""
         graph = self._settings.graph
-        fresh = self._settings.blank_nodes == "fresh"
-        text = (chunk.text for chunk in self.chunks())
-        named = graph is not None and graph != DEFAULT_GRAPH
-        # The parser would rename a blank node that names the graph.
-        later = fresh and isinstance(graph, BlankNode)
-        if named and not later:
-            end = f" {graph} .\n".encode()
-            text = (chunk.replace(_LINE_END, end) for chunk in text)
-        file: Any = ChunkFile(text)
+        file: Any = ChunkFile(chunk.text for chunk in self.chunks())
         quads: Iterator[Quad] = parse(
-            file, RdfFormat.N_QUADS, lenient=self.reader.validated, rename_blank_nodes=fresh
+            file,
+            RdfFormat.N_QUADS,
+            lenient=self.reader.validated,
+            rename_blank_nodes=self._settings.blank_nodes == "fresh",
         )
-        if not isinstance(graph, BlankNode) or not later:
+        if graph is None or graph == DEFAULT_GRAPH:
             return quads
         return (Quad(quad.subject, quad.predicate, quad.object, graph) for quad in quads)
 
@@ -317,6 +298,7 @@ def load(
     )
     check_store(store)
     check_recorded(store)
+    in_memory = _in_memory(store)
     rewind = rewinder(src)
     if atomic and progress is None and rewind is not None and _is_direct(form, settings):
         reject_jelly(Given(src, form))
@@ -328,7 +310,7 @@ def load(
                 base=base,
                 graph=graph,
                 bookkeeping=bookkeeping,
-                in_memory=_in_memory(store),
+                in_memory=in_memory,
             )
         except UnsureError:
             rewind()
@@ -337,9 +319,9 @@ def load(
     with closing(_open(src, form, settings, Steps(progress))) as source:
         with _located(source):
             if atomic and blank_nodes == "fresh" and isinstance(source, _Text):
-                source.load(store)
+                source.load(store, in_memory=in_memory)
             else:
-                _add_quads(store, source, settings, atomic=atomic)
+                _add_quads(store, source, settings, atomic=atomic, in_memory=in_memory)
         for name in source.empty_graphs:
             store.add_graph(name)
         return source.statements
@@ -461,7 +443,12 @@ def _located(source: _Text | QuadReader) -> Iterator[None]:
 
 
 def _add_quads(
-    store: Store, source: _Text | QuadReader, settings: _Settings, *, atomic: bool
+    store: Store,
+    source: _Text | QuadReader,
+    settings: _Settings,
+    *,
+    atomic: bool,
+    in_memory: bool,
 ) -> None:
     source.held.limited = atomic or settings.blank_nodes == "canonicalize"
     quads = source.quads()
@@ -470,7 +457,6 @@ def _add_quads(
         quads = _without_repeats(quads)
     if settings.blank_nodes == "canonicalize":
         quads = relabelled(quads, settings.graph, source.empty_graphs)
-    in_memory = _in_memory(store)
     if atomic:
         _add_at_once(store, quads, in_memory=in_memory)
         return
@@ -484,7 +470,7 @@ def _batch(quads: Iterator[Quad], held: HeldBytes) -> list[Quad]:
     start = held.size
     for quad in quads:
         batch.append(quad)
-        if len(batch) == BATCH or held.size - start >= _SMALL_BYTES:
+        if len(batch) == BATCH or held.size - start >= _BATCH_BYTES:
             break
     return batch
 
