@@ -248,10 +248,10 @@ def load(
         statements alone, so that patches of :func:`jelly_plugins.patch.diff` fit; all statements
         with blank nodes are held in memory, and equal nodes of two sources become one.
     :param atomic: load all statements or none, even after an error in the last byte or if the
-        process is killed. This takes memory: on disk up to 1.5 GB, in memory up to half of the
-        store's own; statements are rejected that take more than 256 MiB and 1 KiB for each. With
-        False, the load proceeds in constant memory in atomic batches of 50,000
-        quads, and the batches before an error stay.
+        process is killed. This takes memory: in memory up to half of the store's own, on disk up to
+        1.5 GB; there, statements are rejected that take more than 256 MiB and 1 KiB for each. With
+        False, the load proceeds in constant memory in atomic batches of 50,000 quads, and the
+        batches before an error stay.
     :param quoted_triples: ``"reject"`` raises an error for those that are not objects, ``"reify"``
         reifies them: a blank node replaces the quoted triple, and ``_:node rdf:reifies <<( s p o
         )>>`` is added in the same graph. A triple that is quoted again has the same node.
