@@ -29,7 +29,7 @@ from .w3c import (
     check_variables,
     check_written_depth,
     chunks_of,
-    rows_of,
+    opened,
 )
 
 #: A part of JSON: its kind, and the key or value.
@@ -59,13 +59,7 @@ def read_json(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits
         factory rejects a term. From the first solution on, with the number of the solution as row.
     """
     document = _Document(chunks, factory, limits)
-    bindings = document.bindings()
-    # The first item is a mark: the header was read.
-    next(bindings)
-    if document.boolean is not None:
-        return Results([], document.boolean, iter(()))
-    variables = document.variables or []
-    return Results(variables, None, rows_of(bindings, variables))
+    return opened(document, document.bindings())
 
 
 class _Document:
