@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         WireError,
     )
     from .formats.convert import convert
+    from .formats.loading import LoadOptions, LoadSettings
     from .formats.settings import Conversion, ConversionSettings, Frames, OptionChanges
     from .io.names import Format, WithMediaType
     from .io.sinks import Destination, Writable
@@ -94,6 +95,8 @@ __all__ = [
     "LimitError",
     "Limits",
     "Literal",
+    "LoadOptions",
+    "LoadSettings",
     "LogicalType",
     "LookupTableError",
     "MissingExtraError",
@@ -148,6 +151,7 @@ if not TYPE_CHECKING:
             "io.sources",
             "io.names",
             "formats.settings",
+            "formats.loading",
             "formats.convert",
         ),
     )
