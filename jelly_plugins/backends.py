@@ -53,8 +53,9 @@ class Backend(Protocol):
         ...
 
     @property
-    def load(self) -> Callable[..., int]:
-        """Reads a source into a store, Jelly by default, and returns the number of statements."""
+    def load(self) -> Callable[..., Any]:
+        """Reads a source into a store, Jelly by default, and returns the number of statements; None
+        if they were not counted."""
         ...
 
     @property

@@ -92,12 +92,12 @@ def _query_shards(text: str, store: str, output: str, to: str | None, force: boo
     form = _results_format(output, to)
     dst = console.destination(output, force=force, binary=form is not None and form.is_binary)
     from ..spark.shards import ShardedStore
-    from ..spark.shards.queries import Scope
+    from ..spark.shards.queries import scope_of
 
     sharded = ShardedStore(store)
     if form is None and sys.stdout.isatty():
         rows = ([term or "" for term in row.values()] for row in sharded.select(text))
-        results.print_table(list(Scope.all(text).variables), rows)
+        results.print_table(scope_of(text, sharded.content.shard_by).variables, rows)
     else:
         sharded.write_solutions(text, dst, format=form or ResultsFormat.TSV)
 

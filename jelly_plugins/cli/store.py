@@ -113,7 +113,9 @@ def load(
             if as_json:
                 console.print_json({"source": name, "statements": statements})
             else:
-                print(f"{shown}: {console.counted(statements, 'statement')}")
+                # Oxigraph does not count the statements of text that it reads itself.
+                done = "loaded" if statements is None else console.counted(statements, "statement")
+                print(f"{shown}: {done}")
 
 
 def dump(

@@ -153,7 +153,8 @@ class Subscription(Closing):
         """
         with self.open() as file:
             source: Any = file
-            return owner_of(store).load(store, source, limits=self._limits, **settings)
+            count: int = owner_of(store).load(store, source, limits=self._limits, **settings)
+            return count
 
     def save(self, dst: Destination) -> None:
         """Write the whole stream to a Jelly file; a path is replaced only after the whole stream
