@@ -14,11 +14,13 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from ..errors import JellyError, SourceError
+from ..formats.loading import LoadSettings
 from ..formats.reading import pyoxigraph_module
 from ..io.names import ENDINGS, Format, format_of
 from ..io.sources import name_of
 from . import console, settings
 from .console import WrongUsageError
+from .options import Fields, Option
 from .settings import StoreFolder
 
 #: A file that every store on disk has.
@@ -43,7 +45,13 @@ To: TypeAlias = Annotated[
 ]
 
 
-# Long by its parameters, which are the command's options.
+#: The options of :class:`.LoadSettings`.
+_LOADING: Final = Fields(
+    *("base", "atomic", "concatenated", "strict"),
+    contexts=Option(settings.ContextFiles, settings.contexts_from),
+)
+
+
 def load(
     sources: Annotated[
         list[str],
@@ -63,22 +71,13 @@ def load(
             "jelly patch diff does.",
         ),
     ] = LoadedBlankNodes.FRESH,
-    atomic: Annotated[
-        bool,
-        typer.Option(
-            "--atomic/--no-atomic",
-            help="Load each file atomically, or in batches in constant memory.",
-        ),
-    ] = True,
-    base: settings.Base = None,
-    context: settings.ContextFiles = None,
     reify: Annotated[
         bool,
         typer.Option("--reify", help="Reify quoted triples outside the object position."),
     ] = False,
     as_json: settings.AsJson = False,
-    concatenated: settings.Concatenated = False,
-    strict: settings.Strict = False,
+    *,
+    loading: Annotated[LoadSettings, _LOADING],
 ) -> None:
     """Load files of any format into an Oxigraph store on disk.
 
@@ -88,17 +87,7 @@ def load(
     reject_other_folder(store)
     from ..oxigraph import load as load_
 
-    loading: dict[str, Any] = {
-        "base": base,
-        "contexts": settings.contexts_from(context),
-        "graph": graph_name(graph),
-        "blank_nodes": blank_nodes.value,
-        "atomic": atomic,
-        "quoted_triples": "reify" if reify else "reject",
-        "limits": settings.limits_from(),
-        "concatenated": concatenated,
-        "strict": strict,
-    }
+    into = graph_name(graph)
     console.require_files(sources)
     with (
         store_to_fill(store) as filling,
@@ -109,7 +98,15 @@ def load(
         for name, source in zip(sources, opened, strict=True):
             form = from_ or format_of(name) or Format.JELLY
             shown = "<stdin>" if name == console.STANDARD else name
-            statements = load_(filling.store, source, format=form, **loading)
+            statements = load_(
+                filling.store,
+                source,
+                format=form,
+                graph=into,
+                blank_nodes=blank_nodes.value,
+                quoted_triples="reify" if reify else "reject",
+                settings=loading,
+            )
             if as_json:
                 console.print_json({"source": name, "statements": statements})
             else:

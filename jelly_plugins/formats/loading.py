@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypedDict
 
+from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, Limits
 from ..io.names import Format, FormatName, format_named, format_of
 from ..io.progress import Progress
@@ -66,10 +67,13 @@ class LoadSettings:
             return format_named(self.format)
         return format_of(src) or Format.JELLY
 
-    def conversion(self, changes: OptionChanges) -> ConversionSettings:
+    def conversion(
+        self, changes: OptionChanges, *, blank_nodes: BlankNodes = "fresh"
+    ) -> ConversionSettings:
         """The settings for a reader of the format."""
         return ConversionSettings(
             changes=changes,
+            blank_nodes=blank_nodes,
             base=self.base,
             contexts=self.contexts,
             concatenated=self.concatenated,
