@@ -297,11 +297,6 @@ def convert(
     generalized: Generalized = False,
     rdf_star: Annotated[bool, typer.Option("--rdf-star", help="Declare quoted triples.")] = False,
     preset: settings.TablePreset = None,
-    table_names: settings.TableNames = None,
-    table_prefixes: settings.TablePrefixes = None,
-    table_datatypes: settings.TableDatatypes = None,
-    frame_rows: settings.FrameRows = None,
-    frame_bytes: settings.FrameBytes = None,
     rdf_12: settings.Rdf12 = True,
     strict: settings.Strict = False,
     limit: settings.LimitSettings = None,
@@ -315,7 +310,6 @@ def convert(
     from ..patch.logs.conversion import convert as convert_
 
     target, dst = log_output(output, to, force, sources)
-    frames = {"frame_rows": frame_rows, "frame_bytes": frame_bytes}
     statement_type = None
     if triples is not None:
         statement_type = PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS
@@ -331,11 +325,7 @@ def convert(
                 generalized_statements=generalized or None,
                 rdf_star=rdf_star or None,
                 preset=preset,
-                max_name_table_size=table_names,
-                max_prefix_table_size=table_prefixes,
-                max_datatype_table_size=table_datatypes,
             ),
-            **{key: value for key, value in frames.items() if value is not None},
             notation=Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR,
             strict=strict,
             limits=settings.limits_from(limit),
@@ -382,7 +372,7 @@ def diff(
     from ..patch import diff as diff_
     from ..patch import write_patches
     from ..patch.difference import has_blank_nodes
-    from ..patch.logs.editing import new_id
+    from ..patch.model import new_id
 
     if old == new == STANDARD:
         raise WrongUsageError("only one side can be stdin")

@@ -11,14 +11,14 @@ from ..codec import TermFactory
 from .dumping.dumper import dump
 from .loading.loader import load
 from .patches.bookkeeping import (
-    check_recorded,
+    move,
     namespaces,
     positions,
     positions_in,
     set_position,
     set_recorded,
 )
-from .patches.record import record
+from .patches.record import catch_up, record
 from .patches.replay import replay
 from .patches.staging import StagedChanges
 from .plain_text import canonical_quads
@@ -53,7 +53,8 @@ class OxigraphBackend:
     positions_in = staticmethod(positions_in)
     set_position = staticmethod(set_position)
     set_recorded = staticmethod(set_recorded)
-    check_recorded = staticmethod(check_recorded)
+    catch_up = staticmethod(catch_up)
+    move = staticmethod(move)
     namespaces = staticmethod(namespaces)
 
 

@@ -47,9 +47,13 @@ def plain_text(quads: list[Quad]) -> tuple[list[Quad], PlainText | None, dict[Qu
     kept: list[Quad] = []
     text: dict[GraphName, bytes] = {}
     changed: dict[Quad, Quad] = {}
-    by_graph: dict[GraphName, list[Quad]] = {}
-    for quad in quads:
-        by_graph.setdefault(quad.graph_name, []).append(quad)
+    graphs = dict.fromkeys(quad.graph_name for quad in quads)
+    by_graph: dict[GraphName, list[Quad]] = {graph: [] for graph in graphs}
+    if len(graphs) == 1:
+        by_graph = dict.fromkeys(graphs, quads)
+    else:
+        for quad in quads:
+            by_graph[quad.graph_name].append(quad)
     for graph, members in by_graph.items():
         lines, odd = _plain_lines(members, graph)
         if odd and lines is not None:

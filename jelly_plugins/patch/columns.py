@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
-from ..codec import DEFAULT_LIMITS, Limits, OperationColumns, PatchColumnDecoder, TermFactory
+from ..codec import (
+    DEFAULT_LIMITS,
+    AnyOperation,
+    Limits,
+    OperationColumns,
+    OperationKind,
+    PatchColumnDecoder,
+    PatchStreamType,
+    TermFactory,
+)
 from ..codec.patch.columns import OperationGatherer
 from ..codec.text.ntriples import Notation
 from ..codec.text.transcoding import TextFactory
@@ -71,6 +81,12 @@ class PatchColumnReader(PatchReader):
             raise
 
     def _decode(self, chunks: Iterator[bytes]) -> Iterator[OperationColumns]:
+        for batch in self._decoded(chunks):
+            options = self._decoder.options
+            punctuated = options.stream_type is PatchStreamType.PUNCTUATED
+            yield batch if punctuated else replace(batch, others=tuple(self._split_others(batch)))
+
+    def _decoded(self, chunks: Iterator[bytes]) -> Iterator[OperationColumns]:
         for chunk in chunks:
             for frame in self._splitter.feed(chunk):
                 yield from self._decoder.decode(frame)
@@ -80,3 +96,15 @@ class PatchColumnReader(PatchReader):
         for frame in self._splitter.finish():
             yield from self._decoder.decode(frame)
         yield from self._finish()
+
+    def _split_others(self, batch: OperationColumns) -> Iterator[tuple[int, AnyOperation]]:
+        """The rows of a batch besides statements, with the ends of patches, see
+        :meth:`.PatchReader._split`."""
+        before = 0
+        for at, row in (*batch.others, (len(batch.adds), None)):
+            if at > before:
+                # For the order of rows, one statement is as good as many.
+                self._order.take(OperationKind.ADD)
+                before = at
+            if row is not None:
+                yield from ((at, each) for each in self._split((row,)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 from ..codec import (
     DEFAULT_LIMITS,
@@ -341,34 +341,29 @@ class PatchReader(Closing):
                 return
 
 
-def read_patches(
-    src: Source,
-    *,
-    format: PatchFormat | str | None = None,  # noqa: A002
-    factory: TermFactory[Any] = GENERIC,
-    statement_type: PatchStatementType | str = PatchStatementType.QUADS,
-    generalized: bool = False,
-    strict: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Iterator[Patch]:
+class ReadOptions(TypedDict, total=False):
+    """Parameters of :class:`PatchReader` that functions which read patches take too."""
+
+    format: PatchFormat | str | None
+    factory: TermFactory[Any]
+    statement_type: PatchStatementType | str
+    generalized: bool
+    strict: bool
+    limits: Limits
+
+
+def read_patches(src: Source, **settings: Unpack[ReadOptions]) -> Iterator[Patch]:
     """Read patches, by default in generic terms; blank node labels are kept.
 
     Patches stream: iterating over one gives its operations as they are read. Asking for the next
-    patch reads what was not iterated over into memory. See :class:`PatchReader` for the parameters.
+    patch reads what was not iterated over into memory.
 
+    :param settings: see :class:`PatchReader`.
     :raises JellyError: while iterating over patches or their operations, with source and place.
 
     >>> [patch] = read_patches(b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:o> . TC .")
     >>> patch.id, len(patch.operations)
     (Iri(value='urn:1'), 3)
     """
-    with PatchReader(
-        src,
-        format=format,
-        factory=factory,
-        statement_type=statement_type,
-        generalized=generalized,
-        strict=strict,
-        limits=limits,
-    ) as rows:
+    with PatchReader(src, **settings) as rows:
         yield from group(rows)

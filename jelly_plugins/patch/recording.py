@@ -14,14 +14,12 @@ from io import BufferedReader, FileIO
 from stat import S_ISREG
 from threading import RLock
 from typing import Any, Final, NamedTuple, Self, TypedDict
-from uuid import uuid4
 
 from ..codec import (
     DEFAULT_LIMITS,
     Describe,
     FrameSplitter,
     GenericFactory,
-    Iri,
     Limits,
     PatchDecoder,
     PatchEncoder,
@@ -43,7 +41,7 @@ from ..codec.text.ntriples import term_text
 from ..errors import ChainError, OptionsError, SourceError, TextError, TruncatedError
 from ..io.sinks import compression_of
 from .formats import PatchFormat, format_of
-from .model import ID, PREV
+from .model import ID, PREV, new_id
 from .reader import PatchReader
 from .replay.position import Position
 from .replay.settings import check_name
@@ -312,16 +310,7 @@ class LogWriter:
         :raises JellyError: the log cannot express a statement; nothing was written.
         :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
-
-        def encode(rows: list[AnyOperation]) -> bytes:
-            serializer = self._serializer
-            parts = [serializer.add([*rows, BEGIN])]
-            for kind, lines in ((OperationKind.DELETE, deleted), (OperationKind.ADD, added)):
-                if lines:
-                    parts.append(serializer.add_lines(kind, lines))
-            return b"".join([*parts, serializer.add([COMMIT, END])])
-
-        self._append(encode)
+        self._append(lambda rows: self._serializer.add_transaction(rows, deleted, added))
 
     def _append(self, encode: Callable[[list[AnyOperation]], bytes]) -> None:
         """Write a patch.
@@ -336,7 +325,7 @@ class LogWriter:
                 self._look()
             self._begun = True
             before = self.place
-            made = Iri(uuid4().urn)
+            made = new_id()
             headers = [header(ID, made)]
             if before.head is not None:
                 headers.append(header(PREV, before.head))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 from ..codec import (
     DEFAULT_FRAME_BYTES,
@@ -38,7 +38,7 @@ from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.options import member
 from ..codec.common.terms import parts_of, terms_of
-from ..codec.patch.operations import END
+from ..codec.patch.operations import BEGIN, COMMIT, END
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import CHUNK
 from ..errors import LimitError, StatementError
@@ -54,6 +54,10 @@ LOOK_AHEAD: Final = 1000
 BATCH: Final = 1024
 
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
+#: In the order in which a transaction has them.
+_CHANGES: Final = (OperationKind.DELETE, OperationKind.ADD)
+#: What ends a transaction and its patch.
+_LAST_ROWS: Final = (COMMIT, END)
 _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
 _GENERIC: Final = frozenset((Iri, BlankNode, Literal, Triple, DefaultGraph))
 
@@ -149,18 +153,32 @@ class PatchSerializer:
                 size = 0
         yield b"".join(pending)
 
-    def add_lines(self, kind: OperationKind, lines: bytes) -> bytes:
-        """Write the statements of N-Quads as additions or deletions, as :meth:`add` does.
+    def add_transaction(
+        self, headers: Iterable[AnyOperation], deleted: bytes, added: bytes
+    ) -> bytes:
+        """Write a patch of one transaction, as :meth:`add` does.
 
-        :param kind: ADD or DELETE.
-        :param lines: whole lines.
+        :param deleted: whole lines of N-Quads; likewise ``added``.
         :raises TextError: with the line.
         :raises JellyError: a statement cannot be written.
         """
+        changes = [
+            (kind, lines) for kind, lines in zip(_CHANGES, (deleted, added), strict=True) if lines
+        ]
         self._parser.begin()
-        if self._takes_quads:
-            return b"".join(map(delimit, self._encoder.add_lines(kind, lines, self._parser)))
-        return self.add(Operation(kind, statement) for statement in self._parser.statements(lines))
+        if not self._takes_quads:
+            statements = (
+                Operation(kind, statement)
+                for kind, lines in changes
+                for statement in self._parser.statements(lines)
+            )
+            return self.add([*headers, BEGIN, *statements, COMMIT, END])
+        encoder = self._encoder
+        frames = encoder.add([*headers, BEGIN])
+        for kind, lines in changes:
+            frames += encoder.add_lines(kind, lines, self._parser)
+        frames += encoder.add(_LAST_ROWS)
+        return b"".join(map(delimit, frames))
 
     def finish(self) -> bytes:
         """End the stream.
@@ -266,18 +284,24 @@ def _features(position: int, term: Any, describe: Describe, depth: int = 0) -> t
     return kind == Kind.TRIPLE, generalized
 
 
+class SerializerOptions(TypedDict, total=False):
+    """Parameters of :class:`PatchSerializer` that functions which write patches take too."""
+
+    describe: Describe
+    notation: Notation | str
+    strict: bool
+    frame_rows: int
+    frame_bytes: int
+    limits: Limits
+
+
 def write_rows(
     rows: Iterable[AnyOperation],
     dst: Destination,
     *,
     format: PatchFormat | str | None = None,  # noqa: A002
     options: PatchOptions | None = None,
-    describe: Describe = describe,
-    notation: Notation | str = Notation.RDF_1_2,
-    strict: bool = False,
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
-    limits: Limits = DEFAULT_LIMITS,
+    **settings: Unpack[SerializerOptions],
 ) -> int:
     """Write rows: operations with headers and the END of each patch among them, as a
     :class:`~jelly_plugins.patch.PatchReader` gives them. See :func:`write_patches`.
@@ -288,18 +312,10 @@ def write_rows(
     iterator = iter(rows)
     if options is None and format is PatchFormat.JELLY_PATCH:
         first = list(islice(iterator, LOOK_AHEAD))
-        options = infer_options(first, describe, more=len(first) == LOOK_AHEAD)
+        more = len(first) == LOOK_AHEAD
+        options = infer_options(first, settings.get("describe", describe), more=more)
         iterator = chain(first, iterator)
-    serializer = PatchSerializer(
-        format,
-        options,
-        describe=describe,
-        notation=notation,
-        strict=strict,
-        frame_rows=frame_rows,
-        frame_bytes=frame_bytes,
-        limits=limits,
-    )
+    serializer = PatchSerializer(format, options, **settings)
     count = 0
     with open_output(dst) as out:
         while batch := list(islice(iterator, BATCH)):
@@ -316,12 +332,7 @@ def write_patches(
     *,
     format: PatchFormat | str | None = None,  # noqa: A002
     options: PatchOptions | None = None,
-    describe: Describe = describe,
-    notation: Notation | str = Notation.RDF_1_2,
-    strict: bool = False,
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
-    limits: Limits = DEFAULT_LIMITS,
+    **settings: Unpack[SerializerOptions],
 ) -> int:
     """Write patches as Jelly-Patch or as RDF Patch, text or binary; those that stream are read as
     they go.
@@ -333,14 +344,9 @@ def write_patches(
     :param options: of a Jelly-Patch stream. By default it is of type PUNCTUATED, and the patches
         determine the other options: all of them where they are a list and in memory, otherwise the
         first rows, see :func:`infer_options`.
-    :param describe: takes the terms apart, see ``codec.Describe``; those of ``jelly_plugins`` by
-        default.
-    :param notation: of quoted triples in text.
-    :param strict: whether text rejects a patch with ``id`` and ``prev`` among its operations; it is
-        written as several otherwise, split at these headers.
-    :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
-    :param frame_bytes: bytes of a frame after which it ends.
-    :param limits: limits on the output.
+    :param settings: ``describe``, ``notation``, ``strict``, ``frame_rows``, ``frame_bytes`` and
+        ``limits``, see :class:`PatchSerializer`. Unless writing is ``strict``, a patch with ``id``
+        and ``prev`` among its operations is written as several in text, split at these headers.
     :return: the number of patches.
     :raises OptionsError: there is no such format or notation.
     :raises JellyError: a patch cannot be written in this format or with these options.
@@ -358,20 +364,9 @@ def write_patches(
     format = format_named(format) or _format_for(dst)  # noqa: A001
     known = isinstance(patches, list | tuple) and all(patch.in_memory for patch in patches)
     if known and options is None and format is PatchFormat.JELLY_PATCH:
-        options = infer_options(_rows(patches), describe)
+        options = infer_options(_rows(patches), settings.get("describe", describe))
     counted = Counted(patches)
-    write_rows(
-        _rows(counted),
-        dst,
-        format=format,
-        options=options,
-        describe=describe,
-        notation=notation,
-        strict=strict,
-        frame_rows=frame_rows,
-        frame_bytes=frame_bytes,
-        limits=limits,
-    )
+    write_rows(_rows(counted), dst, format=format, options=options, **settings)
     return counted.count
 
 

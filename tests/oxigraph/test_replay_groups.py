@@ -336,8 +336,8 @@ def test_interrupt_once_rows_are_in_the_text_loses_none(
 
     make = NetChanges.__init__
 
-    def with_rows(self: NetChanges, graph: str = "") -> None:
-        make(self, graph)
+    def with_rows(self: NetChanges, graph: str = "", **settings: Any) -> None:
+        make(self, graph, **settings)
         self.net = Rows()
 
     monkeypatch.setattr(NetChanges, "__init__", with_rows)

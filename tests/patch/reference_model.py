@@ -1,4 +1,4 @@
-"""What a replay is held against: a set of quads, and the rules of RDF Patch and of its logs.
+"""What a replay is compared with: quads and namespaces, and the rules of RDF Patch and its logs.
 
 Plain tuples of text; nothing of the package is used here, so that no mistake is made twice.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 #: "A" or "D"; subject, predicate, object and, but for the default graph, graph as N-Quads has them.
+#: Or "PA", a namespace's name in quotes, and its IRI; or "PD" and the name.
 Row: TypeAlias = tuple[str, ...]
 
 
@@ -65,7 +66,8 @@ class Model:
     """
 
     def __init__(self, forms: Mapping[str, str], *, name: bool) -> None:
-        self.quads: set[Row] = set()
+        self._quads: set[Row] = set()
+        self._namespaces: dict[str, str] = {}
         self._forms = forms
         self._name = name
         #: The log by its first patch, and the last patch: by its id, or by its number in a log
@@ -73,6 +75,11 @@ class Model:
         self._log: str | None = None
         self._head: str | None = None
         self._count = 0
+
+    @property
+    def state(self) -> frozenset[Row]:
+        """The quads, and the namespaces as rows that add them."""
+        return frozenset(self._quads | {("PA", *each) for each in self._namespaces.items()})
 
     def keeps_position(self, log: Sequence[Patch]) -> bool:
         """Whether the store knows its place in a log."""
@@ -131,10 +138,10 @@ class Model:
                     rows = rows[count - before :] if transaction.loose else ()
                     if not rows:
                         continue
-                self._apply(rows)
+                self.apply(rows)
                 if keeps:
                     self._reach(key, transactions)
-                yield frozenset(self.quads)
+                yield self.state
             if not sought and keeps:
                 self._reach(key, transactions)
         if sought and key != head:
@@ -144,7 +151,13 @@ class Model:
         self._log = self._log or key
         self._head, self._count = key, transactions
 
-    def _apply(self, rows: Sequence[Row]) -> None:
+    def apply(self, rows: Sequence[Row]) -> None:
+        """Apply the rows of a transaction."""
         for kind, *terms in rows:
-            quad = tuple(self._forms.get(term, term) for term in terms)
-            (self.quads.add if kind == "A" else self.quads.discard)(quad)
+            if kind == "PA":
+                self._namespaces[terms[0]] = terms[1]
+            elif kind == "PD":
+                self._namespaces.pop(terms[0], None)
+            else:
+                quad = tuple(self._forms.get(term, term) for term in terms)
+                (self._quads.add if kind == "A" else self._quads.discard)(quad)

@@ -172,22 +172,6 @@ def test_rows_that_come_late() -> None:
     assert infer_options(rows[:3], more=True) == PatchOptions(rdf_star=True)
 
 
-def test_table_sizes() -> None:
-    for changes, sizes in (
-        ({}, (4000, 150, 32)),
-        ({"preset": "small"}, (128, 16, 16)),
-        ({"preset": "big", "max_name_table_size": 9}, (9, 150, 32)),
-        ({"max_prefix_table_size": 0, "max_datatype_table_size": 1}, (4000, 0, 1)),
-    ):
-        options = options_of(converted(PLAIN.encode(), **changes))
-        found = (
-            options.max_name_table_size,
-            options.max_prefix_table_size,
-            options.max_datatype_table_size,
-        )
-        assert found == sizes
-
-
 def test_text_that_ends_in_headers_says_that_it_is_whole() -> None:
     headers = b"H id <urn:2> .\nH prev <urn:1> .\nZ .\n"
     for opening in (b"", b"H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\nZ .\n"):

@@ -23,6 +23,7 @@ from jelly_plugins.patch import (
     BEGIN,
     COMMIT,
     END,
+    OperationKind,
     Patch,
     PatchFormat,
     PatchReader,
@@ -32,6 +33,7 @@ from jelly_plugins.patch import (
     read_patches,
     write_patches,
 )
+from jelly_plugins.patch.columns import PatchColumnReader
 from jelly_plugins.patch.logs.conversion import PatchOptionChanges, convert
 
 from ..shared_data import shared
@@ -244,6 +246,13 @@ def test_several_patches_in_a_stream_of_type_flat(first: list[Any]) -> None:
     assert check(data, strict=True).problems[0].message == deviation
     with pytest.raises(OrderError, match="another patch"):
         list(read_patches(data, strict=True))
+    for batch_rows in (1, 2, 100):
+        with PatchColumnReader(data, batch_rows=batch_rows) as batches:
+            rows = [row for batch in batches for _, row in batch.others]
+        ends = [place for place, row in enumerate(rows) if row is END]
+        heads = [place for place, row in enumerate(rows) if row.kind is OperationKind.HEADER]
+        assert len(ends) == 3
+        assert [heads[0], heads[1], heads[3]] == [0, ends[0] + 1, ends[1] + 1]
     for target, function in ((Store(), replay), (Dataset(), rdflib.replay)):
         assert function(target, data).patches == 3  # type: ignore[operator]
         assert function(target, data).patches == 0  # type: ignore[operator]

@@ -1,15 +1,17 @@
 """Replay into every kind of target against a model that shares nothing with it: random logs with
-patches that are empty, nameless, repeated or wrong, cut anywhere, resumed, interrupted, killed."""
+patches that are empty, nameless, repeated or wrong, cut anywhere, resumed, interrupted, killed; and
+logs to which undo and redo append."""
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,9 @@ from rdflib import BNode, Dataset, Graph, Literal, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
 from jelly_plugins import ChainError, JellyError
-from jelly_plugins.oxigraph import BOOKKEEPING, replay
+from jelly_plugins.oxigraph import BOOKKEEPING, namespaces, replay
+from jelly_plugins.patch import check, redo, undo
+from jelly_plugins.patch.logs.conversion import convert
 from jelly_plugins.patch.replay.settings import ReplaySettings
 from jelly_plugins.rdflib import replay as replay_graph
 
@@ -47,10 +51,8 @@ OXIGRAPH_FORMS = FORMS | {
     f'"1.50"^^<{XSD}decimal>': f'"1.5"^^<{XSD}decimal>',
     f'"1"^^<{XSD}int>': f'"1"^^<{XSD}integer>',
 }
-NODES = ["<urn:s>", "<urn:t>", "_:b", "_:é", "_:0", "_:a.b", "_:x-y"]
-OBJECTS = [
-    *NODES,
-    *OXIGRAPH_FORMS,
+#: Literals that all stores keep as they are.
+EXACT = [
     f'"1"^^<{XSD}integer>',
     f'"1.5"^^<{XSD}decimal>',
     '"x"',
@@ -58,7 +60,15 @@ OBJECTS = [
     '"a\\"b\\\\c"',
     '"1"^^<urn:d>',
 ]
+NODES = ["<urn:s>", "<urn:t>", "_:b", "_:é", "_:0", "_:a.b", "_:x-y"]
+OBJECTS = [
+    *NODES,
+    *OXIGRAPH_FORMS,
+    *EXACT,
+]
 GRAPHS = ["<urn:g>", "_:g"]
+NAMES = ['"n1"', '"n2"']
+NAMESPACES = ["<urn:ns:1>", "<urn:ns:2>", "<urn:ns:3>"]
 
 
 class Target:
@@ -87,7 +97,11 @@ class Target:
             tuple(str(term) for term in quad if term != ox.DefaultGraph())
             for quad in self.store
             if quad.graph_name != BOOKKEEPING
-        }
+        } | self._named(namespaces(self.store).items())
+
+    def _named(self, known: Iterable[tuple[str, str]]) -> set[Row]:
+        rows = (("PA", f'"{name}"', f"<{iri}>") for name, iri in known)
+        return {row for row in rows if row[1] in NAMES}
 
 
 class RdflibTarget(Target):
@@ -102,7 +116,7 @@ class RdflibTarget(Target):
         return replay_graph(self.store, log, self.settings)
 
     def read(self) -> set[Row]:
-        found = set()
+        found = self._named(self.store.namespaces())
         for *triple, graph in (
             self.store.quads() if self.quads else ((*t, None) for t in self.store)
         ):
@@ -194,6 +208,9 @@ class Logs:
 
     def _row(self) -> Row:
         rng = self._rng
+        if rng.random() < 0.1:
+            name = rng.choice(NAMES)
+            return ("PD", name) if rng.random() < 0.3 else ("PA", name, rng.choice(NAMESPACES))
         graph = [rng.choice(GRAPHS)] if self._quads and rng.random() < 0.3 else []
         return (rng.choice("AAD"), rng.choice(NODES), "<urn:p>", rng.choice(OBJECTS), *graph)
 
@@ -235,7 +252,7 @@ def holds(target: Target, model: Model, log: list[Patch], *, marked: bool = True
             done = target.replay(text_of(log, marked=marked))
             assert not (again and keeps and done.transactions)
             assert (done.advice == "") is keeps
-        assert target.read() == model.quads
+        assert target.read() == model.state
 
 
 def interrupt() -> None:
@@ -248,7 +265,7 @@ def is_ours(file: str) -> bool:
 
 def interrupted(target: Target, model: Model, log: list[Patch], rng: random.Random) -> None:
     """Replay a log with interrupts; after each of them the store is between two transactions."""
-    states = {frozenset(model.quads)}
+    states = {model.state}
     with suppress(RejectedError):
         states.update(model.replay(log))
     for _ in range(3):
@@ -262,7 +279,7 @@ def interrupted(target: Target, model: Model, log: list[Patch], rng: random.Rand
             break
     with suppress(JellyError):
         target.replay(text_of(log))
-    assert target.read() == model.quads
+    assert target.read() == model.state
 
 
 def run(kind: str, seed: int, folder: Path) -> None:
@@ -300,17 +317,117 @@ def run(kind: str, seed: int, folder: Path) -> None:
     holds(target, model, [*log, following])
 
 
+class History:
+    """A log in a file that changes append to, and undo and redo; and the states it goes through.
+
+    Each operation of the changes has an effect: otherwise an inverse is not exact.
+    """
+
+    def __init__(self, rng: random.Random, target: Target, path: Path) -> None:
+        self._rng = rng
+        self._target = target
+        self.path = path
+        self._model = Model({}, name=False)
+        self._quads = target.quads
+        #: The states before and after each patch that can be undone or redone, and the current one.
+        self._states = [self._model.state]
+        self._depth = 0
+        self._number = 0
+
+    @property
+    def state(self) -> frozenset[Row]:
+        return self._states[self._depth]
+
+    def step(self) -> None:
+        rng = self._rng
+        most = {undo: self._depth, redo: len(self._states) - 1 - self._depth}
+        function = rng.choice([None, undo, redo])
+        if function is None or not most[function]:
+            self._change()
+            return
+        count = rng.randint(1, most[function])
+        assert len(function(self.path, count=count)) == count
+        self._depth += count if function is redo else -count
+
+    def _change(self) -> None:
+        """Append a patch, by hand."""
+        model = Model({}, name=False)
+        model.apply([row if row[0] == "PA" else ("A", *row) for row in self.state])
+        transactions = []
+        for _ in range(self._rng.randint(1, 3)):
+            committed = self._rng.random() < 0.8
+            rows = []
+            for _ in range(self._rng.randint(0, 4)):
+                row = self._effective(model.state)
+                if committed:
+                    model.apply([row])
+                rows.append(row)
+            transactions.append(Transaction(tuple(rows), committed))
+        self._number += 1
+        prev = check(self.path).last_id if self.path.exists() else None
+        named = None if prev is None else f"<{prev.value}>"
+        patch = Patch(tuple(transactions), f"<urn:h:{self._number}>", named)
+        with self.path.open("ab") as file:
+            # What undo appends has no mark yet, which may come twice.
+            file.write(b"Z .\n" * (self._number > 1) + text_of([patch], marked=False))
+        del self._states[self._depth + 1 :]
+        self._states.append(model.state)
+        self._depth += 1
+
+    def _effective(self, state: frozenset[Row]) -> Row:
+        rng = self._rng
+        known = sorted(state)
+        if known and rng.random() < 0.4:
+            row = rng.choice(known)
+            return ("PD", row[1]) if row[0] == "PA" else ("D", *row)
+        while True:
+            graph = [rng.choice(GRAPHS)] if self._quads and rng.random() < 0.3 else []
+            quad = (rng.choice(NODES), "<urn:p>", rng.choice(EXACT), *graph)
+            bound = ("PA", rng.choice(NAMES), rng.choice(NAMESPACES))
+            if rng.random() < 0.2 and bound not in state:
+                return bound
+            if quad not in state:
+                return ("A", *quad)
+
+
+def run_history(kind: str, seed: int, folder: Path) -> None:
+    """One random log with undo and redo into one target, which follows it now and then."""
+    rng = random.Random(f"history/{kind}/{seed}")
+    folder.mkdir()
+    target = TARGETS[kind](folder)
+    history = History(rng, target, folder / "log.rdfp")
+    for _ in range(12):
+        history.step()
+        if rng.random() < 0.5:
+            continue
+        log = history.path.read_bytes()
+        if rng.random() < 0.5:
+            file = io.BytesIO()
+            convert([log], file, target_format="jellyp")
+            log = file.getvalue()
+        target.replay(log)
+        assert target.read() == history.state
+        assert target.replay(log).transactions == 0
+
+
 @pytest.mark.parametrize("kind", TARGETS)
 def test_random_logs(kind: str, tmp_path: Path) -> None:
-    for seed in range(8 if "disk" in kind else 25):
+    for seed in range(30 if "disk" in kind else 60):
         run(kind, seed, tmp_path / str(seed))
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_random_histories(kind: str, tmp_path: Path) -> None:
+    for seed in range(4 if "disk" in kind else 10):
+        run_history(kind, seed, tmp_path / str(seed))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", TARGETS)
 def test_many_random_logs(kind: str, tmp_path: Path) -> None:
     for seed in range(1000, 1000 + LOGS // len(TARGETS)):
-        run(kind, seed, tmp_path / str(seed))
+        # One log of ten is one that undo and redo append to.
+        (run if seed % 10 else run_history)(kind, seed, tmp_path / str(seed))
         shutil.rmtree(tmp_path / str(seed), ignore_errors=True)
 
 

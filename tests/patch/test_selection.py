@@ -15,7 +15,7 @@ from jelly_plugins.codec.patch.operations import add
 from jelly_plugins.patch.replay.position import Position, Replayed
 from jelly_plugins.patch.replay.selection import Entry, Selection
 from jelly_plugins.patch.replay.settings import ReplaySettings
-from jelly_plugins.patch.replay.transactions import PatchEnd, Transaction
+from jelly_plugins.patch.replay.transactions import Event, PatchEnd, PatchStart, Transaction
 
 from .listed import Listed, ListedTarget
 
@@ -37,14 +37,16 @@ class Log:
 
     def feed(self, *patches: Patch, ended: bool = True) -> Log:
         for at, (id_, prev, transactions) in enumerate(patches, 1):
+            if id_ is not None or transactions:
+                self._take(PatchStart(id_, prev))
             for values in transactions:
-                changes = Listed(*map(add, values))
-                self._add(self.selection.transaction(Transaction(id_, prev, changes, 1, True)))
+                self._take(Transaction(Listed(*map(add, values)), 1, True))
             if ended or at < len(patches):
-                self._add(self.selection.end(PatchEnd(id_, prev)))
+                self._take(PatchEnd(id_, prev))
         return self
 
-    def _add(self, entry: Entry[Listed] | None) -> None:
+    def _take(self, event: Event[Listed]) -> None:
+        entry = self.selection.take(event)
         if entry is not None:
             self.entries.append(entry)
 

@@ -31,6 +31,7 @@ from ...io.progress import Progress
 from ...io.sinks import Destination, is_replaceable, open_output
 from ...io.sources import rewinder
 from ...io.streams import BATCH, write_jelly
+from ..patches.bookkeeping import check_recorded
 from ..terms import DEFAULT_GRAPH, GraphName, check_graph, check_store, describe
 from .store_reader import StoreReader, hidden_graph
 
@@ -84,10 +85,12 @@ def dump(
         ``"subject"`` makes Jelly about a quarter smaller. It holds a graph's subjects in
         memory, and sees changes that are made to the store meanwhile.
     :param bookkeeping: write the graph :data:`.BOOKKEEPING` too, which replays keep in the store.
+        A store that is being recorded does not have its exact position: close the recorder first.
     :param progress: called about every 10,000 statements and at the end, with the number of
         statements since the last call, as ``tqdm.update`` takes it.
     :param limits: limits on the output, by default those of a reader.
     :return: number of statements written.
+    :raises ChainError: ``bookkeeping``, and the store is being recorded.
     :raises OptionsError: ``options`` do not match the data.
     :raises JellyError: the format cannot express a term, at least not with these options.
     :raises SourceError: the path cannot be written.
@@ -95,6 +98,8 @@ def dump(
         and the format is another.
     """
     check_store(store)
+    if bookkeeping:
+        check_recorded(store, remedy="close the recorder, which writes the store's position")
     if graph is not None:
         check_graph(graph)
     if order not in get_args(Order):

@@ -8,9 +8,9 @@ transactions that it records:
   ``<urn:jelly-plugins:position:GRAPH>``: the number of transactions, ``complete`` or ``partial``,
   and the patch, with spaces between them. GRAPH is the name of the graph that the log's default
   graph is applied to, in the syntax of N-Triples, and empty for the default graph itself;
-- while a log is recorded, its path as the value of ``<urn:jelly-plugins:recording>``. The store may
-  have more of that log than its position says, until the recorder is closed. NAME is empty as long
-  as the log has neither a name nor a patch;
+- while a log is recorded, GRAPH and the log's path, with a space between them, as the value of
+  ``<urn:jelly-plugins:recording>``. The store may have more of that log than its position says,
+  until the recorder is closed. NAME is empty as long as the log has neither a name nor a patch;
 - for each namespace, ``GRAPH <urn:jelly-plugins:prefix:NAME> IRI``, where GRAPH is the name of the
   graph that it was declared for, or ``<urn:jelly-plugins:default>``.
 
@@ -142,18 +142,25 @@ def set_position(store: Store, position: Position) -> None:
 
 
 def set_recorded(
-    store: Store, position: Position, namespaces: Mapping[str, NamedNode | None]
+    store: Store,
+    position: Position,
+    namespaces: Mapping[str, NamedNode | None],
+    recording: Recording | None = None,
 ) -> None:
     """Set a store's position in a log, and namespaces of the position's graph, in one transaction.
 
     :param namespaces: the IRI of each name, None for those that are not bound any more.
-    :raises ChainError: the store is being recorded.
+    :param recording: the mark of the recorder that sets them; it gets the log's name.
+    :raises ChainError: the store is being recorded by another one.
     """
     graph = position.graph
     with lock_of(store):
-        check_recorded(store)
+        check_recorded(store, recording)
         before = position_rows(store, position.log, graph)
         after = {row_of(position_quad(position))}
+        if recording is not None:
+            before |= recording.rows()
+            after |= recording._replace(log=position.log).rows()
         for name, iri in namespaces.items():
             before |= namespace_rows(store, graph, name)
             if iri is not None:
@@ -169,44 +176,83 @@ class Recording(NamedTuple):
 
     :ivar log: name of the log; empty if it has neither a name nor a patch.
     :ivar path: of the log.
+    :ivar graph: text of the name of the graph that the log's default graph is; see
+        :class:`~jelly_plugins.patch.replay.position.Position`.
     """
 
     log: str
     path: str
+    graph: str = ""
 
     def rows(self) -> set[Row]:
         """The row of the mark."""
-        return {row_of(Quad(_log(self.log), _RECORDING, Literal(self.path), BOOKKEEPING))}
+        value = Literal(f"{quote(self.graph, safe='')} {self.path}")
+        return {row_of(Quad(_log(self.log), _RECORDING, value, BOOKKEEPING))}
 
 
 def recording_of(store: Store) -> Recording | None:
     """The mark of a store; None if no log is being recorded."""
     log: Any
-    path: Any
-    for log, _, path, _ in store.quads_for_pattern(None, _RECORDING, None, BOOKKEEPING):
-        return Recording(unquote(log.value.removeprefix(_LOG)), path.value)
+    value: Any
+    for log, _, value, _ in store.quads_for_pattern(None, _RECORDING, None, BOOKKEEPING):
+        graph, _, path = value.value.partition(" ")
+        return Recording(unquote(log.value.removeprefix(_LOG)), path, unquote(graph))
     return None
 
 
-def check_recorded(store: Store, allowed: Recording | None = None) -> None:
-    """Reject changes to a store that is being recorded.
+def check_recorded(
+    store: Store,
+    allowed: Recording | None = None,
+    *,
+    remedy: str = "change it through the recorder only",
+) -> None:
+    """Reject a store that is being recorded.
 
-    :param allowed: the mark that the changes come from, if any.
+    :param allowed: the mark that changes come from, if any.
+    :param remedy: what to do while the recorder is open, for the error.
     :raises ChainError: the store has another mark.
     """
     found = recording_of(store)
     if found is not None and found != allowed:
-        raise is_recorded(found)
+        raise is_recorded(found, remedy)
 
 
-def is_recorded(recording: Recording) -> ChainError:
+def is_recorded(
+    recording: Recording, remedy: str = "change it through the recorder only"
+) -> ChainError:
     """The error for a store that is being recorded."""
     name = f" {recording.log}" if recording.log else ""
     return ChainError(
-        f"the store is being recorded in log{name} at {recording.path}: change it through the "
-        "recorder only. If the process of the recorder has ended without closing it, record or "
-        "replay that log first"
+        f"the store is being recorded in log{name} at {recording.path}: {remedy}. If the process "
+        "of the recorder has ended without closing it, record or replay that log first"
     )
+
+
+def moved_rows(
+    store: Store, before: Recording | None, position: Position | None, after: Recording | None
+) -> tuple[set[Row], set[Row]]:
+    """The rows to delete and to add for a position and a mark.
+
+    :param before: the mark that the store has.
+    :param position: the position to write; None leaves positions as they are.
+    :param after: the mark that it gets.
+    """
+    old = set() if before is None else before.rows()
+    new = set() if after is None else after.rows()
+    if position is not None:
+        old |= position_rows(store, position.log, position.graph)
+        new.add(row_of(position_quad(position)))
+    return old - new, new - old
+
+
+def move(
+    store: Store, before: Recording | None, position: Position | None, after: Recording | None
+) -> None:
+    """Write a position and a mark, see :func:`moved_rows`."""
+    with lock_of(store):
+        apply(store, *moved_rows(store, before, position, after))
+        if next(store.quads_for_pattern(*_ALL), None) is None:
+            store.remove_graph(BOOKKEEPING)
 
 
 # Namespaces

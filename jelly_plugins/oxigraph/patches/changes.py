@@ -11,7 +11,6 @@ from pyoxigraph import Quad, Store
 from ...codec.common.limits import over
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
 from ...codec.text.transcoding import LONG_TERM
-from ...errors import ConflictError
 from ...patch.replay.position import Position
 from ...patch.replay.settings import ReplaySettings
 from ...patch.replay.target import TransactionChanges, idle, lock_of, moved, unmatched
@@ -46,22 +45,25 @@ class NetChanges(TransactionChanges):
     """The net effect of operations on statements: the last one on a quad counts.
 
     :param graph: text of the name of the graph used instead of the default graph.
+    :param strict: whether each operation must change something.
     :ivar net: whether a row is there in the end; of all rows that were touched. :meth:`write` uses
         them up.
     :ivar namespaces: operations on namespaces, in order.
     :ivar operations: number of operations.
-    :ivar unmatched: number of deletions of what an operation before has deleted already.
     """
 
     operations = 0
 
-    def __init__(self, graph: str = "") -> None:
+    def __init__(self, graph: str = "", *, strict: bool = False) -> None:
         self._graph = graph
+        self._strict = strict
         self.net: dict[Row, bool] = {}
-        self.unmatched = 0
-        #: Rows that were touched first by a deletion, which matches if the store has the row; and
-        #: the first row with a blank node that is known not to be there.
-        self._deleted: list[Row] = []
+        #: Whether the first operation on a row adds it. If not strict, of those that delete it.
+        self._first: dict[Row, bool] = {}
+        #: Number of operations that change nothing: if not strict, of deletions.
+        self._idle = 0
+        #: Of these the first, and the first with a blank node.
+        self._idle_row: tuple[OperationKind, Row] | None = None
         self._unmatched_node: Row | None = None
         self.namespaces: list[AnyOperation] = []
         #: Of the rows; None until it is computed.
@@ -76,21 +78,20 @@ class NetChanges(TransactionChanges):
 
     def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
         """Take operations up to the first row that is none."""
-        net = self.net
-        deleted = self._deleted
+        net, first, strict = self.net, self._first, self._strict
         count = 0
         found = None
         for row in rows:
             kind, value = row
-            if kind is _ADD:
-                net[value] = True
-            elif kind is _DELETE:
-                there = net.get(value)
-                if there is None:
-                    deleted.append(value)
-                elif not there:
-                    self._note_unmatched(value)
-                net[value] = False
+            if kind is _ADD or kind is _DELETE:
+                adds = kind is _ADD
+                if strict or not adds:
+                    there = net.get(value)
+                    if there is None:
+                        first[value] = adds
+                    elif there is adds:
+                        self._note_idle(value, adds)
+                net[value] = adds
             elif type(value) is Namespace:
                 self.namespaces.append(row)
             else:
@@ -103,21 +104,23 @@ class NetChanges(TransactionChanges):
 
     def join(self, following: NetChanges) -> None:
         """Take the changes of the transaction that follows."""
-        for row in following._deleted:
+        for row, adds in following._first.items():
             there = self.net.get(row)
             if there is None:
-                self._deleted.append(row)
-            elif not there:
-                self._note_unmatched(row)
-        self.unmatched += following.unmatched
+                self._first[row] = adds
+            elif there is adds:
+                self._note_idle(row, adds)
+        self._idle += following._idle
+        self._idle_row = self._idle_row or following._idle_row
         self._unmatched_node = self._unmatched_node or following._unmatched_node
         self.net.update(following.net)
         self.namespaces += following.namespaces
         self.operations += following.operations
         self._characters = None
 
-    def _note_unmatched(self, row: Row) -> None:
-        self.unmatched += 1
+    def _note_idle(self, row: Row, adds: bool) -> None:
+        self._idle += 1
+        self._idle_row = self._idle_row or (_ADD if adds else _DELETE, row)
         # The log does not have the name of the graph that its default graph is applied to.
         in_log = row if row[3] != self._graph else row[:3]
         if self._unmatched_node is None and has_blank_node(in_log):
@@ -127,14 +130,17 @@ class NetChanges(TransactionChanges):
         """Count the deletions of what is not there; once.
 
         :param blank_nodes: whether it is an error for one with a blank node.
-        :raises ConflictError: it is, and there is one.
+        :raises ConflictError: it is, and there is one; or an operation must change something.
         """
-        for row, quad in zip(self._deleted, quads_of(self._deleted), strict=True):
-            if quad not in store:
-                self._note_unmatched(row)
+        for (row, adds), quad in zip(self._first.items(), quads_of(self._first), strict=True):
+            if (quad in store) is adds:
+                self._note_idle(row, adds)
+        if self._strict and self._idle_row is not None:
+            kind, row = self._idle_row
+            raise idle(kind, _statement_text(row))
         if blank_nodes and self._unmatched_node is not None:
             raise unmatched(_statement_text(self._unmatched_node))
-        return self.unmatched
+        return self._idle
 
     def repeated(self, most: int) -> int:
         """Count the characters of long terms that rows have again, of which a store makes copies.
@@ -167,64 +173,8 @@ class NetChanges(TransactionChanges):
         return update
 
 
-class StrictChanges(NetChanges):
-    """Changes each of which must change something.
-
-    :ivar first: what the first operation on a row does.
-    """
-
-    def __init__(self, graph: str = "") -> None:
-        super().__init__(graph)
-        self._first: dict[Row, bool] = {}
-        self._idle: tuple[OperationKind, Row] | None = None
-
-    def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
-        """Take operations up to the first row that is none, and note those that do nothing."""
-        for row in rows:
-            kind, value = row
-            if kind is _ADD or kind is _DELETE:
-                there = kind is _ADD
-                if self.net.get(value) is there:
-                    self._idle = self._idle or (kind, value)
-                self._first.setdefault(value, there)
-                self.net[value] = there
-            elif type(value) is Namespace:
-                self.namespaces.append(row)
-            else:
-                return row
-            self.operations += 1
-            self._characters = None
-        return None
-
-    def join(self, following: NetChanges) -> None:
-        """Take the changes of the transaction that follows, and note those that do nothing now."""
-        assert isinstance(following, StrictChanges)
-        for row, there in following._first.items():
-            if self.net.get(row) is there:
-                self._idle = self._idle or (_ADD if there else _DELETE, row)
-            self._first.setdefault(row, there)
-        self._idle = self._idle or following._idle
-        super().join(following)
-
-    def match(self, store: Store, *, blank_nodes: bool) -> int:
-        """Count the deletions of what is not there, which are none.
-
-        :raises ConflictError: an operation changes nothing.
-        """
-        if self._idle is not None:
-            raise _idle(*self._idle)
-        for (row, adds), quad in zip(self._first.items(), quads_of(self._first), strict=True):
-            if adds is (quad in store):
-                raise _idle(_ADD if adds else _DELETE, row)
-        return super().match(store, blank_nodes=blank_nodes)
-
-
 def _is_long(term: str) -> bool:
     return isinstance(term, Parameterised) and len(term) > LONG_TERM
-
-
-def _idle(kind: OperationKind, row: Row) -> ConflictError:
-    return idle(kind, _statement_text(row))
 
 
 def _statement_text(row: Row) -> str:
@@ -259,7 +209,7 @@ class StoreTarget:
         self._recording = recording
         self.graph: Final = graph_text(graph)
         self._check_blank_nodes = settings.check_blank_nodes
-        self._make: Final = StrictChanges if settings.check_unmatched else NetChanges
+        self._strict = settings.check_unmatched
         reject_graph(self.graph, what="what is to be changed")
         #: The quad of the position that the store was moved to here.
         self._reached: Quad | None = None
@@ -270,7 +220,7 @@ class StoreTarget:
 
     def changes(self) -> NetChanges:
         """Where the changes of a transaction are gathered."""
-        return self._make(self.graph)
+        return NetChanges(self.graph, strict=self._strict)
 
     def apply(self, changes: NetChanges, before: Position | None, after: Position | None) -> int:
         """Change data, namespaces and position in one transaction. The changes are used up.

@@ -32,23 +32,16 @@ from ...patch.replay.position import Position, Replayed
 from ...patch.replay.settings import ReplaySettings
 from ...patch.replay.target import lock_of
 from ..plain_text import has_blank_nodes, lines_of
-from ..rows import Row, row_of
-from ..terms import check_store, describe_directed, kept
-from .bookkeeping import (
-    Recording,
-    check_recorded,
-    position_in,
-    position_quad,
-    position_rows,
-    recording_of,
-)
-from .replay import recover, release, replay
+from ..rows import Row, graph_text
+from ..terms import DEFAULT_GRAPH, GraphName, check_store, describe_directed, kept
+from .bookkeeping import Recording, check_recorded, move, moved_rows, position_in, recording_of
+from .replay import apply_log
 from .staging import Changes, Staged, StagedChanges
 from .transaction import apply
 
 #: Transactions, and operations in them, after which the position is written.
-_TRANSACTIONS: Final = 100
-_OPERATIONS: Final = 10_000
+_TRANSACTIONS: Final = 1_000
+_OPERATIONS: Final = 100_000
 
 
 class _Begun(NamedTuple):
@@ -108,45 +101,49 @@ def record(
     settings = settings.but(options, PatchOptions(rdf_star=True))
     writer = LogWriter(log, settings, describe=describe_directed)
     try:
-        with lock_of(store):
-            name = _catch_up(store, writer, settings)
-            return Recorder(store, writer, name=name, exact=exact)
+        recording = catch_up(store, writer, settings)
+        return Recorder(store, writer, name=recording.log or None, exact=exact)
     except BaseException:
         writer.close()
         raise
 
 
-def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str | None:
-    """Apply what a store lacks of a log, and mark it; return the log's name in the store, if it
-    differs from the id of its first patch.
+def catch_up(
+    store: Store,
+    writer: LogWriter,
+    settings: RecordSettings,
+    *,
+    graph: GraphName = DEFAULT_GRAPH,
+    named_graphs: bool = True,
+) -> Recording:
+    """Apply what a store lacks of a log, and mark the store; return the mark.
 
+    :param graph: see :func:`.replay`; likewise ``named_graphs``.
     :raises ChainError: it is not the log of this store.
     """
     done = Replayed()
-    recording = recording_of(store)
     replaying = ReplaySettings(name=settings.name, limits=settings.limits)
-    if recording is not None and writer.patches:
-        recover(store, writer.path, writer.path, replaying, recording, done)
-    elif recording is not None and recording.path != writer.path:
-        check_recorded(store)
-    elif writer.patches:
-        done = replay(store, writer.path, replaying)
-    name = settings.name
-    known = None if name is None or writer.patches else position_in(store, name)
-    if known is not None:
-        raise ChainError(
-            f"the store is at patch {known.patch} of log {name}, and the log is empty",
-            expected=known.patch,
-        )
-    old = set() if recording is None else recording.rows()
-    new: set[Row] = set()
-    if done.position is not None:
-        name = done.position.log
-        old |= position_rows(store, name)
-        new = {row_of(position_quad(done.position))}
-    new |= Recording(name or "", writer.path).rows()
-    apply(store, old - new, new - old)
-    return name
+    place = graph_text(graph)
+    with lock_of(store):
+        found = recording_of(store)
+        if found is not None and (found.graph != place or not writer.patches):
+            check_recorded(store, found if found.path == writer.path else None)
+        if writer.patches:
+            apply_log(
+                store, writer.path, replaying, done, found, graph=graph, named_graphs=named_graphs
+            )
+        name = settings.name
+        known = None if name is None or writer.patches else position_in(store, name, place)
+        if known is not None:
+            raise ChainError(
+                f"the store is at patch {known.patch} of log {name}, and the log is empty",
+                expected=known.patch,
+            )
+        if done.position is not None:
+            name = done.position.log
+        mark = Recording(name or "", writer.path, place)
+        move(store, found, done.position, mark)
+    return mark
 
 
 class Recorder:
@@ -193,7 +190,7 @@ class Recorder:
                 self._settle()
                 recording = recording_of(self.store)
                 if recording is not None and recording.path == self._writer.path:
-                    release(self.store, recording, self.position)
+                    move(self.store, recording, self.position, None)
             finally:
                 self._writer.close()
 
@@ -215,13 +212,7 @@ class Recorder:
             object that the block has.
         """
         with self._lock:
-            self._writer.check_open()
-            if self._in_block:
-                raise RuntimeError(
-                    "this is inside a transaction of the recorder: change the store with the "
-                    "object that 'with recorder.transaction() as changes' gives"
-                )
-            changes = StagedChanges(self.store, exact=self._exact)
+            changes = self._begin()
             self._in_block = True
             try:
                 yield changes
@@ -236,23 +227,36 @@ class Recorder:
         :raises OSError: the log cannot be written; nothing was changed.
         :raises TypeError: it is not a pyoxigraph quad.
         """
-        with self.transaction() as transaction:
-            transaction.add(quad)
+        self._change([quad], True)
 
     def remove(self, quad: Quad) -> None:
         """Remove a quad; errors are those of :meth:`add`."""
-        with self.transaction() as transaction:
-            transaction.remove(quad)
+        self._change([quad], False)
 
     def extend(self, quads: Iterable[Quad]) -> None:
         """Add quads, all or none; errors are those of :meth:`add`."""
-        with self.transaction() as transaction:
-            transaction.extend(quads)
+        self._change(list(quads), True)
 
     def update(self, update: str, **settings: Any) -> None:
         """Run a SPARQL update, see :meth:`Changes.update`."""
         with self.transaction() as transaction:
             transaction.update(update, **settings)
+
+    def _change(self, quads: list[Quad], there: bool) -> None:
+        # Without the context manager, which takes as long as adding a quad.
+        with self._lock:
+            changes = self._begin()
+            changes.change(quads, there)
+            self._commit(changes)
+
+    def _begin(self) -> StagedChanges:
+        self._writer.check_open()
+        if self._in_block:
+            raise RuntimeError(
+                "this is inside a transaction of the recorder: change the store with the object "
+                "that 'with recorder.transaction() as changes' gives"
+            )
+        return StagedChanges(self.store, exact=self._exact)
 
     def _commit(self, changes: StagedChanges) -> None:
         with self._store_lock:
@@ -262,19 +266,19 @@ class Recorder:
                 # Graphs may have come or gone, which patches cannot express.
                 changes.make(deletes, adds)
                 return
-            begun = self._begun = _Begun(self._writer.place, deletes.quads, adds.quads)
+            if self._transactions >= _TRANSACTIONS or self._operations >= _OPERATIONS:
+                apply(self.store, *self._position_rows())
+                self._transactions = self._operations = 0
+            is_first = not self._writer.patches
+            self._transactions += 1
+            self._operations += len(deletes.quads) + len(adds.quads)
+            self._begun = _Begun(self._writer.place, deletes.quads, adds.quads)
             try:
                 self._append(deletes, adds)
-                self._transactions += 1
-                self._operations += len(deletes.quads) + len(adds.quads)
-                if (
-                    not begun.place.patches
-                    or self._transactions >= _TRANSACTIONS
-                    or self._operations >= _OPERATIONS
-                    or not all(map(_is_kept, (deletes, adds)))
-                ):
+                if is_first or not (_is_kept(deletes) and _is_kept(adds)):
+                    # The log has a name now; or the patch, if applied again, would lead to other
+                    # quads.
                     changes.make(deletes, adds, *self._position_rows())
-                    self._transactions = self._operations = 0
                 else:
                     changes.make(deletes, adds)
                 if self._writer.sync:
@@ -288,11 +292,8 @@ class Recorder:
         """The rows of the bookkeeping to delete and to add, once the log has a change."""
         position = self.position
         assert position is not None
-        new = {row_of(position_quad(position))} | Recording(position.log, self._writer.path).rows()
-        recording = recording_of(self.store)
-        old = set() if recording is None else recording.rows()
-        old |= position_rows(self.store, position.log)
-        return old - new, new - old
+        mark = Recording(position.log, self._writer.path)
+        return moved_rows(self.store, recording_of(self.store), position, mark)
 
     def _append(self, deletes: Staged, adds: Staged) -> None:
         """Write a patch to the log."""
@@ -314,7 +315,9 @@ class Recorder:
         """Make log and store consistent after a change that ended, or did not: an interrupt may
         come at any point, here too. Then the next change calls this first."""
         begun = self._begun
-        if begun is not None and self._writer.place is not begun.place and not self._is_made(begun):
+        if begun is None:
+            return
+        if self._writer.place is not begun.place and not self._is_made(begun):
             self._writer.cut(begun.place)
         self._begun = None
 
@@ -326,8 +329,8 @@ class Recorder:
 
 
 def _is_kept(staged: Staged) -> bool:
-    """Whether what the log says of quads leads to these quads again, and to no others: labels of
-    blank nodes may be such that Oxigraph has and would not be given."""
+    """Whether what the log says of quads leads to these quads again, and to no others: Oxigraph may
+    have labels of blank nodes that it does not accept."""
     if staged.text is None:
         return False
     if not has_blank_nodes(staged.text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 from pyoxigraph import Store
 
@@ -13,21 +13,13 @@ from ...errors import TruncatedError
 from ...io.sources import Source
 from ...patch import Patch
 from ...patch.recording import claimed
-from ...patch.replay.position import Position, Replayed
+from ...patch.replay.position import Replayed
 from ...patch.replay.replay import replay_log
 from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings
-from ...patch.replay.target import lock_of
-from ..rows import Row, RowFactory, graph_text, row_of
+from ..rows import RowFactory, graph_text
 from ..terms import DEFAULT_GRAPH, GraphName, check_store
-from .bookkeeping import (
-    Recording,
-    is_recorded,
-    position_quad,
-    position_rows,
-    recording_of,
-)
+from .bookkeeping import Recording, is_recorded, move, recording_of
 from .changes import StoreTarget
-from .transaction import apply
 
 
 def replay(
@@ -90,59 +82,62 @@ def replay(
     """
     check_store(store)
     settings = replace(settings, **options)
-    factory = RowFactory(graph=graph, named_graphs=named_graphs)
+    place: Into = {"graph": graph, "named_graphs": named_graphs}
     recording = None if settings.dry_run else recording_of(store)
     done = Replayed()
     if recording is None:
-        replay_log(StoreTarget(store, settings, graph=graph), log, factory, settings, done)
+        apply_log(store, log, settings, done, None, **place)
         return done
     path = log if isinstance(log, str | os.PathLike) else getattr(log, "name", None)
-    if not isinstance(path, str | os.PathLike) or settings.until is not None or graph_text(graph):
+    if not isinstance(path, str | os.PathLike) or settings.until is not None:
         raise is_recorded(recording)
     with claimed(path) as has_ended:
         if not has_ended:
             raise is_recorded(recording)
         try:
-            recover(store, log, path, settings, recording, done)
+            apply_log(store, log, settings, done, recording, **place)
         except TruncatedError:
             # Its complete patches were applied: these are all that a recorder has left.
-            release(store, recording, done.position)
+            move(store, recording, done.position, None)
             raise
-        release(store, recording, done.position)
+        move(store, recording, done.position, None)
     return done
 
 
-def recover(
+class Into(TypedDict):
+    """Where in a store a log goes; see :func:`replay`."""
+
+    graph: GraphName
+    named_graphs: bool
+
+
+def apply_log(
     store: Store,
     log: Source | Iterable[Patch],
-    path: str | os.PathLike[str],
     settings: ReplaySettings,
-    recording: Recording,
     done: Replayed,
+    recording: Recording | None,
+    *,
+    graph: GraphName,
+    named_graphs: bool,
 ) -> None:
-    """Apply the rest of a log to the store that it was recorded from, because its recorder was not
-    closed. The store stays marked.
+    """Apply a log to a store.
 
-    :param path: of the log.
+    :param done: gets what is done.
+    :param recording: the store's mark, if its recorder was not closed. The log must be the one that
+        was recorded, and the store stays marked.
     :raises ChainError: it is another log.
     """
-    same_path = os.path.abspath(path) == recording.path
-    if not same_path and not recording.log:
+    if recording is not None:
+        path = log if isinstance(log, str | os.PathLike) else getattr(log, "name", "")
+        same_path = os.path.abspath(path) == recording.path
+        if recording.graph != graph_text(graph) or not (same_path or recording.log):
+            raise is_recorded(recording)
+        if same_path and settings.name is None and recording.log:
+            settings = replace(settings, name=recording.log)
+    target = StoreTarget(store, settings, graph=graph, recording=recording)
+    factory = RowFactory(graph=graph, named_graphs=named_graphs)
+    replay_log(target, log, factory, settings, done)
+    reached = done.position and done.position.log
+    if recording is not None and recording.log and reached != recording.log:
         raise is_recorded(recording)
-    if same_path and settings.name is None and recording.log:
-        settings = replace(settings, name=recording.log)
-    factory = RowFactory(graph=DEFAULT_GRAPH)
-    replay_log(StoreTarget(store, settings, recording=recording), log, factory, settings, done)
-    if recording.log and (done.position is None or done.position.log != recording.log):
-        raise is_recorded(recording)
-
-
-def release(store: Store, recording: Recording, position: Position | None) -> None:
-    """Remove the mark of a store, and write its exact position in the log that was recorded."""
-    with lock_of(store):
-        old = recording.rows()
-        new: set[Row] = set()
-        if position is not None:
-            new = {row_of(position_quad(position))}
-            old |= position_rows(store, position.log)
-        apply(store, old - new, new - old)

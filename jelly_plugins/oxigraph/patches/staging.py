@@ -67,19 +67,19 @@ class Changes(ABC):
         :raises TermError: it is in the graph that keeps the positions of logs.
         :raises TypeError: it is not a pyoxigraph quad.
         """
-        self._change([quad], True)
+        self.change([quad], True)
 
     def remove(self, quad: Quad) -> None:
         """Remove a quad; errors are those of :meth:`add`."""
-        self._change([quad], False)
+        self.change([quad], False)
 
     def extend(self, quads: Iterable[Quad]) -> None:
         """Add quads; errors are those of :meth:`add`."""
-        self._change(list(quads), True)
+        self.change(list(quads), True)
 
     def remove_all(self, quads: Iterable[Quad]) -> None:
         """Remove quads; errors are those of :meth:`add`."""
-        self._change(list(quads), False)
+        self.change(list(quads), False)
 
     @abstractmethod
     def update(self, update: str, **settings: Any) -> None:
@@ -95,7 +95,8 @@ class Changes(ABC):
         """
 
     @abstractmethod
-    def _change(self, quads: list[Quad], there: bool) -> None: ...
+    def change(self, quads: list[Quad], there: bool) -> None:
+        """Add or remove quads; errors are those of :meth:`add`."""
 
 
 class StagedChanges(Changes):
@@ -134,7 +135,7 @@ class StagedChanges(Changes):
         named = [*self._store.named_graphs(), *self._graphs, *self._used]
         return [name for name in dict.fromkeys(named) if name != DEFAULT_GRAPH]  # type: ignore[misc]
 
-    def _change(self, quads: list[Quad], there: bool) -> None:
+    def change(self, quads: list[Quad], there: bool) -> None:
         try:
             graphs = {quad.graph_name for quad in quads}
         except AttributeError:
@@ -167,8 +168,9 @@ class StagedChanges(Changes):
     def staged(self) -> tuple[Staged, Staged]:
         """The quads to delete from the store, and those to add."""
         deletes, adds = self._requested()
-        changed = {**deletes.changed, **adds.changed}
-        if changed and self._exchange(changed):
+        if (deletes.changed or adds.changed) and self._exchange(
+            {**deletes.changed, **adds.changed}
+        ):
             deletes, adds = self._requested()
         store, exact = self._store, self._exact
         # A replay rejects a deletion with a blank node that matches nothing.

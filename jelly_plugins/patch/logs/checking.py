@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
-from ...codec import DEFAULT_LIMITS, Limits, OperationKind
+from ...codec import OperationKind
 from ...codec.patch.operations import Header
 from ...codec.text.ntriples import term_text
 from ...errors import JellyError
@@ -14,7 +14,7 @@ from ...io.sources import Source
 from ...notebook import Shown
 from ..formats import PatchFormat
 from ..model import ID, PREV
-from ..reader import PatchReader
+from ..reader import PatchReader, ReadOptions
 from ..replay.transactions import CHANGES
 
 
@@ -56,23 +56,16 @@ class Report(Shown):
         return not self.problems
 
 
-def check(
-    src: Source,
-    *,
-    format: PatchFormat | str | None = None,  # noqa: A002
-    generalized: bool = False,
-    strict: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Report:
+def check(src: Source, **settings: Unpack[ReadOptions]) -> Report:
     """Read a log, and look whether its patches follow each other.
 
     A log of patches without ``id`` and ``prev`` is in order. Once a patch has an ``id``, those that
     follow have one of their own, and a ``prev``, the ``id`` of the patch before. Patches without
     ``id`` that change nothing do not count.
 
-    :param src: path, URL, open binary file or bytes, of either format; see
-        :class:`~jelly_plugins.patch.PatchReader`.
-    :param strict: whether a deviation is a problem.
+    :param src: path, URL, open binary file or bytes.
+    :param settings: see :class:`~jelly_plugins.patch.PatchReader`. With ``strict``, a deviation is
+        a problem.
     :return: the report; true if there are no problems.
     :raises SourceError: the source cannot be opened. One that breaks off or is corrupt has a
         problem.
@@ -83,7 +76,7 @@ def check(
     report = Report()
     chain = _Chain(report)
     # A log that cannot be opened is none that could have problems.
-    rows = PatchReader(src, format=format, generalized=generalized, strict=strict, limits=limits)
+    rows = PatchReader(src, **settings)
     try:
         with rows:
             for kind, value in rows:

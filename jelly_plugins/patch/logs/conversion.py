@@ -12,8 +12,6 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from ...codec import (
-    DEFAULT_FRAME_BYTES,
-    DEFAULT_FRAME_ROWS,
     DEFAULT_LIMITS,
     Limits,
     Operation,
@@ -52,9 +50,6 @@ class PatchOptionChanges:
     stream_type: PatchStreamType | str | None = None
     generalized_statements: bool | None = None
     rdf_star: bool | None = None
-    max_name_table_size: int | None = None
-    max_prefix_table_size: int | None = None
-    max_datatype_table_size: int | None = None
 
     def __post_init__(self) -> None:
         for name, kind in (
@@ -68,9 +63,9 @@ class PatchOptionChanges:
     def on(self, options: PatchOptions) -> PatchOptions:
         """Other options, changed.
 
-        >>> PatchOptionChanges(preset="small", max_name_table_size=64).on(PatchOptions())
+        >>> PatchOptionChanges(preset="small").on(PatchOptions())
         ... # doctest: +ELLIPSIS
-        PatchOptions(..., max_name_table_size=64, max_prefix_table_size=16, ...)
+        PatchOptions(..., max_name_table_size=128, max_prefix_table_size=16, ...)
         """
         named = {field.name: getattr(self, field.name) for field in fields(self)}
         return options.changed(named.pop("preset"), named)
@@ -83,8 +78,6 @@ def convert(
     source_format: PatchFormat | str | None = None,
     target_format: PatchFormat | str | None = None,
     changes: PatchOptionChanges = PatchOptionChanges(),
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
     notation: Notation | str = Notation.RDF_1_2,
     strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
@@ -146,8 +139,6 @@ def convert(
             options=changes.on(_common(known)),
             notation=notation,
             strict=strict,
-            frame_rows=frame_rows,
-            frame_bytes=frame_bytes,
             limits=limits,
         )
 

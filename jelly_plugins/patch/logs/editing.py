@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Final
-from uuid import uuid4
 
-from ...codec import DEFAULT_GRAPH, Iri
+from ...codec import DEFAULT_GRAPH
 from ...codec.patch.operations import (
     AnyOperation,
     Header,
@@ -22,7 +21,18 @@ from ...codec.patch.operations import (
 )
 from ...codec.text.ntriples import term_text
 from ...errors import ChainError, OrderError, StatementError
-from ..model import BEGIN, COMMIT, ID, PREV, Patch, add, add_namespace, check_patches, delete
+from ..model import (
+    BEGIN,
+    COMMIT,
+    ID,
+    PREV,
+    Patch,
+    add,
+    add_namespace,
+    check_patches,
+    delete,
+    new_id,
+)
 from ..text.order import PatchOrder
 
 _BOUNDS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
@@ -88,11 +98,6 @@ def check_follows(number: int, patch: Patch, last: Any, *, first: bool) -> None:
     )
 
 
-def new_id() -> Iri:
-    """An id that no other patch has: a random UUID, as a URN."""
-    return Iri(uuid4().urn)
-
-
 def join(patches: Iterable[Patch]) -> Iterator[Patch]:
     """The patches of several logs as those of one, in which each follows the one before.
 
@@ -104,7 +109,7 @@ def join(patches: Iterable[Patch]) -> Iterator[Patch]:
     :raises OrderError: a patch has its ``id`` or ``prev`` after its first operation, when it is
         known already what they are.
 
-    >>> from jelly_plugins import Triple
+    >>> from jelly_plugins import Iri, Triple
     >>> from jelly_plugins.patch import add
     >>> operations = [add(Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o")))]
     >>> first, second = join([Patch(headers=[("id", Iri("urn:1"))]), Patch(operations)])
@@ -318,6 +323,7 @@ def invert_log(patches: Iterable[Patch]) -> list[Patch]:
     :raises ChainError: a patch names another one before it than the one that is there.
     :raises JellyError: a patch cannot be undone.
 
+    >>> from jelly_plugins import Iri
     >>> log = [Patch(headers=[("id", Iri("urn:1"))]), Patch(headers=[("id", Iri("urn:2"))])]
     >>> first, second = invert_log(log)
     >>> first.prev, second.prev == first.id

@@ -24,7 +24,7 @@ from .position import Position, Replayed
 from .selection import Selection
 from .settings import ReplaySettings
 from .target import C, Target
-from .transactions import Transaction, TransactionReader
+from .transactions import TransactionReader
 
 #: Transactions that are applied together by default.
 _GROUP: Final = 100
@@ -38,7 +38,7 @@ class Replay(Generic[C]):
     :param target: where to.
     :param done: counts what is done.
     :param group: most transactions that are applied together.
-    :param start: see :class:`.Selection`; likewise the attribute ``reached``.
+    :param start: see :class:`.Selection`.
     """
 
     def __init__(
@@ -50,14 +50,11 @@ class Replay(Generic[C]):
         group: int,
         start: Position | None = None,
     ) -> None:
-        self._selection = Selection(target, settings, done, start)
-        self._transactions = TransactionReader(target, done, self._selection.seeks)
-        self._commits = Commits(target, settings, done, group=1 if settings.dry_run else group)
-
-    @property
-    def reached(self) -> Position | None:
-        """Where the store is; also where no position is kept."""
-        return self._selection.reached
+        selection: Final = Selection(target, settings, done, start)
+        self.selection: Final = selection
+        self.commits: Final = Commits(target, settings, done, group=group)
+        # Nothing here refers to itself: a store closes once nothing refers to it.
+        self._transactions = TransactionReader(target, done, lambda: selection.seeks)
 
     def run(self, rows: Iterable[AnyOperation]) -> bool:
         """Replay rows. What comes before an error is applied.
@@ -65,43 +62,34 @@ class Replay(Generic[C]):
         :return: whether ``until`` was reached, so that rows may be left.
         :raises JellyError: a patch cannot be read or applied; the message names it.
         """
-        selection = self._selection
+        selection, commits = self.selection, self.commits
         try:
             for event in self._transactions.read(rows):
-                if isinstance(event, Transaction):
-                    entry = selection.transaction(event)
-                else:
-                    entry = selection.end(event)
+                entry = selection.take(event)
                 if entry is not None:
-                    self._commits.put(entry)
+                    commits.put(entry)
                 if selection.is_complete:
                     break
         except Exception as error:
-            if not self._commits.failed:
+            if not commits.failed:
                 if isinstance(error, JellyError) and not isinstance(error, RewrittenError):
                     self._name(error)
-                self._commits.commit()
+                commits.commit()
             raise
-        self.commit()
-        selection.check_found()
+        self.wait()
         return selection.is_complete
-
-    def commit(self) -> None:
-        """Apply the transactions that only wait to be applied with others: to read more of the
-        source may take long."""
-        self._commits.commit()
 
     def wait(self) -> None:
         """Apply what is complete, because it is not known when more rows come.
 
         :raises ChainError: the rows so far do not have the store's position.
         """
-        self.commit()
-        self._selection.check_found()
+        self.commits.commit()
+        self.selection.check_found()
 
     def _name(self, error: JellyError) -> None:
         """Add the patch that is being read, if any, to an error."""
-        number = self._selection.number
+        number = self.selection.number
         patch = self._transactions.id
         if patch is None and (self._transactions.has_headers or number > 1):
             patch = str(number)
@@ -130,6 +118,8 @@ def replay_log(
     if group is None:
         # Other sources may block between patches.
         group = _GROUP if _is_source(log) or isinstance(log, list | tuple) else 1
+    if settings.dry_run:
+        group = 1
     replay = Replay(target, settings, done, group=group)
     if _is_source(log):
         while True:
@@ -138,7 +128,7 @@ def replay_log(
                 break
             except RewrittenError:
                 # Its position is known, and what follows is read anew.
-                replay = Replay(target, settings, done, group=group, start=replay.reached)
+                replay = Replay(target, settings, done, group=group, start=replay.selection.reached)
     else:
         reached = replay.run(_converted(cast(Iterable[Patch], log), factory))
     if last is not None and not reached and not follow:
@@ -169,7 +159,7 @@ def _replay_source(
         log,
         factory=factory,
         wait=wait if settings.follow else None,
-        starve=None if at_hand else replay.commit,
+        starve=None if at_hand else replay.commits.commit,
         limits=settings.limits,
     ) as rows:
         try:

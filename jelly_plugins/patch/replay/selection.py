@@ -13,7 +13,7 @@ from ...errors import ChainError
 from .position import NO_POSITION, Position, Replayed
 from .settings import ReplaySettings
 from .target import C, Target
-from .transactions import PatchEnd, Transaction
+from .transactions import Event, PatchStart, Transaction
 
 #: Positions that an error names, at most.
 _SHOWN: Final = 3
@@ -25,7 +25,7 @@ class Entry(NamedTuple, Generic[C]):
     :ivar changes: of a transaction; None for an end.
     :ivar patch: key of the patch, as in a position.
     :ivar reached: the position that the store then has; None if none is kept.
-    :ivar begins: whether the patch begins with it.
+    :ivar begins: whether nothing of the patch was selected before.
     """
 
     changes: C | None
@@ -65,84 +65,61 @@ class Selection(Generic[C]):
         #: looked for after the patch ``until``.
         self._sought: dict[str, Position] = {}
         self._is_beyond = False
-        self._is_resolved = False
-        self._log = ""
+        #: The log's name, empty without one; None before its first patch.
+        self._log: str | None = None
         #: What the source's first patch follows.
         self._opening: str | None = None
-        #: Hashes of the ids in the source, and the last id.
+        #: Hashes of the ids in the source, the last id, and the one of the patch before, which may
+        #: come again.
         self._ids: set[int] = set()
         self._last_id: str | None = None
-        #: The id that may come again: that of the patch before.
         self._repeatable: str | None = None
         #: The patch that is known by its id or number, and the transactions of it.
         self._patch = ""
         self._transactions = 0
-        self._begin()
-
-    def _begin(self) -> None:
-        #: Of the patch that is being read: whether it was checked against those before it, whether
-        #: it repeats the one before it, and whether anything of it was selected.
-        self._is_entered = False
-        self._repeats = False
+        #: Of the patch that is being read: whether it has started and does not repeat the one
+        #: before it, and whether something of it was selected.
+        self._is_open = False
         self._is_selected = False
 
-    def transaction(self, found: Transaction[C]) -> Entry[C] | None:
-        """Decide about a transaction.
-
-        :return: what to apply; None if it is skipped.
-        :raises ChainError: the patch does not follow the one before it, or the store's position.
-        """
-        if not self._is_entered and (found.id is not None or found.changes.operations):
-            self._enter(found.id, found.prev)
-        if not self._is_entered:
-            return None
-        if not self._repeats:
-            self._transactions += found.size
-        if self._repeats or self._is_before_position():
-            self._done.skipped += found.begins
-            return None
-        return self._entry(found.changes)
-
-    def seeks(self, id_: str | None, prev: str | None) -> bool:
-        """Whether the store's position is looked for in a patch that has a change.
-
-        :raises ChainError: see :meth:`transaction`.
-        """
-        if not self._is_entered:
-            self._enter(id_, prev)
+    @property
+    def seeks(self) -> bool:
+        """Whether the store's position is still looked for."""
         return bool(self._sought)
 
-    def end(self, found: PatchEnd) -> Entry[C] | None:
-        """Decide about the end of a patch.
+    def take(self, event: Event[C]) -> Entry[C] | None:
+        """Decide about the next event of a log.
 
-        :return: an entry that moves the position; None if the store is there already.
-        :raises ChainError: see :meth:`transaction`.
+        :return: what to apply; None if there is nothing, or the store has it already.
+        :raises ChainError: the patch does not follow the one before it, or the store's position.
         """
-        if not self._is_entered:
-            if found.id is None:
-                self._check_follows(found.prev)
-            else:
-                self._enter(found.id, found.prev)
-        entry = None
-        if self._is_entered and not (self._sought or self._repeats):
-            entry = self._entry(None)
-        if found.id is not None and found.id == self._settings.last:
+        if isinstance(event, PatchStart):
+            self._begin(*event)
+            return None
+        if isinstance(event, Transaction):
+            if self._is_open:
+                self._transactions += event.size
+            if not self._is_open or self._has(self._transactions):
+                self._done.skipped += event.begins
+                return None
+            return self._entry(event.changes)
+        if not self._is_open and event.id is None:
+            self._check_follows(event.prev)
+        entry = self._entry(None) if self._is_open and not self._sought else None
+        if event.id is not None and event.id == self._settings.last:
             # If the store is further on, there is nothing to do, but that is an error.
-            self._is_beyond = bool(self._sought)
+            self._is_beyond = self.seeks
             self.is_complete = not self._is_beyond
         self.number += 1
-        self._begin()
+        self._is_open = self._is_selected = False
         return entry
 
-    def _enter(self, id_: str | None, prev: str | None) -> None:
-        """Check how a patch follows those before it."""
-        self._is_entered = True
-        if not self._is_resolved:
-            self._is_resolved = True
-            self._resolve(id_, prev)
+    def _begin(self, id_: str | None, prev: str | None) -> None:
+        """Start a patch, and check how it follows those before it."""
+        if self._log is None:
+            self._find(id_, prev)
         if id_ is not None:
             if id_ == self._repeatable:
-                self._repeats = True
                 return
             if hash(id_) in self._ids:
                 raise ChainError("an earlier patch of the log has the same id", found=id_)
@@ -151,14 +128,13 @@ class Selection(Generic[C]):
                 # It has fewer transactions than were applied.
                 self._go_on(self._sought[self._patch])
         self._check_follows(prev)
+        self._is_open = True
         self._repeatable = id_
         if id_ is not None or self._last_id is None:
             self._patch = id_ or str(self.number)
             self._transactions = 0
             self._last_id = id_
-        position = self._sought.get(self._patch)
-        if position is not None and not position.transactions:
-            self._go_on(position)
+        self._has(0)
 
     def _check_follows(self, prev: str | None) -> None:
         before = self._patch
@@ -171,18 +147,19 @@ class Selection(Generic[C]):
                 found=prev,
             )
 
-    def _is_before_position(self) -> bool:
-        """Whether the store has the current transaction."""
+    def _has(self, transactions: int) -> bool:
+        """Whether the store has so many transactions of the current patch. If it has no more, the
+        position is found."""
         if not self._sought:
             return False
         position = self._sought.get(self._patch)
-        if position is not None and self._transactions == position.transactions:
+        if position is not None and transactions == position.transactions:
             self._go_on(position)
         return True
 
     def _entry(self, changes: C | None) -> Entry[C] | None:
         reached = Position(
-            log=self._log,
+            log=self._log or "",
             patch=self._patch,
             transactions=self._transactions,
             complete=changes is None,
@@ -197,7 +174,7 @@ class Selection(Generic[C]):
 
     # The store's position
 
-    def _resolve(self, id_: str | None, prev: str | None) -> None:
+    def _find(self, id_: str | None, prev: str | None) -> None:
         """Find the store's position in the log, by the source's first patch."""
         name = self._settings.name
         self._log = name or id_ or ""

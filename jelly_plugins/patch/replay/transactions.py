@@ -1,4 +1,5 @@
-"""The rows of a log as transactions and ends of patches. Stores and positions are not known here.
+"""The rows of a log as transactions, and where patches begin and end. Stores and positions are not
+known here.
 
 A transaction consists of the operations between TX and TC, or of operations outside of any, up to
 the next TX or the end of their patch. An aborted transaction (TA) leaves no trace.
@@ -30,31 +31,38 @@ CHANGES: Final = frozenset(
 )
 
 
-class Transaction(NamedTuple, Generic[C]):
-    """A transaction that was not aborted.
+class PatchStart(NamedTuple):
+    """The start of a patch that has an ``id`` or a change.
 
-    :ivar id: the first header ``id`` of its patch, in the syntax of N-Triples; None without one.
+    :ivar id: the first header ``id``, in the syntax of N-Triples; None without one.
     :ivar prev: likewise of ``prev``.
+    """
+
+    id: str | None
+    prev: str | None
+
+
+class Transaction(NamedTuple, Generic[C]):
+    """A transaction that was not aborted, of a patch that has started.
+
     :ivar size: what it counts in a position: 1, or the number of its operations outside of TX and
         TC.
     :ivar begins: whether it is not the rest of operations that have come one by one.
     """
 
-    id: str | None
-    prev: str | None
     changes: C
     size: int
     begins: bool
 
 
 class PatchEnd(NamedTuple):
-    """The end of a patch; see :class:`Transaction`."""
+    """The end of a patch, which may not have started; see :class:`PatchStart`."""
 
     id: str | None
     prev: str | None
 
 
-Event: TypeAlias = Transaction[C] | PatchEnd
+Event: TypeAlias = PatchStart | Transaction[C] | PatchEnd
 
 
 class TransactionReader(Generic[C]):
@@ -62,25 +70,26 @@ class TransactionReader(Generic[C]):
 
     :param target: makes the objects that gather the changes of a transaction.
     :param done: counts the aborted transactions.
-    :param seeks: gets id and prev of a patch, and returns whether its operations outside of TX and
-        TC are to come one by one.
+    :param seeks: returns whether operations outside of TX and TC are to come one by one. It is
+        called once their patch has started.
     :ivar id: of the patch that is being read.
     :ivar has_headers: whether that patch has headers.
     """
 
     def __init__(
-        self,
-        target: Target[C],
-        done: Replayed,
-        seeks: Callable[[str | None, str | None], bool] = lambda _id, _prev: False,
+        self, target: Target[C], done: Replayed, seeks: Callable[[], bool] = lambda: False
     ) -> None:
         self._target = target
         self._done = done
         self._seeks = seeks
+        self._begin()
+
+    def _begin(self) -> None:
         self.id: str | None = None
         self._prev: str | None = None
         self.has_headers = False
         self._has_transactions = False
+        self._has_started = False
 
     def read(self, source: Iterable[AnyOperation]) -> Iterator[Event[C]]:
         """Read rows: headers, operations and ends of patches.
@@ -95,10 +104,12 @@ class TransactionReader(Generic[C]):
         while row is not None:
             kind = row.kind
             if kind in CHANGES:
-                if not inside and self._seeks(self.id, self._prev):
+                if not inside:
+                    yield from self._start()
+                if not inside and self._seeks():
                     self._has_transactions = True
                     changes.gather(iter((row,)))
-                    yield Transaction(self.id, self._prev, changes, 1, begins)
+                    yield Transaction(changes, 1, begins)
                     begins = False
                     changes = self._target.changes()
                     row = next(rows, None)
@@ -117,16 +128,25 @@ class TransactionReader(Generic[C]):
                 changes = self._target.changes()
             elif kind is OperationKind.COMMIT or changes.operations:
                 self._has_transactions = True
-                size = 1 if inside else changes.operations
-                yield Transaction(self.id, self._prev, changes, size, begins)
+                # Without changes, a patch without an id is not one that others follow.
+                if self.id is not None or changes.operations:
+                    yield from self._start()
+                if self._has_started:
+                    yield Transaction(changes, 1 if inside else changes.operations, begins)
                 changes = self._target.changes()
             begins = True
             if kind is OperationKind.END:
+                if self.id is not None:
+                    yield from self._start()
                 yield PatchEnd(self.id, self._prev)
-                self.id = self._prev = None
-                self.has_headers = self._has_transactions = False
+                self._begin()
             inside = kind is OperationKind.BEGIN
             row = next(rows, None)
+
+    def _start(self) -> Iterator[PatchStart]:
+        if not self._has_started:
+            self._has_started = True
+            yield PatchStart(self.id, self._prev)
 
     def _add_header(self, header: Header) -> None:
         self.has_headers = True

@@ -27,14 +27,12 @@ from ...codec.patch.operations import (
 from ...codec.text.ntriples import term_text
 from ...errors import OptionsError, TermError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
-from ...patch.replay.position import Position
-from ...patch.replay.target import lock_of, moved
 from ...reserved import is_reserved
-from ..oxigraph_store import inner_store_of, name_in_store
+from ..oxigraph_store import graph_name, inner_store_of, name_in_store
 from .journal import ChangeKind, Journal
 from .recording_store import RecordingStore
-from .replay import main_graph, positions, replay, set_recorded
-from .stores import namespace_restorer
+from .replay import main_graph, namespaces_of, positions, replay, set_recorded
+from .stores import mark_recorded, namespace_restorer
 
 _KINDS: Final = {ChangeKind.ADD: OperationKind.ADD, ChangeKind.REMOVE: OperationKind.DELETE}
 
@@ -43,8 +41,6 @@ def record(
     graph: Graph,
     log: str | os.PathLike[str],
     settings: RecordSettings = DEFAULT,
-    *,
-    catch_up: bool = True,
     **options: Unpack[RecordOptions],
 ) -> GraphRecorder:
     """Record the changes that are made through the recorder's graph.
@@ -59,14 +55,19 @@ def record(
     added with the first and deleted with the last of them. So a replica may have fewer statements
     with the same meaning.
 
+    Patches of the log that the graph lacks are applied first. While the recorder is open, changes
+    to the graph by other functions of this package (``load``, ``replay``, another recorder) raise
+    an error that names the log. The store of oxrdflib is marked for that, as by
+    :func:`jelly_plugins.oxigraph.record`: if the process ends without closing the recorder, record
+    or replay the same log first.
+
     :param graph: a Graph, whose changes are recorded as triples; or a Dataset, whose changes are
         recorded as quads.
     :param log: path of the log; created if it does not exist. It has one recorder at a time.
     :param settings: see :class:`~jelly_plugins.patch.recording.RecordSettings`. A new log is by
         default a Jelly-Patch stream of triples or of quads.
-    :param catch_up: first apply the patches of the log that the graph lacks.
     :param options: fields of the settings that differ.
-    :raises ChainError: the Oxigraph store of the graph is being recorded.
+    :raises ChainError: the graph is being recorded, or the log does not belong to it.
     :raises JellyError: the log cannot be read or written.
     :raises OptionsError: the graph is a ConjunctiveGraph but not a Dataset, or a recorder's graph.
 
@@ -85,15 +86,22 @@ def record(
     statements = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
     settings = settings.but(options, PatchOptions(statement_type=statements))
     inner = inner_store_of(graph.store)
-    if inner is not None:
-        backend: Any = get_backend("oxigraph")
-        backend.check_recorded(inner)
     journal = _journal(graph.store)
     writer = LogWriter(log, settings, describe=journal.describe)
     try:
-        if writer.patches and catch_up:
-            replay(graph, log, name=settings.name, limits=settings.limits)
-        return GraphRecorder(graph, writer, journal, name=settings.name)
+        mark = None
+        if inner is None:
+            if writer.patches:
+                replay(graph, log, name=settings.name, limits=settings.limits)
+            mark_recorded(graph.store, writer)
+        else:
+            backend: Any = get_backend("oxigraph")
+            into = main_graph(graph)
+            with namespaces_of(into, inner):
+                mark = backend.catch_up(
+                    inner, writer, settings, graph=graph_name(into), named_graphs=quads
+                )
+        return GraphRecorder(graph, writer, journal, name=settings.name, mark=mark)
     except BaseException:
         writer.close()
         raise
@@ -120,7 +128,7 @@ class GraphRecorder:
     """
 
     def __init__(
-        self, graph: Graph, writer: LogWriter, journal: Journal, *, name: str | None
+        self, graph: Graph, writer: LogWriter, journal: Journal, *, name: str | None, mark: Any
     ) -> None:
         self._recorded = graph
         self._writer = writer
@@ -136,11 +144,8 @@ class GraphRecorder:
         )
         # Their first use binds rdflib's own namespaces, which is not a change.
         _ = graph.namespace_manager, self.graph.namespace_manager
-        inner = inner_store_of(graph.store)
-        #: Held while the graph's position in a log changes.
-        self._moving = lock_of(graph.store if inner is None else inner)
-        #: The graph's position after the last transaction that was recorded here.
-        self._reached: Position | None = None
+        #: The mark of an Oxigraph store.
+        self._mark = mark
         #: Whether anything was changed, and the number of statements when the block began.
         self._changed = False
         self._size: int | None = None
@@ -169,7 +174,16 @@ class GraphRecorder:
                 self.commit()
                 self._check_recorded()
         finally:
+            self._release()
             self._writer.close()
+
+    def _release(self) -> None:
+        """Remove the mark of an Oxigraph store, unless it is that of the process that forked this
+        one."""
+        if self._mark is not None and self._writer.is_of_this_process:
+            backend: Any = get_backend("oxigraph")
+            backend.move(inner_store_of(self._recorded.store), self._mark, None, None)
+            self._mark = None
 
     def _check_recorded(self) -> None:
         if self._size is not None and not self._changed and self._count() != self._size:
@@ -194,23 +208,20 @@ class GraphRecorder:
         :raises JellyError: a statement cannot be written to the log; the transaction was undone.
         :raises OSError: the log cannot be written; the transaction was undone.
         """
-        # Other code that moves the graph waits here, and then finds that it has moved.
-        with self._moving:
-            try:
-                self._changed |= bool(self._journal.changes)
-                namespaces = self._namespace_changes()
-                rows = self._namespace_rows(namespaces)
-                for what, statement in self._journal.net_changes(self._place):
-                    rows.append(Operation(_KINDS[what], statement))
-                if rows:
-                    self._check_position()
-                    self._writer.append(rows)
-            except BaseException:
-                self.rollback()
-                raise
+        try:
+            self._changed |= bool(self._journal.changes)
+            namespaces = self._namespace_changes()
+            rows = self._namespace_rows(namespaces)
+            for what, statement in self._journal.net_changes(self._place):
+                rows.append(Operation(_KINDS[what], statement))
             if rows:
-                self._move(namespaces)
-            self._begin()
+                self._writer.append(rows)
+        except BaseException:
+            self.rollback()
+            raise
+        if rows:
+            self._move(namespaces)
+        self._begin()
 
     def rollback(self) -> None:
         """Undo the transaction and start another."""
@@ -271,26 +282,14 @@ class GraphRecorder:
             before = term_text(place.before)
             known = [each.log for each in positions(self._recorded) if each.patch == before]
             self._name = known[0] if known else None
-        self._reached = place.position(self._name)
-        self._name = self._reached.log
+        reached = place.position(self._name)
+        self._name = reached.log
         bound = {
             name: None if now is None else URIRef(now) for name, (_, now) in namespaces.items()
         }
-        set_recorded(self._recorded, self._reached, bound)
-
-    def _check_position(self) -> None:
-        """Check that no other code has moved the graph.
-
-        :raises ChainError: it is elsewhere in the log.
-        """
-        reached = self._reached
-        if reached is None:
-            return
-        found = next((each for each in positions(self._recorded) if each.log == reached.log), None)
-        # Where it is not known any more, all of the store was cleared: a change like others.
-        if found is not None and found.patch != reached.patch:
-            by = "a replay or another recorder"
-            raise moved("graph", reached.log, reached, found, by=by)
+        set_recorded(self._recorded, reached, bound, self._mark)
+        if self._mark is not None:
+            self._mark = self._mark._replace(log=reached.log)
 
 
 def _check_held(name: str, iri: str | None) -> None:

@@ -8,6 +8,7 @@ changes back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, Unpack
@@ -33,7 +34,7 @@ from ..oxigraph_store import graph_name, inner_store, name_in_store
 from ..terms import RdflibFactory, default_graph, reject_no_graph
 from .journal import Journal
 from .recording_store import RecordingStore
-from .stores import bind_beside, twin, unbind
+from .stores import bind_beside, check_recorded, twin, unbind
 
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 #: Positions of graphs, by their names, for as long as their stores live.
@@ -55,15 +56,27 @@ def positions(graph: Graph) -> list[Position]:
 
 def set_position(graph: Graph, position: Position) -> None:
     """Set a graph's position in a log, replacing the known one. The position may be that of
-    another graph."""
+    another graph.
+
+    :raises ChainError: the graph is being recorded.
+    """
+    if inner_store(graph) is None:
+        with lock_of(graph.store):
+            check_recorded(graph.store)
     set_recorded(graph, position, {})
 
 
-def set_recorded(graph: Graph, position: Position, namespaces: Mapping[str, URIRef | None]) -> None:
+def set_recorded(
+    graph: Graph,
+    position: Position,
+    namespaces: Mapping[str, URIRef | None],
+    recording: Any = None,
+) -> None:
     """Set a graph's position, and note the namespaces that were changed on the way there, where
     the store has a place for them.
 
     :param namespaces: the IRI of each name, None for those that are not bound any more.
+    :param recording: the mark of the recorder, in an Oxigraph store.
     """
     main = main_graph(graph)
     store = inner_store(graph)
@@ -72,7 +85,7 @@ def set_recorded(graph: Graph, position: Position, namespaces: Mapping[str, URIR
         held = {
             name: None if iri is None else name_in_store(iri) for name, iri in namespaces.items()
         }
-        backend.set_recorded(store, replace(position, graph=_text_in_store(main)), held)
+        backend.set_recorded(store, replace(position, graph=_text_in_store(main)), held, recording)
         return
     with lock_of(main.store):
         known_positions(main)[position.log] = replace(position, graph=graph_text(main))
@@ -155,13 +168,10 @@ def replay(
     if store is not None:
         backend: Any = get_backend("oxigraph")
         place = graph_name(into)
-        before = backend.namespaces(store, place)
-        replayed: Replayed = backend.replay(store, log, settings, graph=place, named_graphs=whole)
-        now = backend.namespaces(store, place)
-        for prefix in before.keys() - now.keys():
-            unbind(into, prefix)
-        for prefix, iri in now.items():
-            bind_beside(into, prefix, URIRef(iri))
+        with namespaces_of(into, store):
+            replayed: Replayed = backend.replay(
+                store, log, settings, graph=place, named_graphs=whole
+            )
         return replayed
     named = whole or into.identifier == DATASET_DEFAULT_GRAPH_ID
     if settings.commit_every is None:
@@ -171,6 +181,25 @@ def replay(
     done = Replayed()
     replay_log(GraphTarget(into, settings), log, factory, settings, done)
     return done
+
+
+@contextmanager
+def namespaces_of(graph: Graph, store: Any) -> Iterator[None]:
+    """Bind in a graph the namespaces that patches declare for it in the block.
+
+    :param store: the Oxigraph store of the graph.
+    """
+    backend: Any = get_backend("oxigraph")
+    place = graph_name(graph)
+    before = backend.namespaces(store, place)
+    try:
+        yield
+    finally:
+        now = backend.namespaces(store, place)
+        for prefix in before.keys() - now.keys():
+            unbind(graph, prefix)
+        for prefix, iri in now.items():
+            bind_beside(graph, prefix, URIRef(iri))
 
 
 def _text(term: Node) -> str:
@@ -241,12 +270,14 @@ class GraphTarget:
         """Change the data, the namespaces and the position, or nothing.
 
         :return: number of deletions of statements that were not there.
-        :raises ChainError: other code has moved the graph's position.
+        :raises ChainError: other code has moved the graph's position, or the graph is being
+            recorded.
         :raises ConflictError: an operation changes nothing, which is not allowed.
         :raises TermError: the store rejects a statement, or one is in the reserved graph.
         """
         # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._graph.store):
+            check_recorded(self._graph.store)
             if after is not None:
                 found = self.known.get(after.log)
                 if found != before:

@@ -1,9 +1,11 @@
-"""The contents of rdflib's stores that their interface does not return fast enough."""
+"""What rdflib's stores do not offer, or not fast enough: lookups, namespaces beside others, and
+whether a store is being recorded."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary, ref
 
 from rdflib import namespace
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
@@ -11,7 +13,15 @@ from rdflib.plugins.stores.memory import Memory
 from rdflib.store import Store
 from rdflib.term import Literal, Node, URIRef
 
+from ...errors import ChainError
+from ...patch.replay.target import lock_of
 from ..terms import other_form
+
+if TYPE_CHECKING:
+    from ...patch.recording import LogWriter
+
+#: The logs that stores are recorded in. Their recorders may be closed, or gone.
+_RECORDED: Final[WeakKeyDictionary[Store, ref[LogWriter]]] = WeakKeyDictionary()
 
 #: A triple, as rdflib has it.
 Triple = tuple[Node, Node, Node]
@@ -127,3 +137,28 @@ def _tables(graph: Graph) -> tuple[dict[Any, Any], dict[Any, Any]] | None:
         if isinstance(by_name, dict) and isinstance(by_iri, dict):
             return by_name, by_iri
     return None
+
+
+def mark_recorded(store: Store, writer: LogWriter) -> None:
+    """Have other changes to a store rejected for as long as a log is open; not for an Oxigraph
+    store, which is marked itself.
+
+    :raises ChainError: the store is being recorded already.
+    """
+    with lock_of(store):
+        check_recorded(store)
+        _RECORDED[store] = ref(writer)
+
+
+def check_recorded(store: Store) -> None:
+    """Reject a store that is being recorded.
+
+    :raises ChainError: it is.
+    """
+    found = _RECORDED.get(store)
+    writer = None if found is None else found()
+    if writer is not None and writer.is_of_this_process and not writer.closed:
+        raise ChainError(
+            f"the graph is being recorded in the log at {writer.path}: change it through the "
+            "recorder's graph only"
+        )

@@ -34,6 +34,7 @@ from ...reserved import is_reserved, reject_graph
 from .. import oxigraph_store
 from ..memory.indices import BulkWriter, overridden, writable
 from ..namespaces import DeclaredNamespaces
+from ..patches.stores import check_recorded
 from ..terms import RdflibFactory, default_graph, reject_no_graph
 
 
@@ -208,6 +209,7 @@ def load(
     :param options: its fields, as keyword arguments: ``format``, ``base``, ``contexts``,
         ``atomic``, ``concatenated``, ``strict``, ``progress``, ``limits``.
     :return: the number of statements read, repeats included.
+    :raises ChainError: the graph is being recorded, and is not that of the recorder.
     :raises JellyError: with source, and frame and row, or line and column of text.
     :raises TypeError: ``graph`` is not a graph, or ``bnode_context`` not a mutable mapping.
     :raises ValueError: there is no format of that name.
@@ -224,6 +226,7 @@ def load(
     1
     """
     reject_no_graph(graph)
+    check_recorded(graph.store)
     if bnode_context is not None and not isinstance(bnode_context, MutableMapping):
         raise TypeError(
             "bnode_context must be a mutable mapping from labels to blank nodes "
