@@ -58,7 +58,13 @@ if TYPE_CHECKING:
     )
     from .formats.convert import convert
     from .formats.loading import LoadOptions, LoadSettings
-    from .formats.settings import Conversion, ConversionSettings, Frames, OptionChanges
+    from .formats.settings import (
+        Conversion,
+        ConversionOptions,
+        ConversionSettings,
+        Frames,
+        OptionChanges,
+    )
     from .io.names import Format, WithMediaType
     from .io.sinks import Destination, Writable
     from .io.sources import Readable, Source
@@ -82,6 +88,7 @@ __all__ = [
     "ChainError",
     "ConflictError",
     "Conversion",
+    "ConversionOptions",
     "ConversionSettings",
     "Destination",
     "Dialect",

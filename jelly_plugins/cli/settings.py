@@ -167,23 +167,8 @@ Prefixes: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--prefix", metavar="NAME=IRI", help="Prefix to declare in the output."),
 ]
-FrameRows: TypeAlias = Annotated[
-    int | None, typer.Option("--frame-rows", min=1, help="Rows per frame.")
-]
-FrameBytes: TypeAlias = Annotated[
-    int | None, typer.Option("--frame-bytes", min=1, help="Bytes per frame.")
-]
 TablePreset: TypeAlias = Annotated[
     Preset | None, typer.Option("--preset", help="Table sizes of the Jelly written.")
-]
-TableNames: TypeAlias = Annotated[
-    int | None, typer.Option("--table-names", min=8, help="Entries of the name table.")
-]
-TablePrefixes: TypeAlias = Annotated[
-    int | None, typer.Option("--table-prefixes", min=0, help="Entries of the prefix table.")
-]
-TableDatatypes: TypeAlias = Annotated[
-    int | None, typer.Option("--table-datatypes", min=0, help="Entries of the datatype table.")
 ]
 Concatenated: TypeAlias = Annotated[
     bool,
