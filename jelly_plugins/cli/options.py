@@ -208,7 +208,7 @@ def _made(settings: type, values: dict[str, Any]) -> Any:
     known = {each.name: each for each in fields(settings)}
     if "limits" in known and "limits" not in values:
         usual: Any = known["limits"].default
-        values["limits"] = limits_from(None, usual)
+        values["limits"] = limits_from(usual)
     try:
         return settings(
             **{
