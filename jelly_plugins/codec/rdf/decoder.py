@@ -33,7 +33,7 @@ from .options import PhysicalType, StreamOptions
 from .rules import Row, State
 
 _METADATA_TAG: Final = 15 << 3 | BYTES
-_NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
+NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
 _ROW_NUMBERS: Final = frozenset(int(row) for row in Row)
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class Decoder(RowReader[Row, AnyFrame]):
         name = ""
         value = None
         for number, start, stop, _ in read_fields(
-            data, pos, end, _NAMESPACE_FIELDS, "RdfNamespaceDeclaration"
+            data, pos, end, NAMESPACE_FIELDS, "RdfNamespaceDeclaration"
         ):
             if number == 1:
                 name = self._terms.string(data, start, stop, "a namespace's name")
