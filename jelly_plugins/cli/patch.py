@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from enum import StrEnum
 from itertools import chain
@@ -22,13 +22,12 @@ from .console import STANDARD, WrongUsageError
 from .options import Fields, Option
 from .settings import StoreFolder
 from .store import (
-    Filling,
     graph_name,
     is_store,
+    open_store,
     open_to_read,
     reject_no_store,
     reject_other_folder,
-    store_to_fill,
 )
 
 if TYPE_CHECKING:
@@ -144,10 +143,8 @@ def apply(
 
     done = Replayed()
     try:
-        with (
-            _unchanged(store) if replaying.dry_run else store_to_fill(store) as filling,
-            _replaying(log, replaying.follow) as (source, show),
-        ):
+        filled = _unchanged(store) if replaying.dry_run else open_store(store)
+        with _replaying(log, replaying.follow) as (source, show):
 
             def note(operations: int) -> None:
                 done.transactions += 1
@@ -155,7 +152,7 @@ def apply(
                 if show is not None:
                     show(operations)
 
-            done = replay(filling.store, source, **into, settings=replace(replaying, progress=note))
+            done = replay(filled, source, **into, settings=replace(replaying, progress=note))
     except KeyboardInterrupt:
         # What a followed log usually ends with.
         counts = {"transactions": done.transactions, "operations": done.operations}
@@ -166,12 +163,11 @@ def apply(
     _print_replayed(done, replaying.dry_run, as_json)
 
 
-@contextmanager
-def _unchanged(folder: str) -> Iterator[Filling]:
+def _unchanged(folder: str) -> Any:
     """The store in a folder, which must not change; a missing store is not created."""
     from ..formats.reading import pyoxigraph_module
 
-    yield Filling(open_to_read(folder) if is_store(folder) else pyoxigraph_module().Store())
+    return open_to_read(folder) if is_store(folder) else pyoxigraph_module().Store()
 
 
 @contextmanager
@@ -527,19 +523,18 @@ def _append(
     limits = settings.limits_from()
     console.require_files([log])
     done = None
-    with ExitStack() as stack:
-        if store is None:
-            appended = function(log, count=count, to=to, limits=limits)
-        else:
-            from ..oxigraph import replay
+    if store is None:
+        appended = function(log, count=count, to=to, limits=limits)
+    else:
+        from ..oxigraph import replay
 
-            if not is_store(store):
-                raise WrongUsageError(f"--store: {store} is not an Oxigraph store")
-            filling = stack.enter_context(store_to_fill(store))
-            # Nothing is appended if the log does not fit the store.
-            replay(filling.store, log, dry_run=True, limits=limits)
-            appended = function(log, count=count, to=to, limits=limits)
-            done = replay(filling.store, log, limits=limits)
+        if not is_store(store):
+            raise WrongUsageError(f"--store: {store} is not an Oxigraph store")
+        filled = open_store(store)
+        # Nothing is appended if the log does not fit the store.
+        replay(filled, log, dry_run=True, limits=limits)
+        appended = function(log, count=count, to=to, limits=limits)
+        done = replay(filled, log, limits=limits)
     from ..codec.text.ntriples import term_text
 
     named = [(patch.id, patch.header(header)) for patch in appended]
