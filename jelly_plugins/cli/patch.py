@@ -15,6 +15,7 @@ import typer
 from ..codec import Iri, Quad, Triple
 from ..io.names import Format
 from ..io.names import format_of as rdf_format_of
+from ..patch.formats import PatchFormat, format_of
 from ..patch.logs.conversion import PatchOptionChanges
 from ..patch.replay.settings import ReplaySettings
 from . import console, settings
@@ -33,15 +34,9 @@ from .store import (
 if TYPE_CHECKING:
     from ..io.sinks import Destination
     from ..io.sources import Source
-    from ..patch import Patch, PatchFormat, Report
+    from ..patch import Patch, Report
     from ..patch.logs.listing import Line, Summary
     from ..patch.replay.position import Position, Replayed
-
-
-class LogFormat(StrEnum):
-    JELLY_PATCH = "jellyp"
-    RDF_PATCH = "rdfp"
-    RDF_PATCH_THRIFT = "trp"
 
 
 class StreamType(StrEnum):
@@ -71,11 +66,11 @@ LogArguments: TypeAlias = Annotated[
     ),
 ]
 LogFrom: TypeAlias = Annotated[
-    LogFormat | None,
+    PatchFormat | None,
     typer.Option("--from", help="Format of the log; by default detected from its content."),
 ]
 LogTo: TypeAlias = Annotated[
-    LogFormat | None,
+    PatchFormat | None,
     typer.Option("--to", help="Format to write; by default from the output's name."),
 ]
 LogName: TypeAlias = Annotated[
@@ -294,7 +289,7 @@ def convert(
         convert_(
             opened,
             dst,
-            source_format=_format(from_),
+            source_format=from_,
             target_format=target,
             changes=changes,
             notation=settings.notation(rdf_12),
@@ -636,7 +631,7 @@ def check(
     with console.open_sources([log], "check") as [opened]:
         report = check_(
             opened,
-            format=_format(from_),
+            format=from_,
             generalized=generalized,
             strict=strict,
             limits=settings.limits_from(),
@@ -686,23 +681,15 @@ def _report_as_dict(report: Report) -> dict[str, Any]:
 # What commands share
 
 
-def _format(choice: LogFormat | None) -> PatchFormat | None:
-    from ..patch import PatchFormat
-
-    return None if choice is None else PatchFormat(choice)
-
-
 def log_output(
-    output: str, to: LogFormat | None, force: bool, sources: Iterable[str] = ()
+    output: str, to: PatchFormat | None, force: bool, sources: Iterable[str] = ()
 ) -> tuple[PatchFormat, Destination]:
     """The format of a log to write, and where to write it. On stdout it is text, unless all sources
     are text; in a file whose name does not indicate a format it is Jelly-Patch.
 
     :param sources: names of the logs that are converted.
     """
-    from ..patch.formats import PatchFormat, format_of
-
-    target = _format(to) or format_of(output)
+    target = to or format_of(output)
     if target is None:
         console.reject_ending(output, f"a log is {', '.join(PatchFormat)}, as --to says")
         read = set(map(format_of, sources))
@@ -716,7 +703,7 @@ def log_output(
 def _reading(
     logs: list[str],
     doing: str,
-    from_: LogFormat | None,
+    from_: PatchFormat | None,
     generalized: bool,
     *,
     printing: bool = False,
@@ -727,6 +714,6 @@ def _reading(
     limits = settings.limits_from()
     with console.open_sources(logs, doing, printing=printing) as opened:
         yield chain.from_iterable(
-            read_patches(source, format=_format(from_), generalized=generalized, limits=limits)
+            read_patches(source, format=from_, generalized=generalized, limits=limits)
             for source in opened
         )
