@@ -29,7 +29,7 @@ _LONG_STRINGS: Final = (b"\xff", b"\xfe")
 #: Stands for the start of a triple term or a reified triple.
 _TERM: Final = b"\xfd"
 _TURTLE_IRRELEVANT: Final = bytes(set(range(256)) - set(b"\"'<>#\r\n[]()\xff\xfe\xfd"))
-#: Prefixes that text with many of them may declare, of which pyoxigraph keeps all.
+#: Prefixes that text with many of them may declare.
 _PREFIXES: Final = 100_000
 _PREFIX: Final = re.compile(rb"(?<![\w:\-])prefix(?:\s*+#|\s++[^\s:]*+:\s*+[<#])")
 #: Bytes for each of many.
@@ -84,6 +84,21 @@ class Held(deque[Any]):
         super().clear()
 
 
+def with_bounded_prefixes(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Chunks of Turtle or TriG, each of which comes out once its prefixes were counted.
+
+    :raises LimitError: they are too many: pyoxigraph keeps all.
+    """
+    prefixes = 0
+    for chunk in chunks:
+        lower = chunk.lower()
+        if lower.count(b"prefix") * _PREFIX_BYTES > len(chunk):
+            prefixes += len(_PREFIX.findall(lower))
+            if prefixes > _PREFIXES:
+                raise LimitError(f"the text declares more than {_PREFIXES} prefixes")
+        yield chunk
+
+
 class TurtleGuard:
     """Bounds how deep Turtle or TriG is nested (blank nodes, lists and triple terms), and prefixes.
 
@@ -101,7 +116,6 @@ class TurtleGuard:
         self._is_tracked = False
         #: Two times the depth since then: ">>" may come in two chunks.
         self._halves = 0
-        self._prefixes = 0
 
     def chunks(self, text: Iterable[bytes]) -> Iterator[bytes]:
         """The text, in chunks that double within a long string, which the parser reads from its
@@ -113,8 +127,7 @@ class TurtleGuard:
         waiting = 0
         parts: list[bytes] = []
         size = 0
-        for chunk in text:
-            self._count_prefixes(chunk)
+        for chunk in with_bounded_prefixes(text):
             self._look_at(chunk)
             parts.append(chunk)
             size += len(chunk)
@@ -126,13 +139,6 @@ class TurtleGuard:
             size = 0
         if parts:
             yield b"".join(parts)
-
-    def _count_prefixes(self, chunk: bytes) -> None:
-        lower = chunk.lower()
-        if lower.count(b"prefix") * _PREFIX_BYTES > len(chunk):
-            self._prefixes += len(_PREFIX.findall(lower))
-            if self._prefixes > _PREFIXES:
-                raise LimitError(f"the text declares more than {_PREFIXES} prefixes")
 
     def _look_at(self, chunk: bytes) -> None:
         data = self._before + chunk if self._before else chunk

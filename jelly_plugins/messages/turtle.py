@@ -20,6 +20,7 @@ from uuid import uuid4
 from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, LimitError, TextError
+from ..formats.depth import with_bounded_prefixes
 from ..formats.reading import ChunkFile, parsed, parser_of, pyoxigraph_module
 from ..io.sources import Input, without_mark
 from .formats import EARLY_OPENING, UNANNOUNCED, Dialect, LogFormat, Syntax, label_announces
@@ -125,7 +126,7 @@ def turtle_events(source: Input, syntax: Syntax, settings: ReadSettings) -> Gene
     node = pyoxigraph.NamedNode(uuid4().urn)
     marker = f"{node} {node} {node} .".encode()
     splitter = _Splitter(syntax, b" " + marker + b" ", settings.limits)
-    text = ChunkFile(splitter.split(without_mark(source.chunks())))
+    text = ChunkFile(splitter.split(with_bounded_prefixes(without_mark(source.chunks()))))
     ignored = syntax.dialect is Dialect.COMMENT_2025
     is_open = False
     chunks = 0
