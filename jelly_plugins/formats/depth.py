@@ -1,4 +1,4 @@
-"""How deep text is nested, and more that pyoxigraph does not bound, before it parses the text.
+"""Checks of text before pyoxigraph parses it: of its depth, and of what the parser does not bound.
 
 pyoxigraph's parser of Turtle makes nested triple terms of any depth, and frees
 them by recursion: some thousand levels end the process. JSON-LD and RDF/XML take time that grows
@@ -102,8 +102,9 @@ def with_bounded_prefixes(chunks: Iterable[bytes]) -> Iterator[bytes]:
 class TurtleGuard:
     """Bounds how deep Turtle or TriG is nested (blank nodes, lists and triple terms), and prefixes.
 
-    pyoxigraph's parser keeps some hundred bytes for each open bracket. The depth is only tracked in
-    what comes after many brackets or some triple terms. Before, strings over several lines are.
+    pyoxigraph's parser keeps up to 540 bytes for each open bracket. The guard tracks the depth only
+    after many brackets or some triple terms, and before that only strings over several lines, which
+    are faster to find.
     """
 
     def __init__(self) -> None:
@@ -114,7 +115,8 @@ class TurtleGuard:
         #: Brackets and triple terms of text whose depth was not looked at.
         self._unseen = self._unseen_terms = 0
         self._is_tracked = False
-        #: Two times the depth since then: ">>" may come in two chunks.
+        #: Two times the depth since then: ">>" may come in two chunks. Not negative: what closes
+        #: brackets that were not looked at does not allow more of them.
         self._halves = 0
 
     def chunks(self, text: Iterable[bytes]) -> Iterator[bytes]:
@@ -123,7 +125,7 @@ class TurtleGuard:
 
         :raises LimitError: it is nested more than :data:`DEPTH` deep, or has too many prefixes.
         """
-        #: Bytes since text outside of strings.
+        #: Bytes that were yielded since a chunk that did not end in a string.
         waiting = 0
         parts: list[bytes] = []
         size = 0
@@ -162,8 +164,8 @@ class TurtleGuard:
     def _track(self, brackets: bytes) -> None:
         openings = len(brackets) - len(brackets.translate(None, _TURTLE_OPENINGS))
         if self._halves + 2 * openings <= 2 * DEPTH:
-            halves = brackets.count(b">")
-            self._halves += 4 * openings - 2 * len(brackets) + halves
+            self._halves += 4 * openings - 2 * len(brackets) + brackets.count(b">")
+            self._halves = max(0, self._halves)
             return
         for bracket in brackets:
             if bracket in _TURTLE_OPENINGS:
@@ -171,7 +173,7 @@ class TurtleGuard:
                 if self._halves > 2 * DEPTH:
                     raise too_deep()
             else:
-                self._halves -= 1 if bracket == _HALF else 2
+                self._halves = max(0, self._halves - (1 if bracket == _HALF else 2))
 
 
 def _unfinished(text: bytes) -> int:
