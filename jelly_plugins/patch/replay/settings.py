@@ -70,14 +70,14 @@ class ReplaySettings:
         N-Triples. It is an error if the store is past it already. Whether the log has it is checked
         before anything is applied, where the log can be read twice (a file, bytes, a list of
         patches); otherwise, as in a pipe, once it has ended.
-    :ivar check_prev: whether a patch that names the one before it (``prev``) must come after that
+    :ivar check_prev: require a patch that names the one before it (``prev``) to come after that
         one. Without it, patches are applied in the order of the log. Then a source without
         ``name`` that begins before the store's position, but not at the beginning of its log, is
         taken for another log and applied again: give the log a name, or leave this on.
-    :ivar check_unmatched: adding an existing statement, or deleting a missing one, is an error.
-    :ivar check_blank_nodes: deleting a statement with a blank node that is not there is an error:
-        the store has other labels than the patch, as after a load with new ones. Other deletions
-        that match nothing are counted: see ``Replayed.unmatched``.
+    :ivar check_unmatched: reject additions of existing statements and deletions of missing ones.
+    :ivar check_blank_nodes: reject deletions of missing statements with a blank node: the store has
+        other labels than the patch, as after a load with new ones. Other deletions that match
+        nothing are counted: see ``Replayed.unmatched``.
     :ivar follow: apply complete transactions and wait for more, in a file given by its path. It is
         an error if the file is deleted or replaced (rotated), or loses complete transactions; its
         contents so far are applied, and a new replay continues in the new file.
