@@ -141,7 +141,7 @@ DEFAULT: Final = RecordSettings()
 
 
 class LogWriter:
-    """Appends patches to a log in a file, made if there is none; a context manager.
+    """Appends patches to a log in a file, created if missing; a context manager.
 
     Each patch has an ``id``, a new UUID, and the id of the patch before it as ``prev``. A patch
     that was not written whole, because its writer was killed, is cut off when the log is opened.

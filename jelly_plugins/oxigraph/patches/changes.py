@@ -77,7 +77,7 @@ class NetChanges(TransactionChanges):
         return self._characters
 
     def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
-        """Take operations up to the first row that is none."""
+        """Take operations up to the first row that changes nothing."""
         net, first, strict = self.net, self._first, self._strict
         count = 0
         found = None

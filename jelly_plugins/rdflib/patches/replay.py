@@ -226,7 +226,7 @@ class OrderedChanges(TransactionChanges):
         return sum(len(term) for term in terms if isinstance(term, str))
 
     def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
-        """Take operations up to the first row that is none."""
+        """Take operations up to the first row that changes nothing."""
         for row in rows:
             if row.kind not in CHANGES:
                 return row
