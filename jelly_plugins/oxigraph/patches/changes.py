@@ -33,7 +33,7 @@ from .bookkeeping import (
     position_in,
     position_quad,
     position_rows,
-    positions_in,
+    positions,
 )
 from .transaction import Update
 
@@ -216,7 +216,7 @@ class StoreTarget:
 
     def positions(self) -> list[Position]:
         """The store's positions in this graph."""
-        return positions_in(self._store, self.graph)
+        return [each for each in positions(self._store) if each.graph == self.graph]
 
     def changes(self) -> NetChanges:
         """Where the changes of a transaction are gathered."""

@@ -169,13 +169,13 @@ class GraphRecorder:
         :raises OptionsError: nothing was recorded in the ``with`` block, and the graph that was
             given to :func:`record` has changed.
         """
-        try:
-            if not self._writer.closed:
-                self.commit()
-                self._check_recorded()
-        finally:
-            self._release()
-            self._writer.close()
+        with self._writer:
+            try:
+                if not self._writer.closed:
+                    self.commit()
+                    self._check_recorded()
+            finally:
+                self._release()
 
     def _release(self) -> None:
         """Remove the mark of an Oxigraph store, unless it is that of the process that forked this
