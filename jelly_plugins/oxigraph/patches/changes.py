@@ -78,19 +78,20 @@ class NetChanges(TransactionChanges):
 
     def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
         """Take operations up to the first row that changes nothing."""
-        net, first, strict = self.net, self._first, self._strict
+        net, first, loose = self.net, self._first, not self._strict
         count = 0
         found = None
         for row in rows:
             kind, value = row
-            if kind is _ADD or kind is _DELETE:
+            if kind is _ADD and loose:
+                net[value] = True
+            elif kind is _ADD or kind is _DELETE:
                 adds = kind is _ADD
-                if strict or not adds:
-                    there = net.get(value)
-                    if there is None:
-                        first[value] = adds
-                    elif there is adds:
-                        self._note_idle(value, adds)
+                there = net.get(value)
+                if there is None:
+                    first[value] = adds
+                elif there is adds:
+                    self._note_idle(value, adds)
                 net[value] = adds
             elif type(value) is Namespace:
                 self.namespaces.append(row)
