@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from .codec import Describe, TermFactory
 from .errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "jelly_plugins.backends"
 
@@ -51,8 +53,9 @@ class Backend(Protocol):
         ...
 
     @property
-    def load(self) -> Callable[..., int]:
-        """Reads a source into a store, Jelly by default, and returns the number of statements."""
+    def load(self) -> Callable[..., Any]:
+        """Reads a source into a store, Jelly by default, and returns the number of statements; None
+        if they were not counted."""
         ...
 
     @property
@@ -65,6 +68,8 @@ class Backend(Protocol):
 def _entries() -> dict[str, EntryPoint]:
     """The backends' entry points by name, read once in a process: that takes milliseconds, since
     it opens the metadata of all installed packages."""
+    from importlib.metadata import entry_points
+
     return {entry.name: entry for entry in reversed(tuple(entry_points(group=GROUP)))}
 
 
@@ -88,7 +93,7 @@ def get_backend(name: str) -> Backend:
 
 
 def find_owner(store: object) -> Backend | None:
-    """The backend that a graph, dataset or store is of; None if there is none."""
+    """The backend of a graph, dataset or store; None if no backend owns it."""
     for name in backend_names():
         try:
             backend = get_backend(name)
@@ -101,9 +106,9 @@ def find_owner(store: object) -> Backend | None:
 
 
 def owner_of(store: object) -> Backend:
-    """The backend that a graph, dataset or store is of.
+    """The backend of a graph, dataset or store.
 
-    :raises TypeError: there is none.
+    :raises TypeError: no backend owns it.
     """
     backend = find_owner(store)
     if backend is None:

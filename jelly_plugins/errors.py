@@ -1,4 +1,4 @@
-"""The one tree of errors: whatever is wrong with an input ends in a :class:`JellyError`.
+"""The exceptions of the package: every invalid input raises a :class:`JellyError`.
 
 An error has a location: the name of the source, the frame and the row, as far as known.
 The codec sets frame and row; the code that opened the source adds its name.

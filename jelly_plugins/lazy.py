@@ -1,4 +1,4 @@
-"""What is imported on first use: public names of packages, optional libraries, the kernel."""
+"""Imports on first use: public names of packages, optional libraries, the kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def has_kernel() -> bool:
 
 
 def library(name: str, user: str, extra: str) -> Any:
-    """A library that an optional part needs, imported when that is used.
+    """Import an optional library.
 
     :param user: what needs it.
     :param extra: of this package, which installs it.

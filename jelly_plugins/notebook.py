@@ -1,4 +1,4 @@
-"""HTML for notebooks: small tables, whatever the size of what they show.
+"""HTML for notebooks: small tables of any amount of data.
 
 A class gives one in ``_repr_html_``, which notebooks call. Nothing is read for a table: what
 streams still streams afterwards. How terms are shown is registered where their classes are defined.
@@ -45,7 +45,7 @@ def parts(value: Any) -> Iterator[str]:
 
 
 def short(value: Any) -> str:
-    """The terms of a statement, or one term, not more than a cell of a table has of them."""
+    """The text of a statement or term, shortened to fit a cell."""
     text = ""
     # A statement is a tuple of terms, and a quoted triple among them as well.
     terms = value if isinstance(value, tuple) else (value,)

@@ -157,9 +157,9 @@ TURTLE: Final[dict[str, Callable[[int], bytes]]] = {
     **{name: NTRIPLES[name] for name in ("one line", "a long literal", "spaces", "comments")},
     "brackets": lambda size: b"<urn:s> <urn:p> " + b"[ <urn:p> " * (size // 10),
     "objects": lambda size: b"<urn:s> <urn:p> 1" + b" , 1" * (size // 4) + b" .",
+    "lists": lambda size: b"<urn:s> <urn:p> " + b"(" * size,
     "prefixes": lambda size: numbered(lambda n: b"@prefix p%d: <urn:p> .\n" % n, size),
 }
-OPEN_LISTS: Final = {"lists": lambda size: b"<urn:s> <urn:p> " + b"(" * size}
 XML: Final[dict[str, Callable[[int], bytes]]] = {
     "elements": lambda size: XML_START + b"<rdf:Description/>" * (size // 18) + b"</rdf:RDF>",
     "nested elements": lambda size: XML_START + b"<rdf:Description><rdf:value>" * (size // 28),
@@ -259,7 +259,10 @@ CASES: Final[dict[str, tuple[dict[str, Callable[[int], bytes]], Reader]]] = {
         lambda data: jelly_plugins.oxigraph.load(Store(), data, format="nq"),
     ),
     "Turtle to Jelly": (TURTLE, converting("ttl", "jelly")),
-    "open lists of Turtle to Jelly": (OPEN_LISTS, converting("ttl", "jelly")),
+    "Turtle into Oxigraph": (
+        TURTLE,
+        lambda data: jelly_plugins.oxigraph.load(Store(), data, format="ttl"),
+    ),
     "RDF/XML to Jelly": (XML, converting("rdf", "jelly")),
     "JSON-LD to Jelly": (JSON, converting("jsonld", "jelly")),
     "messages in N-Triples": (

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from jelly_plugins.codec.common.terms import Statement
 from jelly_plugins.codec.text.ntriples import Notation, statement_text
+from jelly_plugins.codec.text.transcoding import TextFactory, whole
+
+
+class WholeTexts(TextFactory):
+    """Makes terms as text, quoted triples included."""
+
+    def quoted_triple(self, *terms: Any) -> str:
+        return whole(super().quoted_triple(*terms))
 
 
 def write_lines(

@@ -156,7 +156,7 @@ def test_the_page_of_commands_has_every_command(monkeypatch: pytest.MonkeyPatch)
         assert f"\n## jelly {name}\n" in page
         for example in EXAMPLES[name]:
             assert f"\n{example}\n" in page
-    assert "`--take-frames FROM..TO`\n:   Read only these frames" in page
+    assert "`--context URL=FILE`\n:   Local file for a remote context" in page
 
 
 def test_the_reference_has_every_public_name() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import jelly_plugins
 from jelly_plugins import errors
 
@@ -47,6 +49,20 @@ def test_the_version_needs_no_libraries() -> None:
     program += "from jelly_plugins.cli import main; main()\nsys.argv = argv\n"
     libraries = {name.partition(".")[0] for name in imported(program, "")}
     assert libraries.isdisjoint({"typer", "rich", "rdflib", "pyoxigraph"})
+
+
+@pytest.mark.parametrize("command", ["convert", "load", "validate", "publish", "patch apply"])
+def test_the_help_of_a_command_imports_no_backend(command: str) -> None:
+    program = f"import sys; argv = sys.argv; sys.argv = ['jelly', *{command.split()}, '--help']\n"
+    program += "from jelly_plugins.cli import main\ntry: main()\nexcept SystemExit: pass\n"
+    done = run(f"{program}sys.argv = argv{_MODULES}", "")
+    modules = set(done.stdout.splitlines()[-1].split())
+    assert modules.isdisjoint({"rdflib", "pyoxigraph", "pyspark", "pyarrow", "grpc"}), done.stderr
+
+
+def test_loading_imports_no_other_backend() -> None:
+    found = imported("from jelly_plugins.oxigraph import load", "")
+    assert found.isdisjoint({"rdflib", "pyarrow", "grpc", "typer", "importlib.metadata"})
 
 
 def test_every_public_name_exists() -> None:

@@ -25,6 +25,7 @@ from jelly_plugins import (
     Triple,
     arrow,
     convert,
+    grpc,
     jena,
     messages,
     oxigraph,
@@ -70,6 +71,21 @@ def terms_in(change: patch.Patch) -> list[Term | str | None]:
     return collected
 
 
+def exchanged(store: pyoxigraph.Store, src: Path) -> list[Statement]:
+    topics = {"all": grpc.StoreTopic(store)}
+    service = grpc.Topics(topics, sink=grpc.StoreSink(store))
+    with grpc.serve(service, bounds=grpc.Bounds(streams=2), token="secret") as server:
+        grpc.publish(src, server.address, topic="x", token="secret", timeout=60)
+        with grpc.subscribe("all", server.address, token="secret") as stream:
+            frames = list(stream)
+    return [statement for frame in frames for statement in frame.statements]
+
+
+async def received(address: str) -> int:
+    async with grpc.aio.subscribe("all", address, timeout=60) as stream:
+        return len([frame.index async for frame in stream])
+
+
 def main(folder: Path) -> int:
     triples: list[Statement] = [
         Triple(Iri(f"urn:s{n}"), Iri("urn:p"), Literal(str(n))) for n in range(9)
@@ -94,7 +110,10 @@ def main(folder: Path) -> int:
     patch.write_patches([patch.diff(path, path)], folder / "x.jellyp")
     report = patch.check(folder / "x.jellyp")
     collected = [terms_in(each) for each in patch.read_patches(folder / "x.jellyp")]
-    replayed: Replayed = oxigraph.replay(pyoxigraph.Store(), folder / "x.jellyp")
+    replayed: Replayed = oxigraph.replay(
+        pyoxigraph.Store(), folder / "x.jellyp", check_prev=True, commit_every=10
+    )
+    exchange = exchanged(store, path)
     table = arrow.read(path).read_all()
     texts = [text for row in table.to_pylist() for text in row.values() if text is not None]
     sizes = [len(message) for message in messages.read_messages(path)]
@@ -117,5 +136,6 @@ def main(folder: Path) -> int:
         len(thrift),
         len(collected),
         len(place),
+        len(exchange),
     )
     return sum(counts) + sum(numbers) + result.statements

@@ -1,5 +1,5 @@
-"""The ``jelly`` command. Each command is one call into the library; here are only its options,
-what is printed, and what the exit code is.
+"""The ``jelly`` command. Each subcommand makes one call into the library; this package defines
+options, output and exit codes.
 
 Exit codes: 0 done, even if an interrupt came too late to stop it; 1 bad input or a failed check;
 2 wrong usage; 129, 130, 141 and 143 ended from outside: the terminal is gone, the keyboard, a
@@ -61,7 +61,7 @@ def _main() -> None:
 
 
 def version_text() -> str:
-    """The version, and the kernel that runs, in a line each."""
+    """The version and the active kernel, one per line."""
     from .. import __version__
     from ..lazy import has_kernel
 
@@ -69,7 +69,7 @@ def version_text() -> str:
 
 
 def discard_output() -> None:
-    """Discard what stdout has buffered and cannot write: Python would try again at exit."""
+    """Discard buffered output that cannot be written, so that Python does not retry at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

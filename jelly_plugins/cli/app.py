@@ -1,4 +1,4 @@
-"""The command's root: its commands, its version, and how errors end.
+"""The root of the command: subcommands, version and error handling.
 
 A module of this package has commands, or a group of them as an app of its own. It is imported when
 one of its commands is used, since most of what they need takes longer to import than to run.
@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 
 from ..errors import JellyError
 from ..io.sinks import NO_ROOM
-from . import discard_output, version_text
+from . import console, discard_output, version_text
 from .console import EXIT_USAGE, WrongUsageError
 from .help import finished
 from .signals import exit_code
@@ -134,8 +134,8 @@ def _errors_in_one_line() -> Iterator[None]:
         raise typer.Exit(EXIT_FAILED) from error
 
 
-#: How an error names a limit in Python, before the option for it.
-_IN_PYTHON: Final = re.compile(r"\(Limits\.\w+, (?=--limit )")
+#: How an error names a limit in Python and as an option.
+_LIMIT: Final = re.compile(r"\(Limits\.\w+, (--limit \w+=NUMBER)\)")
 
 #: What errors suggest to users of Python, and the option for it.
 _OPTIONS: Final = {
@@ -148,7 +148,7 @@ _OPTIONS: Final = {
 
 def _complain(message: str) -> None:
     # The names of arguments in Python are not for users of the command.
-    message = _IN_PYTHON.sub("(", " ".join(message.split()))
+    message = _LIMIT.sub(r"(jelly \1 ...)", " ".join(message.split()))
     for suggestion, option in _OPTIONS.items():
         message = message.replace(suggestion, f"{suggestion} ({option})")
     print(f"jelly: {message}", file=sys.stderr)
@@ -170,7 +170,20 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and the kernel that runs.")
     ] = False,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limit",
+            metavar="NAME=NUMBER",
+            help="Override a limit on the input of the command that follows, such as nesting=3.",
+        ),
+    ] = None,
 ) -> None:
+    console.group_limits[:] = limit or ()
+    if limit:
+        from .settings import limits_from
+
+        limits_from()
     if version:
         print(version_text())
         raise typer.Exit

@@ -24,10 +24,8 @@ EXIT_USAGE: Final = 2
 #: Files smaller than this are read too quickly for a progress bar.
 _WORTH_A_BAR: Final = 4 << 20
 
-
 #: Endings that promise a compression which is not written.
 _OTHER_COMPRESSIONS: Final = (".xz", ".lzma", ".lz4", ".lzo", ".br", ".sz", ".zip", ".7z", ".z")
-
 
 #: What to print if the compiled kernel does not run.
 PYTHON_KERNEL: Final = (
@@ -36,9 +34,12 @@ PYTHON_KERNEL: Final = (
     "--no-binary :all: jelly-plugins"
 )
 
+#: The ``--limit`` options of ``jelly``, for its command: see :func:`.settings.limits_from`.
+group_limits: list[str] = []
+
 
 class WrongUsageError(Exception):
-    """A command line that cannot be meant, in words."""
+    """The command line is invalid; the message says why."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``jelly demo``: the whole way once, on a file that is shipped with the package."""
+"""``jelly demo``: parse, load, query and dump a file that the package contains."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""How the commands' help looks: arguments by what they are, and examples that can be typed.
-Tests run the examples in their order."""
+"""Help texts of the commands and their examples. Tests run the examples in this order."""
 
 from __future__ import annotations
 
@@ -11,6 +10,8 @@ import typer
 from typer.core import TyperArgument, TyperCommand
 from typer.main import get_group
 
+from .options import expanded
+
 #: Examples by command, from files that the examples before them make.
 EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "demo": ("jelly demo",),
@@ -19,9 +20,8 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "jelly convert data.jelly.gz --to turtle",
         "jelly convert data.nt -o data.ttl",
         "jelly convert data.nt data.ttl data.jelly.gz -o all.jelly --frame-rows 5",
-        "jelly convert all.jelly --take-frames 1.. --to jelly-text",
-        "jelly convert data.ttl -o one.jelly --not-delimited --options-from all.jelly",
-        "jelly convert data.ttl -o named.jelly --used-namespaces",
+        "jelly convert all.jelly --to jelly-text",
+        "jelly convert data.ttl -o one.jelly --not-delimited --preset small",
     ),
     "inspect": (
         "jelly inspect data.jelly.gz",
@@ -63,7 +63,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
 
 
 class JellyCommand(TyperCommand):
-    """A command whose help shows no types of Python's, and ends with examples line by line."""
+    """A command whose help hides Python types and ends with examples."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -92,6 +92,7 @@ def finished(name: str, module: ModuleType) -> Any:
         assert callback is not None
         own = command.name or callback.__name__.replace("_", "-")
         command.cls = JellyCommand
+        command.callback = expanded(callback)
         command.epilog = "\n".join(EXAMPLES.get(own if own == name else f"{name} {own}", ()))
     made = get_group(app)
     made.name = name
@@ -99,7 +100,7 @@ def finished(name: str, module: ModuleType) -> Any:
 
 
 def commands(group: Any, before: str = "") -> Iterator[str]:
-    """What is typed for each command of a group, and of the groups in it."""
+    """The full names of the commands of a group and its subgroups."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from commands(command, f"{before}{name} ")

@@ -1,4 +1,4 @@
-"""``jelly inspect``: what a stream is made of."""
+"""``jelly inspect``: report the structure of a stream."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ def inspect(
         bool, typer.Option("--messages", help="Count the messages of a message log.")
     ] = False,
     from_: settings.FromLog = None,
-    from_dialect: settings.FromDialect = None,
     context: settings.ContextFiles = None,
     base: settings.Base = None,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Show options, frames, rows by kind and sizes of a Jelly stream.
 
@@ -45,9 +43,8 @@ def inspect(
             source,
             as_json=as_json,
             format=settings.log_format(source, from_),
-            dialect=from_dialect,
             contexts=settings.contexts_from(context),
-            limits=settings.limits_from(limit),
+            limits=settings.limits_from(),
         )
         return
     if results.are_meant([source], console.STANDARD, from_, None):
@@ -57,16 +54,16 @@ def inspect(
             source,
             frames=frames,
             as_json=as_json,
-            limits=settings.limits_from(limit, RESULTS_LIMITS),
+            limits=settings.limits_from(usual=RESULTS_LIMITS),
         )
         return
-    if from_dialect or context:
-        raise WrongUsageError("--from-dialect and --context need --messages")
+    if context:
+        raise WrongUsageError("--context needs --messages")
     form = settings.source_format(source, from_)
     if form is not Format.JELLY:
         if frames or concatenated:
             raise WrongUsageError(f"--frames and --concatenated apply to Jelly, not to {form}")
-        _inspect_text(source, form, as_json, base=base, limits=settings.limits_from(limit))
+        _inspect_text(source, form, as_json, base=base, limits=settings.limits_from())
         return
     from ..tools.inspection import inspect as inspect_
 
@@ -74,7 +71,7 @@ def inspect(
     with console.open_sources([source], "inspect", printing=frames) as [opened]:
         report = inspect_(
             opened,
-            limits=settings.limits_from(limit),
+            limits=settings.limits_from(),
             concatenated=concatenated,
             on_frame=show_frame if frames else None,
         )

@@ -48,7 +48,6 @@ def query(
     to: To = None,
     force: settings.Force = False,
     base: settings.Base = None,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Query files or a store, and write the results.
 
@@ -64,7 +63,7 @@ def query(
     if store is not None:
         opened = open_to_read(store)
     else:
-        opened = _store_of(sources or [], from_, base, settings.limits_from(limit))
+        opened = _store_of(sources or [], from_, base, settings.limits_from())
     ox = pyoxigraph_module()
     try:
         found: Any = opened.query(text)
@@ -93,12 +92,12 @@ def _query_shards(text: str, store: str, output: str, to: str | None, force: boo
     form = _results_format(output, to)
     dst = console.destination(output, force=force, binary=form is not None and form.is_binary)
     from ..spark.shards import ShardedStore
-    from ..spark.shards.queries import Scope
+    from ..spark.shards.queries import scope_of
 
     sharded = ShardedStore(store)
     if form is None and sys.stdout.isatty():
         rows = ([term or "" for term in row.values()] for row in sharded.select(text))
-        results.print_table(list(Scope.all(text).variables), rows)
+        results.print_table(scope_of(text, sharded.content.shard_by).variables, rows)
     else:
         sharded.write_solutions(text, dst, format=form or ResultsFormat.TSV)
 

@@ -1,4 +1,4 @@
-"""What the commands do with query results: convert, inspect, validate."""
+"""Query results in the commands convert, inspect, validate and query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from ..codec import Limits
-from ..codec.common.options import TABLES
 from ..errors import JellyError
 from ..formats.settings import ConversionSettings
 from ..sparql.formats import ResultsFormat, format_of
@@ -73,8 +72,7 @@ def convert(
         binary = source_format is not None and source_format.is_binary
         target = ResultsFormat.JSON if binary else ResultsFormat.JELLY
     dst = console.destination(output, force=force, binary=target.is_binary)
-    asked = {name: getattr(chosen.changes, name) for name in ("stream_name", *TABLES)}
-    options = ResultsOptions(**{k: value for k, value in asked.items() if value is not None})
+    options = ResultsOptions(stream_name=chosen.changes.stream_name or "")
     with _opened(sources[0], "convert", from_, chosen.limits) as results:
         if results.boolean is not None:
             write_boolean(results.boolean, dst, format=target, options=options)
@@ -92,7 +90,7 @@ def convert(
 
 
 def inspect(source: str, *, frames: bool, as_json: bool, limits: Limits) -> None:
-    """Show what results are made of."""
+    """Report the variables, columns and size of results."""
     with _opened(source, "inspect", None, limits) as results:
         count = rows = size = 0
         unbound = [0] * len(results.variables)
@@ -216,7 +214,7 @@ _NARROWEST: Final = 10
 
 
 def print_table(names: list[str], rows: Iterator[list[str]]) -> None:
-    """Print solutions for people, as they come, in lines that the terminal can show."""
+    """Print solutions as a table that fits the terminal, row by row."""
     from rich.cells import cell_len
 
     rows = ([_printable(cell) for cell in row] for row in rows)
@@ -237,14 +235,14 @@ def print_table(names: list[str], rows: Iterator[list[str]]) -> None:
 
 
 def _printable(text: str) -> str:
-    """A text without what would control the terminal."""
+    """A text with control characters escaped."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else f"\\u{ord(each):04X}" for each in text)
 
 
 def _fitted(text: str, width: int) -> str:
-    """A text in so many columns of a terminal: padded, or both of its ends."""
+    """A text padded to a width, or shortened in its middle."""
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(text) <= width:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -15,48 +16,136 @@ from ..io.names import Format, format_of
 from ..io.sinks import open_output
 from . import console, settings
 from .console import STANDARD, WrongUsageError
+from .options import Fields
 from .signals import stopped_by_signals
 from .store import open_store, reject_other_folder
 
 if TYPE_CHECKING:
-    from ..grpc import ClientTls, ServerTls, Subscription
+    from ..grpc import ServerTls, Subscription
 
 #: Names of the loopback: other machines cannot reach it.
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-#: gRPC's usual port.
-_PORT: Final = 50051
 #: Environment variable of the token, since other users can see a command line.
 _TOKEN: Final = "JELLY_TOKEN"
 
-TokenFile: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--token-file",
-        metavar="FILE",
-        help=f"File with the clients' token; {_TOKEN} in the environment also sets it.",
-    ),
-]
-Tls: TypeAlias = Annotated[
-    bool, typer.Option("--tls", help="Use TLS, with a server certificate of a trusted authority.")
-]
-TlsCa: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--tls-ca", metavar="FILE", help="CA of the server's certificate (PEM)."),
-]
-TlsCert: TypeAlias = Annotated[
-    str | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate to present (PEM).")
-]
-TlsKey: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--tls-key", metavar="FILE", help="Private key of the certificate (PEM)."),
-]
-Timeout: TypeAlias = Annotated[
-    float | None,
-    typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout; none by default."),
-]
+_TOKEN_FILE: Final = typer.Option(
+    "--token-file",
+    metavar="FILE",
+    help=f"File with the clients' token; {_TOKEN} in the environment also sets it.",
+)
+_TLS_CERT: Final = typer.Option("--tls-cert", metavar="FILE", help="Certificate to present (PEM).")
+_TLS_KEY: Final = typer.Option(
+    "--tls-key", metavar="FILE", help="Private key of the certificate (PEM)."
+)
 
 
-# Long by its parameters, which are the command's options.
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """How a server listens, whom it accepts, and what clients may use."""
+
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
+    ] = _LOOPBACK[0]
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port; 0 selects a free one.")
+    ] = 50051  # gRPC's usual one
+    token_file: Annotated[str | None, _TOKEN_FILE] = None
+    tls_cert: Annotated[str | None, _TLS_CERT] = None
+    tls_key: Annotated[str | None, _TLS_KEY] = None
+    tls_client_ca: Annotated[
+        str | None,
+        typer.Option(
+            "--tls-client-ca",
+            metavar="FILE",
+            help="CA of the client certificates that the server requires (PEM).",
+        ),
+    ] = None
+    max_streams: Annotated[
+        int, typer.Option("--max-streams", min=1, help="Maximum number of concurrent streams.")
+    ] = 200
+    max_bytes: Annotated[
+        int,
+        typer.Option(
+            "--max-bytes",
+            parser=settings.parse_size,
+            metavar="SIZE",
+            show_default="4G",
+            help="Maximum size of a published stream in bytes.",
+        ),
+    ] = 4 << 30
+    max_seconds: Annotated[
+        float | None,
+        typer.Option("--max-seconds", min=0.001, help="Maximum duration of a stream."),
+    ] = None
+    max_idle: Annotated[
+        float,
+        typer.Option(
+            "--max-idle",
+            metavar="SECONDS",
+            min=0,
+            help="Seconds after which an idle client is disconnected; 0 for never.",
+        ),
+    ] = 300
+    subscriber_timeout: Annotated[
+        float,
+        typer.Option(
+            "--subscriber-timeout",
+            metavar="SECONDS",
+            min=0,
+            help="Seconds to wait for a slow subscriber of a live topic before disconnecting it.",
+        ),
+    ] = 10.0
+    grace: Annotated[
+        float,
+        typer.Option("--grace", min=0, help="Seconds for streams to finish at shutdown."),
+    ] = 10.0
+
+    def tls(self) -> ServerTls | None:
+        """The certificates; None without TLS."""
+        if self.tls_cert is None or self.tls_key is None:
+            if self.tls_cert or self.tls_key or self.tls_client_ca:
+                raise WrongUsageError("TLS needs both --tls-cert and --tls-key")
+            return None
+        from ..grpc import ServerTls
+
+        return ServerTls(certificate=self.tls_cert, key=self.tls_key, client_ca=self.tls_client_ca)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connecting:
+    """How a client connects to a server."""
+
+    token_file: Annotated[str | None, _TOKEN_FILE] = None
+    tls: Annotated[
+        bool,
+        typer.Option("--tls", help="Use TLS, with a server certificate of a trusted authority."),
+    ] = False
+    tls_ca: Annotated[
+        str | None,
+        typer.Option("--tls-ca", metavar="FILE", help="CA of the server's certificate (PEM)."),
+    ] = None
+    tls_cert: Annotated[str | None, _TLS_CERT] = None
+    tls_key: Annotated[str | None, _TLS_KEY] = None
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout; none by default."),
+    ] = None
+
+    def settings(self) -> dict[str, Any]:
+        """The keyword arguments of a client."""
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise WrongUsageError("--tls-cert and --tls-key belong together")
+        given: dict[str, Any] = {
+            "token": _token(self.token_file),
+            "limits": settings.limits_from(),
+        }
+        if self.tls or self.tls_ca or self.tls_cert:
+            from ..grpc import ClientTls
+
+            given["tls"] = ClientTls(ca=self.tls_ca, certificate=self.tls_cert, key=self.tls_key)
+        return given
+
+
 def serve(
     topics: Annotated[
         list[str] | None,
@@ -85,12 +174,6 @@ def serve(
     rdf_star: Annotated[
         bool, typer.Option("--rdf-star", help="Allow quoted triples in live topics.")
     ] = False,
-    host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
-    ] = _LOOPBACK[0],
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port; 0 selects a free one.")
-    ] = _PORT,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Do not load published streams into the store.")
     ] = False,
@@ -98,56 +181,8 @@ def serve(
         bool,
         typer.Option("--per-frame", help="Load frames as they arrive, not whole streams."),
     ] = False,
-    subscriber_timeout: Annotated[
-        float,
-        typer.Option(
-            "--subscriber-timeout",
-            metavar="SECONDS",
-            min=0,
-            help="Seconds to wait for a slow subscriber of a live topic before disconnecting it.",
-        ),
-    ] = 10.0,
-    token_file: TokenFile = None,
-    tls_cert: TlsCert = None,
-    tls_key: TlsKey = None,
-    tls_client_ca: Annotated[
-        str | None,
-        typer.Option(
-            "--tls-client-ca",
-            metavar="FILE",
-            help="CA of the client certificates that the server requires (PEM).",
-        ),
-    ] = None,
-    max_streams: Annotated[
-        int, typer.Option("--max-streams", min=1, help="Maximum number of concurrent streams.")
-    ] = 200,
-    max_bytes: Annotated[
-        int,
-        typer.Option(
-            "--max-bytes",
-            parser=settings.parse_size,
-            metavar="SIZE",
-            help="Maximum size of a published stream in bytes.",
-        ),
-    ] = "4G",  # type: ignore[assignment]
-    max_seconds: Annotated[
-        float | None,
-        typer.Option("--max-seconds", min=0.001, help="Maximum duration of a stream."),
-    ] = None,
-    max_idle: Annotated[
-        float,
-        typer.Option(
-            "--max-idle",
-            metavar="SECONDS",
-            min=0,
-            help="Seconds after which an idle client is disconnected; 0 for never.",
-        ),
-    ] = 300,
-    grace: Annotated[
-        float,
-        typer.Option("--grace", min=0, help="Seconds for streams to finish at shutdown."),
-    ] = 10.0,
-    limit: settings.LimitSettings = None,
+    *,
+    serving: Annotated[Serving, Fields()],
 ) -> None:
     """Serve topics by gRPC, and take published streams into a store.
 
@@ -160,9 +195,9 @@ def serve(
         raise WrongUsageError("--rdf-star needs --live")
     if store is None and (read_only or per_frame):
         raise WrongUsageError("--read-only and --per-frame need --store")
-    limits = settings.limits_from(limit)
-    tls = _server_tls(tls_cert, tls_key, tls_client_ca)
-    token = _token(token_file)
+    limits = settings.limits_from()
+    tls = serving.tls()
+    token = _token(serving.token_file)
     from ..grpc import Bounds, FrameSink, StoreSink, StoreTopic, Topics
     from ..grpc import serve as serve_
 
@@ -170,7 +205,7 @@ def serve(
         topics or [],
         live or [],
         rdf_star=rdf_star,
-        timeout=subscriber_timeout,
+        timeout=serving.subscriber_timeout,
         limits=limits,
     )
     of_store = [name for name, topic in served.items() if topic is None]
@@ -187,17 +222,20 @@ def serve(
             sink = (FrameSink if per_frame else StoreSink)(opened, limits=limits)
     server = serve_(
         Topics(served, sink=sink),
-        host=host,
-        port=port,
+        host=serving.host,
+        port=serving.port,
         tls=tls,
         token=token,
         bounds=Bounds(
-            streams=max_streams, stream_bytes=max_bytes, seconds=max_seconds, idle=max_idle or None
+            streams=serving.max_streams,
+            stream_bytes=serving.max_bytes,
+            seconds=serving.max_seconds,
+            idle=serving.max_idle or None,
         ),
         limits=limits,
     )
-    with suppress(KeyboardInterrupt), stopped_by_signals(lambda: server.stop(grace)):
-        if host not in _LOOPBACK and (tls is None or token is None):
+    with suppress(KeyboardInterrupt), stopped_by_signals(lambda: server.stop(serving.grace)):
+        if serving.host not in _LOOPBACK and (tls is None or token is None):
             lacking = " and ".join(
                 what for what, there in (("TLS", tls), ("a token", token)) if there is None
             )
@@ -235,20 +273,14 @@ def publish(
         str | None, typer.Option("--topic", metavar="NAME", help="Name of the stream.")
     ] = None,
     from_: settings.From = None,
-    token_file: TokenFile = None,
-    tls: Tls = False,
-    tls_ca: TlsCa = None,
-    tls_cert: TlsCert = None,
-    tls_key: TlsKey = None,
-    timeout: Timeout = None,
-    limit: settings.LimitSettings = None,
+    *,
+    connecting: Annotated[Connecting, Fields()],
 ) -> None:
     """Publish a file to a server.
 
     Done once the server has received all of it.
     """
-    connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
-    limits = settings.limits_from(limit)
+    connection = connecting.settings()
     console.require_files([source])
     source_format = from_ or format_of(source) or Format.JELLY
     from ..grpc import Client
@@ -256,13 +288,13 @@ def publish(
 
     with (
         console.open_sources([source], "publish") as [opened],
-        Client(_target(to), limits=limits, **connection) as client,
+        Client(_target(to), **connection) as client,
     ):
         if source_format is Format.JELLY:
-            client.publish(opened, topic=topic, timeout=timeout)
+            client.publish(opened, topic=topic, timeout=connecting.timeout)
         else:
-            frames = converted(opened, source_format, topic=topic, limits=limits)
-            client.publish_frames(frames, timeout=timeout)
+            frames = converted(opened, source_format, topic=topic, limits=client.limits)
+            client.publish_frames(frames, timeout=connecting.timeout)
 
 
 def subscribe(
@@ -270,27 +302,21 @@ def subscribe(
     from_: Annotated[str, typer.Option("--from", metavar="HOST:PORT", help="The server.")],
     output: settings.Output = STANDARD,
     force: settings.Force = False,
-    token_file: TokenFile = None,
-    tls: Tls = False,
-    tls_ca: TlsCa = None,
-    tls_cert: TlsCert = None,
-    tls_key: TlsKey = None,
-    timeout: Timeout = None,
-    limit: settings.LimitSettings = None,
+    *,
+    connecting: Annotated[Connecting, Fields()],
 ) -> None:
     """Write the stream of a topic as Jelly.
 
     If the stream is interrupted, by a signal, --timeout or the server, the output keeps the whole
     frames that have come.
     """
-    connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
-    limits = settings.limits_from(limit)
+    connection = connecting.settings()
     if format_of(output) is not Format.JELLY:
         console.reject_ending(output, "subscribe writes jelly")
     dst = console.destination(output, force=force, binary=True)
     from ..grpc import subscribe as subscribe_
 
-    with subscribe_(topic, _target(from_), timeout=timeout, limits=limits, **connection) as stream:
+    with subscribe_(topic, _target(from_), timeout=connecting.timeout, **connection) as stream:
         if isinstance(dst, str):
             with stopped_by_signals(stream.close):
                 _save(stream, dst)
@@ -321,7 +347,7 @@ def _save(stream: Subscription, dst: str) -> None:
 
 
 def _new(name: str, served: dict[str, Any]) -> str:
-    """The name of a topic that there is not yet."""
+    """Reject the name of an existing topic."""
     if name in served:
         raise WrongUsageError(f"topic {name!r} is given twice")
     return name
@@ -359,32 +385,3 @@ def _token(file: str | None) -> str | None:
         return check_token(token)
     except ValueError as error:
         raise WrongUsageError(f"{file or _TOKEN}: {error}") from error
-
-
-def _server_tls(cert: str | None, key: str | None, client_ca: str | None) -> ServerTls | None:
-    if cert is None or key is None:
-        if cert or key or client_ca:
-            raise WrongUsageError("TLS needs both --tls-cert and --tls-key")
-        return None
-    from ..grpc import ServerTls
-
-    return ServerTls(certificate=cert, key=key, client_ca=client_ca)
-
-
-def _client_tls(
-    wanted: bool, ca: str | None, cert: str | None, key: str | None
-) -> ClientTls | None:
-    if (cert is None) != (key is None):
-        raise WrongUsageError("--tls-cert and --tls-key belong together")
-    if not (wanted or ca or cert):
-        return None
-    from ..grpc import ClientTls
-
-    return ClientTls(ca=ca, certificate=cert, key=key)
-
-
-def _connection(
-    token_file: str | None, tls: bool, ca: str | None, cert: str | None, key: str | None
-) -> dict[str, Any]:
-    """What a client is made with."""
-    return {"token": _token(token_file), "tls": _client_tls(tls, ca, cert, key)}

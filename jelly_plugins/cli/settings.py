@@ -1,4 +1,4 @@
-"""Options that several commands have, and what groups of commands do without one."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -11,22 +11,19 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from ..codec import DEFAULT_LIMITS, Limits
+from ..codec.text.ntriples import Notation
 from ..io.names import FORMAT_NAMES, Format, did_you_mean, format_named
 from ..io.names import format_of as rdf_format_of
-from ..messages.formats import Dialect, LogFormat, format_of, syntax_named
+from ..messages.formats import LogFormat, format_of, syntax_named
 from ..sparql import formats as results
 from ..sparql.formats import ResultsFormat
+from . import console
 from .console import EXIT_USAGE, WrongUsageError
 
 
 class Preset(StrEnum):
     BIG = "big"
     SMALL = "small"
-
-
-class BlankNodesChoice(StrEnum):
-    FRESH = "fresh"
-    KEEP = "keep"
 
 
 #: What finds a format by a name, for each kind of format.
@@ -53,7 +50,7 @@ def format_option(flag: str, text: str, *kinds: type[StrEnum]) -> Any:
                 message = str(error)
         if len(kinds) > 1:
             hint = did_you_mean(name.lower(), [*FORMAT_NAMES, *known])
-            message = f"{name!r} is none of the formats {'|'.join(known)}{hint}"
+            message = f"{name!r} is not one of the formats {'|'.join(known)}{hint}"
         raise typer.BadParameter(message)
 
     return typer.Option(
@@ -92,12 +89,16 @@ _LIMITS: Final = [field.name for field in fields(Limits)]
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
-def parse_size(text: str) -> int:
+def parse_size(text: str | int) -> int:
     """A number of bytes, at least one, for an option.
+
+    :param text: a number of an option's default is kept.
 
     >>> parse_size("64M")
     67108864
     """
+    if isinstance(text, int):
+        return text
     unit = text[-1:].upper() if text[-1:].isalpha() else ""
     number = text[: len(text) - len(unit)]
     if not (number.isascii() and number.isdecimal() and unit in _UNITS and int(number)):
@@ -106,7 +107,7 @@ def parse_size(text: str) -> int:
 
 
 def help_without_command(ctx: typer.Context) -> None:
-    """The callback of a group: none of its commands is wrong usage, and shows which there are."""
+    """The callback of a group: without a command, print the help and exit with code 2."""
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
         raise typer.Exit(EXIT_USAGE)
@@ -147,10 +148,6 @@ FromLog: TypeAlias = Annotated[
         LogFormat,
         ResultsFormat,
     ),
-]
-FromDialect: TypeAlias = Annotated[
-    Dialect | None,
-    typer.Option("--from-dialect", help="Delimiters of the input message log."),
 ]
 ContextFiles: TypeAlias = Annotated[
     list[str] | None,
@@ -199,21 +196,23 @@ LimitSettings: TypeAlias = Annotated[
     typer.Option(
         "--limit",
         metavar="NAME=NUMBER",
-        help="Override an input limit. Names and defaults: "
+        help="Override an input limit of the command. Names and defaults: "
         + ", ".join(f"{name}={getattr(DEFAULT_LIMITS, name)}" for name in _LIMITS)
         + ".",
     ),
 ]
 
 
-def limits_from(settings: list[str] | None, usual: Limits = DEFAULT_LIMITS) -> Limits:
-    """The limits that ``--limit`` options set, the others as ``usual``.
+def limits_from(settings: list[str] | None = None, usual: Limits = DEFAULT_LIMITS) -> Limits:
+    """The limits that ``jelly --limit …`` sets, the others as ``usual``.
+
+    :param settings: more of them, from an option of the command's own.
 
     >>> limits_from(["nesting=3"]).nesting
     3
     """
     asked: dict[str, int] = {}
-    for setting in settings or ():
+    for setting in (*console.group_limits, *(settings or ())):
         name, _, value = setting.partition("=")
         if name not in _LIMITS:
             hint = did_you_mean(name, _LIMITS) or f": there are {', '.join(sorted(_LIMITS))}"
@@ -226,6 +225,11 @@ def limits_from(settings: list[str] | None, usual: Limits = DEFAULT_LIMITS) -> L
         return replace(usual, **asked)
     except ValueError as error:
         raise WrongUsageError(f"--limit: {error}") from error
+
+
+def notation(rdf_12: bool) -> Notation:
+    """How quoted triples are written."""
+    return Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR
 
 
 def prefixes_from(given: list[str] | None) -> dict[str, str]:

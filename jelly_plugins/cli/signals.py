@@ -14,7 +14,7 @@ _SIGNALS: Final = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if ha
 
 
 class TerminatedError(KeyboardInterrupt):
-    """The process was asked to end; whatever cleans up at an interrupt does so for this, too.
+    """A signal ended the process. Cleanup for KeyboardInterrupt applies to it too.
 
     :ivar number: number of the signal.
     """

@@ -79,7 +79,6 @@ def load(
     as_json: settings.AsJson = False,
     concatenated: settings.Concatenated = False,
     strict: settings.Strict = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Load files of any format into an Oxigraph store on disk.
 
@@ -96,7 +95,7 @@ def load(
         "blank_nodes": blank_nodes.value,
         "atomic": atomic,
         "quoted_triples": "reify" if reify else "reject",
-        "limits": settings.limits_from(limit),
+        "limits": settings.limits_from(),
         "concatenated": concatenated,
         "strict": strict,
     }
@@ -114,7 +113,9 @@ def load(
             if as_json:
                 console.print_json({"source": name, "statements": statements})
             else:
-                print(f"{shown}: {console.counted(statements, 'statement')}")
+                # Oxigraph does not count the statements of text that it reads itself.
+                done = "loaded" if statements is None else console.counted(statements, "statement")
+                print(f"{shown}: {done}")
 
 
 def dump(
@@ -206,7 +207,7 @@ def open_store(folder: str) -> Any:
 
 
 class Filling:
-    """A store that something is put into.
+    """A store that is written to.
 
     :ivar store: it. No other name for it should outlive a call: a store is closed once there is
         none, and cannot be before.
@@ -237,7 +238,7 @@ def _is_empty(store: Any) -> bool:
 
 
 def _forget_variables(error: BaseException | None) -> None:
-    """Let go of what functions had that an error has ended."""
+    """Release the local variables of interrupted functions, so that the store closes."""
     while error is not None:
         clear_frames(error.__traceback__)
         error = error.__context__

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
+from ..backends import Backend, backend_names, get_backend
 from ..codec.sparql.options import RESULTS_LIMITS
 from ..errors import JellyError
 from ..io.names import Format, format_of
+from ..tools.inspection import options_as_dict
+from ..tools.validation import (
+    Expected,
+    FrameValidation,
+    Validation,
+    ValidationSettings,
+    validate_frames,
+)
+from ..tools.validation import validate as validate_
 from . import console, results, settings
 from .console import WrongUsageError
-
-if TYPE_CHECKING:
-    from ..backends import Backend
-    from ..tools.validation import Expected, FrameValidation, Validation
-
+from .options import Fields, Option
 
 FromOfFiles: TypeAlias = Annotated[
     Format | None,
@@ -29,7 +35,33 @@ SourceFormat: TypeAlias = Annotated[
 ]
 
 
-# Long by its parameters, which are the command's options.
+def _backend(name: str | None) -> Backend | None:
+    if name is None:
+        return None
+    try:
+        return get_backend(name)
+    except KeyError:
+        names = ", ".join(backend_names())
+        raise WrongUsageError(f"{name} is not one of the backends {names}") from None
+
+
+_VALIDATION: Final = Fields(
+    *("ordered", "base", "terms", "concatenated", "strict"),
+    held_by=Option(
+        Annotated[
+            str | None,
+            typer.Option(
+                "--held-by",
+                metavar="BACKEND",
+                help="Compare both as a backend (rdflib, oxigraph) stores them: it may rewrite "
+                "terms.",
+            ),
+        ],
+        _backend,
+    ),
+)
+
+
 def validate(
     source: settings.SourceArgument,
     against: Annotated[
@@ -43,34 +75,12 @@ def validate(
     ] = None,
     from_: FromOfFiles = None,
     format_: SourceFormat = None,
-    ordered: Annotated[
-        bool, typer.Option("--ordered", help="Also compare the order and number of statements.")
-    ] = False,
     frames: Annotated[
         bool, typer.Option("--frames", help="Print one line per frame; compare frame by frame.")
     ] = False,
-    base: Annotated[
-        str | None,
-        typer.Option("--base", metavar="IRI", help="Base IRI for relative IRIs in text."),
-    ] = None,
-    held_by: Annotated[
-        str | None,
-        typer.Option(
-            "--held-by",
-            metavar="BACKEND",
-            help="Compare both as a backend (rdflib, oxigraph) stores them: it may rewrite terms.",
-        ),
-    ] = None,
-    terms: Annotated[
-        bool,
-        typer.Option(
-            "--terms", help="Also check IRIs (relative, illegal) and language tags (malformed)."
-        ),
-    ] = False,
     as_json: settings.AsJson = False,
-    concatenated: settings.Concatenated = False,
-    strict: settings.Strict = False,
-    limit: settings.LimitSettings = None,
+    *,
+    validation: Annotated[ValidationSettings, _VALIDATION],
 ) -> None:
     """Check an RDF file, and compare it with other RDF files.
 
@@ -79,29 +89,18 @@ def validate(
     (Jelly-SPARQL and other formats) are read to their end.
     """
     if results.are_meant([source], console.STANDARD, None, None):
-        if against or ordered or frames or base or held_by or terms or concatenated:
+        if against or frames or _VALIDATION.given(validation):
             raise WrongUsageError("query results can only be validated with --json")
-        results.validate(
-            source, as_json=as_json, limits=settings.limits_from(limit, RESULTS_LIMITS)
-        )
+        results.validate(source, as_json=as_json, limits=settings.limits_from(usual=RESULTS_LIMITS))
         return
-    from ..tools.validation import validate as validate_
-    from ..tools.validation import validate_frames
-
-    backend = None if held_by is None else _backend(held_by)
-    if backend is not None and (ordered or frames or not against):
+    if validation.held_by is not None and (validation.ordered or frames or not against):
         raise WrongUsageError("--held-by needs --against, without --ordered and --frames")
     form = format_ or format_of(source) or Format.JELLY
-    if form not in (Format.JELLY, Format.JELLY_TEXT) and (frames or concatenated):
+    if form not in (Format.JELLY, Format.JELLY_TEXT) and (frames or validation.concatenated):
         raise WrongUsageError(f"--frames and --concatenated apply to Jelly, not to {form}")
     files = _expected(against or [], from_, frames)
     shared: dict[str, Any] = {
-        "ordered": ordered,
-        "base": base,
-        "limits": settings.limits_from(limit),
-        "concatenated": concatenated,
-        "strict": strict,
-        "terms": terms,
+        "settings": validation,
         "on_frame": (_print_frame_json if as_json else _print_frame) if frames else None,
     }
     try:
@@ -113,7 +112,6 @@ def validate(
                     opened,
                     form=form,
                     against=files[0] if files else None,
-                    held_by=backend,
                     **shared,
                 )
     except JellyError as error:
@@ -127,16 +125,6 @@ def validate(
     differs = result.comparison is not None and not result.comparison
     if result.deviations or result.bad_terms or differs:
         raise typer.Exit(1)
-
-
-def _backend(name: str) -> Backend:
-    from ..backends import backend_names, get_backend
-
-    try:
-        return get_backend(name)
-    except KeyError:
-        names = ", ".join(backend_names())
-        raise WrongUsageError(f"{name} is none of the backends {names}") from None
 
 
 def _expected(names: list[str], form: Format | None, frames: bool) -> list[Expected]:
@@ -211,8 +199,6 @@ def _print_result(result: Validation) -> None:
 
 
 def _as_dict(result: Validation) -> dict[str, Any]:
-    from ..tools.inspection import options_as_dict
-
     fields = {"valid": not result.deviations, **asdict(result)}
     if result.format in (Format.JELLY, Format.JELLY_TEXT):
         return fields | {"options": options_as_dict(result.options)}

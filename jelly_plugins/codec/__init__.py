@@ -76,7 +76,7 @@ except ModuleNotFoundError:  # Any other ImportError: kernel and sources differ.
     from .rdf.decoder import Decoder, count_rows
     from .rdf.encoder import Encoder
     from .text.columns import ColumnDecoder, ColumnEncoder
-    from .text.plain import plain_lines, usual_lines
+    from .text.lines import plain_lines, usual_lines
     from .text.transcoding import TextDecoder, TextEncoder
 
 #: Whether the compiled kernel runs.

@@ -10,8 +10,8 @@ from .rdf.decoder import count_rows as count_rows
 from .rdf.encoder import Encoder as Encoder
 from .text.columns import ColumnDecoder as ColumnDecoder
 from .text.columns import ColumnEncoder as ColumnEncoder
-from .text.plain import plain_lines as plain_lines
-from .text.plain import usual_lines as usual_lines
+from .text.lines import plain_lines as plain_lines
+from .text.lines import usual_lines as usual_lines
 from .text.transcoding import TextDecoder as TextDecoder
 from .text.transcoding import TextEncoder as TextEncoder
 

@@ -74,7 +74,7 @@ from .common.wire import string_field
 
 cdef size_t CACHE_ENTRIES = reference_terms.CACHE_ENTRIES
 cdef size_t CACHED_STRING = reference_terms.CACHED_STRING
-cdef uint64_t LEAST_TRIPLE = reference_writer._LEAST_TRIPLE
+cdef uint64_t LEAST_TRIPLE = reference_writer.LEAST_TRIPLE
 cdef size_t LONG_TERM = reference_text.LONG_TERM
 cdef size_t TEXT_CHUNK = reference_text.CHUNK
 cdef bytes XSD_STRING_OBJECT = XSD_STRING.encode()
@@ -128,5 +128,5 @@ if (
     PATCH_OPTIONS, PATCH_ADD, PATCH_DELETE, PATCH_NAMESPACE_ADD, PATCH_NAMESPACE_DELETE,
     PATCH_START, PATCH_COMMIT, PATCH_ABORT, PATCH_NAME, PATCH_PREFIX, PATCH_DATATYPE,
     PATCH_HEADER, PATCH_PUNCTUATION,
-) != reference_patch_decoder._ROWS:
+) != reference_patch_decoder.ROWS:
     raise ImportError("the kernel's rows are not those of codec.patch.rules")

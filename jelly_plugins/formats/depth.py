@@ -1,4 +1,4 @@
-"""How deep text is nested, found out before pyoxigraph parses it.
+"""How deep text is nested, and more that pyoxigraph does not bound, before it parses the text.
 
 pyoxigraph's parser of Turtle makes nested triple terms of any depth, and frees
 them by recursion: some thousand levels end the process. JSON-LD and RDF/XML take time that grows
@@ -29,6 +29,11 @@ _LONG_STRINGS: Final = (b"\xff", b"\xfe")
 #: Stands for the start of a triple term or a reified triple.
 _TERM: Final = b"\xfd"
 _TURTLE_IRRELEVANT: Final = bytes(set(range(256)) - set(b"\"'<>#\r\n[]()\xff\xfe\xfd"))
+#: Prefixes that text with many of them may declare.
+_PREFIXES: Final = 100_000
+_PREFIX: Final = re.compile(rb"(?<![\w:\-])prefix(?:\s*+#|\s++[^\s:]*+:\s*+[<#])")
+#: Bytes for each of many.
+_PREFIX_BYTES: Final = 200
 _TURTLE_ESCAPE: Final = re.compile(rb"\\[^\r\n]")
 #: IRIs, strings, comments and ends of lines, without what is irrelevant. Three quotation marks can
 #: also end a string and be an empty one.
@@ -79,8 +84,23 @@ class Held(deque[Any]):
         super().clear()
 
 
+def with_bounded_prefixes(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Chunks of Turtle or TriG, each of which comes out once its prefixes were counted.
+
+    :raises LimitError: they are too many: pyoxigraph keeps all.
+    """
+    prefixes = 0
+    for chunk in chunks:
+        lower = chunk.lower()
+        if lower.count(b"prefix") * _PREFIX_BYTES > len(chunk):
+            prefixes += len(_PREFIX.findall(lower))
+            if prefixes > _PREFIXES:
+                raise LimitError(f"the text declares more than {_PREFIXES} prefixes")
+        yield chunk
+
+
 class TurtleGuard:
-    """Bounds how deep Turtle or TriG is nested: blank nodes, lists and triple terms.
+    """Bounds how deep Turtle or TriG is nested (blank nodes, lists and triple terms), and prefixes.
 
     pyoxigraph's parser keeps some hundred bytes for each open bracket. The depth is only tracked in
     what comes after many brackets or some triple terms. Before, strings over several lines are.
@@ -101,13 +121,13 @@ class TurtleGuard:
         """The text, in chunks that double within a long string, which the parser reads from its
         start again with each of them.
 
-        :raises LimitError: it is nested more than :data:`DEPTH` deep.
+        :raises LimitError: it is nested more than :data:`DEPTH` deep, or has too many prefixes.
         """
         #: Bytes since text outside of strings.
         waiting = 0
         parts: list[bytes] = []
         size = 0
-        for chunk in text:
+        for chunk in with_bounded_prefixes(text):
             self._look_at(chunk)
             parts.append(chunk)
             size += len(chunk)

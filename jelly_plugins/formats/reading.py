@@ -234,24 +234,31 @@ class ChunkFile(io.RawIOBase):
         super().__init__()
         self.name = name
         self._chunks = chunks
-        self._rest = memoryview(b"")
+        self._chunk = b""
+        self._pos = 0
 
     @property
     def is_read(self) -> bool:
         """Whether all that has come was read, so that reading on may take a while."""
-        return not self._rest
+        return self._pos == len(self._chunk)
 
     def readable(self) -> bool:
         return True
 
+    def read(self, size: int | None = -1, /) -> bytes:
+        """At most ``size`` bytes, of one chunk; none at the end."""
+        if size is None or size < 0:
+            return self.readall()
+        if self.is_read:
+            self._chunk, self._pos = next(self._chunks, b""), 0
+        start = self._pos
+        self._pos = min(start + size, len(self._chunk))
+        return self._chunk[start : self._pos]
+
     def readinto(self, buffer: Any, /) -> int:
-        view = memoryview(buffer)
-        if not self._rest:
-            self._rest = memoryview(next(self._chunks, b""))
-        size = min(len(view), len(self._rest))
-        view[:size] = self._rest[:size]
-        self._rest = self._rest[size:]
-        return size
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
     def close(self) -> None:
         close = getattr(self._chunks, "close", None)

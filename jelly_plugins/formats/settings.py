@@ -29,6 +29,8 @@ from ..io.sources import Source
 from ..notebook import Shown
 from .contexts import Contexts
 
+Preset: TypeAlias = TypingLiteral["big", "small"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionChanges:
@@ -36,10 +38,14 @@ class OptionChanges:
 
     :ivar like: options to take over, but for the logical type, which is about frames, and the
         version; other requested settings override them.
-    :ivar preset: ``"big"`` or ``"small"``: table sizes, see ``StreamOptions``.
-    :ivar logical_type: it must match the physical type. In a grouped stream made from Jelly alone,
-        frames stay the elements; any other input is one element, in one frame.
-    :ivar flat: one flat stream, whatever the frames of the source were; not with ``logical_type``.
+    :ivar preset: table sizes of the Jelly written: those of ``StreamOptions.big`` or ``small``.
+    :ivar physical_type: physical type of the Jelly written.
+    :ivar logical_type: logical type of the Jelly written, which must match the physical type. In a
+        grouped stream made from Jelly alone, frames stay the elements; any other input is one
+        element, in one frame.
+    :ivar flat: write one flat stream, whatever the frames of the source were; not with
+        ``logical_type``.
+    :ivar stream_name: name of the stream written.
 
     >>> changes = OptionChanges(physical_type=PhysicalType.QUADS, max_name_table_size=64)
     >>> options = changes.applied(StreamOptions(logical_type=LogicalType.GRAPHS))
@@ -48,7 +54,7 @@ class OptionChanges:
     """
 
     like: StreamOptions | None = None
-    preset: str | None = None
+    preset: Preset | None = None
     physical_type: PhysicalType | None = None
     logical_type: LogicalType | None = None
     flat: bool = False
@@ -120,16 +126,18 @@ class ConversionSettings:
         only those that an IRI begins with. In formats in which prefixes come first (Turtle, TriG,
         RDF/XML) those are kept that are declared before the end of the first chunk of statements,
         some 64 KiB.
-    :ivar base: IRI that relative ones in RDF text are resolved against.
+    :ivar base: base IRI for relative IRIs in RDF text.
     :ivar contexts: remote contexts of JSON-LD by their IRIs, as documents or their ``@context``, or
         a function that returns one for an IRI; none is fetched. A document that is read with them
         is held in memory, up to ``frame_bytes`` of the limits.
-    :ivar blank_nodes: for several sources: ``"fresh"`` relabels the nodes of each source,
-        ``"keep"`` treats equal labels as one node. One source keeps its labels.
-    :ivar concatenated: a Jelly source may hold several streams.
-    :ivar lossy: see ``transcode``.
+    :ivar blank_nodes: relabel the blank nodes of each of several sources (``"fresh"``), or treat
+        equal labels as one node (``"keep"``). One source keeps its labels.
+    :ivar concatenated: treat options at the start of a frame of Jelly as a new stream, as after
+        ``cat``.
+    :ivar lossy: discard metadata of regrouped frames, and empty graphs; see ``transcode``.
     :ivar notation: of quoted triples in N-Triples and N-Quads.
-    :ivar strict: whether to reject a Jelly source of no bytes, which is otherwise an empty stream.
+    :ivar strict: reject known deviations from the specification: a Jelly source of no bytes, which
+        is otherwise an empty stream.
     :ivar delimited: whether the Jelly written has its frames delimited; otherwise it is one frame
         without a length.
     :ivar limits: the limits on untrusted input.
@@ -150,6 +158,12 @@ class ConversionSettings:
     strict: bool = False
     delimited: bool = True
     limits: Limits = DEFAULT_LIMITS
+
+    def __post_init__(self) -> None:
+        for name in ("frame_rows", "frame_bytes", "restart_every"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1 (got {value})")
 
     def check(self, formats: Sequence[Format], target: Format) -> None:
         """Reject settings that do not go with what is converted.

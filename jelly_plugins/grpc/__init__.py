@@ -33,9 +33,19 @@ except ImportError as error:
 from . import aio
 from .broadcast import Broadcast
 from .calls import Bounds
-from .client import Client, Subscription, publish, subscribe
+from .client import (
+    Client,
+    ConnectionOptions,
+    PublishOptions,
+    RequestOptions,
+    SubscribeOptions,
+    Subscription,
+    UploadOptions,
+    publish,
+    subscribe,
+)
 from .security import ClientTls, ServerTls
-from .server import Server, serve
+from .server import ServeOptions, Server, serve
 from .service import AsyncPublished, AsyncService, Publishable, Published, Service, Subscribable
 from .sinks import FrameSink, StoreSink
 from .topics import FileTopic, GraphTopic, StoreTopic, Topics
@@ -47,19 +57,25 @@ __all__ = [
     "Broadcast",
     "Client",
     "ClientTls",
+    "ConnectionOptions",
     "FileTopic",
     "FrameSink",
     "GraphTopic",
+    "PublishOptions",
     "Publishable",
     "Published",
+    "RequestOptions",
+    "ServeOptions",
     "Server",
     "ServerTls",
     "Service",
     "StoreSink",
     "StoreTopic",
     "Subscribable",
+    "SubscribeOptions",
     "Subscription",
     "Topics",
+    "UploadOptions",
     "aio",
     "publish",
     "serve",

@@ -1,15 +1,13 @@
-"""The same for an event loop: :func:`serve`, :func:`publish` and :func:`subscribe`.
+"""The streaming service for asyncio: :func:`serve`, :func:`publish` and :func:`subscribe`.
 
-Clients use gRPC's asyncio API; sources, stores and graphs, which block, are read in threads. A
-server serves calls in threads, as the blocking one does; the application runs in the event loop in
-which :func:`serve` is called.
+Clients and servers wrap the blocking ones and wait in threads. The application of a server runs in
+the event loop in which :func:`serve` is called.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-import tempfile
 import threading
 from collections.abc import (
     AsyncGenerator,
@@ -20,33 +18,41 @@ from collections.abc import (
     Iterable,
     Mapping,
 )
-from concurrent.futures import CancelledError, Future
-from contextlib import aclosing, suppress
-from queue import SimpleQueue
-from typing import Any, Final, Self
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from typing import Any, Self, TypeVar, Unpack
 
-import grpc
-import grpc.aio
-
-from ..backends import BlankNodes, owner_of
-from ..codec import Frame, StreamOptions, delimit
-from ..errors import JellyError, ServiceError
-from . import server as blocking
+from ..codec import Frame, StreamOptions
+from ..errors import ServiceError
+from . import client as blocking
 from .calls import Incoming
-from .connection import Answer, Connection, Request, Upload, seconds_of, status_error
-from .frames import Fitting
+from .client import PublishOptions, RequestOptions, SubscribeOptions, UploadOptions, divided
 from .outgoing import outgoing
-from .service import AsyncService, Service
+from .server import ServeOptions
+from .server import Server as BlockingServer
+from .service import AsyncPublished, AsyncService, Service
 
-__all__ = ["Client", "Server", "Subscription", "publish", "serve", "subscribe"]
+__all__ = ["AsyncPublished", "Client", "Server", "Subscription", "publish", "serve", "subscribe"]
 
-#: Bytes of a stream that are held in memory before it is loaded.
-_IN_MEMORY: Final = 4 << 20
+T = TypeVar("T")
 
 
-class Subscription(Answer):
+class Subscription:
     """A stream that is received: an asynchronous iterator of its frames, and a context manager that
-    ends it. See :class:`.client.Subscription`."""
+    ends it. See :class:`.client.Subscription`.
+
+    A task that is cancelled while it waits for the stream ends it.
+    """
+
+    def __init__(self, stream: blocking.Subscription) -> None:
+        self._stream = stream
+        # Threads of the loop's own executor are few, and a frame may take days to come.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="jelly-grpc-stream")
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        """How errors name the stream."""
+        return self._stream.name
 
     async def __aenter__(self) -> Self:
         return self
@@ -56,33 +62,27 @@ class Subscription(Answer):
 
     async def close(self) -> None:
         """End the stream."""
-        self._cancel()
-        if self._client is not None:
-            await self._client.close()
+        self._closed = True
+        self._stream.close()
+        self._thread.shutdown(wait=False)
 
     async def options(self) -> StreamOptions:
         """The stream's options; waits until they have come.
 
         :raises JellyError: the stream has none.
         """
-        options = self._opening.options or self._early
-        if options is None:
-            options = self._take_early(await self._initial_metadata())
-        while options is None:
-            self._peek(await self._receive())
-            options = self._opening.options
-        return options
+        return await self._in_thread(lambda: self._stream.options)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Frame:
-        frame = self._decode(await self._next())
+        frame = await self._in_thread(lambda: next(self._stream, None))
         if frame is None:
             raise StopAsyncIteration
         return frame
 
-    async def statements(self) -> AsyncIterator[Any]:
+    async def statements(self) -> AsyncGenerator[Any, None]:
         """All statements, one after the other."""
         async for frame in self:
             for statement in frame.statements:
@@ -90,66 +90,36 @@ class Subscription(Answer):
 
     async def frames(self) -> AsyncGenerator[bytes, None]:
         """The frames as bytes; only the stream's options are checked."""
-        while (data := self._check(await self._next())) is not None:
+        frames = self._stream.frames()
+        while (data := await self._in_thread(lambda: next(frames, None))) is not None:
             yield data
 
     async def load(self, store: Any, **settings: Any) -> int:
         """Load the whole stream into an rdflib graph or dataset, or an Oxigraph store, in a thread:
         all or nothing. See :meth:`.client.Subscription.load`."""
-        owner = owner_of(store)
-        file: Any
-        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
-            async with aclosing(self.frames()) as frames:
-                async for frame in frames:
-                    file.write(delimit(frame))
-            self._check_end()
-            file.seek(0)
-            try:
-                return await asyncio.to_thread(
-                    owner.load, store, file, limits=self._limits, **settings
-                )
-            except JellyError as error:
-                # It has the temporary file's name.
-                error.source = self.name
-                raise
+        return await self._in_thread(lambda: self._stream.load(store, **settings))
 
-    async def _initial_metadata(self) -> Any:
+    async def _in_thread(self, wait: Callable[[], T]) -> T:
+        if self._closed:
+            # There is nothing to wait for.
+            return wait()
+        waiting = asyncio.get_running_loop().run_in_executor(self._thread, wait)
         try:
-            # Before it, gRPC may leave the task that sends the request behind.
-            await self._call.wait_for_connection()
-            return await self._call.initial_metadata()
-        except grpc.RpcError:
-            # Asking for the next frame raises it with its status.
-            return ()
+            return await asyncio.shield(waiting)
         except asyncio.CancelledError:
-            if self._closed:
-                return ()
+            self._stream.close()
+            await asyncio.gather(waiting, return_exceptions=True)
             raise
 
-    async def _next(self) -> bytes | None:
-        return self._peeked.pop(0) if self._peeked else await self._receive()
 
-    async def _receive(self) -> bytes | None:
-        try:
-            data = await self._call.read()
-        except (grpc.RpcError, asyncio.CancelledError) as error:
-            if self._closed:
-                self.is_cut = True
-                return None
-            if isinstance(error, grpc.RpcError):
-                raise status_error(error, self.name) from error
-            raise
-        return None if data is grpc.aio.EOF else data
-
-
-class Client(Connection[Subscription]):
-    """A connection to a server; an asynchronous context manager. For one event loop.
+class Client:
+    """A connection to a server; an asynchronous context manager.
 
     See :class:`.client.Client` for the parameters.
     """
 
-    _library = grpc.aio
-    _answers = Subscription
+    def __init__(self, target: str, **connection: Unpack[blocking.ConnectionOptions]) -> None:
+        self._client = blocking.Client(target, **connection)
 
     async def __aenter__(self) -> Self:
         return self
@@ -159,19 +129,17 @@ class Client(Connection[Subscription]):
 
     async def close(self) -> None:
         """End all calls, and the connection."""
-        await self._channel.close()
+        self._client.close()
+
+    def subscribe(self, topic: str, **settings: Unpack[RequestOptions]) -> Subscription:
+        """Subscribe to a topic; see :meth:`.client.Client.subscribe`."""
+        return Subscription(self._client.subscribe(topic, **settings))
 
     async def publish(
-        self,
-        data: Any,
-        *,
-        topic: str | None = None,
-        options: StreamOptions | None = None,
-        backend: str | None = None,
-        timeout: float | None = None,
+        self, data: Any, *, timeout: float | None = None, **settings: Unpack[UploadOptions]
     ) -> None:
         """Publish a stream; see :meth:`.client.Client.publish`."""
-        frames = outgoing(data, topic=topic, options=options, backend=backend, limits=self.limits)
+        frames = outgoing(data, limits=self._client.limits, **settings)
         await self.publish_frames(frames, timeout=timeout)
 
     async def publish_frames(
@@ -179,99 +147,51 @@ class Client(Connection[Subscription]):
     ) -> None:
         """Publish a stream that is encoded already; see :meth:`.client.Client.publish_frames`.
 
-        If a server rejects a stream that is still being sent, gRPC for asyncio occasionally reports
-        INTERNAL instead of the server's status.
-
-        :param frames: of an iterable that blocks, they are waited for in threads.
+        :param frames: an iterable is read in a thread, an asynchronous one in the event loop.
         """
-        upload = Upload(self.target)
-        call = self._publish(timeout=seconds_of(timeout), metadata=self._metadata)
-        sending = asyncio.create_task(_send(self._fitted(frames), call, upload))
-        try:
-            upload.check(await call)
-        except grpc.RpcError as error:
-            upload.fail(error, error)
-        except asyncio.CancelledError:
-            if upload.failure is None:
-                raise
-            raise upload.failure from None
-        finally:
-            call.cancel()
-            sending.cancel()
-            await asyncio.wait({sending})
-
-    async def _fitted(
-        self, frames: Iterable[bytes] | AsyncIterable[bytes]
-    ) -> AsyncGenerator[bytes, None]:
-        fitting = Fitting(self._message_bytes, self.limits)
+        loop = asyncio.get_running_loop()
+        of_loop = None
         if isinstance(frames, AsyncIterable):
-            async for frame in frames:
-                for chunk in fitting.take(frame):
-                    yield chunk
-            return
-        chunks: Any = fitting.take_all(frames)
+            of_loop = _FramesOfLoop(_at_once(frames), loop)
+        source: Any = frames if of_loop is None else of_loop
+        upload = self._client._start_upload(source, timeout)
+        over = asyncio.Event()
+        upload.call.result().add_done_callback(lambda _: loop.call_soon_threadsafe(over.set))
         try:
-            while (found := await asyncio.to_thread(next, chunks, None)) is not None:
-                yield found
+            await over.wait()
+            # What closes the source may wait.
+            await asyncio.to_thread(upload.finish)
         finally:
-            # If a thread still waits for one, closing is left to that thread.
-            with suppress(ValueError):
-                await asyncio.to_thread(chunks.close)
+            await asyncio.to_thread(upload.close)
+            if of_loop is not None:
+                of_loop.cancel()
+                await of_loop.aclose()
 
 
-async def _send(frames: AsyncGenerator[bytes, None], call: Any, upload: Upload) -> None:
-    """Send a stream. If the call ends before it, :meth:`Client.publish_frames` raises why."""
-    async with aclosing(frames):
-        try:
-            async for frame in frames:
-                await call.write(frame)
-            upload.sent = True
-            await call.done_writing()
-        except Exception as error:
-            if not (upload.sent or call.done()):
-                upload.failure = error
-        finally:
-            if not upload.sent:
-                call.cancel()
+def _at_once(frames: AsyncIterable[bytes]) -> Callable[[], Awaitable[AsyncIterator[bytes]]]:
+    async def start() -> AsyncIterator[bytes]:
+        return aiter(frames)
+
+    return start
 
 
-async def publish(
-    data: Any,
-    target: str,
-    *,
-    topic: str | None = None,
-    options: StreamOptions | None = None,
-    backend: str | None = None,
-    timeout: float | None = None,
-    **connection: Any,
-) -> None:
+async def publish(data: Any, target: str, **settings: Unpack[PublishOptions]) -> None:
     """Publish a stream to a server; see :func:`.client.publish`."""
+    given, connection = divided(settings)
     async with Client(target, **connection) as client:
-        await client.publish(data, topic=topic, options=options, backend=backend, timeout=timeout)
+        await client.publish(data, **given)
 
 
-def subscribe(
-    topic: str,
-    target: str,
-    *,
-    options: StreamOptions | None = None,
-    backend: str | None = None,
-    blank_nodes: BlankNodes = "fresh",
-    timeout: float | None = None,
-    **connection: Any,
-) -> Subscription:
+def subscribe(topic: str, target: str, **settings: Unpack[SubscribeOptions]) -> Subscription:
     """Subscribe to a topic of a server; see :func:`.client.subscribe`. Use it in an ``async with``
     block, at whose end the connection is closed."""
-    request = Request(
-        topic, options=options, backend=backend, blank_nodes=blank_nodes, timeout=timeout
-    )
-    return Client(target, **connection)._send(request, owned=True)
+    return Subscription(blocking.subscribe(topic, target, **settings))
 
 
 class Server:
     """A running server; an asynchronous context manager that stops it. Made by :func:`serve`."""
 
-    def __init__(self, server: blocking.Server) -> None:
+    def __init__(self, server: BlockingServer) -> None:
         self._server = server
         #: Host and port, as clients name them.
         self.address = server.address
@@ -292,8 +212,10 @@ class Server:
         await asyncio.to_thread(self._server.wait)
 
 
-async def serve(service: AsyncService | Service | Mapping[str, Any], **settings: Any) -> Server:
-    """Serve streams; see :func:`.server.serve` for the parameters.
+async def serve(
+    service: AsyncService | Service | Mapping[str, Any], **settings: Unpack[ServeOptions]
+) -> Server:
+    """Serve streams; see :class:`.server.Server` for the settings.
 
     :param service: an application for this event loop, see :class:`.service.AsyncService`; or one
         that blocks, which is called in threads.
@@ -301,47 +223,40 @@ async def serve(service: AsyncService | Service | Mapping[str, Any], **settings:
     adapted: Any = service
     if inspect.iscoroutinefunction(getattr(service, "publish", None)):
         adapted = _InLoop(service, asyncio.get_running_loop())
-    return Server(blocking.serve(adapted, **settings))
+    return Server(BlockingServer(adapted, **settings))
 
 
 class _InLoop:
-    """An application of an event loop, as the server's threads see it."""
+    """Adapts an application of an event loop to the server's threads."""
 
     def __init__(self, service: Any, loop: asyncio.AbstractEventLoop) -> None:
         self._service = service
         self._loop = loop
 
-    def subscribe(self, topic: str, options: StreamOptions | None) -> _FramesOfLoop:
+    def subscribe(self, topic: str, options: StreamOptions | None) -> _ClosingFramesOfLoop:
         async def start() -> AsyncIterator[bytes]:
             given = self._service.subscribe(topic, options)
             frames: AsyncIterable[bytes] = await given if inspect.isawaitable(given) else given
             return aiter(frames)
 
-        return _FramesOfLoop(start, self._loop)
+        return _ClosingFramesOfLoop(start, self._loop)
 
     def publish(self, frames: Incoming) -> None:
-        """Have the application take a stream. This thread reads what the application asks for."""
-        pulled = _Pulled(frames.options)
-        task = asyncio.run_coroutine_threadsafe(self._service.publish(pulled), self._loop)
-        task.add_done_callback(lambda _: pulled.requests.put(None))
+        """Run the application on a published stream."""
+        with ThreadPoolExecutor(1, thread_name_prefix="jelly-grpc-frames") as thread:
+            pulled = _Pulled(frames, thread)
+            task = asyncio.run_coroutine_threadsafe(self._service.publish(pulled), self._loop)
 
-        def abandon() -> None:
-            # An application that waits for a frame gets an error instead.
-            if not pulled.is_waiting:
-                task.cancel()
+            def abandon() -> None:
+                # An application that waits for a frame gets an error instead.
+                if not pulled.is_waiting:
+                    task.cancel()
 
-        frames.when_over(abandon)
-        while (request := pulled.requests.get()) is not None:
+            frames.when_over(abandon)
             try:
-                found: bytes | Exception | None = next(frames, None)
-            except Exception as error:
-                found = error
-            with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(_answer, request, found)
-        try:
-            task.result()
-        except CancelledError:
-            raise ServiceError("the client has disconnected", status="CANCELLED") from None
+                task.result()
+            except CancelledError:
+                raise ServiceError("the client has disconnected", status="CANCELLED") from None
 
     def close(self) -> None:
         close = getattr(self._service, "close", None)
@@ -357,7 +272,7 @@ class _InLoop:
 
 
 class _FramesOfLoop:
-    """An asynchronous iterator, as a thread sees it.
+    """Adapts an asynchronous iterator to a thread.
 
     :param start: returns the iterator; called when the first frame is requested, so that it can
         be cancelled like all that follows.
@@ -369,8 +284,8 @@ class _FramesOfLoop:
         self._start = start
         self._frames: AsyncIterator[bytes] | None = None
         self._loop = loop
-        # Cancelled and not yet done, a generator cannot be closed.
-        self._at_work = asyncio.Lock()
+        # A generator that was cancelled cannot be closed before it is done.
+        self._running = asyncio.Lock()
         self._lock = threading.Lock()
         self._cancelled = False
         self._pending: Future[bytes | None] | None = None
@@ -397,55 +312,49 @@ class _FramesOfLoop:
             if self._pending is not None:
                 self._pending.cancel()
 
-    def close(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
-
-    async def _next(self) -> bytes | None:
-        async with self._at_work:
-            if self._frames is None:
-                self._frames = await self._start()
-            return await anext(self._frames, None)
-
-    async def _close(self) -> None:
-        async with self._at_work:
+    async def aclose(self) -> None:
+        async with self._running:
             close = getattr(self._frames, "aclose", None)
             if close is not None:
                 await close()
 
+    async def _next(self) -> bytes | None:
+        async with self._running:
+            if self._frames is None:
+                self._frames = await self._start()
+            return await anext(self._frames, None)
+
+
+class _ClosingFramesOfLoop(_FramesOfLoop):
+    """The same, closed by the thread that reads it."""
+
+    def close(self) -> None:
+        asyncio.run_coroutine_threadsafe(self.aclose(), self._loop).result()
+
 
 class _Pulled:
-    """The frames of a published stream, as a coroutine sees them; see
-    :class:`.service.AsyncPublished`.
+    """Adapts the frames of a published stream to a coroutine; see :class:`.service.AsyncPublished`.
 
-    :ivar requests: one for each frame that the coroutine asks for; None at the end.
+    :param thread: reads them.
+    :ivar is_waiting: whether the coroutine waits for one.
     """
 
-    def __init__(self, options: StreamOptions) -> None:
-        self.options = options
-        self.requests: SimpleQueue[asyncio.Future[bytes | None] | None] = SimpleQueue()
+    def __init__(self, frames: Incoming, thread: ThreadPoolExecutor) -> None:
+        self.options = frames.options
         self.is_waiting = False
+        self._frames = frames
+        self._thread = thread
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
-        request: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
         self.is_waiting = True
         try:
-            self.requests.put(request)
-            frame = await request
+            loop = asyncio.get_running_loop()
+            frame = await loop.run_in_executor(self._thread, next, self._frames, None)
         finally:
             self.is_waiting = False
         if frame is None:
             raise StopAsyncIteration
         return frame
-
-
-def _answer(request: asyncio.Future[bytes | None], found: bytes | Exception | None) -> None:
-    if request.done():
-        # The coroutine was cancelled.
-        return
-    if isinstance(found, Exception):
-        request.set_exception(found)
-    else:
-        request.set_result(found)

@@ -1,4 +1,4 @@
-"""A topic that is published to while others listen: what comes in goes out to all of them.
+"""A live topic: what clients publish to it is sent to all current subscribers.
 
 Frames cannot be forwarded unchanged: each needs the lookups of those before it, which a client
 that subscribes later has not received, and each publisher's stream has its own. So
@@ -39,15 +39,15 @@ _NAMESPACE_SIZE: Final = 64 << 10
 
 
 class Broadcast:
-    """A topic without a past: subscribers get what is published while they listen.
+    """A live topic: subscribers receive what is published after they subscribe.
 
     Blank nodes of one published stream are other nodes than those of the next. Where the topic's
     logical type is grouped, each published frame is one element, and goes out as one frame.
     Publishing is not all or nothing: frames sent before an error are not taken back.
 
     :param options: of the outgoing stream; subscribers that request less are rejected, and so
-        are published streams of another physical type, or with features that it lacks. With
-        version 1 no namespaces go out.
+        are published streams of another physical type, or with features that it does not declare.
+        With version 1, namespaces are not sent.
     :param buffer_bytes: bytes of frames that wait for a subscriber, at most.
     :param subscriber_timeout: seconds that the publisher of a frame waits for subscribers whose
         buffers are full, for all of them together, before they are disconnected with
@@ -89,12 +89,12 @@ class Broadcast:
 
     @property
     def options(self) -> StreamOptions:
-        """Those of the stream that goes out."""
+        """The options of the outgoing stream."""
         return self._options
 
     @property
     def subscribers(self) -> int:
-        """How many listen now."""
+        """The number of current subscribers."""
         with self._lock:
             buffers = (*self._subscribers, *self._newcomers)
             return sum(buffer.is_open for buffer in buffers)
@@ -119,17 +119,17 @@ class Broadcast:
         return buffer
 
     def publish(self, frames: Published) -> None:
-        """Pass a stream on, frame by frame.
+        """Forward a stream frame by frame.
 
-        :raises JellyError: it cannot be read, or not be passed on.
+        :raises JellyError: the stream cannot be read or forwarded.
         """
         self._pass_on(frames.options, frames)
 
     def send(self, data: Any, **settings: Any) -> None:
-        """Publish from within: statements, a graph or store, or a source.
+        """Publish from this process: statements, a graph or store, or a source.
 
         :param settings: as for :func:`.client.publish`.
-        :raises JellyError: the data cannot be passed on.
+        :raises JellyError: the data cannot be forwarded.
         """
         frames = outgoing(data, limits=self._limits, **settings)
         self._pass_on(*open_stream(frames, self._limits))
@@ -230,8 +230,8 @@ class Broadcast:
                     buffer.end(_too_slow(), drop=True)
 
     def _start_again(self) -> None:
-        """Begin with the next frame for all subscribers: the encoder has written rows, or entries
-        of its lookups, that were not sent."""
+        """Make the next frame a restart point for all subscribers, because rows or lookup entries
+        of the encoder were not sent."""
         self._encoder = self._restarting()
         with self._lock:
             self._newcomers = self._subscribers + self._newcomers
@@ -249,7 +249,7 @@ class Broadcast:
             self._namespace_size -= len(oldest) + len(self._namespaces.pop(oldest))
 
     def _encoded(self, frame: Frame, reserved: int) -> list[bytes]:
-        """A frame of one published stream as frames of the stream that goes out.
+        """Encode a frame of a published stream as frames of the outgoing stream.
 
         :param reserved: bytes that its message needs besides.
         :raises LimitError: an element or a row is too large for a message.

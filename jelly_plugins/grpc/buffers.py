@@ -1,4 +1,4 @@
-"""Frames that wait between two threads, in bounded memory."""
+"""Bounded buffers of frames between two threads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NotWantedError(Exception):
 
 
 class FrameBuffer:
-    """Frames from one thread to another: an iterator of those that were put in.
+    """A queue of frames from one thread to another; iterate over it to take them.
 
     :param size: bytes of frames that wait, at most.
     :ivar options: of the stream, where it may take long until its first frame.
@@ -158,7 +158,7 @@ class Pulled:
 
     def _run(self) -> None:
         try:
-            self._write(_Writer(self._put))
+            self._write(self)
             self._put_all(self._splitter.finish())
         except NotWantedError:
             pass
@@ -167,23 +167,14 @@ class Pulled:
         else:
             self._buffer.end()
 
-    def _put(self, data: bytes) -> None:
+    def write(self, data: bytes, /) -> int:
+        """Add bytes of the stream."""
         self._put_all(self._splitter.feed(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: complete frames are passed on at once."""
 
     def _put_all(self, frames: Iterable[bytes]) -> None:
         for frame in frames:
             self._buffer.put(frame)
-
-
-class _Writer:
-    """What a stream is written to."""
-
-    def __init__(self, put: Callable[[bytes], None]) -> None:
-        self._put = put
-
-    def write(self, data: bytes, /) -> int:
-        self._put(data)
-        return len(data)
-
-    def flush(self) -> None:
-        """Nothing is held back."""

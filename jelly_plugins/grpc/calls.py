@@ -1,7 +1,7 @@
-"""The two methods of the service, as gRPC calls them: what holds for every application.
+"""The two methods of the service, as gRPC calls them.
 
-A thread of gRPC's serves a call from its beginning to its end. What an application or a client does
-wrong ends in a status, and never in a stream that looks whole.
+One thread of gRPC serves a call from beginning to end. An error of the application or the client
+ends the call with a status, so that an incomplete stream never looks complete.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LONGEST: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """Bounds on what the clients of a server may use.
+    """Limits on the resources that the clients of a server may use.
 
     :ivar streams: how many are served at once; the server rejects more with RESOURCE_EXHAUSTED.
     :ivar message_bytes: bytes of a message, which is one frame, in either direction.
@@ -82,7 +82,7 @@ class Calls:
     def subscribe(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
         """SubscribeRdf."""
         try:
-            with self._slot(context):
+            with self._slot():
                 try:
                     topic, asked = wire.read_subscribe(request, self._limits)
                 except JellyError as error:
@@ -116,7 +116,7 @@ class Calls:
     def publish(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
         """PublishRdf."""
         try:
-            with self._slot(context):
+            with self._slot():
                 frames = Incoming(requests, context, self._bounds, self._limits)
                 frames.open()
                 self._service.publish(frames)
@@ -127,23 +127,15 @@ class Calls:
         return wire.RECEIVED
 
     @contextmanager
-    def _slot(self, context: grpc.ServicerContext) -> Iterator[None]:
+    def _slot(self) -> Iterator[None]:
         if not self._slots.acquire(blocking=False):
             raise ServiceError(
                 f"the server already serves {self._bounds.streams} streams, its maximum",
                 status="RESOURCE_EXHAUSTED",
             )
-        timer = None
-        if self._bounds.seconds is not None:
-            # A call that waits for its client can only be ended from outside.
-            timer = threading.Timer(self._bounds.seconds, context.cancel)
-            timer.daemon = True
-            timer.start()
         try:
             yield
         finally:
-            if timer is not None:
-                timer.cancel()
             self._slots.release()
 
 
@@ -188,7 +180,7 @@ class Incoming:
             raise ServiceError("the client has disconnected", status="CANCELLED")
 
     def when_over(self, act: Callable[[], None]) -> None:
-        """Have something called, from another thread, once the call is over."""
+        """Register a callback, which another thread calls at the end of the call."""
         if not self._context.add_callback(act):
             act()
 
@@ -220,7 +212,7 @@ class Incoming:
 
 
 def stop(service: Any) -> None:
-    """Notify an application that its server stops, if it has a method for that."""
+    """Call the application's ``close``, if it has one."""
     close = getattr(service, "close", None)
     if close is not None:
         close()

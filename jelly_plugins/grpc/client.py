@@ -4,36 +4,103 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import suppress
-from typing import Any, Self
+from contextlib import contextmanager, suppress
+from typing import Any, Self, TypedDict, Unpack
 
 import grpc
 
-from ..backends import BlankNodes, owner_of
-from ..codec import Frame, StreamOptions, delimit
+from ..backends import BlankNodes, get_backend, owner_of
+from ..codec import DEFAULT_LIMITS, Decoder, Frame, Limits, StreamOptions, delimit
+from ..codec.common.wire import check_empty
+from ..errors import JellyError, OptionsError, ServiceError, WireError
 from ..formats.reading import ChunkFile
 from ..io.names import check_jelly_name
 from ..io.sinks import Destination, open_output
 from ..io.sources import Closing
-from .connection import Answer, Connection, Request, Upload, seconds_of, status_error
-from .frames import Fitting
+from ..io.streams import GENERIC
+from . import wire
+from .frames import DEFAULT_MESSAGE_BYTES, Opening, fitted_stream
 from .outgoing import outgoing
+from .security import ClientTls, authorization
 
 
-class Subscription(Answer, Closing):
+class ConnectionOptions(TypedDict, total=False):
+    """The settings of a :class:`Client`, as keyword arguments."""
+
+    tls: ClientTls | None
+    token: str | None
+    message_bytes: int
+    limits: Limits
+
+
+class RequestOptions(TypedDict, total=False):
+    """The settings of :meth:`Client.subscribe`, as keyword arguments."""
+
+    options: StreamOptions | None
+    backend: str | None
+    blank_nodes: BlankNodes
+    timeout: float | None
+
+
+class UploadOptions(TypedDict, total=False):
+    """The settings of :meth:`Client.publish` but for the timeout, as keyword arguments."""
+
+    topic: str | None
+    options: StreamOptions | None
+    backend: str | None
+
+
+class SubscribeOptions(RequestOptions, ConnectionOptions, total=False):
+    """The settings of :func:`subscribe`, as keyword arguments."""
+
+
+class PublishOptions(UploadOptions, ConnectionOptions, total=False):
+    """The settings of :func:`publish`, as keyword arguments."""
+
+    timeout: float | None
+
+
+class Subscription(Closing):
     """A stream that is received: an iterator of its frames, and a context manager that ends it. For
     one thread at a time, except :meth:`close`.
 
     Take it in one way: frame by frame, as statements, as bytes, or whole into a store or a file.
+
+    :ivar name: how errors name the stream.
+    :ivar is_cut: whether it was closed before its end had come.
     """
+
+    def __init__(
+        self,
+        call: Any,
+        name: str,
+        *,
+        requested: StreamOptions | None = None,
+        factory: Any = GENERIC,
+        limits: Limits = DEFAULT_LIMITS,
+        close: Callable[[], None] | None = None,
+    ) -> None:
+        self.name = name
+        self.is_cut = False
+        self._call = call
+        self._requested = requested
+        self._limits = limits
+        self._close_connection = close
+        self._opening = Opening(limits)
+        self._decoder = Decoder(factory, limits=limits)
+        self._peeked: list[bytes] = []
+        self._closed = False
+        #: Options that came before the first frame.
+        self._early: StreamOptions | None = None
 
     def close(self) -> None:
         """End the stream. A thread that waits for a frame gets none."""
-        self._cancel()
-        if self._client is not None:
-            self._client.close()
+        self._closed = True
+        self._call.cancel()
+        if self._close_connection is not None:
+            self._close_connection()
 
     @property
     def options(self) -> StreamOptions:
@@ -41,11 +108,13 @@ class Subscription(Answer, Closing):
 
         :raises JellyError: the stream has none.
         """
-        options = (
-            self._opening.options or self._early or self._take_early(self._call.initial_metadata())
-        )
+        options = self._opening.options or self._early or self._take_early()
         while options is None:
-            self._peek(self._receive())
+            data = self._receive()
+            if data is None:
+                raise OptionsError("no options were read", source=self.name)
+            self._check(data)
+            self._peeked.append(data)
             options = self._opening.options
         return options
 
@@ -53,10 +122,14 @@ class Subscription(Answer, Closing):
         return self
 
     def __next__(self) -> Frame:
-        frame = self._decode(self._next())
-        if frame is None:
-            raise StopIteration
-        return frame
+        data = self._next()
+        with self._located():
+            if data is not None:
+                frame: Frame = self._decoder.decode(data)
+                return frame
+            if not self._closed:
+                self._decoder.finish()
+        raise StopIteration
 
     def statements(self) -> Iterator[Any]:
         """All statements, one after the other.
@@ -68,8 +141,7 @@ class Subscription(Answer, Closing):
 
     def frames(self) -> Iterator[bytes]:
         """The frames as bytes; only the stream's options are checked."""
-        while (data := self._check(self._next())) is not None:
-            yield data
+        return iter(self._next, None)
 
     def load(self, store: Any, **settings: Any) -> int:
         """Load the whole stream into an rdflib graph or dataset, or an Oxigraph store: all or
@@ -81,7 +153,8 @@ class Subscription(Answer, Closing):
         """
         with self.open() as file:
             source: Any = file
-            return owner_of(store).load(store, source, limits=self._limits, **settings)
+            count: int = owner_of(store).load(store, source, limits=self._limits, **settings)
+            return count
 
     def save(self, dst: Destination) -> None:
         """Write the whole stream to a Jelly file; a path is replaced only after the whole stream
@@ -99,27 +172,56 @@ class Subscription(Answer, Closing):
                     flush()
 
     def open(self) -> io.RawIOBase:
-        """The whole stream as a delimited Jelly file, for whatever reads one."""
+        """The whole stream as a readable file of delimited Jelly."""
         return ChunkFile((delimit(frame) for frame in self._whole()), self.name)
 
     def _whole(self) -> Iterator[bytes]:
         yield from self.frames()
-        self._check_end()
+        if self.is_cut:
+            raise ServiceError("closed before its end", status="CANCELLED", source=self.name)
+        if self._opening.options is None:
+            raise OptionsError("the stream has no options: it is empty", source=self.name)
 
     def _next(self) -> bytes | None:
-        return self._peeked.pop(0) if self._peeked else self._receive()
+        """The next frame, checked for what was requested; None at the end."""
+        data = self._peeked.pop(0) if self._peeked else self._receive()
+        if data is not None:
+            self._check(data)
+        return data
 
     def _receive(self) -> bytes | None:
         try:
-            return next(self._call, None)
+            data: bytes | None = next(self._call, None)
         except (grpc.RpcError, grpc.FutureCancelledError) as error:
             if not self._closed and isinstance(error, grpc.RpcError):
-                raise status_error(self._call, self.name) from error
+                raise _status_error(self._call, self.name) from error
             self.is_cut = True
             return None
+        return data
+
+    def _check(self, data: bytes) -> None:
+        with self._located():
+            if self._opening.take(data) and self._opening.options is not None:
+                wire.check_answer(self._requested, self._opening.options)
+
+    def _take_early(self) -> StreamOptions | None:
+        """The options in the call's initial metadata, if it has any."""
+        with self._located():
+            self._early = wire.options_in(self._call.initial_metadata() or (), self._limits)
+            if self._early is not None:
+                wire.check_answer(self._requested, self._early)
+        return self._early
+
+    @contextmanager
+    def _located(self) -> Iterator[None]:
+        try:
+            yield
+        except JellyError as error:
+            error.locate(source=self.name)
+            raise
 
 
-class Client(Connection[Subscription], Closing):
+class Client(Closing):
     """A connection to a server; a context manager that closes it. For any number of threads.
 
     :param target: host and port.
@@ -129,21 +231,50 @@ class Client(Connection[Subscription], Closing):
     :param limits: on streams that come from the server.
     """
 
-    _library = grpc
-    _answers = Subscription
+    def __init__(
+        self,
+        target: str,
+        *,
+        tls: ClientTls | None = None,
+        token: str | None = None,
+        message_bytes: int = DEFAULT_MESSAGE_BYTES,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self.target = target
+        self.limits = limits
+        self._message_bytes = message_bytes
+        self._metadata = authorization(token)
+        options = [
+            ("grpc.max_receive_message_length", message_bytes),
+            ("grpc.max_send_message_length", message_bytes),
+            # Clients of one process do not share a connection, so that none waits for another.
+            ("grpc.use_local_subchannel_pool", 1),
+        ]
+        if tls is None:
+            self._channel = grpc.insecure_channel(target, options)
+        else:
+            self._channel = grpc.secure_channel(target, tls.credentials(), options)
+        self._publish: Any = self._channel.stream_unary(wire.path_of(wire.PUBLISH))
+        self._subscribe: Any = self._channel.unary_stream(wire.path_of(wire.SUBSCRIBE))
 
     def close(self) -> None:
         """End all calls, and the connection."""
         self._channel.close()
 
+    def subscribe(self, topic: str, **settings: Unpack[RequestOptions]) -> Subscription:
+        """Subscribe to a topic.
+
+        :param options: what the stream may have; a stream that has more raises an error.
+        :param backend: whose terms are made, ``"rdflib"`` or ``"oxigraph"``; by default generic
+            ones.
+        :param blank_nodes: new nodes for the backend, or the stream's labels.
+        :param timeout: seconds until the stream must have ended.
+        :raises KeyError: there is no such backend.
+        """
+        return _Request(topic, **settings).send(self)
+
     def publish(
-        self,
-        data: Any,
-        *,
-        topic: str | None = None,
-        options: StreamOptions | None = None,
-        backend: str | None = None,
-        timeout: float | None = None,
+        self, data: Any, *, timeout: float | None = None, **settings: Unpack[UploadOptions]
     ) -> None:
         """Publish a stream; returns once the server has received all of it.
 
@@ -159,7 +290,7 @@ class Client(Connection[Subscription], Closing):
         :raises JellyError: the data cannot be read or written; the server only sees a cancelled
             call.
         """
-        frames = outgoing(data, topic=topic, options=options, backend=backend, limits=self.limits)
+        frames = outgoing(data, limits=self.limits, **settings)
         self.publish_frames(frames, timeout=timeout)
 
     def publish_frames(self, frames: Iterable[bytes], *, timeout: float | None = None) -> None:
@@ -167,31 +298,67 @@ class Client(Connection[Subscription], Closing):
 
         :param frames: without delimiters; large ones are divided if the stream is flat.
         """
-        requests = _Requests(
-            Fitting(self._message_bytes, self.limits).take_all(frames), Upload(self.target)
+        self._start_upload(frames, timeout).finish()
+
+    def _start_upload(self, frames: Iterable[bytes], timeout: float | None) -> Upload:
+        """Begin to publish a stream, in a thread of gRPC's."""
+        upload = Upload(fitted_stream(frames, self._message_bytes, self.limits), self.target)
+        call = self._publish.future(upload, timeout=_seconds(timeout), metadata=self._metadata)
+        upload.call.set_result(call)
+        return upload
+
+
+class _Request:
+    """A validated request for a topic, made before the connection."""
+
+    def __init__(
+        self,
+        topic: str,
+        *,
+        options: StreamOptions | None = None,
+        backend: str | None = None,
+        blank_nodes: BlankNodes = "fresh",
+        timeout: float | None = None,
+    ) -> None:
+        self._topic = topic
+        self._options = options
+        self._factory: Any = (
+            GENERIC if backend is None else get_backend(backend).factory(blank_nodes=blank_nodes)
         )
-        call: Any = self._publish.future(
-            requests, timeout=seconds_of(timeout), metadata=self._metadata
+        self._message = wire.write_subscribe(topic, options)
+        self._timeout = _seconds(timeout)
+
+    def send(self, client: Client, *, close: Callable[[], None] | None = None) -> Subscription:
+        """Send the request.
+
+        :param close: called when the stream is closed.
+        """
+        return Subscription(
+            client._subscribe(self._message, timeout=self._timeout, metadata=client._metadata),
+            f"{client.target}: {self._topic}",
+            requested=self._options,
+            factory=self._factory,
+            limits=client.limits,
+            close=close,
         )
-        requests.call.set_result(call)
-        try:
-            requests.upload.check(call.result())
-        except (grpc.RpcError, grpc.FutureCancelledError) as error:
-            requests.upload.fail(call, error)
-        finally:
-            call.cancel()
-            requests.close()
 
 
-class _Requests:
-    """Requests for gRPC, which takes them in a thread of its own, where it swallows exceptions."""
+class Upload:
+    """A stream that is being published: the iterator of requests that gRPC reads in a thread of its
+    own, where it swallows exceptions.
 
-    def __init__(self, frames: Iterator[bytes], upload: Upload) -> None:
-        self.upload = upload
-        #: Set once there is one.
+    :ivar call: gRPC's, once there is one.
+    """
+
+    def __init__(self, frames: Iterator[bytes], target: str) -> None:
         self.call: Future[Any] = Future()
         self._frames = frames
+        self._target = target
         self._lock = threading.Lock()
+        self._sent = False
+        #: The error of the data, after which the call is cancelled: if its requests only ended, the
+        #: server would take them for a whole stream.
+        self._failure: Exception | None = None
 
     def __iter__(self) -> Self:
         return self
@@ -202,16 +369,50 @@ class _Requests:
             with self._lock:
                 return next(self._frames)
         except StopIteration:
-            self.upload.sent = True
+            self._sent = True
             raise
         except Exception as error:
-            self.upload.failure = error
+            self._failure = error
             call.cancel()
             raise StopIteration from None
 
+    def finish(self) -> None:
+        """Wait for the server's answer.
+
+        :raises Exception: the data cannot be read.
+        :raises ServiceError: with the server's status; the answer came too early, or is not an
+            RdfStreamReceived.
+        """
+        call = self.call.result()
+        try:
+            answer = call.result()
+        except (grpc.RpcError, grpc.FutureCancelledError) as error:
+            if self._failure is not None:
+                raise self._failure from None
+            raise _status_error(call, self._target) from error
+        finally:
+            self.close()
+        if self._failure is not None:
+            raise self._failure
+        if not self._sent:
+            raise ServiceError(
+                "the server answered before it had received all of the stream",
+                status="DATA_LOSS",
+                source=self._target,
+            )
+        try:
+            check_empty(answer, 0, len(answer), "RdfStreamReceived")
+        except WireError as error:
+            raise ServiceError(
+                f"the server's answer is malformed: {error.message}",
+                status="INTERNAL",
+                source=self._target,
+            ) from error
+
     def close(self) -> None:
-        """Close the source of frames. If a thread waits for it at the moment, that thread closes
-        it, and reads no more of it."""
+        """Cancel the call, and close the source of frames. If a thread waits for the source at the
+        moment, that thread closes it, and reads no more of it."""
+        self.call.result().cancel()
         close = getattr(self._frames, "close", None)
         if close is not None and self._lock.acquire(blocking=False):
             try:
@@ -221,42 +422,43 @@ class _Requests:
                 self._lock.release()
 
 
-def publish(
-    data: Any,
-    target: str,
-    *,
-    topic: str | None = None,
-    options: StreamOptions | None = None,
-    backend: str | None = None,
-    timeout: float | None = None,
-    **connection: Any,
-) -> None:
-    """Publish a stream to a server; see :meth:`Client.publish`.
+def _status_error(call: Any, source: str) -> ServiceError:
+    """The error for a call that ended with a status."""
+    status: grpc.StatusCode = call.code() or grpc.StatusCode.UNKNOWN
+    return ServiceError(call.details() or "no reason is given", status=status.name, source=source)
+
+
+def _seconds(timeout: float | None) -> float | None:
+    """A timeout for gRPC, which treats a very long one as expired."""
+    return None if timeout is None or timeout > threading.TIMEOUT_MAX else timeout
+
+
+def publish(data: Any, target: str, **settings: Unpack[PublishOptions]) -> None:
+    """Publish a stream to a server.
 
     :param target: host and port.
-    :param connection: as for :class:`Client`.
+    :param settings: as for :meth:`Client.publish` and :class:`Client`.
     """
+    given, connection = divided(settings)
     with Client(target, **connection) as client:
-        client.publish(data, topic=topic, options=options, backend=backend, timeout=timeout)
+        client.publish(data, **given)
 
 
-def subscribe(
-    topic: str,
-    target: str,
-    *,
-    options: StreamOptions | None = None,
-    backend: str | None = None,
-    blank_nodes: BlankNodes = "fresh",
-    timeout: float | None = None,
-    **connection: Any,
-) -> Subscription:
-    """Subscribe to a topic of a server; see :meth:`Client.subscribe`. Use it in a ``with`` block,
-    at whose end the connection is closed.
+def subscribe(topic: str, target: str, **settings: Unpack[SubscribeOptions]) -> Subscription:
+    """Subscribe to a topic of a server. Use it in a ``with`` block, at whose end the connection is
+    closed.
 
     :param target: host and port.
-    :param connection: as for :class:`Client`.
+    :param settings: as for :meth:`Client.subscribe` and :class:`Client`.
     """
-    request = Request(
-        topic, options=options, backend=backend, blank_nodes=blank_nodes, timeout=timeout
-    )
-    return Client(target, **connection)._send(request, owned=True)
+    given, connection = divided(settings)
+    request = _Request(topic, **given)
+    client = Client(target, **connection)
+    return request.send(client, close=client.close)
+
+
+def divided(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of a stream, and those of the connection."""
+    given = dict(settings)
+    names = ConnectionOptions.__annotations__
+    return given, {name: given.pop(name) for name in names if name in given}

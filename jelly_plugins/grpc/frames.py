@@ -80,27 +80,15 @@ def _after(kept: list[bytes], frames: Iterator[bytes]) -> Iterator[bytes]:
     yield from frames
 
 
-class Fitting:
-    """Divides the frames of a stream that a client sends, see :func:`fitted`."""
+def fitted_stream(frames: Iterable[bytes], message_bytes: int, limits: Limits) -> Iterator[bytes]:
+    """The frames of a stream that a client sends, in chunks that can be sent: see :func:`fitted`.
 
-    def __init__(self, message_bytes: int, limits: Limits) -> None:
-        self._message_bytes = message_bytes
-        self._limits = limits
-        self._options: StreamOptions | None = None
-
-    def take(self, frame: bytes) -> Iterator[bytes]:
-        """The next frame in chunks that can be sent.
-
-        :raises LimitError: it cannot be divided so.
-        """
-        if self._options is None:
-            self._options = first_options(frame, self._limits)
-        return fitted(frame, self._options, self._message_bytes)
-
-    def take_all(self, frames: Iterable[bytes]) -> Iterator[bytes]:
-        """All frames in chunks that can be sent."""
-        for frame in iterate(iter(frames)):
-            yield from self.take(frame)
+    :raises LimitError: a frame cannot be divided so.
+    """
+    options: StreamOptions | None = None
+    for frame in iterate(iter(frames)):
+        options = options or first_options(frame, limits)
+        yield from fitted(frame, options, message_bytes)
 
 
 def fitted(frame: bytes, options: StreamOptions | None, message_bytes: int) -> Iterator[bytes]:
@@ -138,7 +126,7 @@ def _check_size(size: int, most: int, what: str) -> None:
 
 
 def iterate(frames: Iterable[bytes]) -> Iterator[bytes]:
-    """The frames; whatever gives them is closed after the last, or where iteration ends."""
+    """Iterate over frames, and close their source after the last or when iteration ends early."""
     try:
         yield from frames
     finally:

@@ -1,4 +1,4 @@
-"""What a client publishes, as frames: files, stores and graphs, statements."""
+"""Encode what a client publishes: files, stores and graphs, statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may talk to whom: TLS with certificates of one or both sides, and a token."""
+"""Access control: TLS with certificates of one or both sides, and a token."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ _HEADER: Final = "authorization"
 _SCHEME: Final = "Bearer "
 _HEALTH: Final = "/grpc.health.v1.Health/Check"
 
-#: Health checks of clients without a token that are served at once, and seconds for the question.
+#: Health checks of clients without a token that are served at once.
 _CHECKS: Final = 4
-_CHECK_SECONDS: Final = 10
 
 
 def _read_if_any(pem: Pem | None) -> bytes | None:
@@ -42,7 +41,7 @@ def _read(pem: Pem) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerTls:
-    """What a server shows, and whom it lets in.
+    """The certificates of a server, and the clients that it accepts.
 
     :ivar certificate: its certificate, and those between it and the authority: a file or its bytes.
     :ivar key: its private key.
@@ -125,7 +124,7 @@ class TokenInterceptor(grpc.ServerInterceptor):
             True: grpc.stream_stream_rpc_method_handler(_reject),
             False: grpc.unary_unary_rpc_method_handler(_reject),
         }
-        self._check = _OpenCheck()
+        self._checks = threading.BoundedSemaphore(_CHECKS)
 
     def intercept_service(
         self, continuation: Callable[[Any], Any], handler_call_details: Any
@@ -134,7 +133,7 @@ class TokenInterceptor(grpc.ServerInterceptor):
         if handler is None or self._is_shown(handler_call_details.invocation_metadata):
             return handler
         if handler_call_details.method == _HEALTH:
-            return self._check.handler(handler)
+            return self._open(handler)
         return self._rejections[_streams(handler)]
 
     def _is_shown(self, metadata: Sequence[tuple[str, str | bytes]]) -> bool:
@@ -143,30 +142,19 @@ class TokenInterceptor(grpc.ServerInterceptor):
         raw = value.encode(errors="replace") if isinstance(value, str) else value
         return hmac.compare_digest(raw, self._expected)
 
-
-class _OpenCheck:
-    """The health check for clients without a token. Those that call and then ask nothing must not
-    take the threads away from others: gRPC waits in a thread for what is asked."""
-
-    def __init__(self) -> None:
-        self._slots = threading.BoundedSemaphore(_CHECKS)
-
-    def handler(self, check: Any) -> Any:
-        """A handler that is called before anything has been asked."""
+    def _open(self, check: Any) -> Any:
+        """The handler of the health check for clients without a token. gRPC waits for their
+        requests in threads, so that the number of concurrent checks is limited."""
 
         def answer(requests: Iterator[Any], context: grpc.ServicerContext) -> Any:
-            if not self._slots.acquire(blocking=False):
+            if not self._checks.acquire(blocking=False):
                 context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many health checks at once")
-            timer = threading.Timer(_CHECK_SECONDS, context.cancel)
-            timer.daemon = True
             try:
-                timer.start()
                 for request in requests:
                     return check.unary_unary(request, context)
                 return context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the request is missing")
             finally:
-                timer.cancel()
-                self._slots.release()
+                self._checks.release()
 
         return grpc.stream_unary_rpc_method_handler(
             answer, check.request_deserializer, check.response_serializer

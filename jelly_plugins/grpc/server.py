@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Any, Final, TypedDict, Unpack
 
 import grpc
 from google.protobuf.descriptor_pool import DescriptorPool
@@ -19,12 +19,13 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from ..codec import DEFAULT_LIMITS, Limits
 from ..errors import SourceError
+from ..io.sources import Closing
 from ..proto import grpc_pb2, rdf_pb2
 from . import wire
 from .calls import Bounds, Calls, stop
-from .idle import IdleInterceptor
 from .security import ServerTls, TokenInterceptor
 from .service import Service
+from .timing import TimeInterceptor
 from .topics import Topic, Topics
 
 LOOPBACK: Final = "127.0.0.1"
@@ -32,35 +33,59 @@ LOOPBACK: Final = "127.0.0.1"
 #: Threads for other calls than streams: health, reflection, and rejections.
 _SPARE_THREADS: Final = 8
 
-#: Seconds after which a connection without a sign of life is looked at, and then given up.
+#: Seconds after which a silent connection is probed, and seconds to wait for an answer.
 _KEEPALIVE: Final = 60
 _KEEPALIVE_ANSWER: Final = 20
 
 
-class Server:
-    """A running server; a context manager that stops it. Made by :func:`serve`."""
+class ServeOptions(TypedDict, total=False):
+    """The settings of a :class:`Server`, as keyword arguments."""
+
+    host: str
+    port: int
+    tls: ServerTls | None
+    token: str | None
+    bounds: Bounds
+    limits: Limits
+
+
+class Server(Closing):
+    """A running server; a context manager that stops it.
+
+    :param service: the application, or its topics by name.
+    :param host: address to listen on. Any other than the loopback accepts every client that can
+        reach it, unless ``tls`` and ``token`` are set.
+    :param port: 0 for any that is free, see ``Server.port``.
+    :param tls: certificates; without them nothing is encrypted.
+    :param token: that clients have to show, as ``authorization: Bearer …``; only the health
+        check is open, not its watch. It is not for connections without TLS that others can
+        listen to.
+    :param bounds: what clients may ask for.
+    :param limits: on streams that are published.
+    :raises SourceError: the address cannot be listened on, or a certificate cannot be read.
+    """
 
     def __init__(
         self,
-        service: Service,
+        service: Service | Mapping[str, Topic],
         *,
-        host: str,
-        port: int,
-        tls: ServerTls | None,
-        token: str | None,
-        bounds: Bounds,
-        limits: Limits,
+        host: str = LOOPBACK,
+        port: int = 0,
+        tls: ServerTls | None = None,
+        token: str | None = None,
+        bounds: Bounds = Bounds(),  # noqa: B008 (it cannot be changed)
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         if not 0 <= port < 1 << 16:
             raise ValueError(f"{port} is not a port")
-        self._service = service
+        self._service: Service = Topics(service) if isinstance(service, Mapping) else service
         self._lock = threading.Lock()
         self._stopped = False
         #: Has an attribute in the threads that serve calls.
         self._own = threading.local()
         token_interceptor = None if token is None else TokenInterceptor(token)
         credentials = None if tls is None else tls.credentials()
-        self._idle = None if bounds.idle is None else IdleInterceptor(bounds.idle)
+        self._time = TimeInterceptor(bounds.idle, bounds.seconds)
         self._threads = ThreadPoolExecutor(
             bounds.streams + _SPARE_THREADS,
             thread_name_prefix="jelly-grpc",
@@ -68,11 +93,11 @@ class Server:
         )
         self._server = grpc.server(
             self._threads,
-            interceptors=[each for each in (self._idle, token_interceptor) if each is not None],
+            interceptors=[each for each in (self._time, token_interceptor) if each is not None],
             options=_options(bounds),
             maximum_concurrent_rpcs=bounds.streams + _SPARE_THREADS,
         )
-        self._server.add_generic_rpc_handlers((Calls(service, bounds, limits).handlers(),))
+        self._server.add_generic_rpc_handlers((Calls(self._service, bounds, limits).handlers(),))
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         names = (wire.SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
@@ -98,14 +123,12 @@ class Server:
         for name in ("", wire.SERVICE):
             self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Stop at once."""
         self.stop(0)
 
     def stop(self, grace: float | None = None) -> None:
-        """Take no more calls, and wait for the active ones; endless streams are ended.
+        """Accept no more calls, end endless streams, and wait for active calls.
 
         Called again, it waits too, and cuts calls after the shorter time. Called by one of the
         server's own calls it does not wait, since that call would wait for itself.
@@ -130,8 +153,7 @@ class Server:
     def _end(self, *, wait: bool = True) -> None:
         """End the server's threads."""
         self._threads.shutdown(wait)
-        if self._idle is not None:
-            self._idle.stop()
+        self._time.stop()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the server has been stopped.
@@ -154,47 +176,20 @@ def _options(bounds: Bounds) -> list[tuple[str, Any]]:
 
 
 def _descriptors() -> DescriptorPool:
-    """The services' descriptions: ours are in a pool of their own."""
+    """The descriptors of the services, in a private pool."""
     pool = DescriptorPool()
     for module in (rdf_pb2, grpc_pb2, health_pb2, reflection_pb2):
         pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
     return pool
 
 
-def serve(
-    service: Service | Mapping[str, Topic],
-    *,
-    host: str = LOOPBACK,
-    port: int = 0,
-    tls: ServerTls | None = None,
-    token: str | None = None,
-    bounds: Bounds = Bounds(),  # noqa: B008 (it cannot be changed)
-    limits: Limits = DEFAULT_LIMITS,
-) -> Server:
-    """Serve streams; returns at once.
+def serve(service: Service | Mapping[str, Topic], **settings: Unpack[ServeOptions]) -> Server:
+    """Serve streams; returns at once. See :class:`Server` for the settings.
 
     :param service: the application, or its topics by name.
-    :param host: address to listen on. Any other than the loopback accepts every client that can
-        reach it, unless ``tls`` and ``token`` are set.
-    :param port: 0 for any that is free, see ``Server.port``.
-    :param tls: certificates; without them nothing is encrypted.
-    :param token: that clients have to show, as ``authorization: Bearer …``; only the health
-        check is open, not its watch. It is not for connections without TLS that others can
-        listen to.
-    :param bounds: what clients may ask for.
-    :param limits: on streams that are published.
-    :raises SourceError: the address cannot be listened on, or a certificate cannot be read.
 
     >>> with serve({}) as server:
     ...     print(server.address.startswith("127.0.0.1:"))
     True
     """
-    return Server(
-        Topics(service) if isinstance(service, Mapping) else service,
-        host=host,
-        port=port,
-        tls=tls,
-        token=token,
-        bounds=bounds,
-        limits=limits,
-    )
+    return Server(service, **settings)

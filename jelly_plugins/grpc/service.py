@@ -1,4 +1,4 @@
-"""What a server serves: the interface that applications implement."""
+"""The interface that applications of a server implement."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Published(Protocol):
     def __next__(self) -> bytes:
         """The next frame.
 
-        :raises ServiceError: the client has gone, or sends more than it may.
+        :raises ServiceError: the client has disconnected, or exceeds a limit.
         """
         ...
 

@@ -1,8 +1,8 @@
-"""Sinks that are ready: published streams into stores and graphs.
+"""Sinks that load published streams into stores and graphs.
 
-A published stream arrives at the client's pace, and may break off. So a stream that is loaded as a
-whole is kept in a temporary file until its end, and only then loaded: a store is never held up by a
-client, and has nothing of a stream whose client has gone.
+A published stream arrives at the client's pace and may break off. A stream that is loaded as a
+whole is first kept in a temporary file: a slow client does not block the store, and an incomplete
+stream leaves nothing in it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Topics that are ready: files, stores and graphs; and a service of several topics by name.
+"""Topics of files, stores and graphs, and a service of several topics by name.
 
 A topic that is being published to while others listen is in :mod:`.broadcast`.
 """
@@ -19,7 +19,7 @@ from ..io.sinks import Writable
 from ..io.streams import FrameBytes
 from .buffers import Pulled
 from .calls import stop
-from .frames import FRAME_BYTES, FRAME_ROWS
+from .frames import FRAME_BYTES, FRAME_ROWS, iterate
 from .service import Publishable, Published, Subscribable
 from .sinks import shared_lock
 from .wire import answer_to, rejected
@@ -53,16 +53,11 @@ class FileTopic:
             frames = FrameBytes(self._path, limits=self._limits)
         except JellyError as error:
             raise ServiceError(f"topic {topic} does not exist now", status="UNAVAILABLE") from error
-        return _closing(frames)
-
-
-def _closing(frames: FrameBytes) -> Iterator[bytes]:
-    with frames:
-        yield from frames
+        return iterate(frames)
 
 
 class StoreTopic:
-    """What an Oxigraph store has when a subscriber comes, or one graph of it.
+    """The contents of an Oxigraph store, or of one graph, at the time of subscription.
 
     It is written while it is sent, in bounded memory, with the options that a subscriber requests.
 
@@ -106,7 +101,7 @@ class StoreTopic:
 
 
 class GraphTopic:
-    """What an rdflib Graph or Dataset has when a subscriber comes.
+    """The contents of an rdflib Graph or Dataset at the time of subscription.
 
     rdflib's graphs must not change while they are read. So each subscriber gets a snapshot, which
     is written at once and then sent at the subscriber's pace; beyond a megabyte it is in a
@@ -180,7 +175,7 @@ class Topics:
     def subscribe(self, topic: str, options: StreamOptions | None) -> Any:
         """The frames of a topic.
 
-        :raises ServiceError: there is none of that name.
+        :raises ServiceError: no topic has this name.
         """
         found = self._topics.get(topic)
         if found is None:
@@ -188,7 +183,7 @@ class Topics:
         return found.subscribe(topic, options)
 
     def publish(self, frames: Published) -> None:
-        """Hand a stream to its topic, or to the sink.
+        """Pass a stream to its topic, or to the sink.
 
         :raises ServiceError: no topic or sink takes it.
         """
@@ -202,7 +197,7 @@ class Topics:
         taker.publish(frames)
 
     def close(self) -> None:
-        """End what has no end."""
+        """Close the topics and the sink."""
         for part in (*self._topics.values(), self._sink):
             stop(part)
 

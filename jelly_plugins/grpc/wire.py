@@ -143,5 +143,5 @@ def answer_to(requested: StreamOptions | None, usual: StreamOptions) -> StreamOp
 
 
 def rejected(error: Exception) -> ServiceError:
-    """The error for a request that cannot be answered as it is."""
+    """The error for a request that the server cannot satisfy."""
     return ServiceError(str(error), status="INVALID_ARGUMENT")

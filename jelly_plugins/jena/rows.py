@@ -28,7 +28,7 @@ from typing import Any, Final
 try:
     import cython
 except ModuleNotFoundError:
-    from . import pure as cython
+    from ..codec.common import cython_shim as cython
 
 from ..codec import DEFAULT_LIMITS, Describe, Kind, Limits
 from ..codec import describe as describe_generic

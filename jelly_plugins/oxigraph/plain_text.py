@@ -8,7 +8,6 @@ text is used only if it is plain: lines of three terms that are certainly well-f
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -22,7 +21,6 @@ from pyoxigraph import (
 )
 
 from ..codec import plain_lines
-from ..codec.text.plain import IRI, NODE
 from .canonical import canonical, canonicals
 from .rows import TERMS
 from .terms import DEFAULT_GRAPH, GraphName
@@ -30,7 +28,8 @@ from .terms import DEFAULT_GRAPH, GraphName
 #: N-Triples by the graph that they are in.
 PlainText: TypeAlias = Mapping[GraphName, bytes]
 
-_GRAPH: Final = re.compile(b"%b|%b" % (IRI, NODE))
+#: A plain line whose object is a graph's name, if the name is plain.
+_NAMED: Final = "<urn:s> <urn:p> {} .\n"
 
 
 def plain_text(quads: list[Quad]) -> tuple[list[Quad], PlainText | None, dict[Quad, Quad]]:
@@ -84,7 +83,7 @@ def _plain_lines(quads: list[Quad], graph: GraphName) -> tuple[bytes | None, Map
     statements = quads if default else [quad.triple for quad in quads]
     text = serialize(statements, format=RdfFormat.N_QUADS) or b""
     found = plain_lines(text)
-    named = default or _GRAPH.fullmatch(str(graph).encode())
+    named = default or plain_lines(_NAMED.format(graph).encode())
     if not named or found is None or found[0] != len(quads):
         return None, {}
     return text, found[1]

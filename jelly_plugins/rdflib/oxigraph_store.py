@@ -79,7 +79,7 @@ def load(
     ``load.load`` for the settings."""
     namespaces = DeclaredNamespaces()
     try:
-        count = get_backend("oxigraph").load(
+        count: int = get_backend("oxigraph").load(
             inner_store(graph),
             src,
             graph=None if whole else graph_name(graph),

@@ -51,7 +51,6 @@ from .datasource.schema import (
     statement_fields,
     with_errors,
 )
-from .datasource.shipping import Shipped
 from .datasource.statements import StreamWriter
 
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ def _udf(function: _Function) -> Any:
     return arrow_udf(call, function.type)
 
 
-class _Function(Shipped):
+class _Function:
     """The function that tasks call: converts batches of arguments to batches of results, which may
     have other sizes.
 

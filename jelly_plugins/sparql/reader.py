@@ -11,7 +11,7 @@ from ..codec import FrameSplitter, Limits, TermFactory
 from ..codec.common.detection import is_cut, kind_of
 from ..codec.sparql.decoder import ResultsDecoder, ResultsFrame
 from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
-from ..errors import JellyError, SourceError, TruncatedError
+from ..errors import JellyError, OptionsError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
 from ..jena.names import JenaFormat
@@ -137,6 +137,11 @@ class ResultsReader(Closing):
         kind = kind_of(head)
         if kind is not None or found in (ResultsFormat.JSON, ResultsFormat.XML):
             raise SourceError(f"this is {kind or found}, not Jelly-SPARQL")
+        if head and not head.strip(b"\0"):
+            raise OptionsError(
+                "this is not Jelly-SPARQL, or an empty stream without its options: there are only "
+                "zeros"
+            )
 
     def _read(self) -> Generator[Any]:
         """A mark once the header was read, then the frames of Jelly-SPARQL, or the solutions of any

@@ -1,1 +1,1 @@
-"""What the command offers besides conversion: inspect, validate, compare, demo."""
+"""Functions for the commands inspect, validate and demo."""

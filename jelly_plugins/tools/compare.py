@@ -35,7 +35,7 @@ SEARCH_STEPS: Final = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a comparison found; true if both sides are equal.
+    """The result of a comparison; true if both sides are equal.
 
     :ivar equal: whether the statements are equal.
     :ivar reason: the difference, in one line; empty if there is none.
@@ -146,7 +146,7 @@ class _Matching:
 
 
 def _apart(expected: Any, found: Any) -> str:
-    """What sets two terms apart."""
+    """How two terms differ."""
     same = _lower_cased_term(expected) == _lower_cased_term(found)
     return CASE_OF_TAGS if same else "the terms differ"
 
@@ -228,7 +228,7 @@ def _counts(missing: Sequence[Quad], unexpected: Sequence[Quad]) -> str:
 
 
 def _canonical(statements: Iterable[Quad], steps: int) -> dict[Quad, Quad]:
-    """Statements by what they are with canonical labels.
+    """Statements by their form with canonical labels.
 
     :raises LimitError: the blank nodes are too symmetric.
     """

@@ -1,4 +1,4 @@
-"""The whole way once, on a small real file: Jelly to rdflib, to Oxigraph, a query, back to Jelly.
+"""The demo: a small real file from Jelly to rdflib and Oxigraph, a query, and back to Jelly.
 
 The file is shipped with the package; ``data/README.md`` names its source.
 """
@@ -31,7 +31,7 @@ GROUP BY ?property ?unit ORDER BY ?property
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something that was done.
+    """A completed step.
 
     :ivar what: what it was, as code.
     :ivar count: number of statements, or of rows of a query's result.
@@ -54,7 +54,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """The end of it.
+    """The result of the demo.
 
     :ivar size: bytes of the file at the start.
     :ivar copy_size: bytes of the file at the end.
@@ -149,5 +149,5 @@ def _ask(store: Any) -> tuple[tuple[str, ...], ...]:
 
 
 def _last(iri: str) -> str:
-    """The part of an IRI that people read."""
+    """The local name of an IRI."""
     return iri[max(iri.rfind("/"), iri.rfind("#")) + 1 :]

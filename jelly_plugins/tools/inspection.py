@@ -1,5 +1,5 @@
-"""What a Jelly-RDF stream is made of: options, frames, rows by kind, sizes. Reads all of it, keeps
-none of it.
+"""Report the structure of a Jelly-RDF stream: options, frames, rows by kind, sizes. The stream is
+read once and not kept.
 
 Reading is strict, but terms are not built: only what the report needs is looked at.
 """
@@ -36,7 +36,7 @@ LISTED: Final = 1000
 
 
 class _Unread(GenericFactory):
-    """A factory that makes no terms: each is a part of its text."""
+    """A factory that returns strings instead of terms."""
 
     iri: Any = staticmethod(str)
     blank_node: Any = staticmethod(str)
@@ -128,7 +128,7 @@ def inspect(
     concatenated: bool = False,
     on_frame: Callable[[FrameReport], object] | None = None,
 ) -> StreamReport:
-    """Read a Jelly-RDF stream and report what it is made of.
+    """Read a Jelly-RDF stream and report its structure.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param concatenated: whether options at the start of a frame start a new stream.

@@ -7,24 +7,29 @@ is ``compare``'s; here is what is compared with what.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain, zip_longest
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..backends import Backend
 from ..codec import (
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
     Frame,
+    Iri,
     Limits,
+    Literal,
     PhysicalType,
     Quad,
     Statement,
     StreamOptions,
+    Triple,
 )
+from ..codec.common.terms import RDF_LANG_STRING
 from ..codec.rdf.decoder import opens_with_options
+from ..codec.text.lines import shorten
 from ..errors import OrderError
 from ..formats.reading import jelly_of_text
 from ..formats.settings import ConversionSettings, OptionChanges
@@ -33,7 +38,6 @@ from ..io.names import Format
 from ..io.sources import Source, name_of
 from ..io.streams import FrameReader, read, write_bytes
 from .compare import Comparison, compare_datasets, compare_streams, lower_cased
-from .term_checks import TermChecks
 
 #: A file that a stream should be equal to, and its format.
 Expected: TypeAlias = tuple[Source, Format]
@@ -90,18 +94,66 @@ LISTED: Final = 100
 OnFrame: TypeAlias = Callable[[FrameValidation], object]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationSettings:
+    """Settings of a validation.
+
+    :ivar ordered: also compare the order and number of statements; otherwise RDF graphs or datasets
+        are compared.
+    :ivar base: base IRI for relative IRIs in text.
+    :ivar held_by: compare both as this backend stores them, in memory: it may rewrite literals
+        (``"01"^^xsd:integer`` to ``"1"``). Order means nothing then.
+    :ivar terms: also check IRIs (relative, illegal) and language tags (malformed), which may be
+        anything in Jelly; the result lists the problems.
+    :ivar concatenated: treat options at the start of a frame as a new stream, as after ``cat``.
+    :ivar strict: reject known deviations from the specification: a source of no bytes, which is
+        otherwise an empty stream.
+    :ivar limits: the limits on untrusted input.
+    """
+
+    ordered: bool = False
+    base: str | None = None
+    held_by: Backend | None = None
+    terms: bool = False
+    concatenated: bool = False
+    strict: bool = False
+    limits: Limits = DEFAULT_LIMITS
+
+    def open(self, src: Source) -> FrameReader:
+        """A reader of Jelly."""
+        return FrameReader(
+            src, limits=self.limits, concatenated=self.concatenated, strict=self.strict
+        )
+
+    def compare(
+        self, against: Expected, found: Iterable[Statement], *, exact: bool = True
+    ) -> Comparison:
+        """Compare statements with a file.
+
+        :param exact: whether the statements have their language tags as they were written.
+        """
+        src, form = against
+        # The official test suite has quoted triples of RDF-star.
+        reading = ConversionSettings(
+            changes=OptionChanges(rdf_star=True), base=self.base, limits=self.limits
+        )
+        expected: Iterable[Statement] = read_statements(src, form, reading, generalized=True)
+        if not (exact and form in _EXACT):
+            expected, found = map(lower_cased, expected), map(lower_cased, found)
+        if self.held_by is not None:
+            expected, found = _held(self.held_by, expected), _held(self.held_by, found)
+        return (compare_streams if self.ordered else compare_datasets)(expected, found)
+
+
+_DEFAULT: Final = ValidationSettings()
+
+
 def validate(
     src: Source,
     *,
     form: Format = Format.JELLY,
     against: Expected | None = None,
-    ordered: bool = False,
-    base: str | None = None,
-    held_by: Backend | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    concatenated: bool = False,
-    strict: bool = False,
-    terms: bool = False,
+    settings: ValidationSettings = _DEFAULT,
     on_frame: OnFrame | None = None,
 ) -> Validation:
     """Read a stream or a source in another format strictly, and compare it with a file if one is
@@ -110,14 +162,6 @@ def validate(
     :param form: the format of the source.
     :param against: the expected statements, with blank nodes mapped. Language tags that a parser
         has lower-cased are compared without regard to case.
-    :param ordered: whether the order of statements and their number count; otherwise
-        RDF graphs or datasets are compared.
-    :param base: IRI that relative ones in text are resolved against.
-    :param held_by: compare what this backend holds of both, in memory: it may rewrite literals
-        (``"01"^^xsd:integer`` to ``"1"``). Order means nothing then.
-    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
-    :param terms: whether to look at IRIs and language tags, which may be anything in Jelly: what is
-        wrong with them by their own specifications is in the result.
     :raises JellyError: the stream is not valid, or the file cannot be read.
 
     >>> from jelly_plugins import Iri, Triple
@@ -127,38 +171,31 @@ def validate(
     >>> validate(data, against=expected).comparison.reason
     '1 statement is missing, 1 is unexpected'
     """
-    hold = partial(_held, held_by) if held_by is not None else iter
 
     def compare(result: Validation, statements: Iterator[Statement]) -> Validation:
         if against is not None:
-            exact = form in _EXACT
-            result.comparison = _compare(against, statements, ordered, base, limits, hold, exact)
+            result.comparison = settings.compare(against, statements, exact=form in _EXACT)
         for _ in statements:
             pass  # The stream has to be valid to its end, also after a difference.
         return result
 
     if form not in (Format.JELLY, Format.JELLY_TEXT):
         result = Validation(source=name_of(src), format=form, compression=None)
-        settings = ConversionSettings(base=base, limits=limits)
-        return compare(result, _counted(read_statements(src, form, settings), result, terms))
+        reading = ConversionSettings(base=settings.base, limits=settings.limits)
+        found = read_statements(src, form, reading)
+        return compare(result, _counted(found, result, settings.terms))
     if form is Format.JELLY_TEXT:
-        src = jelly_of_text(src, limits)
-    with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as reader:
+        src = jelly_of_text(src, settings.limits)
+    with settings.open(src) as reader:
         result = Validation(source=reader.name, format=form, compression=reader.compression)
-        frames = _checked(reader, result, concatenated, terms)
-        return compare(result, _statements(frames, on_frame))
+        return compare(result, _statements(_checked(reader, result, settings), on_frame))
 
 
 def validate_frames(
     src: Source,
     against: Sequence[Expected],
     *,
-    ordered: bool = False,
-    base: str | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    concatenated: bool = False,
-    strict: bool = False,
-    terms: bool = False,
+    settings: ValidationSettings = _DEFAULT,
     on_frame: OnFrame | None = None,
 ) -> Validation:
     """Read a stream strictly, and compare each of its frames with the file for it.
@@ -166,19 +203,18 @@ def validate_frames(
     Blank nodes are mapped within a frame. There is a file for each frame, an empty one included.
 
     :param against: the expected statements of each frame, in order.
-
-    See :func:`validate` for the other parameters, and for what is raised.
+    :raises JellyError: see :func:`validate`.
     """
-    with FrameReader(src, limits=limits, concatenated=concatenated, strict=strict) as reader:
+    with settings.open(src) as reader:
         result = Validation(source=reader.name, compression=reader.compression)
-        found = _checked(reader, result, concatenated, terms)
+        found = _checked(reader, result, settings)
         for index, (frame, expected) in enumerate(zip_longest(found, against)):
             if frame is None:
                 comparison = Comparison(False, "the stream has no such frame")
             elif expected is None:
                 comparison = Comparison(False, "no file for this frame")
             else:
-                comparison = _compare(expected, frame.statements, ordered, base, limits)
+                comparison = settings.compare(expected, frame.statements)
             if not comparison:
                 result.different_frames += 1
             if result.comparison is None or (result.comparison and not comparison):
@@ -191,13 +227,13 @@ def validate_frames(
 
 
 def _checked(
-    reader: FrameReader, result: Validation, concatenated: bool, terms: bool
+    reader: FrameReader, result: Validation, settings: ValidationSettings
 ) -> Iterator[Frame]:
     """Frames as they are read; what is known in the end goes into ``result``."""
     inside_graph = False
-    checks = TermChecks() if terms else None
+    checks = TermChecks() if settings.terms else None
     for frame in reader:
-        if inside_graph and concatenated and opens_with_options(reader.data):
+        if inside_graph and settings.concatenated and opens_with_options(reader.data):
             raise _open_graph(reader, frame.index - 1)
         inside_graph = reader.inside_graph
         result.frames += 1
@@ -248,25 +284,6 @@ def _statements(frames: Iterable[Frame], on_frame: OnFrame | None) -> Iterator[S
         yield from frame.statements
 
 
-def _compare(
-    against: Expected,
-    found: Iterable[Statement],
-    ordered: bool,
-    base: str | None,
-    limits: Limits,
-    hold: Callable[[Iterable[Statement]], Iterable[Statement]] = iter,
-    exact: bool = True,
-) -> Comparison:
-    src, form = against
-    compare = compare_streams if ordered else compare_datasets
-    # The official test suite has quoted triples of RDF-star.
-    settings = ConversionSettings(changes=OptionChanges(rdf_star=True), base=base, limits=limits)
-    expected = read_statements(src, form, settings, generalized=True)
-    if exact and form in _EXACT:
-        return compare(hold(expected), hold(found))
-    return compare(hold(map(lower_cased, expected)), hold(map(lower_cased, found)))
-
-
 def _held(backend: Backend, statements: Iterable[Statement]) -> Iterator[Statement]:
     """Statements as a backend holds them, as quads."""
     quads = (Quad(*each) if len(each) == 4 else Quad(*each, DEFAULT_GRAPH) for each in statements)
@@ -278,3 +295,70 @@ def _held(backend: Backend, statements: Iterable[Statement]) -> Iterator[Stateme
     dumped = io.BytesIO()
     backend.dump(store, dumped)
     return read(dumped.getvalue())
+
+
+# Terms that Jelly can carry although they are invalid: it accepts any string as an IRI, and any as
+# a language tag. Reference: RFC 3987, sections 2.2 and 3.1 (IRIs); RFC 5646, section 2.1 (language
+# tags, of which the form is checked, not whether they are registered); RDF 1.1 Concepts, sections
+# 3.2 and 3.3.
+
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
+_ILLEGAL: Final = re.compile(
+    r'[\x00-\x20\x7f-\x9f<>"{}|^`\\\ud800-\udfff\ufdd0-\ufdef\ufff0-\uffff]'
+)
+_BROKEN_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+_TAG: Final = re.compile("[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*+")
+
+#: Terms that are remembered as checked; of more, a check starts afresh.
+_REMEMBERED: Final = 1 << 16
+
+
+class TermChecks:
+    """Checks the terms of a stream statement by statement, each distinct one once within the limits
+    of its cache."""
+
+    def __init__(self) -> None:
+        self._seen: set[Any] = set()
+
+    def problems(self, statement: Iterable[Any]) -> Iterator[str]:
+        """The problems of the terms of a statement, including those in quoted triples.
+
+        >>> list(TermChecks().problems((Iri("urn:s"), Iri("p"), Literal("o", langtag="a_b"))))
+        ['the IRI <p> is relative', "the language tag 'a_b' is not well-formed"]
+        """
+        for term in statement:
+            if term in self._seen:
+                continue
+            if len(self._seen) >= _REMEMBERED:
+                self._seen.clear()
+            self._seen.add(term)
+            if isinstance(term, Triple):
+                yield from self.problems(term)
+            elif isinstance(term, Iri):
+                yield from iri_problems(term.value)
+            elif isinstance(term, Literal):
+                yield from _literal_problems(term)
+
+
+def iri_problems(iri: str) -> Iterator[str]:
+    """The problems of an IRI.
+
+    >>> list(iri_problems("http://example.org/a b"))
+    ["the IRI <http://example.org/a b> has the character ' ', which is not allowed there"]
+    """
+    shown = f"the IRI <{shorten(iri)}>"
+    if _SCHEME.match(iri) is None:
+        yield f"{shown} is relative"
+    if found := _ILLEGAL.search(iri):
+        yield f"{shown} has the character {found[0]!r}, which is not allowed there"
+    if _BROKEN_ESCAPE.search(iri):
+        yield f"{shown} has a % without two hexadecimal digits"
+
+
+def _literal_problems(literal: Literal) -> Iterator[str]:
+    if literal.langtag is not None and _TAG.fullmatch(literal.langtag) is None:
+        yield f"the language tag {shorten(literal.langtag)!r} is not well-formed"
+    if literal.datatype is not None:
+        yield from iri_problems(literal.datatype)
+        if literal.datatype == RDF_LANG_STRING:
+            yield "a literal of type rdf:langString has no language tag"

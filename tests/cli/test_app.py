@@ -128,9 +128,9 @@ def test_no_store_is_made_for_a_file_that_is_not_there(command: str, tmp_path: P
         (["convert", "--nonsense", "x"], "--nonsense"),
         (["--nonsense"], "--nonsense"),
         (["convert", "x.jelly", "--to", "nonsense"], "nonsense"),
-        (["inspect", "x.jelly", "--limit", "frame_bytes"], "--limit frame_bytes"),
-        (["inspect", "x.jelly", "--limit", "nonsense=1"], "nonsense"),
-        (["inspect", "x.jelly", "--limit", "nesting=1000"], "nesting"),
+        (["--limit", "frame_bytes", "inspect", "x.jelly"], "--limit frame_bytes"),
+        (["--limit", "nonsense=1", "inspect", "x.jelly"], "nonsense"),
+        (["--limit", "nesting=1000", "inspect", "x.jelly"], "nesting"),
     ],
 )
 def test_wrong_usage_is_one_line_and_code_2(arguments: list[str], word: str) -> None:
@@ -167,7 +167,7 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     for arguments in (
         ("convert", tmp_path / "x.jelly"),
         ("convert", tmp_path / "x.jelly", "--to", "ttl"),
-        ("inspect", tmp_path / "x.jelly", "--frames", "--limit", "frame_rows=300"),
+        ("--limit", "frame_rows=300", "inspect", tmp_path / "x.jelly", "--frames"),
     ):
         process = subprocess.Popen(
             command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -176,13 +176,11 @@ def test_a_file_may_replace_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["x.nt", "-o", "x.jelly", "--take-frames", "2..5"], "--take-frames applies to Jelly"),
-        (["x.jelly", "--take-frames", "5..2"], "not a range of frames"),
         (["x.jelly", "--to", "turtel"], "did you mean turtle?"),
-        (["x.jelly", "--limit", "nestin=3"], "did you mean nesting?"),
         (["-", "-o", "x.jelly"], "--from"),
         (["x.jelly", "--frame-rows", "0"], "--frame-rows"),
-        (["x.nt", "--table-names", "7"], "--table-names"),
+        (["x.nt", "--preset", "large"], "--preset"),
+        (["x.jelly", "--flat", "--logical-type", "graphs"], "--flat cannot be combined with"),
     ],
 )
 def test_what_cannot_be_meant_is_wrong_usage(arguments: list[str], word: str) -> None:
@@ -223,8 +221,7 @@ def test_options_of_the_jelly_written(tmp_path: Path) -> None:
     source, target = tmp_path / "x.nt", tmp_path / "x.jelly"
     source.write_text("".join(f"<urn:s> <urn:p> <urn:o{n}> .\n" for n in range(100)))
     done = jelly(
-        *("convert", source, "-o", target, "--preset", "small", "--table-names", "9"),
-        *("--table-prefixes", "0", "--table-datatypes", "0", "--frame-rows", "20"),
+        *("convert", source, "-o", target, "--preset", "small", "--frame-rows", "20"),
         *("--physical-type", "graphs", "--stream-name", "a name", "--generalized", "--rdf-star"),
     )
     assert done.code == 0
@@ -235,23 +232,14 @@ def test_options_of_the_jelly_written(tmp_path: Path) -> None:
             stream_name="a name",
             generalized_statements=True,
             rdf_star=True,
-            max_name_table_size=9,
-            max_prefix_table_size=0,
-            max_datatype_table_size=0,
+            max_name_table_size=128,
+            max_prefix_table_size=16,
+            max_datatype_table_size=16,
             version=1,
         )
         found = list(frames)
     assert all(frame.rows < 25 for frame in found)
     assert sum(len(frame.statements) for frame in found) == 100
-
-
-def test_frame_bytes_end_frames(tmp_path: Path) -> None:
-    source, target = tmp_path / "x.nt", tmp_path / "x.jelly"
-    source.write_text("".join(f"<urn:s> <urn:p> <urn:o{n}> .\n" for n in range(100)))
-    jelly("convert", source, "-o", target, "--frame-bytes", "200")
-    sizes = [frame.size for frame in read_frames(target)]
-    assert len(sizes) > 5
-    assert max(sizes) < 250
 
 
 def test_prefixes_are_carried_both_ways(tmp_path: Path) -> None:

@@ -75,12 +75,14 @@ def test_stdin_and_concatenated_streams(tmp_path: Path) -> None:
 def test_limits_are_adjustable(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
     assert_failed(
-        jelly("inspect", path, "--limit", "frame_rows=3"), 1, "(--limit frame_rows=NUMBER)"
+        jelly("--limit", "frame_rows=3", "inspect", path), 1, "(jelly --limit frame_rows=NUMBER ..."
     )
     write(TRIPLES, path, options=StreamOptions(max_name_table_size=4096))
-    assert jelly("inspect", path, "--limit", "name_table=4096").code == 0
+    assert jelly("--limit", "name_table=4096", "inspect", path).code == 0
     assert_failed(
-        jelly("inspect", path, "--limit", "name_table=4095"), 1, "(--limit name_table=NUMBER)"
+        jelly("--limit", "name_table=4095", "inspect", path),
+        1,
+        "(jelly --limit name_table=NUMBER ...",
     )
 
 

@@ -173,6 +173,16 @@ def test_metadata_is_read_and_written(kernel: Kernel) -> None:
     assert frame.metadata == metadata
 
 
+def test_metadata_has_a_limit(kernel: Kernel) -> None:
+    entries = {str(number): b"" for number in range(65_537)}
+    with pytest.raises(LimitError, match="more than 65536 entries"):
+        kernel.Encoder(StreamOptions()).flush(entries)
+    with pytest.raises(LimitError, match="more than 65536 entries"):
+        kernel.decode(w.frame(w.options(), metadata=entries))
+    del entries["0"]
+    assert kernel.decode(w.frame(w.options(), metadata=entries))[0].metadata == entries
+
+
 def test_metadata_never_affects_rdf(kernel: Kernel) -> None:
     head = w.frame(w.options(), *w.SPO, metadata={"a": b"1"})
     between = w.frame(metadata={"b": w.spo()})

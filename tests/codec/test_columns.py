@@ -24,6 +24,7 @@ from jelly_plugins.codec import (
     Triple,
 )
 from jelly_plugins.codec.text.ntriples import Notation, term_text
+from jelly_plugins.codec.text.transcoding import TextDecoder
 from jelly_plugins.errors import (
     JellyError,
     LimitError,
@@ -34,6 +35,7 @@ from jelly_plugins.errors import (
     WireError,
 )
 
+from ..fuzz.comparison import native
 from ..fuzz.readers import rows_of
 from ..fuzz.texts import column_of
 from .conftest import Kernel
@@ -85,8 +87,7 @@ def test_terms_are_written_as_text_has_them(
     options = replace(QUADS, physical_type=physical_type)
     [columns] = batches_of(kernel, frames_of(ROWS, options), notation=notation)
     assert columns.rows == 4
-    expected = [(0, *cells(row, notation)) for row in ROWS]
-    assert list(rows_of(columns)) == expected
+    assert list(rows_of(columns)) == [cells(row, notation) for row in ROWS]
     assert columns.graph is not None
     assert columns.graph.validity == b"\x06"
     assert columns.subject.validity is None
@@ -385,6 +386,22 @@ def test_no_rows(kernel: Kernel) -> None:
     encoder = kernel.ColumnEncoder(StreamOptions())
     columns = Columns(rows=0, subject=empty, predicate=empty, object=empty, graph=empty)
     assert encoder.add(columns) == []
-    assert encoder.pending == 1
     assert batches_of(kernel, [encoder.flush({"key": b"value"})]) == []
     assert encoder.finish() == []
+
+
+def test_quoted_triples_that_share_long_terms(kernel: Kernel) -> None:
+    # The text of the frame's statements has 16 MB.
+    long = [Iri(f"urn:{number}" + "x" * 1000) for number in range(2)]
+    quoted = [Triple(long[number], P, long[1 - number]) for number in range(2)]
+    rows = [(S, P, quoted[number % 2]) for number in range(8000)]
+    options = StreamOptions(rdf_star=True)
+    [frame] = frames_of(rows, options, frame_rows=1 << 20, frame_bytes=1 << 30)
+    text_decoder = native().TextDecoder if kernel.name == "native" else TextDecoder
+    for decoder in (kernel.ColumnDecoder(batch_bytes=1 << 16), text_decoder()):
+        tracemalloc.start()
+        try:
+            assert sum(1 for _ in decoder.decode(frame)) > 50
+            assert tracemalloc.get_traced_memory()[1] < 8 << 20
+        finally:
+            tracemalloc.stop()

@@ -15,11 +15,12 @@ import pytest
 from jelly_plugins.codec import GenericFactory
 from jelly_plugins.codec.patch.columns import PatchColumnDecoder
 from jelly_plugins.codec.text.ntriples import Notation
-from jelly_plugins.codec.text.transcoding import TextDecoder, TextFactory
+from jelly_plugins.codec.text.transcoding import TextDecoder
 from jelly_plugins.errors import JellyError
 
 from .. import programs
 from ..fuzz.comparison import native
+from ..ntriples import WholeTexts
 from . import patch_wire as p
 from . import wire_builder as w
 
@@ -47,7 +48,7 @@ class Rejecting(GenericFactory):
         return self.triple(terms)
 
 
-class TextRejecting(TextFactory):
+class TextRejecting(WholeTexts):
     """The same for columns, whose validator makes texts."""
 
     def __init__(self, taken: int) -> None:

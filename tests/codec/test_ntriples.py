@@ -291,6 +291,45 @@ def test_any_text_ends_in_statements_or_an_error(text: str) -> None:
             assert list(parser(LINE + text))
 
 
+#: Characters with an escape, others that are rare, and one of each size in UTF-8.
+SPECIAL = '"\\\n\r\t\b\f\0\x1f\x7f\uffff\ufffe\ufffdé€𝄞a'
+
+
+@pytest.mark.parametrize("special", SPECIAL, ids=ascii)
+def test_escapes_at_any_position(special: str) -> None:
+    texts = [
+        "b" * before + special * times + "c" * after
+        for before in range(18)
+        for after in (0, 1, 7, 8, 9)
+        for times in (1, 2, 9)
+    ]
+    texts += [special * 5000, f"{special}{'d' * 20}" * 400]
+    triples = [Triple(S, P, Literal(text)) for text in texts]
+    encoder = Encoder(StreamOptions(), frame_rows=1 << 20)
+    [frame] = encoder.add(triples) + encoder.finish()
+    text = b"".join(native_of(TextDecoder)().decode(frame))
+    assert text == b"".join(write_lines(triples))
+    writer = native_of(TextEncoder)(StreamOptions(), frame_rows=1 << 20)
+    assert writer.feed(text) + writer.finish() == [frame]
+    # Characters that need no escape in text may have one.
+    escaped = "".join(f"\\U{ord(special):08X}" for _ in range(3))
+    raw = "" if special in '"\\\n\r' else special
+    for line in (
+        f'<urn:s> <urn:p> "{"x" * 9}{raw}{escaped}{raw}yy" .\n',
+        '<urn:s> <urn:p> "x' + raw,
+    ):
+        found = [outcome_of(pick(TextEncoder), line.encode()) for pick in (native_of, lambda c: c)]
+        assert found[0] == found[1]
+
+
+def outcome_of(encoder_class: Any, text: bytes) -> Any:
+    encoder = encoder_class(StreamOptions())
+    try:
+        return encoder.feed(text) + encoder.finish()
+    except JellyError as error:
+        return type(error), str(error)
+
+
 @pytest.mark.parametrize("name", ["langString", "dirLangString"])
 @pytest.mark.parametrize("dialect", Dialect)
 def test_datatypes_of_tagged_strings_need_a_tag(name: str, dialect: Dialect) -> None:

@@ -48,11 +48,11 @@ from jelly_plugins.codec.patch.operations import (
     header,
 )
 from jelly_plugins.codec.text.ntriples import Notation
-from jelly_plugins.codec.text.transcoding import TextFactory
 from jelly_plugins.errors import JellyError, LimitError, OrderError, StatementError, TermError
 from jelly_plugins.oxigraph.rows import RowFactory
 
 from ..fuzz.comparison import native
+from ..ntriples import WholeTexts
 from . import patch_wire as w
 from .test_kernel import memory_held_by
 
@@ -161,7 +161,7 @@ def expected_of(data: list[bytes], factory: Any, *, whole: bool = True) -> list[
 def test_columns_contain_the_operations(make: Maker, notation: Notation, batch_rows: int) -> None:
     data = frames(rows(star=True))
     batches = decoded(make(notation, batch_rows=batch_rows), data)
-    assert operations_of(batches) == expected_of(data, TextFactory(notation))
+    assert operations_of(batches) == expected_of(data, WholeTexts(notation))
     if batch_rows == 7:
         assert max(batch.statements.rows for batch in batches) == 7
 
@@ -225,7 +225,7 @@ def test_types_of_streams(
     operations = [BEGIN, add(statement), delete(statement), COMMIT]
     data = frames([*operations, END], statement_type=statement_type, stream_type=stream_type)
     found = operations_of(decoded(make(), data))
-    assert found == expected_of(data, TextFactory())
+    assert found == expected_of(data, WholeTexts())
     assert found[-1] == END
 
 
@@ -323,7 +323,7 @@ def test_rows_before_an_error_are_kept(make: Maker) -> None:
     with pytest.raises(OrderError):
         list(decoder.decode(data[2]))
     [batch] = decoder.flush()
-    assert operations_of([batch]) == expected_of(data[:2], TextFactory(), whole=False)
+    assert operations_of([batch]) == expected_of(data[:2], WholeTexts(), whole=False)
     assert decoder.flush() == []
 
 

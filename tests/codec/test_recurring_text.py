@@ -44,12 +44,8 @@ def lines(rng: random.Random, count: int, variety: int, *, quads: bool) -> bytes
 
 
 def frames(kernel: Any, options: StreamOptions, chunks: list[bytes]) -> list[bytes]:
-    encoder = kernel.TextEncoder(options)
-    found = []
-    for number, chunk in enumerate(chunks):
-        if number % 3 == 2:
-            found += encoder.restart()
-        found += encoder.feed(chunk)
+    encoder = kernel.TextEncoder(options, restart_every=3 * len(chunks[0]))
+    found = [frame for chunk in chunks for frame in encoder.feed(chunk)]
     return found + encoder.finish()
 
 
@@ -101,14 +97,14 @@ def test_triple_terms(
     ]
     given = [chunk.encode() for chunk in chunks]
     unusual: list[Any] = []
-    add_unusual = native.Encoder._add_unusual
+    add_unusual = native.Encoder.add_unusual
 
     def noted(encoder: Any, statements: Any) -> None:
         rows = list(statements)
         unusual.extend(rows)
         add_unusual(encoder, rows)
 
-    monkeypatch.setattr(native.Encoder, "_add_unusual", noted)
+    monkeypatch.setattr(native.Encoder, "add_unusual", noted)
     assert frames(native, options, given) == frames(text, options, given)
     assert bool(unusual) == nested
 

@@ -107,13 +107,13 @@ def test_text_and_columns_begin_at_restart_points(kernel: Kernel, options: Strea
     expected = kernel.encode(statements, options, frame_rows=20, restart_every=900)
     encoder = kernel.ColumnEncoder(options, frame_rows=20, restart_every=900)
     assert encoder.add(columns_of(list(map(cells, statements)))) + encoder.finish() == expected
-    rows = [row[1:] for columns in batches_of(kernel, expected) for row in rows_of(columns)]
+    rows = [row for columns in batches_of(kernel, expected) for row in rows_of(columns)]
     lines = text_of(expected)
     text_encoder = TextEncoder(options, frame_rows=20, restart_every=900)
     assert text_encoder.feed(lines) + text_encoder.finish() == expected
     for point in marked(expected)[::3]:
         tail = expected[point:]
-        found = [row[1:] for each in batches_of(kernel, tail) for row in rows_of(each)]
+        found = [row for each in batches_of(kernel, tail) for row in rows_of(each)]
         assert found == rows[-len(found) :]
         assert lines.endswith(text_of(tail))
 

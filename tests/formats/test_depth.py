@@ -83,6 +83,13 @@ def test_many_triple_terms_that_are_not_nested() -> None:
     assert converted(f'<urn:s> <urn:p> "{text}" .', "ttl").count(b"<<(") == 100_000
 
 
+def test_many_prefixes() -> None:
+    text = "".join(f"PrEfIx p{number}: <urn:>\n" for number in range(51_000))
+    with pytest.raises(LimitError, match="more than 100000 prefixes"):
+        converted(text + text, "ttl")
+    assert converted("<urn:s> <urn:prefix> ' prefix '.\n" * 120_000, "ttl").count(b"\n") == 120_000
+
+
 def test_values_of_one_object_of_json_ld() -> None:
     """pyoxigraph holds an object at the top of a document as a whole."""
     limits = Limits(frame_rows=100)

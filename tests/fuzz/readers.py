@@ -107,7 +107,7 @@ def text(
     return _read(
         frames,
         lambda data: b"".join(decoder.decode(data)),
-        lambda: (decoder.options, decoder.inside_graph, decoder.statements, decoder.last_frame),
+        lambda: (decoder.options, decoder.statements, decoder.last_frame),
         decoder.finish,
     )
 
@@ -120,17 +120,18 @@ def columns(
     """
     decoder = decoder_class(**settings)
     batches: list[Columns] = []
-    for frame in frames:
+    for number, frame in enumerate(frames):
         error = lent(take_all, decoder, batches, frame)
         if error is not None:
             again = lent(take_all, decoder, batches, frame)
             batches += decoder.flush()
             rows = [row for batch in batches for row in rows_of(batch)]
-            return [[row for row in rows if row[0] < decoder.next_frame], again], error.error
+            # Full batches may include rows of the rejected frame.
+            return [rows[: _statements_in(frames[:number])], again], error.error
     made = lent(decoder.finish)
     if isinstance(made, Rejection):
         return [*batches, *decoder.flush()], made.error
-    return [*batches, *made, decoder.options, decoder.inside_graph], None
+    return [*batches, *made, decoder.options], None
 
 
 def take_all(decoder: Any, batches: list[Any], data: bytes) -> None:
@@ -139,12 +140,15 @@ def take_all(decoder: Any, batches: list[Any], data: bytes) -> None:
 
 
 def rows_of(columns: Columns) -> Iterator[tuple[Any, ...]]:
-    """Yield rows with the numbers of their frames."""
-    numbers = [number for number, rows in columns.frames for _ in range(rows)]
-    assert len(numbers) == columns.rows
+    """Yield rows as tuples of four."""
     graph = [None] * columns.rows if columns.graph is None else columns.graph.values()
     named = (columns.subject, columns.predicate, columns.object)
-    return zip(numbers, *(column.values() for column in named), graph, strict=True)
+    return zip(*(column.values() for column in named), graph, strict=True)
+
+
+def _statements_in(frames: list[bytes]) -> int:
+    decoder = Decoder(GenericFactory())
+    return sum(len(decoder.decode(frame).statements) for frame in frames)
 
 
 def patch_columns(

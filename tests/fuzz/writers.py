@@ -155,7 +155,7 @@ def columns(
     for batch in batches:
         found = lent(lambda batch=batch: encoder.add(_lent_columns(batch)))
         rejected = found.error if isinstance(found, Rejection) else rejected
-        made += (found, encoder.pending)
+        made.append(found)
     return [*made, lent(encoder.finish)], rejected
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import grpc.aio
+import grpc
 import pyoxigraph as ox
 import pytest
 from rdflib import Graph, URIRef
 
-from jelly_plugins import JellyError, ServiceError, StreamOptions, write
-from jelly_plugins.grpc import Bounds, Client, StoreSink, Topics, aio
+from jelly_plugins import JellyError, LogicalType, ServiceError, StreamOptions, write
+from jelly_plugins.grpc import Bounds, Broadcast, Client, StoreSink, Topics, aio, subscribe
 
 from .support import PATIENCE, Fixed, Kept, frames_of, numbered, quads, rejected
 
@@ -207,26 +207,53 @@ def test_options_are_checked() -> None:
     run(test())
 
 
+@pytest.mark.parametrize("subscribe", [subscribe, aio.subscribe])
 @pytest.mark.parametrize("wrong", [{"backend": "unknown"}, {"timeout": "long"}])
-def test_a_wrong_request_leaves_no_connection(
-    wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+def test_a_wrong_request_makes_no_connection(
+    subscribe: Callable[..., Any], wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    channels = []
+    monkeypatch.setattr(grpc, "insecure_channel", None)
+    with pytest.raises(KeyError if "backend" in wrong else TypeError, match=r"unknown|'str'"):
+        subscribe("t", "localhost:1", **wrong)
 
-    def insecure_channel(*settings: Any) -> Any:
-        channels.append(make(*settings))
-        return channels[-1]
 
-    make = grpc.aio.insecure_channel
-    monkeypatch.setattr(grpc.aio, "insecure_channel", insecure_channel)
+def test_waiting_streams_leave_threads_to_others() -> None:
+    """The loop's executor has a few threads for each processor."""
 
     async def test() -> None:
-        async with await aio.serve({}) as server:
-            with pytest.raises((KeyError, TypeError)):
-                aio.subscribe("t", server.address, **wrong)
-            for channel in channels:
-                assert channel.get_state() is grpc.ChannelConnectivity.SHUTDOWN
-                await channel.close()
+        topics = {"live": Broadcast(StreamOptions(logical_type=LogicalType.FLAT_TRIPLES))}
+        async with await aio.serve(topics) as server, aio.Client(server.address) as client:
+            streams = [client.subscribe("live") for _ in range(40)]
+            for stream in streams:
+                await stream.options()
+                await anext(stream)
+            waiting = [asyncio.ensure_future(anext(stream)) for stream in streams]
+            await client.publish(numbered(3), topic="live")
+            for frame in await asyncio.gather(*waiting):
+                assert frame.statements == numbered(3)
+            for stream in streams:
+                await stream.close()
+
+    run(test())
+
+
+def test_a_cancelled_task_ends_its_stream() -> None:
+    async def test() -> None:
+        application = Application()
+        async with await aio.serve(application) as server, aio.Client(server.address) as client:
+            stream = client.subscribe("endless")
+            received = 0
+            while received < 600:
+                received += len((await anext(stream)).statements)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(stream), 0.1)
+            await application.changed.wait()
+            with pytest.raises(StopAsyncIteration):
+                await anext(stream)
+            await stream.close()
+            with pytest.raises(StopAsyncIteration):
+                await anext(stream)
+        assert application.ended == ["endless"]
 
     run(test())
 

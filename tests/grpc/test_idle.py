@@ -77,7 +77,8 @@ def test_silent_clients_of_a_server_in_a_loop() -> None:
         async with await aio.serve(topics, bounds=BOUNDS) as server:
             codes = await asyncio.to_thread(silent_calls, server.address, METHODS[0], 10)
             assert codes.count("CANCELLED") == BOUNDS.streams
-            await aio.publish(numbered(3), server.address)
+            with Client(server.address) as client:
+                await asyncio.to_thread(publish_at_last, client)
 
     asyncio.run(main())
 

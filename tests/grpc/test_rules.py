@@ -6,17 +6,15 @@ Reference: Jelly gRPC streaming protocol; grpc.proto.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from jelly_plugins import Iri, Literal, OptionsError, Quad, StreamOptions, Triple, WireError
-from jelly_plugins.codec import DEFAULT_LIMITS, Encoder, Limits, LogicalType, PhysicalType
+from jelly_plugins.codec import Encoder, Limits, LogicalType, PhysicalType
 from jelly_plugins.codec.common.options import write_options
 from jelly_plugins.codec.common.wire import bytes_field, string_field, varint_field
-from jelly_plugins.grpc import serve, subscribe, wire
-from jelly_plugins.grpc.connection import Answer, Request
+from jelly_plugins.grpc import Subscription, serve, subscribe, wire
 
 from .support import Fixed, Kept, code_of, frames_of, numbered, raw, rejected, service
 
@@ -26,12 +24,6 @@ TABLES = {"max_name_table_size": 64, "max_prefix_table_size": 16, "max_datatype_
 def asked(**changes: Any) -> StreamOptions:
     """Options that a stream with :data:`TABLES` satisfies."""
     return StreamOptions(**{"version": 1, **TABLES, **changes})
-
-
-def answer_from(target: str) -> Answer:
-    """Return a stream that a client receives from a server."""
-    connection = SimpleNamespace(target=target, limits=DEFAULT_LIMITS)
-    return Answer(None, Request("t"), connection, owned=False)
 
 
 # Subscribing
@@ -339,7 +331,7 @@ def test_waiting_for_options_is_limited(size: int) -> None:
         assert code_of(lambda: publish(endless.subscribe("", None))) == "INVALID_ARGUMENT"
         with rejected("DATA_LOSS"), subscribe("any", server.address) as stream:
             assert stream.options
-    answer = answer_from("here")
+    answer = Subscription(None, "here: t")
 
     def take_all() -> None:
         for _ in range(2000):
@@ -350,6 +342,6 @@ def test_waiting_for_options_is_limited(size: int) -> None:
 
 
 def test_an_answer_that_does_not_begin_with_a_frame_is_rejected() -> None:
-    answer = answer_from("here")
+    answer = Subscription(None, "here: t")
     with pytest.raises(WireError, match="here: t: frame 0"):
         answer._check(b"\xff" * 9)

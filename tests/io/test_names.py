@@ -140,7 +140,7 @@ def test_every_function_takes_every_name() -> None:
         assert convert(text, out, source_format=name, target_format=name).statements == 1
         assert convert([text], out, source_format=[name], target_format=name).statements == 1
         store = pytest.importorskip("pyoxigraph").Store()
-        assert oxigraph.load(store, text, format=name) == 1
+        oxigraph.load(store, text, format=name)
         assert oxigraph.dump(store, out, format=name, graph=None) == 1
         ours = pytest.importorskip("jelly_plugins.rdflib")
         assert ours.load(rdflib.Graph(), text, format=name) == 1

@@ -10,6 +10,7 @@ import pytest
 from jelly_plugins import OptionsError, convert, read
 from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
+from jelly_plugins.sparql import ResultsReader
 
 MARK = b"\xef\xbb\xbf"
 LINE = b"<urn:s> <urn:p> <urn:o> .\n"
@@ -33,3 +34,5 @@ def test_zeros_are_not_called_empty(size: int, tmp_path: Path) -> None:
     for source in (bytes(size), tmp_path / "x.jelly"):
         with pytest.raises(OptionsError, match=r"this is not Jelly.* there are only zeros"):
             list(read(source))
+        with pytest.raises(OptionsError, match=r"not Jelly-SPARQL.* there are only zeros"):
+            ResultsReader(source, format="jellys")

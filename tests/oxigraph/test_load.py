@@ -15,7 +15,7 @@ from jelly_plugins import LimitError, Limits, SourceError, TermError
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import load, read_quads
-from jelly_plugins.oxigraph.loading import held, loader
+from jelly_plugins.oxigraph.loading import loader, quads
 from jelly_plugins.oxigraph.loading.loader import BATCH, SMALL
 
 from .. import programs
@@ -267,7 +267,7 @@ def test_limits_hold(new_store: Callable[[], ox.Store]) -> None:
 @pytest.fixture
 def long_statements(monkeypatch: pytest.MonkeyPatch) -> bytes:
     """Turtle of 20 KB, whose 300 statements take 9 MB, and limits that are lower as well."""
-    monkeypatch.setattr(held, "_BYTES", 1 << 20)
+    monkeypatch.setattr(quads, "_BYTES", 1 << 20)
     monkeypatch.setattr(loader, "_SMALL_BYTES", 1 << 20)
     lines = "".join(f"p:a p:b p:c{n} .\n" for n in range(300))
     return f"@prefix p: <http://e/{'a' * 10_000}> .\n{lines}".encode()

@@ -36,8 +36,12 @@ def canonical(store: ox.Store) -> ox.Dataset:
 def test_quads(name: str) -> None:
     store, expected = ox.Store(), ox.Store()
     expected.bulk_load(TRIG, ox.RdfFormat.TRIG)
-    assert load(store, converted(TRIG, "trig", name), format=name) == 4
+    data = converted(TRIG, "trig", name)
+    direct = name in ("nquads", "trig")
+    assert load(store, data, format=name) == (None if direct else 4)
     assert canonical(store) == canonical(expected)
+    counted: list[int] = []
+    assert load(ox.Store(), data, format=name, progress=counted.append) == sum(counted) == 4
 
 
 @pytest.mark.parametrize("name", TRIPLES)
@@ -46,7 +50,7 @@ def test_triples_into_a_graph(name: str, tmp_path: Path) -> None:
     store = ox.Store(str(tmp_path / "store"))
     graph = ox.NamedNode("urn:g")
     for _ in range(2):
-        assert load(store, data, format=name, graph=graph) == 2
+        assert load(store, data, format=name, graph=graph) in (None, 2)
     assert len(list(store.quads_for_pattern(None, None, None, graph))) == len(store) == 4
     for _ in range(2):
         load(store, data, format=name, graph=graph, blank_nodes="canonicalize")
@@ -68,7 +72,8 @@ def test_errors_leave_the_store_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(TextError, match="need a base") as caught:
         load(store, path)
     assert (caught.value.source, caught.value.line, len(store)) == (str(path), 2, 0)
-    assert load(store, path, base="http://example.org/") == 2
+    load(store, path, base="http://example.org/")
+    assert len(store) == 2
     with pytest.raises(JellyError, match="text, not Jelly"):
         load(store, TRIG)
     with pytest.raises(ValueError, match="turtle"):
@@ -90,7 +95,7 @@ name = b"http://example.org/" + b"x" * (1 << 20)
 text = b"@prefix x: <" + name + b"> .\\n" + b"x:s x:p x:o .\\n" * 300
 store = Store()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-assert load(store, text, format="turtle") == 300
+load(store, text, format="turtle")
 assert len(store) == 1
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
@@ -99,4 +104,4 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 def test_a_long_namespace_is_not_held_for_each_statement() -> None:
     done = programs.run(LONG_NAMESPACE)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < 400
+    assert int(done.stdout) < 50

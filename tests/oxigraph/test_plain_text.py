@@ -8,7 +8,11 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
+import jelly_plugins
 from jelly_plugins.oxigraph.plain_text import canonical_quads, lines_of, plain_text
+
+#: Without the compiled kernel no text is known to be plain.
+PLAIN = pytest.mark.skipif(not jelly_plugins.native, reason="only the kernel knows plain lines")
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 SEEDS = [
@@ -39,6 +43,7 @@ def mutated(rng: random.Random) -> str:
     return text
 
 
+@PLAIN
 def test_a_usual_line_is_one_quad_that_a_store_keeps() -> None:
     rng = random.Random(7)
     usual = 0
@@ -72,6 +77,7 @@ def test_no_text_is_given_of_a_term_that_looks_like_two(at: int) -> None:
                 assert plain_text([quad])[1] is None
 
 
+@PLAIN
 @pytest.mark.parametrize("seed", range(20))
 def test_quads_get_the_form_that_the_store_gives_them(seed: int) -> None:
     """Their text has these forms, so that some lines differ from those that were given."""
@@ -115,6 +121,7 @@ def test_what_is_not_plain_gets_that_form_too() -> None:
     assert (quads, text, changed) == ([known, escaped], None, {odd: known})
 
 
+@PLAIN
 @pytest.mark.parametrize("graph", [ox.DefaultGraph(), ox.NamedNode("urn:g")])
 def test_long_literals(graph: Any) -> None:
     """They are written by another way, to the same text."""

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from jelly_plugins.codec import AnyOperation, OperationKind
-from jelly_plugins.codec.text.transcoding import TextFactory
 from jelly_plugins.io.sources import Source
 from jelly_plugins.patch import PatchReader
 from jelly_plugins.spark.datasource.operations import ABOUT
 from jelly_plugins.spark.datasource.schema import PatchRow
+
+from ..ntriples import WholeTexts
 
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
@@ -20,7 +21,7 @@ _DELETE: Final = OperationKind.DELETE
 def patch_rows(operations: Iterable[AnyOperation], *, about: bool = False) -> Iterator[PatchRow]:
     """The rows of one file's operations.
 
-    :param operations: with terms of :class:`~jelly_plugins.codec.text.transcoding.TextFactory`.
+    :param operations: with terms of :class:`~tests.ntriples.WholeTexts`.
     :param about: whether headers and ends of patches are rows too.
     """
     patch = 0
@@ -71,5 +72,5 @@ def read_rows(src: Source, *, about: bool = False) -> Iterator[PatchRow]:
     >>> [row.kind for row in read_rows(b"TX . A <urn:s> <urn:p> <urn:o> . TC .")]
     ['TX', 'A', 'TC']
     """
-    with PatchReader(src, factory=TextFactory()) as operations:
+    with PatchReader(src, factory=WholeTexts()) as operations:
         yield from patch_rows(operations, about=about)

@@ -10,8 +10,7 @@ import pytest
 from jelly_plugins import BlankNode, Iri, Literal, Quad, Triple, write
 from jelly_plugins.codec.common.terms import RDF_LANG_STRING
 from jelly_plugins.io.streams import write_bytes
-from jelly_plugins.tools.term_checks import TermChecks
-from jelly_plugins.tools.validation import LISTED, validate
+from jelly_plugins.tools.validation import LISTED, TermChecks, ValidationSettings, validate
 from tests.cli.command import jelly
 
 S, P = Iri("urn:s"), Iri("urn:p")
@@ -60,7 +59,7 @@ def test_a_stream(tmp_path: Path) -> None:
     rows = [Quad(S, P, Iri("o"), S), Quad(S, P, Literal("x", langtag="en"), Iri("g"))]
     data = write_bytes(rows, namespaces={"x": "y z:"})
     assert validate(data).term_problems == []
-    found = validate(data, terms=True)
+    found = validate(data, settings=ValidationSettings(terms=True))
     assert found.bad_terms == 4
     assert found.term_problems[0].startswith("frame 0: the IRI <y z:>")
     path = tmp_path / "x.jelly"
@@ -76,6 +75,6 @@ def test_a_stream(tmp_path: Path) -> None:
 def test_a_result_is_bounded(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     write([Triple(S, P, Iri(str(n))) for n in range(LISTED + 5)], path)
-    found = validate(path, terms=True)
+    found = validate(path, settings=ValidationSettings(terms=True))
     assert (found.bad_terms, len(found.term_problems)) == (LISTED + 5, LISTED)
     assert "and 5 more problems" in jelly("validate", path, "--terms").text

@@ -1,7 +1,8 @@
 """What interpreted code needs of the ``cython`` module where Cython is not installed.
 
 Modules in Cython's pure Python mode are compiled where there is a compiler, and run as they are
-otherwise. Their types are annotations, which Python does not evaluate.
+otherwise. Their types are annotations, which Python does not evaluate, except for those of
+``declare``.
 """
 
 from __future__ import annotations
@@ -11,29 +12,26 @@ from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
+#: Whether the module is compiled.
 compiled = False
 
-
-def cclass(cls: _T) -> _T:
-    """Mark a class that becomes an extension type."""
-    return cls
+int = bint = uint = uchar = p_uchar = ulonglong = Py_ssize_t = None  # noqa: A001
 
 
-def cfunc(function: _T) -> _T:
-    """Mark a function that only compiled code calls."""
-    return function
+def _unchanged(item: _T) -> _T:
+    return item
 
 
-def final(cls: _T) -> _T:
-    """Mark an extension type without subclasses."""
-    return cls
+# Marks of classes and functions: extension types and functions of C, final ones, and types whose
+# objects are in no cycle.
+cclass = cfunc = ccall = final = no_gc = _unchanged
 
 
-def no_gc(cls: _T) -> _T:
-    """Mark an extension type whose objects are in no cycle."""
-    return cls
-
-
-def exceptval(*_: Any, **__: Any) -> Callable[[_T], _T]:
+def exceptval(*_: object, **__: object) -> Callable[[_T], _T]:
     """Name the value that a function of C returns where it raised an exception."""
-    return lambda function: function
+    return _unchanged
+
+
+def declare(_: object = None, value: Any = None, **__: object) -> Any:
+    """Return the value of a typed variable."""
+    return value

@@ -1,6 +1,7 @@
 """Rows into frames: the common part of the encoders of Jelly-RDF and Jelly-Patch.
 
-It bounds the size of frames and ends them; the encoders define the rows.
+It bounds the size of frames and ends them; the encoders define the rows. The compiled kernel writes
+rows to the frame by methods without an underscore.
 
 Reference: Jelly-RDF specification, sections "Stream frames" and "Stream rows".
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Final
 
+from ...errors import JellyError
 from .limits import Limits, over
 from .wire import BYTES, read_field, varint
 
@@ -63,7 +65,7 @@ class RowWriter:
         self._repeats = 0
         self._frames = 0
         #: Whether the next frame with rows is a restart point; not all formats have restart points.
-        self._restarting = False
+        self.restarting = False
 
     @property
     def pending(self) -> int:
@@ -117,10 +119,10 @@ class RowWriter:
         self._ended += self._cut()
         self._begin_frame(len(self._ended) - before)
 
-    def _begin_restart(self) -> None:
+    def begin_restart(self) -> None:
         """Begin a restart point if one is due and the frame is still empty."""
 
-    def _end_full_frame(self) -> None:
+    def end_full_frame(self) -> None:
         """End a frame before the next statement is written."""
         self._end_frame()
 
@@ -143,10 +145,28 @@ class RowWriter:
             self._end_frame()
         return self._take_ended()
 
+    def room(self) -> tuple[int, int, int]:
+        """Return the rows, bytes and repeats that are left in the frame."""
+        return (
+            max(0, self._frame_rows - self._rows),
+            max(0, self._frame_bytes - len(self._buffer)),
+            max(0, self._limits.frame_repeats - self._repeats),
+        )
+
+    def add_rows(self, rows: bytes, count: int, repeats: int) -> None:
+        """Add encoded rows to the frame, some of which repeat all terms of the previous one."""
+        self._buffer += rows
+        self._rows += count
+        self._repeats += repeats
+
+    def locate(self, error: JellyError) -> None:
+        """Add the position of the next row to an error."""
+        error.locate(frame=self._frames, row=self._rows)
+
     def _add_entry(self, table: str, body: bytes) -> None:
         self._add_row(self._entry_rows[table], body)
 
-    def _count_repeat(self) -> None:
+    def count_repeat(self) -> None:
         """Count a statement that repeats every term, and end the frame at a reader's limit."""
         if self._whole_frames or self._repeats < self._limits.frame_repeats:
             self._repeats += 1

@@ -37,9 +37,9 @@ CACHED_STRING: Final = 1 << 10
 
 _PREFIX_SHIFT: Final = 48
 
-_IRI_FIELDS: Final = {1: VARINT, 2: VARINT}
-_LITERAL_FIELDS: Final = {1: BYTES, 2: BYTES, 3: VARINT}
-_ENTRY_FIELDS: Final = {1: VARINT, 2: BYTES}
+IRI_FIELDS: Final = {1: VARINT, 2: VARINT}
+LITERAL_FIELDS: Final = {1: BYTES, 2: BYTES, 3: VARINT}
+ENTRY_FIELDS: Final = {1: VARINT, 2: BYTES}
 
 _IRI: Final = Kind.IRI
 _LITERAL: Final = Kind.LITERAL
@@ -200,7 +200,7 @@ class TermReader:
         entry_id = 0
         value = ""
         for number, start, stop, varint in read_fields(
-            data, pos, end, _ENTRY_FIELDS, "a lookup entry"
+            data, pos, end, ENTRY_FIELDS, "a lookup entry"
         ):
             if number == 1:
                 entry_id = uint32(varint, "a lookup entry's id")
@@ -232,7 +232,7 @@ class TermReader:
                 at += 3
         if at < end:
             prefix_id = name_id = 0
-            for number, _, _, value in read_fields(data, pos, end, _IRI_FIELDS, "RdfIri"):
+            for number, _, _, value in read_fields(data, pos, end, IRI_FIELDS, "RdfIri"):
                 if number == 1:
                     prefix_id = value
                 else:
@@ -314,9 +314,7 @@ class TermReader:
     def _make_literal(self, raw: bytes, data: bytes, pos: int, end: int) -> Any:
         lex = ""
         langtag = datatype = None
-        for number, start, stop, value in read_fields(
-            data, pos, end, _LITERAL_FIELDS, "RdfLiteral"
-        ):
+        for number, start, stop, value in read_fields(data, pos, end, LITERAL_FIELDS, "RdfLiteral"):
             if number == 1:
                 lex = self.string(data, start, stop, "a lexical form")
             elif number == 2:

@@ -33,11 +33,11 @@ _TAGS: Final = {
 NO_IDS: Final = (0, 1 << 32)
 
 #: Minimum bytes of a quoted triple: its own tag and length and those of its three terms.
-_LEAST_TRIPLE: Final = 8
+LEAST_TRIPLE: Final = 8
 
 _IRI: Final = Kind.IRI
 
-_GRAPH_START_TAGS: Final = {
+GRAPH_START_TAGS: Final = {
     kind: varint(number << 3 | BYTES) for number, kind in positions.GRAPH_START_FIELDS.items()
 }
 
@@ -109,7 +109,7 @@ class TermWriter:
         self._last: list[Any] = [None, None, None, None]
         #: The result of :meth:`_describe` for each term.
         self._described: dict[Any, tuple[Any, ...]] = {}
-        self._tags = _allowed_tags(self._generalized, self._rdf_star)
+        self.tags = _allowed_tags(self._generalized, self._rdf_star)
 
     def restart(self) -> None:
         """Make the next rows readable both from here and from the start of the stream."""
@@ -157,10 +157,10 @@ class TermWriter:
         limits = self._limits
         if len(raw) > limits.string_bytes:
             raise over(limits, "string_bytes", len(raw), f"the length of {what}")
-        self._check_row(len(raw))
+        self.check_row(len(raw))
         return raw
 
-    def _check_row(self, size: int) -> None:
+    def check_row(self, size: int) -> None:
         if size + ROW_OVERHEAD > self._limits.frame_bytes:
             raise over(self._limits, "frame_bytes", size + ROW_OVERHEAD, "the length of a row")
 
@@ -183,7 +183,7 @@ class TermWriter:
                     body = write(*arguments)
                 finally:
                     self._whole = False
-            self._check_row(len(body))
+            self.check_row(len(body))
         except NoRoomError as error:
             self.ids = ids
             raise TermError(
@@ -203,7 +203,7 @@ class TermWriter:
             if isinstance(term, tuple):
                 # Hashing or comparing very deeply nested tuples would crash the process.
                 if depth == 0:
-                    self._check_nesting(term)
+                    self.check_nesting(term)
                 if before is not None and before == term:
                     continue
                 description = self._describe(term)
@@ -222,7 +222,7 @@ class TermWriter:
             kind, tags, first, second = description
             tag = tags[position]
             if tag is None:
-                raise self._rejection(position, kind)
+                raise self.rejection(position, kind)
             parts.append(tag)
             if kind is _IRI:
                 parts.append(self._iri(first, second))
@@ -243,10 +243,10 @@ class TermWriter:
                 self._reject(term, error)
         kind, tags, _, _ = description
         if tags[positions.GRAPH] is None:
-            raise self._rejection(positions.GRAPH, kind)
-        return _GRAPH_START_TAGS[kind] + self._term(description, 0)
+            raise self.rejection(positions.GRAPH, kind)
+        return GRAPH_START_TAGS[kind] + self._term(description, 0)
 
-    def _check_nesting(self, term: tuple[Any, ...]) -> None:
+    def check_nesting(self, term: tuple[Any, ...]) -> None:
         """Reject a quoted triple that is nested too deeply or contains more triples than a row can
         hold. No recursion: a triple quoted in many places is visited once on each level.
         """
@@ -263,7 +263,7 @@ class TermWriter:
                     if isinstance(part, tuple):
                         _, before = inner.get(id(part), (part, 0))
                         inner[id(part)] = (part, before + times)
-            self._check_row(triples * _LEAST_TRIPLE)
+            self.check_row(triples * LEAST_TRIPLE)
             level = inner
 
     def _reject(self, term: Any, error: Exception) -> NoReturn:
@@ -282,10 +282,10 @@ class TermWriter:
         return description
 
     def _describe(self, term: Any) -> tuple[Any, ...]:
-        """Describe a term, see :meth:`_encoded`."""
-        return self._encoded(self._describe_term(term))
+        """Describe a term, see :meth:`encoded`."""
+        return self.encoded(self._describe_term(term))
 
-    def _encoded(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    def encoded(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         """Convert the parts returned by the caller's function to four parts: the term's kind, its
         tags by position, and
 
@@ -297,7 +297,7 @@ class TermWriter:
         """
         parts = terms_of(parts)
         kind = Kind(parts[0])
-        tags = self._tags[kind]
+        tags = self.tags[kind]
         if kind is Kind.IRI:
             self.text(parts[1], "an IRI")
             return (kind, tags, *self._cut(text_of(parts[1])))
@@ -323,7 +323,7 @@ class TermWriter:
             return (kind, tags, parts[1:], 3)
         return (kind, tags, _sized(b""), None)
 
-    def _rejection(self, position: int, kind: Kind) -> StatementError:
+    def rejection(self, position: int, kind: Kind) -> StatementError:
         if position == positions.GRAPH and kind == Kind.TRIPLE:
             return StatementError("a quoted triple cannot name a graph")
         if kind == Kind.DEFAULT_GRAPH:
@@ -343,7 +343,7 @@ class TermWriter:
                 raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
             return _sized(self._terms(first, None, depth + 1))
         if second is not None:
-            return _sized(first + varint_field(3, self._datatype(second)))
+            return _sized(first + varint_field(3, self.datatype_id(second)))
         wire: bytes = first
         return wire
 
@@ -372,7 +372,7 @@ class TermWriter:
             prefix_id = self._prefixes.find(prefix, row) or self._enter(self._prefixes, prefix)
         return prefix_id, self._names.find(name, row) or self._enter(self._names, name)
 
-    def _datatype(self, datatype: str) -> int:
+    def datatype_id(self, datatype: str) -> int:
         table = self._datatypes
         if not table.size:
             raise TermError(f"a literal of datatype {datatype}, but max_datatype_table_size is 0")

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ...errors import WireError
+from ...errors import LimitError, WireError
 
 VARINT: Final = 0
 FIXED64: Final = 1
@@ -101,9 +101,14 @@ def read_fields(
 _METADATA_FIELDS: Final = {1: BYTES, 2: BYTES}
 
 
-def read_metadata_entry(data: bytes, pos: int, end: int) -> tuple[str, bytes]:
-    """Read an entry of a frame's metadata: its key and its value.
+#: Entries that the metadata of a frame may have.
+METADATA_ENTRIES: Final = 1 << 16
 
+
+def read_metadata_entry(data: bytes, pos: int, end: int, metadata: dict[str, bytes]) -> None:
+    """Read an entry of a frame's metadata into a dict.
+
+    :raises LimitError: they are too many.
     :raises WireError: malformed.
     """
     key = ""
@@ -113,7 +118,17 @@ def read_metadata_entry(data: bytes, pos: int, end: int) -> tuple[str, bytes]:
             key = read_string(data, start, stop, "a metadata key")
         else:
             value = data[start:stop]
-    return key, value
+    metadata[key] = value
+    check_metadata(metadata)
+
+
+def check_metadata(metadata: Mapping[str, bytes]) -> None:
+    """Check the number of entries of a frame's metadata.
+
+    :raises LimitError: they are too many.
+    """
+    if len(metadata) > METADATA_ENTRIES:
+        raise LimitError(f"the metadata of a frame have more than {METADATA_ENTRIES} entries")
 
 
 def check_empty(data: bytes, pos: int, end: int, message: str) -> None:

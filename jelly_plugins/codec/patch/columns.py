@@ -13,23 +13,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...errors import JellyError, TermError
-from ..common.limits import DEFAULT_LIMITS, Limits, over
+from ...errors import TermError
+from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.terms import TermFactory
 from ..text.columns import (
     DEFAULT_BATCH_BYTES,
     DEFAULT_BATCH_ROWS,
-    ColumnFactory,
+    Batch,
     Columns,
     FrameTurns,
-    check_batch,
-    columns_of,
-    longest_term,
+    cell_of,
 )
 from ..text.ntriples import Notation
+from ..text.transcoding import TextFactory, whole
 from .decoder import PatchDecoder
 from .operations import AnyOperation, Header, Namespace, Operation, OperationKind
-from .options import PatchOptions
 
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
@@ -63,52 +61,38 @@ class OperationGatherer:
         batch_rows: int = DEFAULT_BATCH_ROWS,
         batch_bytes: int = DEFAULT_BATCH_BYTES,
     ) -> None:
-        check_batch(batch_rows, batch_bytes)
-        self._limits = limits
-        self._longest = longest_term(limits)
-        self._batch_rows = batch_rows
-        self._batch_bytes = batch_bytes
-        self._begin()
-
-    def _begin(self) -> None:
-        self._statements: list[tuple[bytes, ...]] = []
+        self._check_size = TextFactory(limits=limits).check_size
+        self._batch = Batch(batch_rows, batch_bytes)
         self._adds = bytearray()
         self._others: list[tuple[int, AnyOperation]] = []
-        self._bytes = 0
 
     def add(self, operations: Iterable[AnyOperation]) -> Iterator[OperationColumns]:
         """Add operations, and return the full columns."""
+        batch = self._batch
         for row in operations:
             kind, value = row
             if kind is _ADD or kind is _DELETE:
-                cells = tuple(map(self._cell, value))
-                self._statements.append(cells)
+                batch.add(tuple(map(self._cell, value)))
                 self._adds.append(kind is _ADD)
-                self._bytes += sum(map(len, cells))
             else:
-                self._others.append((len(self._statements), _with_text(row)))
-            if (
-                max(len(self._statements), len(self._others)) >= self._batch_rows
-                or self._bytes >= self._batch_bytes
-            ):
+                self._others.append((len(batch.rows), _with_text(row)))
+            if batch.is_full(max(len(batch.rows), len(self._others))):
                 yield from self.flush()
 
     def flush(self) -> list[OperationColumns]:
         """Return the operations collected so far as one batch, or none."""
-        if not self._statements and not self._others:
+        if not self._batch.rows and not self._others:
             return []
         found = OperationColumns(
-            statements=columns_of(self._statements),
-            adds=bytes(self._adds),
-            others=tuple(self._others),
+            statements=self._batch.take(), adds=bytes(self._adds), others=tuple(self._others)
         )
-        self._begin()
+        self._adds.clear()
+        self._others.clear()
         return [found]
 
-    def _cell(self, term: str | bytes) -> bytes:
-        cell = term if isinstance(term, bytes) else term.encode()
-        if len(cell) > self._longest:
-            raise over(self._limits, "frame_bytes", len(cell), "the length of a term's text")
+    def _cell(self, term: Any) -> bytes:
+        cell = cell_of(term)
+        self._check_size(len(cell))
         return cell
 
 
@@ -119,21 +103,19 @@ def _with_text(row: AnyOperation) -> AnyOperation:
     """
     kind, value = row
     if type(value) is Header:
-        return Operation(kind, Header(value.key, _text(value.value)))
-    if type(value) is Namespace:
-        name, iri, graph = value
-        graph = _text(graph)
-        if graph is not None and (graph[:1] == '"' or graph[:2] == "<<"):
+        return Operation(kind, Header(value.key, whole(value.value)))
+    if type(value) is Namespace and value.graph is not None:
+        graph = whole(value.graph)
+        if graph[:1] == '"' or graph[:2] == "<<":
             raise TermError("the graph of a namespace is neither an IRI nor a blank node")
-        return Operation(kind, Namespace(name, _text(iri), graph))
     return row
 
 
-class ValidatingFactory(ColumnFactory):
+class ValidatingFactory(TextFactory):
     """Makes a validator's terms, if neither they nor the terms in N-Triples syntax are too long."""
 
     def __init__(self, validator: TermFactory[Any], notation: Notation, limits: Limits) -> None:
-        super().__init__(notation, limits)
+        super().__init__(notation, limits=limits)
         self._writer = validator
         self.default_graph = validator.default_graph
 
@@ -149,11 +131,11 @@ class ValidatingFactory(ColumnFactory):
         # A validator may accept language tags that N-Triples does not allow.
         text = super().literal(lex, None, datatype)
         if langtag is not None:
-            self._check(len(text) + 1 + len(langtag.encode()))
+            self.check_size(len(text.encode()) + 1 + len(langtag.encode()))
         return self._bounded(self._writer.literal(lex, langtag, datatype))
 
     def quoted_triple(self, *terms: Any) -> Any:
-        self._check_triple([len(term.encode()) for term in terms])
+        self.check_triple(terms)
         return self._bounded(self._writer.quoted_triple(*terms))
 
     def triple(self, terms: tuple[Any, Any, Any]) -> Any:
@@ -163,31 +145,20 @@ class ValidatingFactory(ColumnFactory):
         return self._writer.quad(terms)
 
     def _bounded(self, term: Any) -> Any:
-        self._check(len(term.encode()))
+        self.check_size(len(cell_of(term)))
         return term
 
 
 def text_factory(
     notation: Notation, validator: TermFactory[Any] | None, limits: Limits
-) -> ColumnFactory:
+) -> TextFactory:
     """Return the factory of a :class:`PatchColumnDecoder`."""
     if validator is None:
-        return ColumnFactory(notation, limits)
+        return TextFactory(notation, limits=limits)
     return ValidatingFactory(validator, notation, limits)
 
 
-class _Decoder(PatchDecoder):
-    """Rejects rows that columns cannot hold."""
-
-    def _read_namespace(self, *row: Any) -> AnyOperation:
-        return _with_text(super()._read_namespace(*row))
-
-
-def _text(term: str | bytes | None) -> str | None:
-    return str(term, "utf-8") if isinstance(term, bytes) else term
-
-
-class PatchColumnDecoder:
+class PatchColumnDecoder(PatchDecoder):
     """Reads the frames of one stream as columns.
 
     The decoder collects rows across frames until it has ``batch_rows`` statements or other rows, or
@@ -203,7 +174,7 @@ class PatchColumnDecoder:
     After an error the decoder cannot decode further frames; :meth:`flush` returns the rows of the
     previous frames.
 
-    >>> from jelly_plugins.codec import Iri, PatchEncoder, Quad, DEFAULT_GRAPH
+    >>> from jelly_plugins.codec import Iri, PatchEncoder, PatchOptions, Quad, DEFAULT_GRAPH
     >>> from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END, add
     >>> statement = Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), DEFAULT_GRAPH)
     >>> encoder = PatchEncoder(PatchOptions())
@@ -227,65 +198,24 @@ class PatchColumnDecoder:
         strict: bool = False,
     ) -> None:
         self._gathered = OperationGatherer(limits, batch_rows, batch_bytes)
-        self._decoder = _Decoder(
-            text_factory(notation, validator, limits), limits=limits, strict=strict
-        )
+        super().__init__(text_factory(notation, validator, limits), limits=limits, strict=strict)
         self._turns = FrameTurns()
-        #: Number of the next frame, or of the frame with the error.
-        self._next = 0
 
-    @property
-    def options(self) -> PatchOptions | None:
-        """The stream's options; None before the first row is read."""
-        return self._decoder.options
-
-    @property
-    def next_frame(self) -> int:
-        """Number of the next frame."""
-        return self._next
-
-    @property
-    def inside_patch(self) -> bool:
-        """Whether the stream must not end here, see
-        :attr:`~jelly_plugins.codec.PatchDecoder.inside_patch`.
-        """
-        return self._decoder.inside_patch
-
-    @property
-    def ends_loosely(self) -> bool:
-        """Whether the last rows are operations outside any transaction, see
-        :attr:`~jelly_plugins.codec.PatchDecoder.ends_loosely`.
-        """
-        return self._decoder.ends_loosely
-
-    @property
-    def deviations(self) -> list[JellyError]:
-        """Accepted deviations from the specification, see
-        :class:`~jelly_plugins.codec.PatchDecoder`.
-        """
-        return self._decoder.deviations
-
-    def decode(self, data: bytes) -> Iterator[OperationColumns]:
+    def decode(self, data: bytes) -> Iterator[OperationColumns]:  # type: ignore[override]
         """Decode the next frame, and return an iterator over the full columns. Exhaust it before
         decoding the next frame, even if it is empty.
 
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, on any error.
         """
-        with self._turns.turn_of(self._next):
-            operations = self._decoder.decode(data).operations
-            try:
-                yield from self._gathered.add(operations)
-            except JellyError as error:
-                error.locate(frame=self._next)
-                raise
-        self._next += 1
+        with self._turns.turn_of(self.next_frame):
+            yield from self._gathered.add(super().decode(data).operations)
 
     def flush(self) -> list[OperationColumns]:
         """Return the rows collected so far as one batch, or none."""
         return self._gathered.flush()
 
-    def finish(self) -> list[OperationColumns]:
+    def finish(self) -> list[OperationColumns]:  # type: ignore[override]
         """Mark the end of the stream.
 
         :return: the remaining rows; END is the last of them if the end of the stream ends a patch.
@@ -293,5 +223,7 @@ class PatchColumnDecoder:
         :raises TruncatedError: the stream ends inside a patch. :meth:`flush` still returns the
             remaining rows.
         """
-        ended = self._decoder.finish()
-        return [*self._gathered.add(ended), *self._gathered.flush()]
+        return [*self._gathered.add(super().finish()), *self._gathered.flush()]
+
+    def _read_namespace(self, *row: Any) -> AnyOperation:
+        return _with_text(super()._read_namespace(*row))

@@ -24,10 +24,10 @@ from .options import PatchOptions, PatchStatementType, PatchStreamType
 from .rules import PatchRow, PatchState
 from .term_reader import PatchTermReader
 
-_ROWS: Final = tuple(row for row in PatchRow if row < PatchRow.END_OF_FRAME)
+ROWS: Final = tuple(row for row in PatchRow if row < PatchRow.END_OF_FRAME)
 
 #: Rows without content, and their operations.
-_EMPTY_ROWS: Final = {
+EMPTY_ROWS: Final = {
     PatchRow.TRANSACTION_START: (BEGIN, "RdfPatchTransactionStart"),
     PatchRow.TRANSACTION_COMMIT: (COMMIT, "RdfPatchTransactionCommit"),
     PatchRow.TRANSACTION_ABORT: (ABORT, "RdfPatchTransactionAbort"),
@@ -70,7 +70,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
     """
 
     options: PatchOptions | None
-    _format = RowFormat(_ROWS, patch_rules, "RdfPatch", PatchOptions)
+    _format = RowFormat(ROWS, patch_rules, "RdfPatch", PatchOptions)
     _frame_class = PatchFrame
     _kinds = (OperationKind.ADD, OperationKind.DELETE)
     _operation = Operation._make
@@ -181,7 +181,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         if row is PatchRow.HEADER:
             frame.operations.append(header(*terms.header(data, pos, end)))
         else:
-            operation, message = _EMPTY_ROWS[row]
+            operation, message = EMPTY_ROWS[row]
             check_empty(data, pos, end, message)
             if row is PatchRow.TRANSACTION_START:
                 self._begin = (frame.index, frame.rows - 1)

@@ -133,26 +133,27 @@ class PatchEncoder(RowWriter):
         for operation in operations:
             kind, value = operation
             try:
-                self._add(kind_of(kind), value)
+                self.add_operation(kind_of(kind), value)
             except JellyError as error:
-                error.locate(frame=self._frames, row=self._rows)
+                self.locate(error)
                 raise
 
     def _add_lines(self, kind: OperationKind, data: bytes, parser: LineParser) -> None:
         self._add_all(Operation(kind, statement) for statement in parser.statements(data))
 
-    def _add(self, kind: OperationKind, value: Any) -> None:
+    def add_operation(self, kind: OperationKind, value: Any) -> None:
+        """Write a row of any kind, or end a patch."""
         if kind is OperationKind.END:
             self._end_patch()
             return
         row = patch_rules.ROW_OF[kind]
-        after = self._after(row)
+        after = self.state_after(row)
         if kind in _STATEMENTS:
             terms = terms_of(value)
             check_width(terms, 4 if self._quads else 3)
             body = self._writer.statement(terms)
             if not body:
-                self._count_repeat()
+                self.count_repeat()
         elif kind in _NAMESPACES:
             body = self._namespace(kind, value)
         elif kind is OperationKind.HEADER:
@@ -162,7 +163,7 @@ class PatchEncoder(RowWriter):
             body = b""
         self._close_row(row, body, after)
 
-    def _after(self, row: PatchRow) -> patch_rules.PatchState:
+    def state_after(self, row: PatchRow) -> patch_rules.PatchState:
         """Return the state after a row.
 
         :raises OrderError: the row is not allowed here.
@@ -174,10 +175,14 @@ class PatchEncoder(RowWriter):
 
     def _close_row(self, row: PatchRow, body: bytes, after: patch_rules.PatchState) -> None:
         self._add_row(row, body)
-        self._state = after
-        self._ended_patch = False
+        self.enter(after)
         if self._rows >= self._frame_rows or len(self._buffer) >= self._frame_bytes:
             self._end_frame()
+
+    def enter(self, state: patch_rules.PatchState) -> None:
+        """Change the state after a row of a patch."""
+        self._state = state
+        self._ended_patch = False
 
     def _namespace(self, kind: OperationKind, namespace: Namespace) -> bytes:
         name, iri, graph = namespace
@@ -193,7 +198,7 @@ class PatchEncoder(RowWriter):
 
     def _end_patch(self) -> None:
         end = patch_rules.PATCH_ENDS[self.options.stream_type]
-        after = self._after(end)
+        after = self.state_after(end)
         if end is PatchRow.PUNCTUATION:
             self._add_row(end, b"")
         if end is not PatchRow.END_OF_STREAM:

@@ -18,8 +18,8 @@ from .operations import Header, Namespace
 
 _GRAPH_BIT: Final = 1 << positions.GRAPH
 
-_NAMESPACE_FIELDS: Final = dict.fromkeys((1, 2, *patch_rules.NAMESPACE_GRAPH_FIELDS), BYTES)
-_HEADER_FIELDS: Final = dict.fromkeys((1, *patch_rules.HEADER_VALUE_FIELDS), BYTES)
+NAMESPACE_FIELDS: Final = dict.fromkeys((1, 2, *patch_rules.NAMESPACE_GRAPH_FIELDS), BYTES)
+HEADER_FIELDS: Final = dict.fromkeys((1, *patch_rules.HEADER_VALUE_FIELDS), BYTES)
 
 
 class PatchTermReader(TermReader):
@@ -37,7 +37,7 @@ class PatchTermReader(TermReader):
         graph: tuple[Kind, int, int] | None = None
         value: tuple[int, int] | None = None
         for number, start, stop, _ in read_fields(
-            data, pos, end, _NAMESPACE_FIELDS, "RdfPatchNamespace"
+            data, pos, end, NAMESPACE_FIELDS, "RdfPatchNamespace"
         ):
             if number == 1:
                 name = self.string(data, start, stop, "a namespace's name")
@@ -69,7 +69,7 @@ class PatchTermReader(TermReader):
         """
         key = ""
         value = None
-        for number, start, stop, _ in read_fields(data, pos, end, _HEADER_FIELDS, "RdfPatchHeader"):
+        for number, start, stop, _ in read_fields(data, pos, end, HEADER_FIELDS, "RdfPatchHeader"):
             if number == 1:
                 key = self.string(data, start, stop, "a header's key")
             elif value is not None:

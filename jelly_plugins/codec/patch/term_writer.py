@@ -15,13 +15,13 @@ from ..common.terms import Kind
 from ..common.wire import BYTES, string_field, varint
 from . import rules as patch_rules
 
-_GRAPH_TAGS: Final = {
+GRAPH_TAGS: Final = {
     kind: varint(number << 3 | BYTES) for number, kind in patch_rules.NAMESPACE_GRAPH_FIELDS.items()
 }
-_VALUE_TAGS: Final = {
+VALUE_TAGS: Final = {
     kind: varint(number << 3 | BYTES) for number, kind in patch_rules.HEADER_VALUE_FIELDS.items()
 }
-_IRI_TAG: Final = (2 << 3 | BYTES).to_bytes()
+IRI_TAG: Final = (2 << 3 | BYTES).to_bytes()
 
 
 class PatchTermWriter(TermWriter):
@@ -58,11 +58,11 @@ class PatchTermWriter(TermWriter):
             description = self._find(iri)
             if description[0] is not Kind.IRI:
                 raise TermError(f"a namespace is an IRI, not {iri!r}")
-            parts += [_IRI_TAG, self._term(description, 0)]
+            parts += [IRI_TAG, self._term(description, 0)]
         if graph is not None:
             before = self._last[positions.GRAPH]
             if before is None or not (before is graph or before == graph):
-                parts.append(self._tagged(positions.GRAPH, graph, _GRAPH_TAGS))
+                parts.append(self._tagged(positions.GRAPH, graph, GRAPH_TAGS))
         return b"".join(parts)
 
     def header(self, key: str, value: Any) -> bytes:
@@ -72,19 +72,19 @@ class PatchTermWriter(TermWriter):
         :raises TermError: key or value cannot be expressed.
         """
         self.text(key, "a header's key")
-        return string_field(1, key) + self._row(self._tagged, positions.OBJECT, value, _VALUE_TAGS)
+        return string_field(1, key) + self._row(self._tagged, positions.OBJECT, value, VALUE_TAGS)
 
     def _tagged(self, position: int, term: Any, field_tags: dict[Kind, bytes]) -> bytes:
         """Encode a term that is not part of a statement: its tag, its length and its bytes."""
         description = self._find(term)
         kind, tags = description[:2]
         if tags[position] is None:
-            raise self._rejection(position, kind)
+            raise self.rejection(position, kind)
         return field_tags[kind] + self._term(description, 0)
 
     def _find(self, term: Any) -> tuple[Any, ...]:
         if isinstance(term, tuple):
-            self._check_nesting(term)
+            self.check_nesting(term)
             return self._describe(term)
         try:
             return self._described.get(term) or self._remember(term)

@@ -33,7 +33,7 @@ from .options import PhysicalType, StreamOptions
 from .rules import Row, State
 
 _METADATA_TAG: Final = 15 << 3 | BYTES
-_NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
+NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
 _ROW_NUMBERS: Final = frozenset(int(row) for row in Row)
 
 if TYPE_CHECKING:
@@ -200,11 +200,9 @@ class Decoder(RowReader[Row, AnyFrame]):
 
     def read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: AnyFrame) -> None:
         if tag == _METADATA_TAG:
-            key, value = read_metadata_entry(data, pos, end)
-            if key == restarts.KEY:
+            read_metadata_entry(data, pos, end, frame.metadata)
+            if frame.metadata.pop(restarts.KEY, None) is not None:
                 frame.restart = True
-            else:
-                frame.metadata[key] = value
         elif tag >> 3 == 15:
             raise wrong_type(15, "RdfStreamFrame")
         else:
@@ -222,7 +220,7 @@ class Decoder(RowReader[Row, AnyFrame]):
         name = ""
         value = None
         for number, start, stop, _ in read_fields(
-            data, pos, end, _NAMESPACE_FIELDS, "RdfNamespaceDeclaration"
+            data, pos, end, NAMESPACE_FIELDS, "RdfNamespaceDeclaration"
         ):
             if number == 1:
                 name = self._terms.string(data, start, stop, "a namespace's name")

@@ -24,13 +24,13 @@ from ..common.row_writer import (
 )
 from ..common.term_writer import TermWriter
 from ..common.terms import Describe, describe, terms_of
-from ..common.wire import BYTES, bytes_field, string_field
+from ..common.wire import BYTES, bytes_field, check_metadata, string_field
 from . import restarts, rules
 from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
 from .rules import Row, State
 
 #: The row and number of terms of a statement, as the caller passes it.
-_ROW_AND_WIDTH: Final = {
+ROW_AND_WIDTH: Final = {
     PhysicalType.TRIPLES: (Row.TRIPLE, 3),
     PhysicalType.QUADS: (Row.QUAD, 4),
     PhysicalType.GRAPHS: (Row.TRIPLE, 4),
@@ -104,30 +104,28 @@ class Encoder(RowWriter):
         :return: the completed frames.
         :raises JellyError: a statement cannot be written; the previous ones are.
         """
-        row, width = _ROW_AND_WIDTH[self.options.physical_type]
+        row, width = ROW_AND_WIDTH[self.options.physical_type]
         write: Callable[[tuple[Any, ...]], bytes] = self._writer.statement
         if self.options.physical_type is PhysicalType.GRAPHS:
-            write = self._triple_in_graph
+            write = self.triple_in_graph
         buffer = self._buffer
         heads = HEADS[row]
         frame_rows = self._frame_rows
         frame_bytes = self._frame_bytes
         for statement in statements:
-            if self._restarting:
-                self._begin_restart()
+            if self.restarting:
+                self.begin_restart()
             try:
                 terms = terms_of(statement)
                 if len(terms) != width:
-                    raise OrderError(
-                        f"a statement of {len(terms)} terms {rules.WHERE[self._state]}"
-                    )
+                    raise self.wrong_width(terms)
                 body = write(terms)
             except JellyError as error:
-                error.locate(frame=self._frames, row=self._rows)
+                self.locate(error)
                 raise
             size = len(body)
             if not size:
-                self._count_repeat()
+                self.count_repeat()
             if size < SHORT:
                 buffer += heads[size]
                 buffer += body
@@ -135,8 +133,17 @@ class Encoder(RowWriter):
             else:
                 self._add_row(row, body)
             if self._rows >= frame_rows or len(buffer) >= frame_bytes:
-                self._end_full_frame()
+                self.end_full_frame()
         return self._take_ended()
+
+    def wrong_width(self, terms: tuple[Any, ...]) -> OrderError:
+        """The error for a statement that has too many terms or too few."""
+        return OrderError(f"a statement of {len(terms)} terms {rules.WHERE[self._state]}")
+
+    @property
+    def graph(self) -> Any:
+        """The name of the open graph; the encoder itself if none is open."""
+        return self._graph if self._state is State.INSIDE_GRAPH else self
 
     def add_namespace(self, name: str, iri: str) -> None:
         """Declare a namespace; ``name`` is without its colon.
@@ -145,7 +152,7 @@ class Encoder(RowWriter):
         :raises TermError: the name or the IRI cannot be expressed.
         """
         self.options.check_namespaces()
-        self._begin_restart()
+        self.begin_restart()
         self._writer.text(name, "a namespace's name")
         iri_tag = (2 << 3 | BYTES).to_bytes()
         self._add_row(Row.NAMESPACE, string_field(1, name) + iri_tag + self._writer.iri(iri))
@@ -157,7 +164,7 @@ class Encoder(RowWriter):
         """
         if self.options.physical_type is not PhysicalType.GRAPHS:
             raise OrderError(f"a graph starts {rules.WHERE[self._state]}")
-        self._begin_restart()
+        self.begin_restart()
         body = self._writer.graph_name(name)
         self.end_graph()
         self._add_row(Row.GRAPH_START, body)
@@ -175,7 +182,7 @@ class Encoder(RowWriter):
 
         :param metadata: the frame's metadata; keys are text, values are any bytes.
         :return: the frame's bytes, without a delimiter.
-        :raises LimitError: the frame is larger than a reader accepts.
+        :raises LimitError: the frame is larger than a reader accepts, or its metadata are.
         :raises TermError: a key is not a string, or is the key of restart points.
         :raises OrderError: frames that ended automatically before a rejected statement were not
             returned yet.
@@ -183,7 +190,9 @@ class Encoder(RowWriter):
         if self._ended:
             raise OrderError("frames are pending: call add(()) or finish() first")
         entries = []
-        for key, value in (metadata or {}).items():
+        metadata = metadata or {}
+        check_metadata(metadata)
+        for key, value in metadata.items():
             self._writer.text(key, "a metadata key")
             if key == restarts.KEY:
                 raise TermError(f"the metadata key {key} is reserved for restart points")
@@ -205,13 +214,13 @@ class Encoder(RowWriter):
             self.end_graph()
             if self._rows:
                 self._end_frame()
-            self._restarting = True
+            self.restarting = True
         return self._take_ended()
 
-    def _begin_restart(self) -> None:
-        if not self._restarting or self._rows or self._state is State.INSIDE_GRAPH:
+    def begin_restart(self) -> None:
+        if not self.restarting or self._rows or self._state is State.INSIDE_GRAPH:
             return
-        self._restarting = False
+        self.restarting = False
         self._since_restart = 0
         self._writer.restart()
         self._buffer += restarts.MARK
@@ -221,16 +230,16 @@ class Encoder(RowWriter):
         self._since_restart += len(self._buffer)
         super()._begin_frame(ended)
         every = self._restart_every
-        self._restarting |= every is not None and self._since_restart >= every
+        self.restarting |= every is not None and self._since_restart >= every
 
-    def _end_full_frame(self) -> None:
+    def end_full_frame(self) -> None:
         self._close_before_restart()
         self._end_frame()
 
     def _close_before_restart(self) -> None:
         """End the graph if the next frame is a restart point, where it starts again."""
         every = self._restart_every
-        if self._restarting or (
+        if self.restarting or (
             every is not None and self._since_restart + len(self._buffer) >= every
         ):
             self.end_graph()
@@ -247,7 +256,7 @@ class Encoder(RowWriter):
         self.end_graph()
         return self._end_stream()
 
-    def _triple_in_graph(self, statement: tuple[Any, ...]) -> bytes:
+    def triple_in_graph(self, statement: tuple[Any, ...]) -> bytes:
         """Write the body of a triple's row, after the rows that start its graph if needed."""
         graph = statement[3]
         terms = statement[:3]

@@ -149,8 +149,7 @@ class ResultsDecoder:
         if self.variables is not None:
             self._read_columns(reader, data, fields, frame)
         for start, stop, _ in fields.get(_METADATA, ()):
-            key, value = read_metadata_entry(data, start, stop)
-            frame.metadata[key] = value
+            read_metadata_entry(data, start, stop, frame.metadata)
         return frame
 
     def _gather(self, data: bytes) -> dict[int, list[_Field]]:

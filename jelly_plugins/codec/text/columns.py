@@ -19,13 +19,13 @@ from typing import Any, Final, TypeAlias
 
 from ...errors import JellyError, OrderError, TextError, WireError
 from ..common import positions
-from ..common.limits import DEFAULT_LIMITS, Limits, over
+from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.terms import DEFAULT_GRAPH, Quad, Statement, Triple
 from ..rdf.decoder import Decoder
 from ..rdf.options import StreamOptions
 from .lines import shorten
 from .ntriples import Notation
-from .transcoding import ChunkDecoder, TermEncoder, TextFactory
+from .transcoding import CEILING, TermEncoder, Text, TextFactory, whole
 
 #: An object with the buffer protocol: bytes, a memoryview, an Arrow library's buffer.
 Buffer: TypeAlias = Any
@@ -41,9 +41,6 @@ NOT_ITS_TURN: Final = (
 
 #: An empty string often means that a name is missing, so that it does not mean the default graph.
 EMPTY_GRAPH: Final = "graph: an empty string does not name a graph; use null for the default graph"
-
-#: The sum of two sizes below this always fits into an offset.
-_CEILING: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,48 +94,28 @@ class Columns:
 
 
 class ColumnFactory(TextFactory):
-    """Makes terms as N-Triples text in UTF-8, and statements as tuples of these."""
+    """Makes terms as N-Triples text in UTF-8: the cells of columns."""
 
     def __init__(self, notation: Notation, limits: Limits) -> None:
-        super().__init__(notation)
-        self.default_graph: Any = b""
-        self._limits = limits
-        self._longest = longest_term(limits)
-        self._marks = [mark.encode() for mark in notation.value]
+        super().__init__(notation, limits=limits)
+        self.default_graph = b""
 
-    def iri(self, value: str) -> bytes:  # type: ignore[override]
-        return self._checked(super().iri(value).encode())
+    def iri(self, value: str) -> bytes:
+        return cell_of(super().iri(value))
 
-    def blank_node(self, label: str) -> bytes:  # type: ignore[override]
-        return self._checked(super().blank_node(label).encode())
+    def blank_node(self, label: str) -> bytes:
+        return cell_of(super().blank_node(label))
 
-    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> bytes:  # type: ignore[override]
-        return self._checked(super().literal(lex, langtag, datatype).encode())
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> bytes:
+        return cell_of(super().literal(lex, langtag, datatype))
 
-    def quoted_triple(self, *terms: bytes) -> bytes:  # type: ignore[override]
-        self._check_triple([len(term) for term in terms])
-        opening, closing = self._marks
-        return opening + b" ".join(terms) + closing
+    def quoted_triple(self, *terms: bytes) -> bytes:
+        return cell_of(super().quoted_triple(*(str(term, "utf-8") for term in terms)))
 
-    def triple(self, terms: tuple[bytes, bytes, bytes]) -> tuple[bytes, ...]:  # type: ignore[override]
-        return terms
 
-    def quad(self, terms: tuple[bytes, bytes, bytes, bytes]) -> tuple[bytes, ...]:  # type: ignore[override]
-        return terms
-
-    def _checked(self, text: bytes) -> bytes:
-        self._check(len(text))
-        return text
-
-    def _check_triple(self, sizes: list[int]) -> None:
-        """Check the size before building the text: a few bytes can quote the same long term
-        repeatedly.
-        """
-        self._check(sum(map(len, self._marks)) + sum(sizes) + len(sizes) - 1)
-
-    def _check(self, size: int) -> None:
-        if size > self._longest:
-            raise over(self._limits, "frame_bytes", size, "the length of a term's text")
+def cell_of(text: Text) -> bytes:
+    """Convert a term's text to the cell of a column."""
+    return whole(text).encode()
 
 
 class FrameTurns:
@@ -160,18 +137,45 @@ class FrameTurns:
         self._taken = True
 
 
-def longest_term(limits: Limits) -> int:
-    """Maximum size of a term in a column: that of a line of text, if offsets can hold it."""
-    return min(limits.frame_bytes, _CEILING)
-
-
 def check_batch(batch_rows: int, batch_bytes: int) -> None:
     """Reject bounds of batches that are too large for 32-bit offsets."""
-    if not (0 < batch_rows <= _CEILING and 0 < batch_bytes <= _CEILING):
-        raise ValueError(f"batch_rows and batch_bytes must be from 1 to {_CEILING}")
+    if not (0 < batch_rows <= CEILING and 0 < batch_bytes <= CEILING):
+        raise ValueError(f"batch_rows and batch_bytes must be from 1 to {CEILING}")
 
 
-class ColumnDecoder(ChunkDecoder):
+class Batch:
+    """Rows of cells until they become columns."""
+
+    def __init__(self, batch_rows: int, batch_bytes: int) -> None:
+        check_batch(batch_rows, batch_bytes)
+        self._most_rows = batch_rows
+        self._most_bytes = batch_bytes
+        self.rows: list[tuple[bytes, ...]] = []
+        self._bytes = 0
+        #: Number of rows of each frame.
+        self._frames: dict[int, int] = {}
+
+    def add(self, cells: tuple[bytes, ...], frame: int | None = None) -> None:
+        """Add a row of three or four cells."""
+        self.rows.append(cells)
+        self._bytes += sum(map(len, cells))
+        if frame is not None:
+            self._frames[frame] = self._frames.get(frame, 0) + 1
+
+    def is_full(self, rows: int) -> bool:
+        """Whether the batch ends, with this number of rows or with its bytes."""
+        return rows >= self._most_rows or self._bytes >= self._most_bytes
+
+    def take(self) -> Columns:
+        """Return the rows as columns, and remove them."""
+        columns = columns_of(self.rows, tuple(self._frames.items()))
+        self.rows.clear()
+        self._frames.clear()
+        self._bytes = 0
+        return columns
+
+
+class ColumnDecoder(Decoder):
     """Reads the frames of one stream as columns: subject, predicate, object, graph.
 
     The decoder collects rows across frames until it has ``batch_rows`` rows, or ``batch_bytes``
@@ -188,7 +192,7 @@ class ColumnDecoder(ChunkDecoder):
     >>> frames = encoder.add([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))]) + encoder.finish()
     >>> decoder = ColumnDecoder()
     >>> batches = [columns for frame in frames for columns in decoder.decode(frame)]
-    >>> batches += decoder.finish()
+    >>> batches += decoder.flush()
     >>> batches[0].object.values(), batches[0].graph, batches[0].frames
     (['"o"'], None, ((0, 1),))
     """
@@ -202,18 +206,13 @@ class ColumnDecoder(ChunkDecoder):
         batch_rows: int = DEFAULT_BATCH_ROWS,
         batch_bytes: int = DEFAULT_BATCH_BYTES,
     ) -> None:
-        check_batch(batch_rows, batch_bytes)
-        factory: Any = ColumnFactory(notation, limits)
-        super().__init__(Decoder(factory, limits=limits, first_frame=first_frame))
-        self._batch_rows = batch_rows
-        self._batch_bytes = batch_bytes
-        self._rows: list[tuple[bytes, ...]] = []
-        self._bytes = 0
-        #: The frames of the collected rows, and the number of rows of each.
-        self._frames: list[tuple[int, int]] = []
+        self._batch = Batch(batch_rows, batch_bytes)
+        super().__init__(
+            TextFactory(notation, limits=limits), limits=limits, first_frame=first_frame
+        )
         self._turns = FrameTurns()
 
-    def decode(self, data: bytes) -> Iterator[Columns]:
+    def decode(self, data: bytes) -> Iterator[Columns]:  # type: ignore[override]
         """Decode the next frame, and return an iterator over the full columns. Exhaust it before
         decoding the next frame, even if it is empty.
 
@@ -221,41 +220,26 @@ class ColumnDecoder(ChunkDecoder):
         :raises JellyError: with frame and row, on any error. Columns with rows of the frame may
             have been yielded before; :meth:`flush` returns none of its rows.
         """
+        batch = self._batch
         number = self.next_frame
         with self._turns.turn_of(number):
-            before = len(self._rows)
-            for statement in self._decoder.decode(data).statements:
-                self._rows.append(statement)
-                self._bytes += sum(map(len, statement))
-                if len(self._rows) >= self._batch_rows or self._bytes >= self._batch_bytes:
-                    self._count(number, before)
-                    before = 0
-                    yield self._take()
-            self._count(number, before)
+            for statement in super().decode(data).statements:
+                batch.add(tuple(map(cell_of, statement)), number)
+                if batch.is_full(len(batch.rows)):
+                    yield batch.take()
 
     def flush(self) -> list[Columns]:
         """Return the rows collected so far as one batch, or none if there are no rows."""
-        return [self._take()] if self._rows else []
+        return [self._batch.take()] if self._batch.rows else []
 
-    def finish(self) -> list[Columns]:
+    def finish(self) -> list[Columns]:  # type: ignore[override]
         """Mark the end of the stream.
 
         :return: the same as :meth:`flush`.
         :raises OptionsError: the stream had no options, because it had no rows at all.
         """
-        self._decoder.finish()
+        super().finish()
         return self.flush()
-
-    def _count(self, frame: int, before: int) -> None:
-        if len(self._rows) > before:
-            self._frames.append((frame, len(self._rows) - before))
-
-    def _take(self) -> Columns:
-        columns = columns_of(self._rows, tuple(self._frames))
-        self._rows.clear()
-        self._frames.clear()
-        self._bytes = 0
-        return columns
 
 
 def columns_of(rows: list[tuple[bytes, ...]], frames: tuple[tuple[int, int], ...] = ()) -> Columns:
@@ -323,11 +307,6 @@ class ColumnEncoder(TermEncoder):
         #: Number of rows added before.
         self._rows = 0
 
-    @property
-    def pending(self) -> int:
-        """Number of rows of the stream that are not part of a returned frame yet."""
-        return self._encoder.pending
-
     def add(self, columns: Columns) -> list[bytes]:
         """Write the rows of columns.
 
@@ -344,23 +323,19 @@ class ColumnEncoder(TermEncoder):
 
     def _add(self, columns: Columns) -> list[bytes]:
         check_columns(columns)
-        return self._add_rows(columns, 0, columns.rows)
-
-    def _add_rows(self, columns: Columns, start: int, stop: int) -> list[bytes]:
-        """Write some of the rows, which must exist."""
-        row = start
+        row = 0
 
         def statements() -> Iterator[Statement]:
             nonlocal row
-            for row in range(start, stop):
-                yield self._statement(row_cells(columns, row))
+            for row in range(columns.rows):
+                yield self.statement(columns, row)
 
         try:
             return self._encoder.add(statements())
         except JellyError as error:
-            raise self._located(error, row) from None
+            raise self.located(error, row) from None
 
-    def _located(self, error: JellyError, row: int) -> JellyError:
+    def located(self, error: JellyError, row: int) -> JellyError:
         """Convert an error to that of a row of the columns, without the frame and row of the
         stream.
         """
@@ -368,7 +343,12 @@ class ColumnEncoder(TermEncoder):
         error.row = self._rows + row
         return error
 
-    def _statement(self, cells: tuple[bytes | None, ...]) -> Statement:
+    def statement(self, columns: Columns, row: int) -> Statement:
+        """Read the terms of a row, which must exist.
+
+        :raises TextError: a cell is not one term in N-Triples syntax.
+        """
+        cells = row_cells(columns, row)
         graph = cells[3]
         if graph == b"":
             raise TextError(EMPTY_GRAPH)

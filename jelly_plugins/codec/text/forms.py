@@ -7,7 +7,6 @@ The compiled kernel has its own implementation (``kernel/text/forms.pxi``).
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import Final
 
 XSD: Final = "http://www.w3.org/2001/XMLSchema#"
@@ -35,16 +34,6 @@ FORMS: Final = {
 #: XML Schema's datatypes that the store treats as text.
 TEXTS: Final = frozenset(f"{XSD}{name}" for name in ("anyURI", "language", "token"))
 
-#: The same, by the end of the datatype's IRI in N-Quads.
-_FORMS_IN_TEXT: Final = {
-    datatype.removeprefix(XSD).encode(): re.compile(form.pattern.encode())
-    for datatype, form in FORMS.items()
-}
-_TEXTS_IN_TEXT: Final = frozenset(datatype.removeprefix(XSD).encode() for datatype in TEXTS)
-
-#: The text in N-Quads between a lexical form and the name of its XML Schema datatype.
-_TYPE: Final = b'"^^<' + XSD.encode()
-
 
 def is_canonical(lex: str, datatype: str) -> bool:
     """Whether the store certainly keeps a literal unchanged.
@@ -56,29 +45,3 @@ def is_canonical(lex: str, datatype: str) -> bool:
     if form is not None:
         return form.fullmatch(lex) is not None
     return datatype in TEXTS or not datatype.startswith(XSD)
-
-
-def odd_lines(text: bytes) -> dict[int, int]:
-    """Find the plain lines of N-Quads that may have literals in another form than the store's;
-    return their numbers, from 0, and where they begin.
-
-    >>> odd_lines(b'<urn:s> <urn:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .\\n')
-    {0: 0}
-    """
-    odd: dict[int, int] = {}
-    line = at = 0
-    # Strings escape the quote, so that the text before an escaped quote is not a form. If a lexical
-    # form contains an escaped quote, the store keeps it, whatever follows the quote.
-    for before, after in pairwise(text.split(_TYPE)):
-        line += before.count(b"\n")
-        at += len(before)
-        name = after[: after.find(b">")]
-        form = _FORMS_IN_TEXT.get(name)
-        if form is None:
-            sure = name in _TEXTS_IN_TEXT
-        else:
-            sure = form.fullmatch(before, before.rfind(b'"') + 1) is not None
-        if not sure and line not in odd:
-            odd[line] = text.rfind(b"\n", 0, at) + 1
-        at += len(_TYPE)
-    return odd

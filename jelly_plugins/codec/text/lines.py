@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from typing import AnyStr, Final, Generic, NoReturn, TypeAlias
 
@@ -48,9 +47,9 @@ NAME_START: Final = (
     "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
     "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
-_LABEL_START: Final = NAME_START + "0-9"
-LABEL_PART: Final = _LABEL_START + r"\-\u00b7\u0300-\u036f\u203f\u2040"
-LABEL: Final = rf"[{_LABEL_START}][{LABEL_PART}]*+(?:\.++[{LABEL_PART}]++)*+"
+LABEL_START: Final = NAME_START + "0-9"
+LABEL_PART: Final = LABEL_START + r"\-\u00b7\u0300-\u036f\u203f\u2040"
+LABEL: Final = rf"[{LABEL_START}][{LABEL_PART}]*+(?:\.++[{LABEL_PART}]++)*+"
 BLANK_NODE: Final = rf"_:({LABEL})"
 STRING: Final = rf'"((?:[^"\\\n\r]++|\\[tbnrf"\'\\]|{ESCAPE})*+)"'
 LANGTAG: Final = "[A-Za-z]++(?:-[A-Za-z0-9]++)*+"
@@ -61,7 +60,7 @@ END_OF_LINE: Final = r"(?:#[^\n\r]*+)?(?:[\n\r]++|\Z)"
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 
 _ESCAPED: Final = re.compile(rf"\\([tbnrf\"'\\])|{ESCAPE}")
-_ESCAPED_CHARACTERS: Final = {
+ESCAPED_CHARACTERS: Final = {
     "t": "\t",
     "b": "\b",
     "n": "\n",
@@ -113,18 +112,13 @@ class LineReader:
         else:
             yield b"".join(pending)
 
-    @contextmanager
-    def counting(self, data: bytes) -> Iterator[None]:
-        """Count all lines of a chunk, even if one of them is rejected, for the position of the next
-        chunk.
+    def count_lines(self, before: int, data: bytes) -> None:
+        """Count all lines of a rejected chunk, for the position of the next one.
+
+        :param before: line ends before the chunk.
         """
-        before = self.line_ends
-        try:
-            yield
-        except BaseException:
-            carriages = data.count(b"\r") - data.count(b"\r\n")
-            self.line_ends = before + data.count(b"\n") + carriages
-            raise
+        carriages = data.count(b"\r") - data.count(b"\r\n")
+        self.line_ends = before + data.count(b"\n") + carriages
 
     def decode(self, data: bytes) -> str:
         """Decode a chunk.
@@ -190,7 +184,7 @@ def count_line_ends(text: str) -> int:
 def _escaped_character(found: re.Match[str]) -> str:
     short = found[1]
     if short is not None:
-        return _ESCAPED_CHARACTERS[short]
+        return ESCAPED_CHARACTERS[short]
     code = int(found[0][2:], 16)
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
         raise ValueError(f"{found[0]} is not a character")
@@ -208,3 +202,31 @@ def unescaped(text: str) -> str:
 def shorten(text: str, length: int = 60) -> str:
     """Shorten and quote a text for an error."""
     return text if len(text) <= length else f"{text[:length]}…"
+
+
+# Runs of lines, which only the compiled kernel recognises.
+
+
+def plain_lines(text: bytes) -> tuple[int, dict[int, int]] | None:  # noqa: ARG001
+    """Check whether text has only one possible reading: lines of three terms that are certainly
+    well-formed, separated by single spaces. A store writes text without checking its terms, so that
+    its output may have other readings.
+
+    :return: the number of lines, and the numbers, from 0, and starts of lines that may have a
+        literal in another form than a store's, see ``forms``. None if the text is not plain, and
+        always without the compiled kernel.
+    """
+    return None
+
+
+def usual_lines(data: bytes, start: int, quads: bool) -> tuple[bytes, int, int]:  # noqa: ARG001
+    """Copy lines of the usual form, in the form in which ``ntriples.statement_text`` writes
+    statements; strings keep their escapes. Without the compiled kernel no line is copied, so that
+    ``ntriples.LineParser`` reads all of them.
+
+    :param data: whole lines of N-Triples, or of N-Quads if ``quads`` is set.
+    :return: the lines without comments, the number of statements in them, and the position of the
+        first line of another form: one that may be malformed, or has an escape in an IRI,
+        a triple term or a base direction.
+    """
+    return b"", 0, start

@@ -76,7 +76,7 @@ _DIRECTION: Final = re.compile(r"--(?:ltr|rtl)(?![A-Za-z])")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-_TAGGED_DATATYPES: Final = (_RDF + "langString", _RDF + "dirLangString")
+TAGGED_DATATYPES: Final = (_RDF + "langString", _RDF + "dirLangString")
 
 #: A cache of terms is cleared when it reaches this many entries.
 _CACHE_ENTRIES: Final = 1 << 16
@@ -260,7 +260,7 @@ class LineParser(LineReader):
         lex = self.unescape(raw, text, pos)
         if datatype is not None:
             datatype = self.iri(datatype, text, pos).value
-        if datatype in _TAGGED_DATATYPES:
+        if datatype in TAGGED_DATATYPES:
             self.fail(f"a literal of type {datatype} has no language tag", text, pos)
         return Literal(lex, langtag, datatype)
 
@@ -409,8 +409,8 @@ def _remember(cache: dict[str, Any], raw: str, term: Any) -> None:
 
 # Writing
 
-_STRING_SPECIAL: Final = re.compile(r'[\x00-\x1f"\\\x7f\ufffe\uffff\ud800-\udfff]')
-_IRI_SPECIAL: Final = re.compile(rf"[{NOT_IN_IRI}\ud800-\udfff]")
+STRING_SPECIAL: Final = re.compile(r'[\x00-\x1f"\\\x7f\ufffe\uffff\ud800-\udfff]')
+IRI_SPECIAL: Final = re.compile(rf"[{NOT_IN_IRI}\ud800-\udfff]")
 _WHOLE_LABEL: Final = Pattern(LABEL)
 _WHOLE_LANGTAG: Final = re.compile(LANGTAG)
 _WHOLE_DIRECTED_TAG: Final = re.compile(rf"{LANGTAG}(?:--(?:ltr|rtl))?+")
@@ -459,20 +459,20 @@ def term_text(
     "say \"x\""@en <urn:a\u0020b>
     """
     if isinstance(term, Iri):
-        return f"<{_IRI_SPECIAL.sub(_escape_code, term.value)}>"
+        return f"<{IRI_SPECIAL.sub(escape_code, term.value)}>"
     if isinstance(term, BlankNode):
         return f"_:{written_label(term.label)}"
     if isinstance(term, Literal):
-        text = f'"{_STRING_SPECIAL.sub(_escape, term.lex)}"'
+        text = f'"{STRING_SPECIAL.sub(escape, term.lex)}"'
         if term.langtag is not None:
             tag = _WHOLE_DIRECTED_TAG if directions else _WHOLE_LANGTAG
             if tag.fullmatch(term.langtag) is None:
                 raise TermError(f"N-Triples cannot express the language tag {term.langtag!r}")
             return f"{text}@{term.langtag}"
-        if term.datatype in _TAGGED_DATATYPES:
+        if term.datatype in TAGGED_DATATYPES:
             raise TermError(f"a literal of type {term.datatype} has no language tag")
         if term.datatype is not None:
-            return f"{text}^^<{_IRI_SPECIAL.sub(_escape_code, term.datatype)}>"
+            return f"{text}^^<{IRI_SPECIAL.sub(escape_code, term.datatype)}>"
         return text
     if isinstance(term, Triple):
         if depth == NESTING_CEILING:
@@ -572,11 +572,11 @@ def read_label(written: str) -> str:
     return _LABELS.read(written)
 
 
-def _escape(found: re.Match[str]) -> str:
-    return _SHORT_ESCAPES.get(found[0]) or _escape_code(found)
+def escape(found: re.Match[str]) -> str:
+    return _SHORT_ESCAPES.get(found[0]) or escape_code(found)
 
 
-def _escape_code(found: re.Match[str]) -> str:
+def escape_code(found: re.Match[str]) -> str:
     code = ord(found[0])
     if 0xD800 <= code <= 0xDFFF:
         raise TermError("a term has a surrogate, which is not a character")

@@ -1,13 +1,14 @@
 """Jelly-RDF to N-Triples and N-Quads and back, for stores, files and pipes that use text.
 
 Bytes in, bytes out. The parser of ``ntriples`` reads the text, and its ``term_text`` defines how
-terms are written. The compiled kernel does the same without making terms.
+terms are written. The classes here go through terms; the compiled kernel does the same without
+them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias
 
 from ...errors import LimitError
 from ..common.limits import DEFAULT_LIMITS, Limits, over
@@ -15,7 +16,6 @@ from ..common.terms import BlankNode, Iri, Literal, TermFactory
 from ..rdf.decoder import AnyFrame, Decoder
 from ..rdf.encoder import Encoder
 from ..rdf.options import PhysicalType, StreamOptions
-from .lines import BLANK_NODE, IRI, LITERAL, Pattern
 from .ntriples import Dialect, LineParser, Notation, term_text
 
 #: Approximate size in bytes of the chunks in which text is yielded.
@@ -25,11 +25,8 @@ CHUNK: Final = 1 << 18
 #: statement of the text contains it in full.
 LONG_TERM: Final = 1 << 10
 
-#: Characters above which a term's text may exceed LONG_TERM bytes.
-_PERHAPS_LONG: Final = LONG_TERM // 4
-
-#: The terms inside a quoted triple's text that are not quoted triples themselves.
-_TERMS: Final = Pattern(rf"{IRI}|{BLANK_NODE}|{LITERAL}")
+#: The sum of two sizes below this always fits into an offset of a column.
+CEILING: Final = 1 << 30
 
 
 class TermText(str):
@@ -46,49 +43,90 @@ class TermText(str):
         return made
 
 
+class QuotedText(NamedTuple):
+    """A quoted triple's text in parts, which share the texts of its terms: a frame may quote long
+    terms in any number of triples.
+
+    :ivar term: the validator's term.
+    """
+
+    parts: tuple[Text, ...]
+    size: int
+    term: Any = None
+
+
+#: What a :class:`TextFactory` makes.
+Text: TypeAlias = "str | QuotedText"
+
+
+def pieces(text: Text) -> Iterator[str]:
+    """Yield the parts of a term's text."""
+    if isinstance(text, QuotedText):
+        for part in text.parts:
+            yield from pieces(part)
+    else:
+        yield text
+
+
+def whole(text: Text) -> str:
+    """Join the parts of a term's text."""
+    return text if isinstance(text, str) else "".join(pieces(text))
+
+
+def longest_term(limits: Limits) -> int:
+    """Maximum size of a term in a column: that of a line of text, if offsets can hold it."""
+    return min(limits.frame_bytes, CEILING)
+
+
 class TextFactory:
-    """Makes terms as N-Triples text, and statements as lines.
+    """Makes terms as N-Triples text. A statement is a tuple of texts; the default graph is empty.
 
     :param notation: how quoted triples are written.
     :param validator: also makes each term, and rejects terms that it cannot make.
+    :param limits: bounds the size of a term's text as :func:`longest_term` does; None for text of
+        any size.
     """
 
     def __init__(
         self,
         notation: Notation = Notation.RDF_1_2,
         validator: TermFactory[Any] | None = None,
+        limits: Limits | None = None,
     ) -> None:
-        self._notation = notation
+        self._opening, self._closing = notation.value
         self._validator: Any = validator
-        self.default_graph = ""
+        self._limits = limits
+        self.default_graph: Any = ""
         if validator is not None:
             self.default_graph = TermText.of("", validator.default_graph)
 
-    def iri(self, value: str) -> str:
+    def iri(self, value: str) -> Any:
         term = None if self._validator is None else self._validator.iri(value)
-        return self._with(term, term_text(Iri(value)))
+        return self._made(term_text(Iri(value)), term)
 
-    def blank_node(self, label: str) -> str:
+    def blank_node(self, label: str) -> Any:
         term = None if self._validator is None else self._validator.blank_node(label)
-        return self._with(term, term_text(BlankNode(label)))
+        return self._made(term_text(BlankNode(label)), term)
 
-    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
+    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
         term = None if self._validator is None else self._validator.literal(lex, langtag, datatype)
-        return self._with(term, term_text(Literal(lex, langtag, datatype)))
+        return self._made(term_text(Literal(lex, langtag, datatype)), term)
 
-    def quoted_triple(self, *terms: Any) -> str:
+    def quoted_triple(self, *terms: Any) -> Any:
         term = None
         if self._validator is not None:
             term = self._validator.quoted_triple(*(each.term for each in terms))
-        opening, closing = self._notation.value
-        return self._with(term, f"{opening}{' '.join(terms)}{closing}")
+        subject, predicate, object_ = terms
+        size = self.check_triple(terms)
+        parts = (self._opening, subject, " ", predicate, " ", object_, self._closing)
+        return QuotedText(parts, size, term)
 
-    def triple(self, terms: tuple[Any, Any, Any]) -> tuple[str, ...]:
+    def triple(self, terms: tuple[Any, Any, Any]) -> tuple[Any, ...]:
         if self._validator is not None:
             self._validator.triple(tuple(each.term for each in terms))
         return terms
 
-    def quad(self, terms: tuple[Any, Any, Any, Any]) -> tuple[str, ...]:
+    def quad(self, terms: tuple[Any, Any, Any, Any]) -> tuple[Any, ...]:
         if self._validator is not None:
             self._validator.quad(tuple(each.term for each in terms))
         return terms if terms[3] else terms[:3]
@@ -98,33 +136,31 @@ class TextFactory:
         if self._validator is not None:
             self._validator.check_graph(name.term)
 
-    def _with(self, term: Any, text: str) -> str:
+    def check_size(self, size: int) -> None:
+        """Reject a text of too many bytes.
+
+        :raises LimitError: it is too long.
+        """
+        if self._limits is not None and size > longest_term(self._limits):
+            raise over(self._limits, "frame_bytes", size, "the length of a term's text")
+
+    def check_triple(self, terms: tuple[Any, ...]) -> int:
+        """Return the size of a quoted triple's text in bytes.
+
+        :raises LimitError: it is too long.
+        """
+        sizes = [term.size if type(term) is QuotedText else len(term.encode()) for term in terms]
+        size = len(self._opening) + len(self._closing) + sum(sizes) + 2
+        self.check_size(size)
+        return size
+
+    def _made(self, text: str, term: Any) -> str:
+        if self._limits is not None:
+            self.check_size(len(text.encode()))
         return text if self._validator is None else TermText.of(text, term)
 
 
-class ChunkDecoder:
-    """The state of a stream in a decoder that converts statements to another form."""
-
-    def __init__(self, decoder: Decoder) -> None:
-        self._decoder = decoder
-
-    @property
-    def options(self) -> StreamOptions | None:
-        """The stream's options; None before the first row is read."""
-        return self._decoder.options
-
-    @property
-    def next_frame(self) -> int:
-        """Number of the next frame."""
-        return self._decoder.next_frame
-
-    @property
-    def inside_graph(self) -> bool:
-        """Whether a graph is open, in physical type GRAPHS."""
-        return self._decoder.inside_graph
-
-
-class TextDecoder(ChunkDecoder):
+class TextDecoder(Decoder):
     """Reads the frames of one stream as lines of N-Triples, or of N-Quads if it has graphs.
 
     :param notation: how quoted triples are written.
@@ -151,9 +187,7 @@ class TextDecoder(ChunkDecoder):
         first_frame: int = 0,
         validator: TermFactory[Any] | None = None,
     ) -> None:
-        factory = TextFactory(notation, validator)
-        super().__init__(Decoder(factory, limits=limits, first_frame=first_frame))
-        self._limits = limits
+        super().__init__(TextFactory(notation, validator), limits=limits, first_frame=first_frame)
         #: Number of statements decoded in all frames.
         self.statements = 0
         #: The frame that is being decoded, with the namespaces that were read so far as text; None
@@ -163,7 +197,7 @@ class TextDecoder(ChunkDecoder):
         #: namespaces and empty graphs as text, metadata, and the frame's sizes.
         self.last_frame: AnyFrame | None = None
 
-    def decode(self, data: bytes) -> Iterator[bytes]:
+    def decode(self, data: bytes) -> Iterator[bytes]:  # type: ignore[override]
         """Decode the next frame; yield its lines in chunks of any size up to about :data:`CHUNK`
         bytes plus one term. Consume all of them before decoding the next frame.
 
@@ -174,45 +208,31 @@ class TextDecoder(ChunkDecoder):
         pending: list[str] = []
         size = 0
         long_bytes = 0
-        frame = self._decoder.decode(data)
+        frame = super().decode(data)
         statements, frame.statements = frame.statements, []
         frame.graphs = []
         self.frame = frame
         for statement in statements:
             self.statements += 1
-            for text in (*statement, "."):
-                pending.append(text)
-                size += len(text)
-                if len(text) > _PERHAPS_LONG:
-                    long_bytes += _long_bytes(text)
-                pending.append(" " if text != "." else "\n")
-                if size > CHUNK:
-                    yield "".join(pending).encode()
-                    pending.clear()
-                    size = 0
+            for term in statement:
+                for text in pieces(term):
+                    pending.append(text)
+                    size += len(text)
+                    if len(text) > LONG_TERM // 4:
+                        encoded = len(text.encode())
+                        long_bytes += encoded if encoded > LONG_TERM else 0
+                    if size > CHUNK:
+                        yield "".join(pending).encode()
+                        pending.clear()
+                        size = 0
+                pending.append(" ")
+            pending.append(".\n")
             if long_bytes > self._limits.frame_expansion:
                 raise too_much(self._limits, long_bytes).locate(frame=frame.index)
         if pending:
             yield "".join(pending).encode()
         self.last_frame = frame
         self.frame = None
-
-    def finish(self) -> None:
-        """Mark the end of the stream.
-
-        :raises OptionsError: the stream had no options, because it had no rows at all.
-        """
-        self._decoder.finish()
-
-
-def _long_bytes(text: str) -> int:
-    """Count the bytes of the long terms within a term's text: the term itself, unless it is a
-    quoted triple.
-    """
-    sizes = [len(text.encode())]
-    if text.startswith("<<"):
-        sizes = [len(part[0].encode()) for part in _TERMS.compiled.finditer(text)]
-    return sum(size for size in sizes if size > LONG_TERM)
 
 
 def too_much(limits: Limits, long_bytes: int) -> LimitError:
@@ -253,12 +273,6 @@ class TermEncoder:
     def options(self) -> StreamOptions:
         """The options as written."""
         return self._encoder.options
-
-    def restart(self) -> list[bytes]:
-        """Make the next frame a restart point; see
-        :meth:`~jelly_plugins.codec.rdf.encoder.Encoder.restart`.
-        """
-        return self._encoder.restart()
 
     def flush(self, metadata: Mapping[str, bytes] | None = None) -> bytes:
         """End the frame, empty or not; see :meth:`~jelly_plugins.codec.Encoder.flush`."""
@@ -315,8 +329,12 @@ class TextEncoder(TermEncoder):
         whole = bytes(self._pending) + data[:cut]
         self._pending[:] = data[cut:]
         self._parser.check_length(len(self._pending))
-        with self._parser.counting(whole):
+        before = self._parser.line_ends
+        try:
             return self._add(whole)
+        except BaseException:
+            self._parser.count_lines(before, whole)
+            raise
 
     def finish(self) -> list[bytes]:
         """End the stream; the last line may lack a line end.

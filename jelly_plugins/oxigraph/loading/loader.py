@@ -1,8 +1,9 @@
 """A source of any format into an Oxigraph store: all or nothing, or batch by batch.
 
-A source comes as chunks of N-Quads, which Oxigraph's own parser reads (:class:`_Text`), or as quads
-that are made one by one (``quad_reader``) where text does not suffice. How they go in (measured
-with pyoxigraph 0.5.13):
+Text that Oxigraph parses is handed over as it is, where that is safe and nothing has to be known of
+its statements (``direct``). Any other source comes as chunks of N-Quads, which Oxigraph's own
+parser reads (:class:`_Text`), or as quads that are made one by one (``quads``) where text does not
+suffice. How they go in (measured with pyoxigraph 0.5.13):
 
 - ``Store.load`` of text, one transaction, is the fastest in memory, and for few statements on
   disk. ``Store.bulk_load`` writes new files each time, which pays off from some thousand statements
@@ -16,7 +17,7 @@ all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -30,20 +31,19 @@ from ...errors import JellyError, TermError
 from ...formats.contexts import Contexts
 from ...formats.convert import as_jelly
 from ...formats.lines import without_graphs
-from ...formats.reading import parser_error
+from ...formats.reading import ChunkFile, parser_error, reject_jelly
 from ...formats.settings import ConversionSettings, Given, Job, OptionChanges
 from ...formats.table import open_reader
 from ...io.chunks import Chunk, ChunkReader
 from ...io.names import Format, FormatName, format_named, format_of
 from ...io.progress import Progress, Steps
-from ...io.sources import Source
+from ...io.sources import Source, rewinder
 from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_TEXT, reject_graph
 from ..patches.bookkeeping import check_recorded
 from ..terms import DEFAULT_GRAPH, LEAVE_OUT, GraphName, QuadFactory, check_graph, check_store
-from .held import Held
-from .quad_reader import QuadReader
-from .relabelling import relabelled
+from .direct import SYNTAXES, UnsureError, load_text
+from .quads import HeldBytes, QuadReader, relabelled
 
 #: Statements up to which one transaction on disk is cheaper than a bulk load.
 SMALL: Final = 2048
@@ -110,7 +110,7 @@ class _Text:
 
     def __init__(self, reader: ChunkReader, settings: _Settings, steps: Steps) -> None:
         self.statements = 0
-        self.held = Held()
+        self.held = HeldBytes()
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self.name = reader.name
         self.reader = reader
@@ -182,7 +182,7 @@ class _Text:
         # A store in memory holds equal terms once; a bulk load holds each statement's own.
         self.held.limited = not (small or _in_memory(store))
         load = store.bulk_load if self.held.limited else store.load
-        file: Any = _Readable(chain(first, chunks))
+        file: Any = ChunkFile(chunk.text for chunk in chain(first, chunks))
         graph = self._settings.graph
         load(
             file,
@@ -202,7 +202,7 @@ class _Text:
         if named and not later:
             end = f" {graph} .\n".encode()
             text = (chunk.replace(_LINE_END, end) for chunk in text)
-        file: Any = _Readable(text)
+        file: Any = ChunkFile(text)
         quads: Iterator[Quad] = parse(
             file, RdfFormat.N_QUADS, lenient=self.reader.validated, rename_blank_nodes=fresh
         )
@@ -216,26 +216,6 @@ def _reject(reader: ChunkReader) -> None:
         reject_graph(BOOKKEEPING_TEXT)
     except JellyError as error:
         raise reader.located(error) from None
-
-
-class _Readable:
-    """Chunks as a file to read."""
-
-    def __init__(self, chunks: Iterable[Chunk | bytes]) -> None:
-        self._chunks = iter(chunks)
-        self._chunk = b""
-        self._pos = 0
-
-    def read(self, size: int) -> bytes:
-        """At most ``size`` bytes; none at the end."""
-        while self._pos == len(self._chunk):
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                return b""
-            self._chunk, self._pos = chunk.text if isinstance(chunk, Chunk) else chunk, 0
-        start = self._pos
-        self._pos = min(start + size, len(self._chunk))
-        return self._chunk[start : self._pos]
 
 
 def load(
@@ -255,11 +235,11 @@ def load(
     strict: bool = False,
     on_namespace: Callable[[str, str], object] | None = None,
     bookkeeping: bool = False,
-) -> int:
+) -> int | None:
     """Read a source of any format into a store, in memory or on disk.
 
-    N-Triples, N-Quads, RDF Thrift, RDF Protobuf and Jelly are read by this package; Turtle, TriG,
-    RDF/XML and JSON-LD are parsed by pyoxigraph.
+    RDF Thrift, RDF Protobuf and Jelly are read by this package; the other formats are parsed by
+    Oxigraph.
 
     Empty graphs of a Jelly stream of physical type GRAPHS exist in the store afterwards. They
     are added after all statements; if the process is killed in between, the store has all
@@ -305,7 +285,10 @@ def load(
     :param bookkeeping: whether to load the graph :data:`.BOOKKEEPING` too, which a dump can have:
         the store then has the positions of the dumped one. Otherwise the graph is rejected.
     :return: number of statements in the source, repeats included. The store may grow by less,
-        because it holds a statement once, and by more, because of ``"reify"``.
+        because it holds a statement once, and by more, because of ``"reify"``. None if Oxigraph
+        has read the text of the source itself and not counted them, which takes two thirds of the
+        time: this may happen with N-Triples, N-Quads, Turtle and TriG, but never with ``progress``
+        or ``on_namespace``.
     :raises ValueError: there is no format of that name.
     :raises JellyError: with source, and frame and row, or line and column: the source is invalid,
         or has data that the store cannot hold.
@@ -334,6 +317,23 @@ def load(
     )
     check_store(store)
     check_recorded(store)
+    rewind = rewinder(src)
+    if atomic and progress is None and rewind is not None and _is_direct(form, settings):
+        reject_jelly(Given(src, form))
+        try:
+            load_text(
+                store,
+                src,
+                form,
+                base=base,
+                graph=graph,
+                bookkeeping=bookkeeping,
+                in_memory=_in_memory(store),
+            )
+        except UnsureError:
+            rewind()
+        else:
+            return None
     with closing(_open(src, form, settings, Steps(progress))) as source:
         with _located(source):
             if atomic and blank_nodes == "fresh" and isinstance(source, _Text):
@@ -389,6 +389,21 @@ def read_quads(
     )
     with closing(_open(src, Format.JELLY, settings, Steps(None))) as source, _located(source):
         yield from source.quads()
+
+
+def _is_direct(form: Format, settings: _Settings) -> bool:
+    """Whether Oxigraph may read a source itself: its statements stay as they are, and nothing else
+    has to be known of them."""
+    return (
+        form in SYNTAXES
+        and settings.blank_nodes == "fresh"
+        and settings.quoted_triples == "reject"
+        and settings.on_namespace is None
+        # Oxigraph ignores the graph for formats with graphs.
+        and (settings.graph is None or not form.has_graphs)
+        # Its parser has limits of its own.
+        and settings.conversion.limits == DEFAULT_LIMITS
+    )
 
 
 def _open(src: Source, form: Format, settings: _Settings, steps: Steps) -> _Text | QuadReader:
@@ -463,7 +478,7 @@ def _add_quads(
         _add_at_once(store, iter(batch), in_memory=in_memory)
 
 
-def _batch(quads: Iterator[Quad], held: Held) -> list[Quad]:
+def _batch(quads: Iterator[Quad], held: HeldBytes) -> list[Quad]:
     """The next quads that go in at once."""
     batch: list[Quad] = []
     start = held.size

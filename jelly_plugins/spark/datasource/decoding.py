@@ -20,7 +20,12 @@ from .splits import FileSplit
 
 
 class _Section(io.RawIOBase):
-    """See :func:`section`."""
+    """A range of bytes of an open file, which stays open.
+
+    :param name: name of the file in errors.
+    :param start: offset of the first byte.
+    :param stop: offset after the last byte; None for the end of the file.
+    """
 
     def __init__(self, file: BinaryIO, name: str, start: int, stop: int | None) -> None:
         if start:
@@ -38,16 +43,6 @@ class _Section(io.RawIOBase):
         data = self._file.read(min(size, self._left) if size >= 0 else self._left)
         self._left -= len(data)
         return data
-
-
-def section(file: BinaryIO, name: str, start: int = 0, stop: int | None = None) -> BinaryIO:
-    """Return a range of bytes of an open file as a file; the file itself stays open.
-
-    :param name: name of the file in errors.
-    :param start: offset of the first byte.
-    :param stop: offset after the last byte; None for the end of the file.
-    """
-    return cast(BinaryIO, _Section(file, name, start, stop))
 
 
 def decode(file: BinaryIO, split: FileSplit, *, concatenated: bool = False) -> Iterator[Columns]:
@@ -120,7 +115,8 @@ def _frames(file: BinaryIO, split: FileSplit) -> Iterator[bytes]:
         splitter.delimited = True
     number = split.first_frame
     try:
-        with Input(section(file, split.path, split.start, split.stop)) as opened:
+        section = cast(BinaryIO, _Section(file, split.path, split.start, split.stop))
+        with Input(section) as opened:
             for data in opened.chunks():
                 for frame in splitter.feed(data):
                     yield frame

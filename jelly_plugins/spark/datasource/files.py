@@ -20,8 +20,8 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.spec import AbstractFileSystem
 
 from ...errors import JellyError, OptionsError, SourceError
-from ..ordering import natural
 
+_DIGITS: Final = re.compile(r"([0-9]+)")
 _HIDDEN: Final = ("_", ".")
 _MAGIC: Final = frozenset("*?[{")
 #: Braces without others inside.
@@ -148,6 +148,20 @@ class Files:
             ) from error
         with file:
             yield file
+
+
+def natural(path: str) -> tuple[tuple[str | int, ...], ...]:
+    """Return a sort key for a path: folder by folder, with numbers in names compared as numbers.
+
+    Paths with equal keys, such as ``1`` and ``01``, have no defined order.
+
+    >>> sorted(["a/10.rdfp", "a/2.rdfp", "a-b/1.rdfp"], key=natural)
+    ['a/2.rdfp', 'a/10.rdfp', 'a-b/1.rdfp']
+    """
+    return tuple(
+        tuple(int(part) if at % 2 else part for at, part in enumerate(_DIGITS.split(name)))
+        for name in path.split("/")
+    )
 
 
 def _place(file: DataFile) -> tuple[Any, str]:

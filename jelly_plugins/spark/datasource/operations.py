@@ -20,8 +20,8 @@ from ...codec.patch.operations import BEGIN, COMMIT, END, Namespace, header
 from ...errors import JellyError
 from ...io.sinks import compressed
 from ...patch.columns import PatchColumnReader
+from ...patch.model import ID, PREV
 from ...patch.writer import PatchSerializer
-from .decoding import section
 from .files import DataFile, Files
 from .formats import Format, complete
 from .options import FileWriting, PatchReading
@@ -50,7 +50,7 @@ class Operations(Format[PatchReading, FileWriting]):
     def read(
         self, file: BinaryIO, split: FileSplit, settings: PatchReading, schema: pa.Schema
     ) -> Iterator[pa.RecordBatch]:
-        with PatchColumnReader(section(file, split.path)) as batches:
+        with PatchColumnReader(file) as batches:
             for found in OperationRows(settings.headers).tables(batches):
                 yield complete(found, len(found["order"]), split.path, schema)
 
@@ -161,10 +161,10 @@ class OperationRows:
             transaction = self._transactions
             self._transactions += 1
         elif kind is OperationKind.HEADER:
-            if value.key == "id" and id_ is None:
-                id_ = value.value
-            elif value.key == "prev" and prev is None:
-                prev = value.value
+            if value.chain_key == ID:
+                id_ = id_ or value.value
+            elif value.chain_key == PREV:
+                prev = prev or value.value
         result = PatchRow(patch, id_, prev, transaction, order, kind.code)
         self._state = (patch, id_, prev, transaction)
         if kind in (OperationKind.COMMIT, OperationKind.ABORT):

@@ -190,7 +190,7 @@ def _patch(
 
     :param columns: the values of the columns that are headers.
     """
-    given = {value.key for _, value in rows if type(value) is Header}
+    given = {value.chain_key for _, value in rows if type(value) is Header}
     headers: list[AnyOperation] = []
     for key, values in columns.items():
         texts = sorted({text for text in values if text is not None})

@@ -21,8 +21,7 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 from ...errors import SourceError
-from ..ordering import natural
-from .files import DataFile, Files
+from .files import DataFile, Files, natural
 
 #: As the checkpoint keeps it.
 Offset: TypeAlias = dict[str, Any]

@@ -23,7 +23,6 @@ from .formats import Format
 from .options import FileReading
 from .progress import INITIAL, Offset, Progress
 from .schema import arrow_schema
-from .shipping import Shipped
 from .splits import FileSplit, pack
 
 
@@ -34,7 +33,7 @@ class FilePartition(InputPartition):
     splits: Sequence[FileSplit]
 
 
-class _Reader(Shipped):
+class _Reader:
     """What both readers have in common.
 
     :param paths: files, folders or patterns.

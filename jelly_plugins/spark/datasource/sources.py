@@ -34,13 +34,12 @@ from .options import (
     given_paths,
 )
 from .schema import check_requested, operation_fields, statement_fields, with_errors
-from .shipping import Shipped
 
 if TYPE_CHECKING:
     from .formats import Format
 
 
-class _Source(Shipped, DataSource):
+class _Source(DataSource):
     """A source whose options determine its columns."""
 
     @abstractmethod

@@ -16,7 +16,6 @@ from ..shards.storage import storage_at
 from .formats import complete
 from .options import StoreReading
 from .schema import arrow_schema
-from .shipping import Shipped
 
 
 @dataclass
@@ -26,7 +25,7 @@ class ShardPartition(InputPartition):
     shard: Shard | None = None
 
 
-class VersionReader(Shipped, DataSourceReader):
+class VersionReader(DataSourceReader):
     """Reads the quads of a version, which is determined when the partitions are.
 
     Does not implement ``pushFilters``, see :class:`.FolderReader`.

@@ -24,7 +24,6 @@ from ...errors import JellyError, OptionsError
 from .formats import Format, plain
 from .options import FileWriting
 from .output import Output, StreamOutput
-from .shipping import Shipped
 
 #: Properties that Spark sets in the tasks of a stream: ids of the query and the batch.
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
@@ -44,7 +43,7 @@ class Written(WriterCommitMessage):
     batch: int = 0
 
 
-class _Writer(Shipped):
+class _Writer:
     """What both writers have in common.
 
     :param path: path or URL of the folder.

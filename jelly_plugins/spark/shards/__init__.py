@@ -1,7 +1,7 @@
 """Sharded stores: Oxigraph stores that share a dataset and change together.
 
-A store is read, and patches are applied to it, with or without Spark. docs/sharded-store.md
-describes the layout in a folder or bucket.
+A store is read, and patches are applied to it, with or without Spark. The layout in a folder or
+bucket is described in docs/sharded-store-failures.md.
 """
 
 from __future__ import annotations

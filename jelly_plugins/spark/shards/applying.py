@@ -16,25 +16,28 @@ from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError, OptionsError
 from ...io.sources import Source
 from ...notebook import Shown
-from .chains import Resolved
+from .chains import PatchRows, resolve
 from .errors import CheckpointError, CommitConflictError
+from .local import LocalLog
 from .root import (
     Batch,
+    Bound,
     Shard,
     ShardBy,
     Version,
     begin,
     check_layout,
     commit,
-    newest,
+    find,
     whole_number,
 )
 from .shard import Changed
-from .staging import Bound, StagedLog
 from .storage import AnyRoot, Storage, storage_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from .changes import FrameLog
 
 #: A log of patches: files in order, or a DataFrame of the format ``jelly-patch`` or of logs.
 Patches: TypeAlias = "Source | Sequence[Source] | DataFrame"
@@ -43,6 +46,10 @@ Patches: TypeAlias = "Source | Sequence[Source] | DataFrame"
 RETRIES: Final = 10
 #: The columns that identify a message of Kafka; the last one is a number.
 ORDER_BY: Final = ("topic", "partition", "offset")
+#: Settings of a sink, in addition to its own.
+_OF_SINKS: Final = {"shards", "shard_by", "check_prev", "create", "storage_options"}
+#: Property with the id of a streaming query, which Spark sets in the threads that run it.
+_QUERY: Final = "sql.streaming.queryId"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,27 +110,27 @@ class Settings:
 class Changes(Protocol):
     """Changes that were read, to be applied to a version.
 
-    :ivar inside: whether they end inside a transaction.
+    :ivar patches: the patches, in order.
     :ivar aborted: number of aborted transactions.
+    :ivar held_back: whether they end inside a transaction.
     """
 
     @property
-    def inside(self) -> bool: ...
+    def patches(self) -> Sequence[PatchRows]: ...
     @property
     def aborted(self) -> int: ...
-
-    def resolve(self, version: Version, *, check_prev: bool, forget: bool) -> Resolved:
-        """Find out what is new to a version."""
-
-    def namespaces(self, resolved: Resolved) -> Iterable[Bound]:
-        """Return the new operations on namespaces, in order."""
+    @property
+    def held_back(self) -> bool: ...
 
     def change(
-        self, storage: Storage, version: Version, bases: Sequence[Shard], resolved: Resolved
-    ) -> Iterable[Changed]:
+        self, storage: Storage, layout: Version, start: int
+    ) -> tuple[list[Changed], list[Bound]]:
         """Make the new stores of the shards that change.
 
-        :param bases: the shards to change: those of the version, or empty ones.
+        :param layout: a version with the shards to change, those of the newest version or empty
+            ones, and the term that determines the shard.
+        :param start: number of the first patch to apply.
+        :return: the shards, and the operations on namespaces, in order.
         """
 
 
@@ -197,32 +204,31 @@ def apply_patches(
     frame: Any = src if _is_frame(src) else None
     if column is not None and frame is None:
         raise ValueError("column needs a DataFrame")
-    if frame is not None or (spark is not None and all(map(_is_path, logs))):
-        from .changes import FrameChanges, rows_of, rows_of_logs, rows_of_paths
-
-        if frame is None:
-            rows = rows_of_paths(spark, logs)
-        elif column is None:
-            rows = rows_of(frame)
-        else:
-            rows = rows_of_logs(frame, column, order_by)
-        settings = replace(settings, query=_query(rows.sparkSession))
-        # Before the rows are read.
-        version = begin(storage, shards, shard_by, create=create)
-        if _is_done(version, settings):
-            return Applied(version=version.number)
-        with FrameChanges(rows, whole=application is not None) as changes:
-            return apply(changes, storage, settings)
+    by_spark = frame is not None or (
+        spark is not None and all(isinstance(log, str | os.PathLike) for log in logs)
+    )
+    if by_spark:
+        session: Any = spark if frame is None else frame.sparkSession
+        settings = replace(settings, query=_query(session))
+    # Before the log is read.
     version = begin(storage, shards, shard_by, create=create)
     if _is_done(version, settings):
         return Applied(version=version.number)
-    # Operations are staged for this number of shards.
-    settings = replace(settings, shards=len(version.shards), shard_by=version.shard_by)
-    whole = application is not None
-    with StagedLog(
-        logs, len(version.shards), version.shard_by, whole=whole, limits=limits
-    ) as staged:
-        return apply(staged, storage, settings)
+    changes: LocalLog | FrameLog
+    if by_spark:
+        from .changes import FrameLog, rows_of, rows_of_logs, rows_of_paths
+
+        if frame is None:
+            rows = rows_of_paths(spark, logs)
+        else:
+            rows = rows_of(frame) if column is None else rows_of_logs(frame, column, order_by)
+        changes = FrameLog(rows)
+    else:
+        # Operations are staged for this number of shards.
+        settings = replace(settings, shards=len(version.shards), shard_by=version.shard_by)
+        changes = LocalLog(logs, version, whole=application is not None, limits=limits)
+    with changes:
+        return apply(changes, storage, settings)
 
 
 def batch_sink(
@@ -280,10 +286,6 @@ def batch_sink(
             on_applied(done)
 
     return sink
-
-
-#: Settings of a sink, in addition to its own.
-_OF_SINKS: Final = {"shards", "shard_by", "check_prev", "create", "storage_options"}
 
 
 def write_shards(
@@ -357,21 +359,21 @@ def apply(
     shards, shard_by = (None, None) if replaces else (settings.shards, settings.shard_by)
     for left in reversed(range(RETRIES + 1)):
         before = begin(storage, shards, shard_by, create=settings.create)
-        if replaces or not before.number:
-            count = settings.shards or len(before.shards)
-            before = replace(
-                before,
-                shards=before.shards if count == len(before.shards) else (Shard(),) * count,
-                shard_by=settings.shard_by or before.shard_by,
-            )
         if expected not in (None, before.number):
             raise CommitConflictError(
                 f"the newest version is {before.number}, not {expected}", source=storage.name
             )
         if _is_done(before, settings):
             return Applied(version=before.number)
+        layout = before
+        if replaces:
+            layout = replace(
+                before,
+                shards=(Shard(),) * (settings.shards or len(before.shards)),
+                shard_by=settings.shard_by or before.shard_by,
+            )
         try:
-            return _attempt(changes, storage, settings, before, replaces)
+            return _attempt(changes, storage, settings, before, layout)
         except CommitConflictError:
             if not left:
                 raise
@@ -379,51 +381,49 @@ def apply(
 
 
 def _attempt(
-    changes: Changes, storage: Storage, settings: Settings, before: Version, replaces: bool
+    changes: Changes, storage: Storage, settings: Settings, before: Version, layout: Version
 ) -> Applied:
     """Apply changes to a version.
 
+    :param layout: the version, with the shards to change.
     :raises CommitConflictError: another writer has committed first.
     """
     numbered = settings.application is not None
-    resolved = changes.resolve(before, check_prev=settings.check_prev, forget=numbered)
-    bases = (Shard(),) * len(before.shards) if replaces else before.shards
-    shards = list(bases)
-    changed = []
+    logs, start = resolve(
+        changes.patches, before.logs, check_prev=settings.check_prev, forget=numbered
+    )
+    new = changes.patches[start:]
+    changed: list[Changed] = []
+    bound: list[Bound] = []
     try:
-        changed = list(changes.change(storage, before, bases, resolved))
-        storage.check(each.shard for each in changed)
+        if new:
+            changed, bound = changes.change(storage, layout, start)
+            storage.check(each.shard for each in changed)
     except JellyError:
         # A vacuum may have removed the stores of a version that is no longer the newest.
-        if (now := newest(storage)) is not None and now.number != before.number:
+        if storage.versions() and find(storage).number != before.number:
             raise CommitConflictError("another writer has committed", source=storage.name) from None
         raise
+    shards = list(layout.shards)
     for each in changed:
         shards[each.number] = each.shard
-    after = replace(
-        before,
-        number=before.number + 1,
-        shards=tuple(shards),
-        logs=resolved.logs,
-        batches=_batches(before, settings),
-        namespaces=_bound(before, changes.namespaces(resolved)),
-        restored=None,
-    )
+    after = replace(layout, shards=tuple(shards), logs=logs, namespaces=_namespaces(before, bound))
     applied = Applied(
         version=before.number,
-        shards=sum(each.shard != bases[each.number] for each in changed),
+        shards=sum(each.shard != layout.shards[each.number] for each in changed),
         added=sum(each.added for each in changed),
         deleted=sum(each.deleted for each in changed),
-        patches=resolved.patches,
-        unnamed=resolved.unnamed,
+        patches=len(new),
+        unnamed=sum(patch.id is None for patch in new),
         aborted=changes.aborted,
-        held_back=changes.inside,
+        held_back=changes.held_back,
     )
     # A batch without patches has no effect, whenever it is given again.
-    if after.content() == replace(before, batches=after.batches).content() and not (
-        numbered and resolved.patches
-    ):
+    if after == before and not (numbered and new):
         return applied
+    after = replace(
+        after, number=before.number + 1, batches=_batches(before, settings), restored=None
+    )
     try:
         commit(storage, after)
     except CommitConflictError:
@@ -455,7 +455,7 @@ def _batches(version: Version, settings: Settings) -> Mapping[str, Batch]:
     return {**version.batches, settings.application: Batch(int(settings.batch), settings.query)}
 
 
-def _bound(version: Version, changes: Iterable[Bound]) -> Mapping[str, Mapping[str, str]]:
+def _namespaces(version: Version, changes: Iterable[Bound]) -> Mapping[str, Mapping[str, str]]:
     """Return the namespaces after changes."""
     namespaces = {graph: dict(names) for graph, names in version.namespaces.items()}
     for graph, name, iri in changes:
@@ -478,10 +478,6 @@ def _is_frame(src: Any) -> bool:
     return True
 
 
-def _is_path(src: Any) -> bool:
-    return isinstance(src, str | os.PathLike)
-
-
 def _query(spark: SparkSession) -> str | None:
     """Return the id of the streaming query that runs a batch in this thread; None if unknown.
 
@@ -495,7 +491,3 @@ def _query(spark: SparkSession) -> str | None:
         # A session of Spark Connect has no context.
         return None
     return found if found is None else str(found)
-
-
-#: Property with the id of a streaming query, which Spark sets in the threads that run it.
-_QUERY: Final = "sql.streaming.queryId"

@@ -4,8 +4,7 @@ A store is its files, each of them an object, which a version lists with size an
 that the previous store has is not put again. Stores are read and made in local folders; files that
 were fetched stay in a cache, which may be deleted at any time.
 
-No exception of the client library is passed on or chained: its message is first cleared of
-credentials.
+No exception of the client library is passed on or chained, see :mod:`.connecting`.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from uuid import uuid4
 import obstore
 import xxhash
 
+from ...errors import JellyError
 from .connecting import connect, is_failure, public_message, root_url, whole
 from .errors import RootError, StorageError
 from .root import MAX_BYTES, VERSIONS, File, Shard, numbers_of, version_file
@@ -43,7 +43,7 @@ _T = TypeVar("_T")
 
 
 class Bucket:
-    """A folder in a bucket.
+    """A folder in a bucket; see :class:`.Folder` for what the methods do.
 
     :param url: its URL.
     :param options: settings and credentials, and those of the cache.
@@ -72,15 +72,15 @@ class Bucket:
         def get() -> bytes:
             found = obstore.get(self._store, version_file(number))
             if found.meta["size"] > MAX_BYTES:
-                raise ValueError("it is too large")
+                raise StorageError("it is too large", source=f"{self.name}/{version_file(number)}")
             return bytes(found.bytes())
 
         return self._ask("be read", version_file(number), get)
 
     def create(self, number: int, data: bytes) -> None:
         name = version_file(number)
-        for left in reversed(range(_ATTEMPTS)):
-            failure: StorageError | None = None
+        failure = StorageError("cannot be created", source=f"{self.name}/{name}")
+        for _ in range(_ATTEMPTS):
             try:
                 self._put(name, data, mode="create")
                 return
@@ -92,7 +92,7 @@ class Bucket:
             try:
                 found = self.read(number)
             except FileNotFoundError:
-                found = None
+                continue
             except StorageError:
                 raise StorageError(
                     f"it is unknown whether version {number} was created: {failure}",
@@ -100,10 +100,8 @@ class Bucket:
                 ) from None
             if found == data:
                 return
-            if found is not None:
-                raise FileExistsError(f"{self.name}/{name}")
-            if failure is not None and not left:
-                raise failure
+            raise FileExistsError(f"{self.name}/{name}")
+        raise failure
 
     def age(self, number: int) -> float:
         def head() -> float:
@@ -175,7 +173,9 @@ class Bucket:
                     digest.update(chunk)
                     out.write(chunk)
             if (path.stat().st_size, digest.hexdigest()) != (file.size, file.checksum):
-                raise ValueError("its checksum does not match")
+                raise StorageError(
+                    "its checksum does not match", source=f"{self.name}/{file.object}"
+                )
 
         try:
             self._ask("be read", file.object, get)
@@ -214,16 +214,17 @@ class Bucket:
         problem: Exception
         try:
             return function()
+        except JellyError:
+            raise
         except FileNotFoundError:
             problem = FileNotFoundError(f"{self.name}/{name}")
+        except obstore.exceptions.AlreadyExistsError:
+            problem = FileExistsError(f"{self.name}/{name}")
         except BaseException as error:
             if not is_failure(error):
                 raise
-            if isinstance(error, obstore.exceptions.AlreadyExistsError) and what == "be put":
-                problem = FileExistsError(f"{self.name}/{name}")
-            else:
-                message = f"cannot {what}: {public_message(error, self._options)}"
-                problem = StorageError(message, source=f"{self.name}/{name}")
+            message = f"cannot {what}: {public_message(error)}"
+            problem = StorageError(message, source=f"{self.name}/{name}")
         # Raised outside of the handler: the caught exception may contain credentials.
         raise problem
 

@@ -8,35 +8,33 @@ may shuffle and retry as it does. The driver collects a row for each patch, and 
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any, Final, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from py4j.protocol import Py4JJavaError
 from pyspark import StorageLevel
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, StringType, StructType
 
-from ...arrow import QUADS
 from ...codec.common.positions import POSITIONS
 from ...codec.patch.operations import OperationKind
-from ...errors import JellyError, OptionsError, SourceError, TermError, TruncatedError
+from ...errors import JellyError, OptionsError, SourceError, TermError
 from ...reserved import reject_graph
-from .chains import PatchRows, Resolved, resolve
-from .root import Shard, Version
+from .chains import PatchRows
+from .root import Bound, Shard, Version
 from .shard import OPERATIONS, Changed, change
-from .staging import Bound
 from .storage import Storage
-from .tasks import failures_as_errors
 from .terms import canonical_terms
-
-__all__ = ["FrameChanges", "FrameStatements", "net_changes"]
 
 _ADD: Final = OperationKind.ADD.code
 _CHANGES: Final = (_ADD, OperationKind.DELETE.code)
-_BEGIN: Final = OperationKind.BEGIN.code
 _COMMIT: Final = OperationKind.COMMIT.code
 _ABORT: Final = OperationKind.ABORT.code
 _BINDS: Final = OperationKind.ADD_NAMESPACE.code
@@ -45,15 +43,19 @@ _NAMESPACES: Final = (_BINDS, OperationKind.DELETE_NAMESPACE.code)
 _ABOUT: Final = (OperationKind.HEADER.code, OperationKind.END.code)
 _KINDS: Final = tuple(kind.code for kind in OperationKind)
 
-#: The columns of an operation in its log, and those that give the position of the log.
+#: The columns of an operation in its log.
 _IN_LOG: Final = (
     *("patch", "id", "prev", "transaction", "order", "kind", *POSITIONS),
     *("name", "value"),
 )
-_PLACE: Final = ("list", "key", "source", "number")
 #: Digits that numbers in names are padded to, to be compared as text.
 _DIGITS: Final = 40
-_RESULT: Final = "result binary"
+_CORRUPT: Final = "corrupt data, or an unknown kind: read patches in mode FAILFAST to apply them"
+
+_REASON: Final = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
+
+
+# The rows of patches
 
 
 def net_changes(frame: DataFrame) -> DataFrame:
@@ -68,13 +70,9 @@ def net_changes(frame: DataFrame) -> DataFrame:
         ``graph``, as text of N-Triples; null for the default graph.
     :raises OptionsError: the DataFrame has other columns.
     """
-    corrupt = sf.raise_error(sf.lit("a row reports corrupt data: read patches in mode FAILFAST"))
+    corrupt = sf.raise_error(sf.lit(f"a row reports {_CORRUPT}"))
     rows = rows_of(frame).withColumn("kind", sf.coalesce("kind", corrupt))
-    ended = rows.where(rows.kind == _COMMIT).select("place", "transaction")
-    committed = rows.where(rows.transaction.isNull()).unionByName(
-        rows.join(ended, ["place", "transaction"], "left_semi").select(rows.columns)
-    )
-    return _last(_changes(committed), *POSITIONS).select("kind", *POSITIONS)
+    return _net(_committed(rows)).select("kind", *POSITIONS)
 
 
 def rows_of(frame: DataFrame, number: int = 0) -> DataFrame:
@@ -128,33 +126,53 @@ def rows_of_logs(frame: DataFrame, column: str, order_by: Sequence[str]) -> Data
     return exploded.select("place", "row.*").select("place", *_IN_LOG)
 
 
-def _place(number: int, source: Column, at: Column) -> Column:
+def _place(list_: int, source: Column, number: Column) -> Column:
     """Return the position of a log: values of this column are in the order of the logs."""
     # Numbers in names get leading zeros; folders come before their siblings' longer names.
     key = sf.regexp_replace(source, "([0-9]+)", "0" * _DIGITS + "$1")
     key = sf.regexp_replace(key, f"[0-9]*([0-9]{{{_DIGITS}}})", "$1")
     key = sf.translate(key, "/", "\x01")
-    values = (sf.lit(number), key, source, at.cast("bigint"))
     return sf.struct(
-        *(value.alias(name) for name, value in zip(_PLACE, values, strict=True))
+        sf.lit(list_).alias("list"),
+        key.alias("key"),
+        source.alias("source"),
+        number.cast("bigint").alias("number"),
     ).alias("place")
 
 
-def _changes(rows: DataFrame) -> DataFrame:
-    """Return the operations on quads, whose terms are brought to Oxigraph's form."""
-    changes = rows.where(sf.col("kind").isin(*_CHANGES)).select(
-        "place", "order", "kind", *POSITIONS
+# Net changes
+
+
+def _committed(rows: DataFrame) -> DataFrame:
+    """Return the rows outside of transactions, and those of transactions that are committed."""
+    ended = rows.where(rows.kind == _COMMIT).select("place", "transaction")
+    return rows.where(rows.transaction.isNull()).unionByName(
+        rows.join(ended, ["place", "transaction"], "left_semi").select(rows.columns)
     )
-    return changes.mapInArrow(_canonical, changes.schema)
 
 
-def _last(changes: DataFrame, *keys: str) -> DataFrame:
-    """Return the last operation for each value of the keys."""
+def _net(rows: DataFrame, layout: Version | None = None) -> DataFrame:
+    """Return the last operation on each quad, in Oxigraph's form.
+
+    :param layout: adds the column ``shard``, for a version with this layout.
+    """
+    changes = rows.where(sf.col("kind").isin(*_CHANGES))
+    changes = _canonical(changes.select("place", "order", "kind", *POSITIONS))
+    keys = list(POSITIONS)
+    if layout is not None:
+        # One shuffle, for the last operations and for the shards.
+        changes = _with_shard(changes, layout).repartition("shard")
+        keys = ["shard", *keys]
     last = sf.max_by("kind", sf.struct("place", "order")).alias("kind")
     return changes.groupBy(*keys).agg(last)
 
 
-def _canonical(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _canonical(rows: DataFrame) -> DataFrame:
+    """Return rows with their terms in Oxigraph's form."""
+    return rows.mapInArrow(_canonical_batches, rows.schema)
+
+
+def _canonical_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Bring the terms of rows to Oxigraph's form.
 
     :raises JellyError: a term is not valid; names its file and row.
@@ -170,33 +188,41 @@ def _canonical(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                     error.message = f"{source}, row {row}: {error.message}"
                     error.row = None
                 raise
-            batch = batch.set_column(
-                batch.schema.get_field_index(name), batch.schema.field(name), terms
-            )
+            index = batch.schema.get_field_index(name)
+            batch = batch.set_column(index, batch.schema.field(name), terms)
         yield batch
 
 
-class FrameChanges:
-    """The patches of rows with the column ``place``; a context manager.
+def _with_shard(rows: DataFrame, layout: Version) -> DataFrame:
+    """Return rows with the column ``shard``."""
+    key = sf.coalesce(sf.col(layout.shard_by), sf.lit(""))
+    number = sf.pmod(sf.xxhash64(key), sf.lit(len(layout.shards)))
+    return rows.withColumn("shard", number.cast("int"))
+
+
+# Changes to shards
+
+
+class FrameLog:
+    """The patches of rows with the column ``place``, see :class:`.Changes`; a context manager.
+
+    Reading rejects files that end inside a transaction.
 
     :param rows: see :func:`rows_of`.
-    :param whole: whether the log must end with the end of a transaction.
     :raises JellyError: the rows cannot be read, or are not those of whole patches.
-
-    :ivar inside: whether the log ends inside a transaction.
-    :ivar aborted: number of aborted transactions.
     """
 
-    def __init__(self, rows: DataFrame, *, whole: bool) -> None:
+    held_back: Final = False
+
+    def __init__(self, rows: DataFrame) -> None:
         # Read once, for all jobs.
         self._rows: Final = rows.persist(StorageLevel.MEMORY_AND_DISK)
-        self.inside = False
         self.aborted = 0
         self._binds = 0
-        #: The patches; their places are those of the log, its number, and of its first row.
-        self._patches: list[PatchRows] = []
+        #: Their places are those of the log, and its number.
+        self.patches: list[PatchRows] = []
         try:
-            self._summarise(whole)
+            self._summarise()
         except BaseException:
             self.__exit__()
             raise
@@ -207,23 +233,17 @@ class FrameChanges:
     def __exit__(self, *_: object) -> None:
         self._rows.unpersist()
 
-    def _summarise(self, whole: bool) -> None:
+    def _summarise(self) -> None:
         """Collect a row for each patch."""
         kind = sf.col("kind")
         order = sf.when(~kind.isin(*_ABOUT), sf.col("order"))
-        ends = kind.isin(_COMMIT, _ABORT)
-        complete = sf.when(ends | sf.col("transaction").isNull(), order)
         found = (
             self._rows.groupBy("place", "patch")
             .agg(
                 sf.max("id").alias("id"),
                 sf.max("prev").alias("prev"),
-                sf.min(order).alias("first"),
-                sf.max(complete).alias("last"),
-                sf.max(order).alias("end"),
                 sf.count(order).alias("rows"),
-                sf.count_if(kind == _BEGIN).alias("begins"),
-                sf.count_if(ends).alias("ends"),
+                (sf.max(order) - sf.min(order) + 1).alias("numbers"),
                 sf.count_if(kind == _ABORT).alias("aborted"),
                 sf.count_if(kind.isin(*_NAMESPACES)).alias("binds"),
                 sf.count_if(kind.isNull() | ~kind.isin(*_KINDS)).alias("invalid"),
@@ -233,93 +253,63 @@ class FrameChanges:
         )
         with failures_as_errors("reading patches"):
             for row in found.toLocalIterator():
-                self._add(row, whole)
+                source, number = row.place.source, row.place.number
+                if row.invalid:
+                    raise SourceError(f"a row reports {_CORRUPT}", source=source or None)
+                if number is None:
+                    raise OptionsError("the last column of order_by must be a number, and not null")
+                if row.rows > (row.numbers or 0):
+                    raise SourceError(
+                        "two logs have the same position: give each path once, and order_by "
+                        "columns that identify a row",
+                        source=f"{source} {number or ''}".strip(),
+                    )
+                self.aborted += row.aborted
+                self._binds += row.binds
+                place = (row.place, row.patch)
+                self.patches.append(PatchRows(place, row.id, row.prev, row.rows))
 
-    def _add(self, row: Any, whole: bool) -> None:
-        if row.invalid:
-            raise SourceError(
-                "a row reports corrupt data, or has an unknown kind: read patches in mode FAILFAST "
-                "to apply them",
-                source=row.place.source or None,
-            )
-        if row.place.number is None:
-            raise OptionsError("the last column of order_by must be a number, and not null")
-        first = row.first or 0
-        if row.rows > (row.end or 0) - first + 1:
-            raise SourceError(
-                "two logs have the same position: give each path once, and order_by columns that "
-                "identify a row",
-                source=f"{row.place.source} {row.place.number or ''}".strip(),
-            )
-        if self.inside:
-            before = self._patches[-1].place[0].source
-            raise TruncatedError("the log ends inside a transaction", source=before or None)
-        self.inside = row.begins != row.ends
-        if self.inside and whole:
-            raise TruncatedError("the batch ends inside a transaction", source=row.place.source)
-        self.aborted += row.aborted
-        self._binds += row.binds
-        rows = 0 if row.last is None else row.last - first + 1
-        self._patches.append(PatchRows((row.place, row.patch, first), row.id, row.prev, rows))
-
-    def resolve(self, version: Version, *, check_prev: bool, forget: bool) -> Resolved:
-        """Find out what of the log is new to a version, see :func:`.chains.resolve`."""
-        patches = self._patches
-        if self.inside and not patches[-1].rows:
-            # What may become of it is not known yet.
-            patches = patches[:-1]
-        return resolve(patches, version.logs, check_prev=check_prev, forget=forget)
-
-    def _new(self, resolved: Resolved) -> DataFrame:
-        """Return the rows that apply: new ones, of transactions that are committed."""
+    def change(
+        self, storage: Storage, layout: Version, start: int
+    ) -> tuple[list[Changed], list[Bound]]:
+        """Apply the patches from one on, each shard in a task."""
         rows = self._rows
-        at = sf.struct("place", "patch", "order")
-        if resolved.after is not None:
-            place, patch, first = resolved.after
-            rows = rows.where(at > _literal(place, patch, first + resolved.rows - 1))
-        if self.inside:
-            (place, patch, first), *_, complete = self._patches[-1]
-            rows = rows.where(at < _literal(place, patch, first + complete))
+        if start:
+            place, patch = self.patches[start].place
+            given = sf.struct(*map(sf.lit, place)).cast(rows.schema["place"].dataType)
+            at = sf.struct(given, sf.lit(patch).cast("bigint"))
+            rows = rows.where(sf.struct("place", "patch") >= at)
         if self.aborted:
-            aborted = self._rows.where(sf.col("kind") == _ABORT).select("place", "transaction")
-            rows = rows.join(aborted.distinct(), ["place", "transaction"], "left_anti")
-        return rows
+            rows = _committed(rows)
+        return _change(_net(rows, layout), storage, layout.shards), self._bound(rows)
 
-    def namespaces(self, resolved: Resolved) -> Iterable[Bound]:
+    def _bound(self, rows: DataFrame) -> list[Bound]:
         """Return the last operation on each namespace."""
         if not self._binds:
-            return
-        rows = self._new(resolved).where(sf.col("kind").isin(*_NAMESPACES))
+            return []
+        rows = rows.where(sf.col("kind").isin(*_NAMESPACES))
         last = sf.max_by(sf.struct("kind", "value"), sf.struct("place", "order")).alias("last")
         graph = sf.coalesce("graph", sf.lit("")).alias("graph")
         with failures_as_errors("reading namespaces"):
             found = rows.groupBy(graph, "name").agg(last).collect()
         for row in found:
             reject_graph(row.graph, what="a namespace")
-            iri = row.last.value[1:-1] if row.last.kind == _BINDS else None
-            yield Bound(row.graph, row.name, iri)
-
-    def change(
-        self, storage: Storage, version: Version, bases: Sequence[Shard], resolved: Resolved
-    ) -> Iterable[Changed]:
-        """Apply what is new to the shards, each in a task."""
-        if not resolved.patches:
-            return []
-        changes = _with_shard(_changes(self._new(resolved)), version, len(bases))
-        # One shuffle, for the last operations and for the shards.
-        last = _last(changes.repartition("shard"), "shard", *POSITIONS)
-        return _change(last, storage, bases)
+        return [
+            Bound(row.graph, row.name, row.last.value[1:-1] if row.last.kind == _BINDS else None)
+            for row in found
+        ]
 
 
 class FrameStatements:
-    """The statements of a DataFrame, as changes that add them.
+    """The statements of a DataFrame, as one patch that adds them, see :class:`.Changes`.
 
     :param frame: see :func:`.write_shards`.
     :raises OptionsError: a column is missing or has another type.
     """
 
-    inside: Final = False
+    patches: Final = (PatchRows(None, None, None, 0),)
     aborted: Final = 0
+    held_back: Final = False
 
     def __init__(self, frame: DataFrame) -> None:
         types = dict(frame.dtypes)
@@ -330,36 +320,21 @@ class FrameStatements:
         for name in POSITIONS:
             if types.get(name, "void") not in ("string", "void"):
                 raise OptionsError(f"column {name} must be text of N-Triples (got {types[name]})")
-        graph = sf.col("graph") if "graph" in types else sf.lit(None)
-        terms = [sf.col(name).cast("string").alias(name) for name in POSITIONS[:3]]
-        self._rows: Final = frame.select(
-            sf.lit(_ADD).alias("kind"), *terms, graph.cast("string").alias("graph")
+        given = (name if name in types else sf.lit(None).alias(name) for name in POSITIONS)
+        terms = frame.select(*given)
+        self._rows: Final = terms.select(
+            sf.lit(_ADD).alias("kind"),
+            *(sf.col(name).cast("string").alias(name) for name in POSITIONS),
         )
-
-    def resolve(self, version: Version, *, check_prev: bool, forget: bool) -> Resolved:  # noqa: ARG002
-        """Return that all statements are new."""
-        return Resolved(logs=version.logs, patches=1)
-
-    def namespaces(self, resolved: Resolved) -> Iterable[Bound]:  # noqa: ARG002
-        """Return no namespaces."""
-        return ()
 
     def change(
         self,
         storage: Storage,
-        version: Version,
-        bases: Sequence[Shard],
-        resolved: Resolved,  # noqa: ARG002
-    ) -> Iterable[Changed]:
+        layout: Version,
+        start: int,  # noqa: ARG002
+    ) -> tuple[list[Changed], list[Bound]]:
         """Add the statements to the shards, each in a task."""
-        canonical = self._rows.mapInArrow(_canonical, self._rows.schema)
-        return _change(_with_shard(canonical, version, len(bases)), storage, bases)
-
-
-def _with_shard(rows: DataFrame, version: Version, count: int) -> DataFrame:
-    """Return rows with the column ``shard``."""
-    key = sf.coalesce(sf.col(version.shard_by), sf.lit(""))
-    return rows.withColumn("shard", sf.pmod(sf.xxhash64(key), sf.lit(count)).cast("int"))
+        return _change(_with_shard(_canonical(self._rows), layout), storage, layout.shards), []
 
 
 def _change(changes: DataFrame, storage: Storage, bases: Sequence[Shard]) -> list[Changed]:
@@ -374,7 +349,7 @@ def _change(changes: DataFrame, storage: Storage, bases: Sequence[Shard]) -> lis
         yield pa.RecordBatch.from_pydict({"result": pa.array([pickle.dumps(done)], pa.binary())})
 
     with failures_as_errors("a shard's task"):
-        found = changes.groupBy("shard").applyInArrow(task, _RESULT).collect()
+        found = changes.groupBy("shard").applyInArrow(task, "result binary").collect()
     return [pickle.loads(row.result) for row in found]
 
 
@@ -387,15 +362,17 @@ def _operations(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([*columns, pc.equal(batch["kind"], _ADD)], schema=OPERATIONS)
 
 
-def _literal(place: Any, patch: int, order: int) -> Column:
-    """Return the position of a row as a value."""
-    types = ("int", "string", "string", "bigint")
-    fields = [
-        sf.lit(place[name]).cast(type_).alias(name)
-        for name, type_ in zip(_PLACE, types, strict=True)
-    ]
-    numbers = (sf.lit(value).cast("bigint") for value in (patch, order))
-    return sf.struct(sf.struct(*fields), *numbers)
-
-
-assert QUADS.names == list(POSITIONS)
+@contextmanager
+def failures_as_errors(what: str) -> Iterator[None]:
+    """Convert exceptions that Spark raises for a failed job to a :class:`JellyError`."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        text = str(error)
+        # The worker's traceback ends with the reason; Spark's own lines follow it.
+        found = _REASON.findall(text)
+        reason = next((f"{name}: {each}" for name, each in found if "Exception" not in name), None)
+        lines = text.strip().splitlines()
+        # Without a worker, Java's message has the reason after the name of the call.
+        java = next((line[2:] for line in lines if line.startswith(": ")), lines[0])
+        raise JellyError(f"{what} failed: {reason or java}") from error

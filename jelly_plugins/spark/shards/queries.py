@@ -16,20 +16,18 @@ Rules, for a part of a query and the key that all of its solutions have:
    which has only some of the graphs.
 
 rdflib parses the structure of a query, but Oxigraph evaluates it. Queries that the two could parse
-differently are rejected, and Oxigraph resolves IRIs (prefixes, base, escapes).
+differently are rejected.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pyoxigraph import Store
 
 from ...errors import JellyError, MissingExtraError
-from ...oxigraph.rows import text_of
 from .root import ShardBy
 
 
@@ -37,63 +35,27 @@ class QueryError(JellyError):
     """The query is not well-formed, or shards cannot answer it independently."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+#: The key of a part without patterns, and that of a UNION of several.
+_NONE: Final = None
+_SEVERAL: Final = object()
+
+#: An escape, which rdflib replaces before it parses a query; and a relative IRI.
+_ESCAPED: Final = re.compile(r"\\[uU]")
+_ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+#: Operators that keep the key of their operand.
+_TRANSPARENT: Final = frozenset(("Project", "Filter", "Extend"))
+
+
+class Scope(NamedTuple):
     """The shards to query.
 
     :ivar variables: names of the query's variables, in order.
     :ivar keys: the keys whose shards to query, in the syntax of N-Triples; None for all.
     """
 
-    variables: tuple[str, ...]
-    keys: frozenset[str] | None = None
-
-    @classmethod
-    def all(cls, query: str) -> Scope:
-        """Return a scope of all shards.
-
-        :raises QueryError: the query is not a SELECT query, or queries other stores (SERVICE).
-        """
-        # Checked before Oxigraph evaluates it, which would query them once for each shard.
-        if any(found[0].upper() == "SERVICE" for found in _TOKEN.finditer(query)):
-            raise QueryError(
-                "SERVICE is not supported: query other stores separately, and join the results"
-            )
-        try:
-            found: Any = Store().query(query)
-        except (SyntaxError, ValueError) as error:
-            raise QueryError(f"the query is not well-formed: {error}") from error
-        except (OSError, RuntimeError) as error:
-            raise QueryError(f"the query cannot be evaluated: {error}") from error
-        variables = getattr(found, "variables", None)
-        if variables is None:
-            raise QueryError("only SELECT queries are supported for shards")
-        return cls(tuple(variable.value for variable in variables))
-
-
-#: The key of a part without patterns, and that of a UNION of several.
-_NONE: Final = None
-_SEVERAL: Final = object()
-
-#: An escape of SPARQL in IRIs and strings; rdflib replaces it before it parses a query.
-_ESCAPED: Final = re.compile(r"\\[uU]")
-
-#: Tokens that may contain a keyword, or are one: comments, strings, IRIs, variables, prefixed
-#: names, and words.
-_TOKEN: Final = re.compile(
-    r"""(?sx)
-    \#[^\r\n]*
-    | \"{3}(?:[^"\\]|\\.|"(?!""))*\"{3} | '{3}(?:[^'\\]|\\.|'(?!''))*'{3}
-    | "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*'
-    | <[^<>"{}|^`\\\x00-\x20]*>
-    | [?$@][\w-]+
-    | [\w.-]*:(?:[\w.:%-]|\\.)*
-    | \w+
-    """
-)
-
-#: Operators that keep the key of their operand.
-_TRANSPARENT: Final = frozenset(("Project", "Filter", "Extend"))
+    variables: list[str]
+    keys: frozenset[str] | None
 
 
 def scope_of(query: str, shard_by: ShardBy) -> Scope:
@@ -101,14 +63,14 @@ def scope_of(query: str, shard_by: ShardBy) -> Scope:
 
     :raises QueryError: they cannot; the message has the reason.
 
-    >>> scope_of("SELECT * { ?s <urn:p> ?o ; <urn:q> ?x }", "subject").keys is None
-    True
-    >>> sorted(scope_of("SELECT * { <urn:s> <urn:p> ?o }", "subject").keys)
-    ['<urn:s>']
+    >>> scope_of("SELECT * { ?s <urn:p> ?o ; <urn:q> ?x }", "subject")
+    Scope(variables=['o', 's', 'x'], keys=None)
+    >>> scope_of("SELECT * { <urn:s> <urn:p> ?o }", "subject").keys
+    frozenset({'<urn:s>'})
     """
     # Checked before Oxigraph evaluates it, which would query the endpoint of SERVICE.
-    analysis = _Analysis(shard_by)
     algebra = _algebra(query)
+    analysis = _Analysis(shard_by)
     try:
         key = analysis.key(algebra)
     except QueryError as error:
@@ -121,12 +83,18 @@ def scope_of(query: str, shard_by: ShardBy) -> Scope:
         raise QueryError(f"the query cannot be checked: {error!r}") from error
     if key is _NONE:
         raise QueryError("the query has no triple pattern, so every shard would answer it")
+    try:
+        found: Any = Store().query(query)
+    except (SyntaxError, ValueError, OSError, RuntimeError) as error:
+        raise QueryError(f"the query cannot be evaluated: {error}") from error
     keys = analysis.constants
-    return Scope(Scope.all(query).variables, None if keys is None else frozenset(keys))
+    variables = [variable.value for variable in found.variables]
+    return Scope(variables, None if keys is None else frozenset(keys))
 
 
 def _algebra(query: str) -> Any:
     try:
+        from rdflib import URIRef
         from rdflib.plugins.sparql.algebra import translateQuery, traverse
         from rdflib.plugins.sparql.parser import parseQuery
     except ImportError:
@@ -136,61 +104,33 @@ def _algebra(query: str) -> Any:
         ) from None
     if _ESCAPED.search(query):
         raise QueryError("escapes are not supported: write \\u and \\U as the character itself")
+
+    def resolved(node: Any) -> Any:
+        """Return the IRI of a prefixed name: rdflib knows one prefix of a namespace, and keeps
+        backslashes."""
+        if getattr(node, "name", None) != "pname":
+            return None
+        return URIRef(prefixes[node.prefix or ""] + (node.localname or "").replace("\\", ""))
+
     try:
         # A carriage return also ends a comment, which rdflib does not support.
         prologue, body = parseQuery(query.replace("\r", "\n"))
-        iris = _iris(prologue, body)
-        body = traverse(body, visitPre=lambda node: iris.get(_iri_text(node)))
+        prefixes = {each.prefix or "": str(each.iri) for each in prologue}
+        body = traverse(body, visitPre=resolved)
         algebra: Any = translateQuery([[], body]).algebra  # type: ignore[arg-type]
+    except KeyError as error:
+        raise QueryError(f"the query is not well-formed: prefix {error} is unknown") from error
     except Exception as error:
         # rdflib raises exceptions of many types for queries that it cannot parse.
         raise QueryError(f"the query is not well-formed: {error}") from error
+    # The two resolve some relative IRIs differently.
+    if any(each.name == "Base" or not _ABSOLUTE.match(each.iri) for each in prologue):
+        raise QueryError("BASE and relative IRIs are not supported: write absolute IRIs")
     if algebra.name != "SelectQuery":
         raise QueryError("only SELECT queries are supported for shards")
     if algebra.datasetClause:
         raise QueryError("FROM is not supported: remove it from the query")
     return algebra.p
-
-
-def _iris(prologue: Iterable[Any], body: Any) -> dict[str | None, Any]:
-    """Return the IRIs of a query as Oxigraph resolves them, by their text in the query.
-
-    :param prologue: BASE and PREFIX, as rdflib has parsed them.
-    :param body: the rest of the query, as rdflib has parsed it.
-    :raises SyntaxError: Oxigraph cannot parse an IRI.
-    """
-    from rdflib import URIRef
-    from rdflib.plugins.sparql.algebra import traverse
-
-    # In order, without duplicates.
-    texts: dict[str, None] = {}
-
-    def note(node: Any) -> None:
-        text = _iri_text(node)
-        if text is not None:
-            texts[text] = None
-
-    traverse(body, visitPre=note)
-    if not texts:
-        return {}
-    known = " ".join(
-        f"BASE <{each.iri}>" if each.name == "Base" else f"PREFIX {each.prefix or ''}: <{each.iri}>"
-        for each in prologue
-    )
-    columns = " ".join(f"({text} AS ?v{place})" for place, text in enumerate(texts))
-    found: Any = Store().query(f"{known} SELECT {columns} {{}}")
-    return {text: URIRef(iri.value) for text, iri in zip(texts, next(found), strict=True)}
-
-
-def _iri_text(node: Any) -> str | None:
-    """Return the text of an IRI, with or without a prefix; None for any other part of a query."""
-    from rdflib import URIRef
-
-    if isinstance(node, URIRef):
-        return f"<{node}>"
-    if getattr(node, "name", None) == "pname":
-        return f"{node.prefix or ''}:{node.localname or ''}"
-    return None
 
 
 class _Analysis:
@@ -243,17 +183,17 @@ class _Analysis:
         for subject, predicate, _ in triples:
             if not self._by_graph and not _is_term(predicate):
                 raise QueryError("property paths are only supported with shards by graph")
-            key = graph if self._by_graph else subject
-            found = self._same(found, self._noted(key))
+            found = self._same(found, self._noted(graph if self._by_graph else subject))
         return found
 
     def _noted(self, key: Any) -> Any:
-        """Record a key if it is a term, and return it."""
-        constant = key if key == "" and type(key) is str else _constant(key)
-        if constant is None:
+        """Return a key, and record it if it is a term."""
+        from rdflib import URIRef
+
+        if not isinstance(key, URIRef) and key != "":
             self.constants = None
         elif self.constants is not None:
-            self.constants.add(constant)
+            self.constants.add(f"<{key}>" if key else "")
         return key
 
     def _same(self, left: Any, right: Any) -> Any:
@@ -306,18 +246,3 @@ def _is_term(predicate: Any) -> bool:
     from rdflib.term import Identifier
 
     return isinstance(predicate, Identifier)
-
-
-def _constant(key: Any) -> str | None:
-    """Return the text of a key that is an IRI; None for a variable or a blank node."""
-    from rdflib import URIRef
-
-    return f"<{key}>" if isinstance(key, URIRef) else None
-
-
-def as_text(names: Iterable[str], solution: Iterable[Any]) -> dict[str, str | None]:
-    """Return a solution as terms in the syntax of N-Triples, by names of variables."""
-    return {
-        name: None if term is None else text_of(term)
-        for name, term in zip(names, solution, strict=True)
-    }

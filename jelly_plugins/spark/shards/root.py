@@ -2,7 +2,7 @@
 
 A version is one file, which names the store of each shard and everything else that belongs to the
 content. It is created if it does not exist yet, and never changed: that single step is the commit.
-docs/sharded-store.md describes the layout.
+docs/sharded-store-failures.md describes the layout.
 """
 
 from __future__ import annotations
@@ -57,17 +57,6 @@ def shard_of(key: str, shards: int) -> int:
     return (unsigned - (unsigned & _SIGN) * 2) % shards
 
 
-def version_file(number: int) -> str:
-    """Return the name of a version's file, relative to the root."""
-    return f"{VERSIONS}/{number:012d}.json"
-
-
-def numbers_of(names: Iterable[str]) -> list[int]:
-    """Return the numbers of versions whose files have these names, in order."""
-    stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
-    return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit())
-
-
 class File(NamedTuple):
     """A file of a store in a bucket.
 
@@ -100,7 +89,7 @@ class Log(NamedTuple):
 
     :ivar first: id of the first patch that was applied of it, in the syntax of N-Triples.
     :ivar last: id of the last one.
-    :ivar rows: number of rows of the last patch that were applied.
+    :ivar rows: number of rows of the last patch.
     """
 
     first: str
@@ -117,6 +106,18 @@ class Batch(NamedTuple):
 
     number: int
     query: str | None = None
+
+
+class Bound(NamedTuple):
+    """An operation on a namespace.
+
+    :ivar graph: the graph, empty for the default graph.
+    :ivar iri: the IRI that the name is bound to; None to remove the name.
+    """
+
+    graph: str
+    name: str
+    iri: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,22 +158,19 @@ class Version:
             elif shard.store is not None:
                 yield shard.store
 
-    def content(self) -> tuple[Any, ...]:
-        """Return everything that applying may change."""
-        return self.shards, self.logs, self.batches, self.namespaces
+
+def version_file(number: int) -> str:
+    """Return the name of a version's file, relative to the root."""
+    return f"{VERSIONS}/{number:012d}.json"
 
 
-def newest(storage: Storage) -> Version | None:
-    """Return the newest version; None if there is none.
+def numbers_of(names: Iterable[str]) -> list[int]:
+    """Return the numbers of versions whose files have these names, in order."""
+    stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
+    return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit())
 
-    :raises RootError: its file is damaged.
-    """
-    # Between listing and reading, a vacuum may remove a version, but never the newest one.
-    while numbers := storage.versions():
-        found = _read(storage, numbers[-1])
-        if found is not None:
-            return found
-    return None
+
+# Reading
 
 
 def find(storage: Storage, number: int | None = None) -> Version:
@@ -180,118 +178,31 @@ def find(storage: Storage, number: int | None = None) -> Version:
 
     :raises RootError: it does not exist, or its file is damaged.
     """
-    found = newest(storage) if number is None else _read(storage, number)
-    if found is None:
-        message = "there is no sharded store here"
-        if number is not None:
-            known = ", ".join(map(str, storage.versions())) or "none"
-            message = f"version {number} does not exist, or was vacuumed (versions: {known})"
-        raise RootError(message, source=storage.name)
-    return found
+    known = storage.versions()
+    if number is not None:
+        found = _read(storage, number)
+        if found is None:
+            raise RootError(
+                f"version {number} does not exist, or was vacuumed (versions: "
+                f"{', '.join(map(str, known)) or 'none'})",
+                source=storage.name,
+            )
+        return found
+    # Between listing and reading, a vacuum may remove a version, but never the newest one.
+    while known:
+        if (found := _read(storage, known[-1])) is not None:
+            return found
+        known = storage.versions()
+    raise RootError("there is no sharded store here", source=storage.name)
 
 
-def every(storage: Storage) -> Iterator[Version]:
+def every(storage: Storage) -> list[Version]:
     """Return all versions, the newest first.
 
     :raises RootError: a file is damaged.
     """
-    for number in reversed(storage.versions()):
-        found = _read(storage, number)
-        if found is not None:
-            yield found
-
-
-def begin(
-    storage: Storage, shards: int | None, shard_by: ShardBy | None, *, create: bool = True
-) -> Version:
-    """Return the version to change: the newest one, or that of an empty store.
-
-    :param shards: number of shards of a new store; an existing one must have it. None for any.
-    :param shard_by: likewise.
-    :param create: whether a store without versions may be created.
-    :raises RootError: the store has another layout; or it does not exist, without ``create``.
-    """
-    found = newest(storage)
-    if found is None:
-        if not create:
-            raise RootError("there is no sharded store here", source=storage.name)
-        return Version(
-            shards=(Shard(),) * (shards or DEFAULT_SHARDS), shard_by=shard_by or "subject"
-        )
-    for name, given, has in (
-        ("shards", shards, len(found.shards)),
-        ("shard_by", shard_by, found.shard_by),
-    ):
-        if given is not None and given != has:
-            raise RootError(
-                f"the store has {name}={has!r}, not {given!r}: omit {name}, or rewrite the store "
-                "with write_shards(…, mode='overwrite')",
-                source=storage.name,
-            )
-    return found
-
-
-def check_layout(shards: Any, shard_by: Any) -> None:
-    """Check the layout that a caller gives; None is valid for both.
-
-    :raises TypeError, ValueError: it is not valid.
-    """
-    if shards is not None and not 1 <= whole_number("shards", shards) <= MAX_SHARDS:
-        raise ValueError(f"shards must be from 1 to {MAX_SHARDS} (got {shards})")
-    if shard_by is not None and shard_by not in get_args(ShardBy):
-        raise ValueError(f"shard_by must be 'subject' or 'graph' (got {shard_by!r})")
-
-
-def whole_number(name: str, value: Any) -> int:
-    """Return a setting that is a whole number, of Python or NumPy, and not negative.
-
-    :raises TypeError: it has another type, such as ``bool``.
-    :raises ValueError: it is negative, or does not fit 64 bits.
-    """
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        found = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number (got {value!r})") from None
-    if not 0 <= found < _SIGN:
-        raise ValueError(f"{name} must be from 0 to {_SIGN - 1} (got {value!r})")
-    return found
-
-
-def commit(storage: Storage, version: Version) -> Version:
-    """Create a version, whose stores are complete.
-
-    :return: the version, with the time and an id of its own.
-    :raises CommitConflictError: another writer has created this version; nothing was changed.
-    :raises LimitError: its file would be too large to be read.
-    :raises RootError: the storage cannot be written.
-    """
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    version = replace(version, time=now, id=uuid4().hex)
-    data = json.dumps({"format": FORMAT, **_fields(version)}).encode()
-    if len(data) > MAX_BYTES:
-        raise LimitError(
-            f"the file of a version must not exceed {MAX_BYTES} bytes (got {len(data)})",
-            source=storage.name,
-        )
-    try:
-        storage.create(version.number, data)
-    except FileExistsError:
-        raise CommitConflictError(
-            f"another writer has committed version {version.number}", source=storage.name
-        ) from None
-    return version
-
-
-def _fields(version: Version) -> dict[str, Any]:
-    fields = asdict(version)
-    # Most versions have no restored version, and no shard of a folder has files.
-    fields["shards"] = [
-        {name: value for name, value in shard.items() if value is not None}
-        for shard in fields["shards"]
-    ]
-    return fields
+    found = (_read(storage, number) for number in reversed(storage.versions()))
+    return [version for version in found if version is not None]
 
 
 def _read(storage: Storage, number: int) -> Version | None:
@@ -325,17 +236,109 @@ def _parse(found: dict[str, Any], number: int) -> Version:
 
 def _shard(fields: dict[str, Any]) -> Shard:
     store, files = fields.get("store"), fields.get("files")
-    names = [name for name in (store, *(files or ())) if name is not None]
-    names += [each[0] for each in (files or {}).values()]
-    # The names become paths.
-    if any(".." in name.split("/") or name.startswith("/") for name in names):
-        raise ValueError("a name is outside of the root")
-    if any("/" in name for name in files or ()):
-        raise ValueError("the name of a file has a slash")
     listed = None
     if files is not None:
         listed = {
             name: File(str(where), int(size), str(sum_))
             for name, (where, size, sum_) in files.items()
         }
+    names = [*(listed or ()), *(file.object for file in (listed or {}).values())]
+    # The names become paths.
+    for name in (*names, *([] if store is None else [store])):
+        if ".." in name.split("/") or name.startswith("/"):
+            raise ValueError("a name is outside of the root")
+    if any("/" in name for name in listed or ()):
+        raise ValueError("the name of a file has a slash")
     return Shard(store, int(fields["quads"]), listed)
+
+
+# Writing
+
+
+def begin(
+    storage: Storage, shards: int | None, shard_by: ShardBy | None, *, create: bool = True
+) -> Version:
+    """Return the version to change: the newest one, or that of an empty store.
+
+    :param shards: number of shards of a new store; an existing one must have it. None for any.
+    :param shard_by: likewise.
+    :param create: whether a store without versions may be created.
+    :raises RootError: the store has another layout; or it does not exist, without ``create``.
+    """
+    if create and not storage.versions():
+        return Version(
+            shards=(Shard(),) * (shards or DEFAULT_SHARDS), shard_by=shard_by or "subject"
+        )
+    found = find(storage)
+    for name, given, has in (
+        ("shards", shards, len(found.shards)),
+        ("shard_by", shard_by, found.shard_by),
+    ):
+        if given is not None and given != has:
+            raise RootError(
+                f"the store has {name}={has!r}, not {given!r}: omit {name}, or rewrite the store "
+                "with write_shards(…, mode='overwrite')",
+                source=storage.name,
+            )
+    return found
+
+
+def commit(storage: Storage, version: Version) -> Version:
+    """Create a version, whose stores are complete.
+
+    :return: the version, with the time and an id of its own.
+    :raises CommitConflictError: another writer has created this version; nothing was changed.
+    :raises LimitError: its file would be too large to be read.
+    :raises RootError: the storage cannot be written.
+    """
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    version = replace(version, time=now, id=uuid4().hex)
+    fields = asdict(version)
+    fields["shards"] = [
+        {name: value for name, value in shard.items() if value is not None}
+        for shard in fields["shards"]
+    ]
+    data = json.dumps({"format": FORMAT, **fields}).encode()
+    if len(data) > MAX_BYTES:
+        raise LimitError(
+            f"the file of a version must not exceed {MAX_BYTES} bytes (got {len(data)})",
+            source=storage.name,
+        )
+    try:
+        storage.create(version.number, data)
+    except FileExistsError:
+        raise CommitConflictError(
+            f"another writer has committed version {version.number}", source=storage.name
+        ) from None
+    return version
+
+
+# Settings
+
+
+def check_layout(shards: Any, shard_by: Any) -> None:
+    """Check the layout that a caller gives; None is valid for both.
+
+    :raises TypeError, ValueError: it is not valid.
+    """
+    if shards is not None and not 1 <= whole_number("shards", shards) <= MAX_SHARDS:
+        raise ValueError(f"shards must be from 1 to {MAX_SHARDS} (got {shards})")
+    if shard_by is not None and shard_by not in get_args(ShardBy):
+        raise ValueError(f"shard_by must be 'subject' or 'graph' (got {shard_by!r})")
+
+
+def whole_number(name: str, value: Any) -> int:
+    """Return a setting that is a whole number, of Python or NumPy, and not negative.
+
+    :raises TypeError: it has another type, such as ``bool``.
+    :raises ValueError: it is negative, or does not fit 64 bits.
+    """
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        found = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number (got {value!r})") from None
+    if not 0 <= found < _SIGN:
+        raise ValueError(f"{name} must be from 0 to {_SIGN - 1} (got {value!r})")
+    return found

@@ -7,6 +7,8 @@ finish late; it leaves at most a store that no version names.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -58,11 +60,30 @@ def change(
         the last one counts.
     :raises JellyError: Oxigraph rejects a statement, or the root cannot be read or written.
     """
+    added = deleted = 0
+    chunks = _chunks(batches)
     try:
+        # A shard without operations is not copied.
+        if (first := next(chunks, None)) is None:
+            return Changed(number, base, 0, 0)
         with storage.open(base) as opened, storage.making(number) as folder:
-            added, deleted = _apply(storage, base, opened, folder, batches)
+            if opened is not None:
+                with unreadable(f"{base.store} cannot be copied", storage.name):
+                    copy(opened, folder)
+            with _rejections(storage.name):
+                store = Store(str(folder))
+                for chunk in chain((first,), chunks):
+                    more, fewer = write(store, chunk)
+                    added += more
+                    deleted += fewer
+                store.flush()
+                # Close it: until then, Oxigraph may write.
+                del store
             if not added and not deleted:
                 return Changed(number, base, 0, 0)
+            for path in folder.iterdir():
+                if path.name.startswith(_USELESS):
+                    path.unlink()
             kept = storage.keep(folder, number, base, opened)
     except JellyError as error:
         error.message = f"shard {number}: {error.message}"
@@ -71,46 +92,20 @@ def change(
         raise RootError(
             f"shard {number} cannot be written: {error}", source=storage.name
         ) from error
-    return Changed(
-        number, Shard(kept.store, base.quads + added - deleted, kept.files), added, deleted
-    )
+    return Changed(number, replace(kept, quads=base.quads + added - deleted), added, deleted)
 
 
-def _apply(
-    storage: Storage,
-    base: Shard,
-    opened: Path | None,
-    folder: Path,
-    batches: Iterable[pa.RecordBatch],
-) -> tuple[int, int]:
-    """Make the store of a shard, and close it; return the numbers of quads added and deleted."""
-    chunks = _chunks(batches)
-    first = next(chunks, None)
-    if first is None:
-        return 0, 0
-    if opened is not None:
-        with unreadable(f"{base.store} cannot be copied", storage.name):
-            copy(opened, folder)
-    added = deleted = 0
+@contextmanager
+def _rejections(name: str) -> Iterator[None]:
+    """Convert exceptions that Oxigraph raises for statements, or for a store that it writes."""
     try:
-        store = Store(str(folder))
-        for chunk in chain((first,), chunks):
-            more, fewer = write(store, chunk)
-            added += more
-            deleted += fewer
-        store.flush()
-        # Close it: until then, Oxigraph may write.
-        del store
-        for path in folder.iterdir():
-            if path.name.startswith(_USELESS):
-                path.unlink()
+        yield
+    except JellyError:
+        raise
     except (SyntaxError, ValueError) as error:
-        if isinstance(error, JellyError):
-            raise
         raise TermError(f"Oxigraph rejects a statement: {error}") from error
     except RuntimeError as error:
-        raise RootError(f"its copy cannot be written: {error}", source=storage.name) from error
-    return added, deleted
+        raise RootError(f"its copy cannot be written: {error}", source=name) from error
 
 
 def copy(source: Path, target: Path) -> None:
@@ -146,11 +141,7 @@ def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         pending.append(batch)
         size += batch.nbytes
         if size >= TOGETHER:
-            yield _one(pending)
+            yield pa.concat_batches(pending)
             pending, size = [], 0
     if pending:
-        yield _one(pending)
-
-
-def _one(batches: list[Any]) -> pa.RecordBatch:
-    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+        yield pa.concat_batches(pending)

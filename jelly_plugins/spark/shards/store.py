@@ -7,8 +7,8 @@ object exists.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any, Final
 from weakref import finalize
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store, Triple
@@ -17,17 +17,14 @@ from ...codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOp
 from ...io.sinks import Destination
 from ...notebook import table
 from ...oxigraph.dumping.statements import write_quads
-from ...oxigraph.rows import graph_text
+from ...oxigraph.rows import graph_text, text_of
 from ...oxigraph.terms import GraphName, describe_directed
 from ...sparql import ResultsFormat, write_results
-from .errors import RootError
-from .queries import Scope, as_text, scope_of
+from .errors import unreadable
+from .queries import Scope, scope_of
 from .root import Version, every, find, shard_of, whole_number
 from .scanning import reading
 from .storage import AnyRoot, storage_at
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 _QUADS: Final = StreamOptions(
     physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS, rdf_star=True
@@ -80,7 +77,7 @@ class ShardedStore:
 
         :raises RootError: the file of a version is damaged.
         """
-        return list(every(self._storage))
+        return every(self._storage)
 
     def _repr_html_(self) -> str:
         content = self.content
@@ -134,10 +131,8 @@ class ShardedStore:
         if key is not None:
             numbers = (self._shard_of(subject, graph_name),)
         for store in self._shards(numbers):
-            try:
+            with self._reading():
                 yield from store.quads_for_pattern(subject, predicate, object, graph_name)
-            except (OSError, RuntimeError) as error:
-                raise self._unreadable(error) from error
 
     def _shard_of(self, subject: Any, graph: GraphName | None) -> int:
         key = subject if self.content.shard_by == "subject" else graph or DefaultGraph()
@@ -147,33 +142,32 @@ class ShardedStore:
         """Return the shards that are not empty."""
         return (store for number in numbers if (store := self.shard(number)) is not None)
 
-    def _unreadable(self, error: Exception) -> RootError:
-        message = f"version {self.version} cannot be read: {error}"
-        return RootError(message, source=self._storage.name)
+    def _reading(self) -> AbstractContextManager[None]:
+        return unreadable(f"version {self.version} cannot be read", self._storage.name)
 
     # Queries
 
-    def select(self, query: str, *, unchecked: bool = False) -> Iterator[dict[str, str | None]]:
+    def select(self, query: str) -> Iterator[dict[str, str | None]]:
         """Return the solutions of a SELECT query that each shard can answer independently.
 
         With shards by subject, these are queries about one subject at a time: all triple patterns
         that are joined have the same subject. With shards by graph, they are about one graph at a
         time. FILTER, BIND, VALUES, OPTIONAL, MINUS, EXISTS and UNION are supported within that, and
         property paths with shards by graph. Operations on all solutions are not: apply DISTINCT,
-        ORDER BY, LIMIT and aggregates to the result. FROM, SERVICE, NOW() and escapes such as
+        ORDER BY, LIMIT and aggregates to the result. FROM, SERVICE, BASE, NOW() and escapes such as
         ``\\u0041`` are not supported either. Other queries are rejected; the solutions of a
-        supported query equal those of a single store with all quads.
+        supported query equal those of a single store with all quads. For any other query, read the
+        format ``jelly-store`` with Spark SQL, or query each :meth:`shard`.
 
         :param query: SPARQL 1.1.
-        :param unchecked: evaluate any query in each shard, except SERVICE; solutions that join
-            quads of two shards are then missing, and aggregates are per shard.
         :return: for each solution the terms in the syntax of N-Triples by the names of variables;
             None for an unbound variable. Equal solutions may repeat.
         :raises QueryError: shards cannot answer the query independently, or it is not well-formed.
         """
-        scope = self._scope(query, unchecked)
-        for solution in self._solutions(scope, query):
-            yield as_text(scope.variables, solution)
+        scope = scope_of(query, self.content.shard_by)
+        for solution in self._solutions(query, scope):
+            terms = zip(scope.variables, solution, strict=True)
+            yield {name: None if term is None else text_of(term) for name, term in terms}
 
     def write_solutions(
         self,
@@ -181,60 +175,36 @@ class ShardedStore:
         dst: Destination,
         *,
         format: ResultsFormat | str | None = None,  # noqa: A002
-        unchecked: bool = False,
         **settings: Any,
     ) -> int:
         """Write the solutions of a SELECT query with :func:`~jelly_plugins.sparql.write_results`.
 
-        :param query: see :meth:`select`, and for ``unchecked``.
+        :param query: see :meth:`select`.
         :param dst: where to write.
         :param format: format of the results.
         :param settings: other settings of :func:`~jelly_plugins.sparql.write_results`.
         :return: the number of solutions.
         :raises QueryError: shards cannot answer the query independently, or it is not well-formed.
         """
-        scope = self._scope(query, unchecked)
+        scope = scope_of(query, self.content.shard_by)
         return write_results(
             scope.variables,
-            self._solutions(scope, query),
+            self._solutions(query, scope),
             dst,
             format=format,
             describe=describe_directed,
             **settings,
         )
 
-    def select_dataframe(
-        self, spark: SparkSession, query: str, *, unchecked: bool = False
-    ) -> DataFrame:
-        """Return the solutions of a SELECT query as a DataFrame, with a Spark task for each shard.
-
-        The columns are the query's variables; see :meth:`select` for supported queries and for the
-        values. Every executor must be able to access the root under the same path.
-        """
-        from .tasks import select_on_spark
-
-        scope = self._scope(query, unchecked)
-        shards = [self.content.shards[number] for number in self._numbers(scope)]
-        stored = [shard for shard in shards if shard.store is not None]
-        return select_on_spark(spark, self._storage, stored, query, scope.variables)
-
-    def _scope(self, query: str, unchecked: bool) -> Scope:
-        return Scope.all(query) if unchecked else scope_of(query, self.content.shard_by)
-
-    def _numbers(self, scope: Scope) -> Iterable[int]:
-        """Return the shards of a scope."""
+    def _solutions(self, query: str, scope: Scope) -> Iterator[tuple[Any, ...]]:
         count = len(self.content.shards)
-        if scope.keys is None:
-            return range(count)
-        return sorted({shard_of(key, count) for key in scope.keys})
-
-    def _solutions(self, scope: Scope, query: str) -> Iterator[tuple[Any, ...]]:
-        for store in self._shards(self._numbers(scope)):
-            try:
+        numbers: Iterable[int] = range(count)
+        if scope.keys is not None:
+            numbers = sorted({shard_of(key, count) for key in scope.keys})
+        for store in self._shards(numbers):
+            with self._reading():
                 found: Any = store.query(query)
                 yield from map(tuple, found)
-            except (OSError, RuntimeError) as error:
-                raise self._unreadable(error) from error
 
     # The whole version
 

@@ -32,12 +32,11 @@ _ROWS: Final = RowFactory()
 _LONG_LINE: Final = 1 << 22
 
 
-def canonical_terms(column: pa.Array, position: int, before: int = 0) -> pa.Array:
+def canonical_terms(column: pa.Array, position: int) -> pa.Array:
     """Return terms of one position in Oxigraph's form, each distinct text checked once.
 
     :param column: text of N-Triples; a graph may be null.
     :param position: the position, as in :mod:`jelly_plugins.codec.common.positions`.
-    :param before: number of rows before the column's first, for errors.
     :raises JellyError: a text is not a term that Oxigraph allows in the position; has the row.
     """
     encoded = pc.dictionary_encode(column.cast(pa.string()), null_encoding="encode")
@@ -49,11 +48,10 @@ def canonical_terms(column: pa.Array, position: int, before: int = 0) -> pa.Arra
         sure = pc.or_(sure, foreign)
     elif position == GRAPH and BOOKKEEPING_TEXT in texts.to_pylist():
         at = pc.index(texts, pa.scalar(BOOKKEEPING_TEXT, texts.type))
-        row = before + pc.index(encoded.indices, at.cast(encoded.indices.type)).as_py()
         try:
             reject_graph(BOOKKEEPING_TEXT)
         except JellyError as error:
-            error.row = row
+            error.row = pc.index(encoded.indices, at.cast(encoded.indices.type)).as_py()
             raise
     others = pc.invert(pc.fill_null(sure, False))
     made = []
@@ -61,7 +59,7 @@ def canonical_terms(column: pa.Array, position: int, before: int = 0) -> pa.Arra
         try:
             made.append(_canonical(texts[at].as_py(), position))
         except JellyError as error:
-            error.row = before + pc.index(encoded.indices, at).as_py()
+            error.row = pc.index(encoded.indices, at).as_py()
             raise
     if made:
         texts = pc.replace_with_mask(texts, others, pa.array(made, pa.string()))

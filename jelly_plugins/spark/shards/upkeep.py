@@ -83,7 +83,7 @@ def vacuum(
         raise ValueError(f"grace must not be negative (got {grace})")
     storage = storage_at(root, storage_options)
     stored = storage.stored()
-    versions = list(every(storage))
+    versions = every(storage)
     if not versions:
         raise RootError("there is no sharded store here", source=storage.name)
     seconds = grace.total_seconds()

@@ -12,6 +12,7 @@ from pyoxigraph import Store
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple
 from jelly_plugins.oxigraph import BOOKKEEPING, replay
+from jelly_plugins.oxigraph.rows import text_of
 from jelly_plugins.patch import (
     ABORT,
     BEGIN,
@@ -24,7 +25,6 @@ from jelly_plugins.patch import (
     write_patches,
 )
 from jelly_plugins.spark.shards import Applied, ShardedStore, apply_patches, verify
-from jelly_plugins.spark.shards.queries import as_text
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
@@ -127,4 +127,6 @@ def solutions(store: Store, query: str) -> Iterator[dict[str, str | None]]:
     """The solutions of a query in one store, as sharded ones give them."""
     found: Any = store.query(query)
     names = [variable.value for variable in found.variables]
-    return (as_text(names, solution) for solution in found)
+    for solution in found:
+        terms = zip(names, solution, strict=True)
+        yield {name: None if term is None else text_of(term) for name, term in terms}

@@ -28,11 +28,12 @@ from jelly_plugins.spark.shards import (
     apply_patches,
     applying,
     batch_sink,
+    local,
     shard,
     shard_of,
-    staging,
 )
 from jelly_plugins.spark.shards.applying import Settings
+from jelly_plugins.spark.shards.root import Log
 
 from .logs import Writer, apply, assert_same, log_file, patch, quad, quads, replayed
 
@@ -62,9 +63,8 @@ def test_small_batches_and_processes_give_the_same(
 ) -> None:
     monkeypatch.setattr(shard, "TOGETHER", 2000)
     monkeypatch.setattr(shard, "_SMALL", 3)
-    monkeypatch.setattr(staging, "TOGETHER", 2000)
-    monkeypatch.setattr(staging, "_BATCH", 500)
-    monkeypatch.setattr(staging, "_REMEMBERED", 2)
+    monkeypatch.setattr(local, "TOGETHER", 2000)
+    monkeypatch.setattr(local, "_BATCH", 500)
     writer = Writer(seed=2, subjects=5)
     log = log_file(tmp_path / "log.jellyp", [writer.patch(90), writer.patch(90)])
     apply(tmp_path / "root", log)
@@ -72,14 +72,14 @@ def test_small_batches_and_processes_give_the_same(
 
 
 def test_an_error_of_a_process_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(staging, "TOGETHER", 1)
+    monkeypatch.setattr(local, "TOGETHER", 1)
     root = tmp_path / "root"
     apply(root, b"".join(b"A <urn:s%d> <urn:p> <urn:o> ." % n for n in range(9)))
     for store in ShardedStore(root).content.stored():
         (root / store / "CURRENT").unlink()
     with pytest.raises(RootError, match=r"shard \d: .* cannot be copied"):
         apply(root, b"".join(b"A <urn:s%d> <urn:p> <urn:x> ." % n for n in range(9)))
-    monkeypatch.setattr(staging.sys, "executable", "/bin/false")
+    monkeypatch.setattr(local.sys, "executable", "/bin/false")
     with pytest.raises(JellyError, match="process that works on shards has ended"):
         apply(root, b"".join(b"A <urn:s%d> <urn:p> <urn:x> ." % n for n in range(9)))
 
@@ -103,10 +103,20 @@ def test_a_transaction_that_does_not_end_counts_once_it_does(tmp_path: Path) -> 
     assert not apply(root, begin).committed
     done = apply(root, begin + b" TC . A <urn:s> <urn:p> <urn:3> .")
     assert (done.held_back, done.added, done.patches) == (False, 2, 1)
-    # What the rest does not have is not applied again.
-    apply(root, b"D <urn:s> <urn:p> <urn:1> . D <urn:s> <urn:p> <urn:3> .")
-    done = apply(root, begin + b" TC . A <urn:s> <urn:p> <urn:3> . A <urn:s> <urn:p> <urn:4> .")
-    assert (done.added, {str(each.object) for each in quads(root)}) == (1, {"<urn:2>", "<urn:4>"})
+    # A patch that has grown again is applied as a whole.
+    grown = begin + b" TC . A <urn:s> <urn:p> <urn:3> . A <urn:s> <urn:p> <urn:4> ."
+    assert apply(root, grown).added == 1
+    assert not apply(root, grown).committed
+
+
+def test_header_keys_have_other_forms(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    apply(root, b"H ID <urn:1> . A <urn:s> <urn:p> <urn:1> .")
+    log = b"H Id <urn:2> . H previous <urn:1> . A <urn:s> <urn:p> <urn:2> ."
+    assert apply(root, log).committed
+    assert ShardedStore(root).content.logs == (Log("<urn:1>", "<urn:2>", 1),)
+    with pytest.raises(ChainError):
+        apply(root, b"H id <urn:4> . H PREV <urn:3> . A <urn:s> <urn:p> <urn:3> .")
 
 
 def test_an_unfinished_patch_is_not_known(tmp_path: Path) -> None:

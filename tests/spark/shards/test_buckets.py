@@ -227,19 +227,28 @@ def test_settings_of_the_client_have_any_spelling(url: str, name: str) -> None:
     "name", ["bogus", "aws_bogus", "HTTP3_ONLY", "aws_s3_allow_unsafe_rename", "x y", ""]
 )
 def test_unknown_settings_are_rejected_by_name(name: str) -> None:
-    with pytest.raises(OptionsError, match="settings cannot be used") as caught:
+    with pytest.raises(OptionsError, match="settings have an unknown name") as caught:
         Bucket("s3://b/x", {name: "PASSWORD"})
     assert name.lower() in str(caught.value).lower()
     assert "PASSWORD" not in str(caught.value)
 
 
+def test_invalid_settings_are_rejected_without_their_values() -> None:
+    for name in ("allow_http", "timeout", "virtual_hosted_style_request"):
+        with pytest.raises(OptionsError, match=f"settings are invalid.*{name}") as caught:
+            Bucket("s3://b/x", {name: "PASSWORD"})
+        assert "PASSWORD" not in str(caught.value)
+
+
 def test_an_endpoint_that_is_not_https(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("endpoint", "AWS_ENDPOINT_URL"):
-        with pytest.raises(OptionsError, match="set allow_http to true"):
-            Bucket("s3://b/x", {name: "http://127.0.0.1:1"})
-        Bucket("s3://b/x", {name: "http://127.0.0.1:1", "AWS_Allow_HTTP": True})
-    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
-    Bucket("s3://b/x", {"endpoint": "http://127.0.0.1:1"})
+    given = {"endpoint": "http://127.0.0.1:1", "region": "x", "max_retries": 0}
+    given |= {"access_key_id": "x", "secret_access_key": "x"}
+    with pytest.raises(StorageError, match="not https needs allow_http"):
+        Bucket("s3://b/x", given).versions()
+    for more in ({"AWS_Allow_HTTP": True}, {"timeout": "1s"}):
+        monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+        with pytest.raises(StorageError, match="no connection to the endpoint"):
+            Bucket("s3://b/x", {**given, **more}).versions()
 
 
 def test_a_root_that_is_not_a_bucket() -> None:

@@ -23,33 +23,32 @@ KNOWN = (Log("1", "3", 3), Log("x", "x", 3))
 
 
 @pytest.mark.parametrize(
-    ("given", "after", "patches", "last"),
+    ("given", "start", "last"),
     [
         # The log from its beginning, and with more patches.
-        (log("1", "2", "3"), 2, 0, None),
-        (log("1", "2", "3", "4", "5"), 2, 2, Log("1", "5", 3)),
+        (log("1", "2", "3"), 3, None),
+        (log("1", "2", "3", "4", "5"), 3, Log("1", "5", 3)),
         # The rest of it, with the last applied patch and without.
-        (log("3", "4"), 0, 1, Log("1", "4", 3)),
-        (log(("4", "3"), "5"), None, 2, Log("1", "5", 3)),
-        (log(("2", "1"), "3", "4"), 1, 1, Log("1", "4", 3)),
-        # The last applied patch twice.
-        (log("1", "2", "3", ("3", "2"), "4"), 3, 1, Log("1", "4", 3)),
+        (log("3", "4"), 1, Log("1", "4", 3)),
+        (log(("4", "3"), "5"), 0, Log("1", "5", 3)),
+        (log(("2", "1"), "3", "4"), 2, Log("1", "4", 3)),
+        # The last applied patch twice, and a new one.
+        (log("1", "2", "3", ("3", "2"), "4"), 4, Log("1", "4", 3)),
+        (log("3", "4", ("4", "3"), "5"), 1, Log("1", "5", 3)),
         # Another log.
-        (log("a", "b"), None, 2, Log("a", "b", 3)),
-        (log("x"), 0, 0, None),
+        (log("a", "b"), 0, Log("a", "b", 3)),
+        (log("x"), 1, None),
         # Patches without ids are not recognised; those before the position are.
-        (log((None, None), (None, None)), None, 2, None),
-        (log("1", (None, None), ("2", None), ("3", "2"), (None, None)), 3, 1, None),
-        # The new patch has grown.
-        ([*log("1", "2"), PatchRows(2, "3", "2", 8)], 2, 1, Log("1", "3", 8)),
+        (log((None, None), (None, None)), 0, None),
+        (log("1", (None, None), ("2", None), ("3", "2"), (None, None)), 4, None),
+        # The last patch has grown.
+        ([*log("1", "2"), PatchRows(2, "3", "2", 8)], 2, Log("1", "3", 8)),
+        ([], 0, None),
     ],
 )
-def test_what_is_new(
-    given: list[PatchRows], after: int | None, patches: int, last: Log | None
-) -> None:
+def test_what_is_new(given: list[PatchRows], start: int, last: Log | None) -> None:
     found = resolve(given, KNOWN)
-    assert (found.after, found.patches) == (after, patches)
-    assert found.rows == (0 if after is None else 3)
+    assert found.start == start
     if last is None:
         assert found.logs == KNOWN
     else:

@@ -214,9 +214,7 @@ def test_executors_that_lack_something_say_so(
         if name == "apply":
             assert text.startswith("JellyError "), text
         else:
-            assert f"{sys.executable} of the executor on {socket.gethostname()} lacks" in text
             assert f"No module named '{module}'" in text
-            assert "pip install 'jelly-plugins[spark]' there, or ship" in text
 
 
 WHERE = """
@@ -274,7 +272,7 @@ def test_the_package_as_a_file_of_python(tmp_path: Path, monkeypatch: pytest.Mon
 CONNECT = """
 import sys
 from pyspark.sql import SparkSession
-from jelly_plugins.spark import ShardedStore, apply_patches, register
+from jelly_plugins.spark import apply_patches, register
 from tests.spark.conftest import SETTINGS
 
 logs, root = sys.argv[1:]
@@ -287,7 +285,7 @@ done = [
     apply_patches(spark, one_each, root),
 ]
 print(*(each.committed for each in done))
-print(ShardedStore(root).select_dataframe(spark, "SELECT * { ?s ?p ?o }").count() > 0)
+print(spark.read.format("jelly-store").load(root).count() > 0)
 spark.stop()
 """
 

@@ -128,7 +128,7 @@ def test_a_writer_that_always_loses_changes_nothing(
             written.append("done")
         return change(*arguments)
 
-    monkeypatch.setattr("jelly_plugins.spark.shards.staging.change", overtaken)
+    monkeypatch.setattr("jelly_plugins.spark.shards.local.change", overtaken)
     with pytest.raises(CommitConflictError, match="another writer has committed version 12"):
         apply(root, b"A <urn:s> <urn:p> <urn:2> .")
     assert len(quads(root)) == 12

@@ -273,16 +273,3 @@ def test_spark_has_the_same_hash(spark: SparkSession) -> None:
     rows = spark.createDataFrame([(key,) for key in keys], "key string")
     found = rows.selectExpr("pmod(xxhash64(key), 7) AS shard").collect()
     assert [row.shard for row in found] == [shard_of(key, 7) for key in keys]
-
-
-def test_a_query_gives_a_dataframe(spark: SparkSession, tmp_path: Path) -> None:
-    writer = Writer(seed=6)
-    log = log_file(tmp_path / "log.jellyp", [writer.patch(90)])
-    apply(tmp_path / "root", log)
-    store = ShardedStore(tmp_path / "root")
-    query = "SELECT ?s ?o { ?s <urn:p1> ?o }"
-    found = store.select_dataframe(spark, query)
-    expected = list(store.select(query))
-    assert found.columns == ["s", "o"]
-    assert sorted(map(str, (row.asDict() for row in found.collect()))) == sorted(map(str, expected))
-    assert expected

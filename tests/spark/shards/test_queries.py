@@ -22,7 +22,7 @@ from .logs import apply, solutions
 E = "http://e.org/"
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
-PROLOGUE = f"BASE <{E}d/> PREFIX e: <{E}> PREFIX : <../> PREFIX again: <{E}> "
+PROLOGUE = f"PREFIX e: <{E}> PREFIX : <{E}> PREFIX again: <{E}> "
 
 #: Ways to write some of the subjects, in queries that begin with the prologue.
 NAMES = [
@@ -30,21 +30,15 @@ NAMES = [
     r"e:a\-b",
     r":a\-b",
     "e:a-b",
-    "<../a-b>",
-    "<./../a-b>",
     "again:a-b",
     "e:%41",
-    "<../%41>",
     "e:A",
     r"e:x\/y",
-    "<../x/y>",
     "e:x",
-    "<../x?q=1#f>",
     r"e:x\?q\=1\#f",
     "e:é",
     "e:",
     ":",
-    "<>",
     "e:d:e.f",
     "e:s1",
 ]
@@ -203,7 +197,7 @@ OTHERS = [
     "SELECT * { ?s e:p ?o FILTER(?o<?s&&?s>?o) }",
     "SELECT * { ?s ?p ?o FILTER(sameTerm(?s, e:a\\-b)) }",
     "SELECT $s { $s e:p ?o . ?s e:q $x }",
-    "select*where{?s<p>?o.?s<../p>?x}",
+    "select*where{?s<http://e.org/p>?o.?s<http://e.org/q>?x}",
     "SELECT * { ?s e:p 1 }",
     "SELECT * { ?s e:p '1'^^<http://www.w3.org/2001/XMLSchema#integer> }",
     "SELECT * { ?s e:p 'x'@en }",
@@ -317,7 +311,7 @@ class Maker:
 
     def verb(self) -> str:
         paths = ["e:p/e:q", "e:p*", "^e:p", "e:p|e:q", "e:q+", "(e:p)", "!e:p"]
-        return self.random.choice([*["e:p", "e:q", "a", "?p", "<p>"] * 3, *paths])
+        return self.random.choice([*["e:p", "e:q", "a", "?p", "<http://e.org/p>"] * 3, *paths])
 
     def triple(self) -> str:
         objects = ["?o", "?x", "?y", "1", "e:s1", "[]", "[ e:q ?z ]", "?s"]
@@ -405,6 +399,22 @@ def test_one_namespace_may_have_two_prefixes() -> None:
         "PREFIX a: <urn:> PREFIX b: <urn:> SELECT * { a:s b:p ?o ; a:q ?x }", "subject"
     )
     assert scope.keys == {"<urn:s>"}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "BASE <http://e.org/> SELECT * { <s> ?p ?o }",
+        "BASE <http://e.org/> SELECT * { ?s ?p ?o }",
+        "BASE <http://e.org/> PREFIX e: <x/> SELECT * { e:s ?p ?o }",
+        "PREFIX e: <x/> SELECT * { e:s ?p ?o }",
+        "SELECT * { <s> ?p ?o }",
+    ],
+)
+def test_relative_iris_are_rejected(query: str) -> None:
+    """The two parsers resolve some of them differently."""
+    with pytest.raises(QueryError):
+        scope_of(query, "subject")
 
 
 def test_what_the_parsers_could_read_in_two_ways_is_rejected() -> None:

@@ -7,7 +7,7 @@
 cdef uint8_t PLAIN_IRI_BYTES[256]
 # Datatypes that need a language tag.
 cdef bytes LANG_STRING, DIR_LANG_STRING
-LANG_STRING, DIR_LANG_STRING = [iri.encode() for iri in ntriples._TAGGED_DATATYPES]
+LANG_STRING, DIR_LANG_STRING = [iri.encode() for iri in ntriples.TAGGED_DATATYPES]
 cdef Slice LANG_STRING_TEXT = Slice(<const uint8_t *> <const char *> LANG_STRING, len(LANG_STRING))
 cdef Slice DIR_LANG_STRING_TEXT = Slice(<const uint8_t *> <const char *> DIR_LANG_STRING,
                                         len(DIR_LANG_STRING))

@@ -212,10 +212,10 @@ cdef int load_reader_rules() except -1:
             NEXT_STATE[<int> before][<int> row] = after
     fill_known(NO_FIELDS, {})
     fill_known(ROW_FIELDS, {int(row): BYTES for row in rules.Row})
-    fill_known(NAMESPACE_FIELDS, reference_decoder._NAMESPACE_FIELDS)
-    fill_known(IRI_FIELDS, reference_terms._IRI_FIELDS)
-    fill_known(LITERAL_FIELDS, reference_terms._LITERAL_FIELDS)
-    fill_known(ENTRY_FIELDS, reference_terms._ENTRY_FIELDS)
+    fill_known(NAMESPACE_FIELDS, reference_decoder.NAMESPACE_FIELDS)
+    fill_known(IRI_FIELDS, reference_terms.IRI_FIELDS)
+    fill_known(LITERAL_FIELDS, reference_terms.LITERAL_FIELDS)
+    fill_known(ENTRY_FIELDS, reference_terms.ENTRY_FIELDS)
     fill_known(GRAPH_START_FIELDS, dict.fromkeys(positions.GRAPH_START_FIELDS, BYTES))
     memset(GRAPH_START_KINDS, -1, sizeof(GRAPH_START_KINDS))
     for number, kind in positions.GRAPH_START_FIELDS.items():

@@ -102,7 +102,7 @@ cdef tuple literal_in(Term *term):
     if term.wire.size == 0:
         # The term was written straight from a frame: only its text is left.
         lex, langtag, datatype = WHOLE_LITERAL.fullmatch(text_of(term.text)).groups()
-        return unescaped(lex), langtag, None if datatype is None else unescaped(datatype)
+        return lines.unescaped(lex), langtag, None if datatype is None else lines.unescaped(datatype)
     datatype = None
     if term.parts[0] != NULL:
         datatype = iri_in(Slice(term.parts[0].text.bytes + 2, term.parts[0].text.size - 2))
@@ -111,8 +111,4 @@ cdef tuple literal_in(Term *term):
 
 cdef object iri_in(Slice text):
     """Return the IRI of a term in N-Triples syntax, in brackets."""
-    return unescaped(text_of(Slice(text.bytes + 1, text.size - 2)))
-
-
-cdef object unescaped(text):
-    return lines._ESCAPED.sub(lines._escaped_character, text)
+    return lines.unescaped(text_of(Slice(text.bytes + 1, text.size - 2)))

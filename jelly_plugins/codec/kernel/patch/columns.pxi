@@ -189,7 +189,7 @@ cdef class PatchColumnDecoder(GatheringDecoder):
         """Reject a text of the validator that is too long."""
         if size > self.reader.term_bytes:
             try:
-                self.factory._check(size)
+                self.factory.check_size(size)
             except JellyError as error:
                 raise error.locate(row=term.row)
         return 0
@@ -272,22 +272,12 @@ cdef class PatchColumnDecoder(GatheringDecoder):
         return 0
 
     cdef object _batch(self):
-        cdef Gathered *gathered = &self.gathered
-        cdef uint64_t rows = gathered.rows
         found = reference_patch_columns.OperationColumns(
-            statements=reference_columns.Columns(
-                rows=rows,
-                subject=column_of(gathered, 0),
-                predicate=column_of(gathered, 1),
-                object=column_of(gathered, 2),
-                graph=column_of(gathered, 3) if gathered.has_graphs else None,
-            ),
-            adds=bytes_of(&self.adds, rows),
+            adds=bytes_of(&self.adds, self.gathered.rows),
             others=tuple(self.others),
+            statements=take_batch(&self.gathered, ()),
         )
         self.others.clear()
         self.kept_others = 0
         self.adds.size = 0
-        if not begin_batch(gathered):
-            raise MemoryError
         return found

@@ -15,7 +15,7 @@ cdef dict FRAME_END_STATES = {
 # Rows without content, and their operations.
 cdef dict BARE_ROWS = {
     int(row): operation
-    for row, (operation, _) in reference_patch_decoder._EMPTY_ROWS.items()
+    for row, (operation, _) in reference_patch_decoder.EMPTY_ROWS.items()
 }
 
 

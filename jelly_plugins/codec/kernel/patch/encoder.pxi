@@ -53,13 +53,13 @@ cdef class PatchTermWriter(TermWriter):
                     ready = self._add_row(encoder, kind, value, width)
                 else:
                     self._hand_over(encoder)
-                    encoder._add(kind, value)
+                    encoder.add_operation(kind, value)
                     ready = False
                 writing = False
         except JellyError as error:
             self._hand_over(encoder)
             if writing:
-                error.locate(frame=encoder._frames, row=encoder._rows)
+                encoder.locate(error)
             raise
         finally:
             self._hand_over(encoder)
@@ -70,8 +70,8 @@ cdef class PatchTermWriter(TermWriter):
         self._enter()
         data = held(data)
         try:
-            after = encoder._after(patch_rules.ROW_OF[kind])
-            encoder._kind_of_lines = kind
+            after = encoder.state_after(patch_rules.ROW_OF[kind])
+            encoder.kind_of_lines = kind
             try:
                 self._add_text(
                     encoder, data, parser,
@@ -80,8 +80,7 @@ cdef class PatchTermWriter(TermWriter):
             finally:
                 # If no line was written, the rows are only the entries of a rejected line.
                 if self.lines_written:
-                    encoder._state = after
-                    encoder._ended_patch = False
+                    encoder.enter(after)
         finally:
             self._hand_over(encoder)
             end_text(&self.lines)
@@ -95,9 +94,7 @@ cdef class PatchTermWriter(TermWriter):
         """
         cdef bint found = False
         row = patch_rules.ROW_OF[kind]
-        after = patch_rules.NEXT[encoder._state].get(row)
-        if after is None:
-            raise encoder._misplaced(row)
+        after = encoder.state_after(row)
         if kind is ADD_KIND or kind is DELETE_KIND:
             self._write_statement(encoder, kind, value, width)
             found = True
@@ -105,8 +102,7 @@ cdef class PatchTermWriter(TermWriter):
             self._write_header(value)
         elif not open_row(&self.writer, <uint8_t> (<int> row) << 3 | BYTES, 0):
             raise MemoryError
-        encoder._state = after
-        encoder._ended_patch = False
+        encoder.enter(after)
         self._close_row(encoder)
         return found
 
@@ -167,7 +163,7 @@ cdef class PatchTermWriter(TermWriter):
         cdef Description description
         cdef Written written = DONE
         if what == WRITE_HEADER:
-            return self._tagged(self._find(terms[0]), 2, reference_patch_writer._VALUE_TAGS)
+            return self._tagged(self._find(terms[0]), 2, reference_patch_writer.VALUE_TAGS)
         iri, graph = terms
         if iri is not None:
             description = self._find(iri)
@@ -186,14 +182,14 @@ cdef class PatchTermWriter(TermWriter):
             self.describing[3] = self.last_described[3]
             return DONE
         self.describing[3] = description
-        return self._tagged(description, 3, reference_patch_writer._GRAPH_TAGS)
+        return self._tagged(description, 3, reference_patch_writer.GRAPH_TAGS)
 
     cdef Written _tagged(self, Description description, int position,
                          dict field_tags) except? OUT_OF_MEMORY:
         """Write a term that is not part of a statement."""
         cdef int kind = description.encoded.kind
         if self.tags.sizes[position][kind] == 0:
-            raise self.reference._rejection(position, Kind(kind))
+            raise self.reference.rejection(position, Kind(kind))
         tag = field_tags[kind]
         if not append(&self.writer.body, <const char *> tag, len(tag)):
             return OUT_OF_MEMORY
@@ -206,7 +202,7 @@ cdef class PatchTermWriter(TermWriter):
         return self._describe(term)
 
 
-cdef bytes NAMESPACE_IRI_TAG = reference_patch_writer._IRI_TAG
+cdef bytes NAMESPACE_IRI_TAG = reference_patch_writer.IRI_TAG
 
 
 class PatchEncoder(reference_patch_encoder.PatchEncoder):
@@ -223,6 +219,6 @@ class PatchEncoder(reference_patch_encoder.PatchEncoder):
         else:
             super()._add_lines(kind, data, parser)
 
-    def _add_unusual(self, statements):
-        kind = self._kind_of_lines
+    def add_unusual(self, statements):
+        kind = self.kind_of_lines
         self._add_all(Operation(kind, statement) for statement in statements)

@@ -119,7 +119,7 @@ cdef class TermWriter:
         self.line_bytes = bounded(limits.frame_bytes)
         self.row_bytes = bounded(max(0, limits.frame_bytes - ROW_OVERHEAD))
         self.generic = KNOWN_TERMS and describe is terms.describe
-        for kind, tags in self.reference._tags.items():
+        for kind, tags in self.reference.tags.items():
             for position, tag in enumerate(tags):
                 if tag is not None:
                     self.tags.sizes[<int> position][<int> kind] = len(tag)
@@ -199,25 +199,23 @@ cdef class TermWriter:
             for statement in statements:
                 writing = True
                 if not self.asked:
-                    encoder._begin_restart()
+                    encoder.begin_restart()
                 terms = terms_in(statement)
                 if PyTuple_GET_SIZE(terms) != width:
-                    raise OrderError(
-                        f"a statement of {len(terms)} terms {rules.WHERE[encoder._state]}"
-                    )
+                    raise encoder.wrong_width(terms)
                 if not in_graphs:
                     self._statement(terms)
-                elif encoder._state == INSIDE_GRAPH and terms[3] is encoder._graph:
+                elif terms[3] is encoder.graph:
                     self._statement(terms[:3])
                 else:
                     self._hand_over(encoder)
-                    encoder._triple_in_graph(terms)
+                    encoder.triple_in_graph(terms)
                 self._end_row(encoder, tag)
                 writing = False
         except JellyError as error:
             self._hand_over(encoder)
             if writing:
-                error.locate(frame=encoder._frames, row=encoder._rows)
+                encoder.locate(error)
             raise
         finally:
             self._hand_over(encoder)
@@ -233,7 +231,7 @@ cdef class TermWriter:
         """Write the statement in `body` as a row."""
         if self.writer.body.size == 0:
             self._hand_over(encoder)
-            encoder._count_repeat()
+            encoder.count_repeat()
         if not write_row(&self.writer, tag):
             raise MemoryError
         return 0
@@ -244,15 +242,16 @@ cdef class TermWriter:
             self._ask(encoder)
         if self._is_full():
             self._hand_over(encoder)
-            encoder._end_full_frame()
+            encoder.end_full_frame()
         return 0
 
     cdef int _ask(self, encoder) except -1:
         """Compute what is left in an encoder's frame."""
         self.asked = True
-        self.room_rows = bounded(max(0, encoder._frame_rows - encoder._rows))
-        self.room_bytes = bounded(max(0, encoder._frame_bytes - len(encoder._buffer)))
-        self.writer.room_repeats = bounded(max(0, self.limits.frame_repeats - encoder._repeats))
+        rows, size, repeats = encoder.room()
+        self.room_rows = bounded(rows)
+        self.room_bytes = bounded(size)
+        self.writer.room_repeats = bounded(repeats)
         return 0
 
     cdef inline bint _is_full(self) noexcept nogil:
@@ -294,16 +293,16 @@ cdef class TermWriter:
         if characters_in(pos, end) < 0 or <uint64_t> (end - pos) > self.line_bytes:
             # The reference checks the whole text before it reads any part of it.
             self._repeat_by_object()
-            encoder._add_unusual(parser.statements(data))
+            encoder.add_unusual(parser.statements(data))
             return 0
         lines.checked = True
         try:
             while pos < end:
-                if encoder._restarting:
+                if encoder.restarting:
                     # A restart point begins with a statement, not with an empty line.
                     parse_line(lines, pos, end, &line)
                     if line == LINE_WRITTEN:
-                        encoder._begin_restart()
+                        encoder.begin_restart()
                 self._repeat_by_text()
                 self._ask(encoder)
                 full = False
@@ -330,53 +329,56 @@ cdef class TermWriter:
                         full = line == LINE_WRITTEN and self._is_full()
                 if line == LINE_WRITTEN and written != DONE:
                     self._hand_over(encoder)
-                    raise self._rejection(written).locate(frame=encoder._frames, row=encoder._rows)
+                    error = self._rejection(written)
+                    encoder.locate(error)
+                    raise error
                 if line == LINE_UNUSUAL:
                     self._hand_over(encoder)
                     parser.line_ends += line_ends_in(counted, start)
                     counted = pos
                     self._repeat_by_object()
-                    encoder._add_unusual(parser.statements((<const char *> start)[:pos - start]))
+                    encoder.add_unusual(parser.statements((<const char *> start)[:pos - start]))
                 elif full:
                     self._hand_over(encoder)
                     try:
-                        encoder._end_full_frame()
+                        encoder.end_full_frame()
                     except JellyError as error:
                         # The rejected line is the one that filled the frame.
                         count -= 1
-                        raise error.locate(row=encoder._rows)
+                        encoder.locate(error)
+                        raise
         finally:
             parser.count += count
         parser.line_ends += line_ends_in(counted, end)
         return 0
 
-    def add_columns(self, owner, columns, ColumnSource source, uint8_t tag):
+    def add_columns(self, encoder, columns, ColumnSource source, parser, statement, uint8_t tag):
         """Write the rows of columns, and end the encoder's full frames.
 
-        :param owner: a ``ColumnEncoder`` of the reference, which writes the rows that are not of
-            the usual form.
+        :param statement: makes the statement of a row that is not of the usual form, of the columns
+            and the row's number.
+        :return: the error that ended it, and the number of its row; None if all rows are written.
         """
         self._enter()
         try:
-            self._add_columns(owner, columns, source, tag)
+            return self._add_columns(encoder, columns, source, parser, statement, tag)
         finally:
             end_text(&self.lines)
             self._leave()
 
-    cdef int _add_columns(self, owner, columns, ColumnSource source, uint8_t tag) except -1:
+    cdef object _add_columns(self, encoder, columns, ColumnSource source, parser, statement,
+                             uint8_t tag):
         cdef Writer *writer = &self.writer
         cdef LineReader *lines = &self.lines
         cdef uint64_t row = 0
         cdef bint full
         cdef bint usual = True
         cdef Written written = DONE
-        encoder = owner._encoder
-        parser = owner._parser
         self._begin_text(parser)
         try:
             while row < source.rows:
-                if encoder._restarting and parse_row(lines, source.given, row, self.line_bytes):
-                    encoder._begin_restart()
+                if encoder.restarting and parse_row(lines, source.given, row, self.line_bytes):
+                    encoder.begin_restart()
                 self._repeat_by_text()
                 self._ask(encoder)
                 full = False
@@ -394,16 +396,20 @@ cdef class TermWriter:
                 if not usual:
                     self._repeat_by_object()
                     written = DONE
-                    ended = owner._add_rows(columns, row, row + 1)
-                    encoder._ended += ended
+                    encoder.add_unusual((statement(columns, row),))
                     row += 1
                 elif written != DONE:
-                    raise owner._located(self._rejection(written), row)
+                    raise self._rejection(written)
                 elif full:
-                    encoder._end_full_frame()
+                    # If the frame is rejected, it is because of the row that filled it.
+                    row -= 1
+                    encoder.end_full_frame()
+                    row += 1
+        except JellyError as error:
+            return error, row
         finally:
             self._hand_over(encoder)
-        return 0
+        return None
 
     cdef int _begin_text(self, parser) except -1:
         """Prepare for lines or columns."""
@@ -458,9 +464,9 @@ cdef class TermWriter:
     cdef int _hand_over(self, encoder) except -1:
         """Pass the written rows to the encoder."""
         cdef Writer *writer = &self.writer
-        encoder._buffer += (<const char *> writer.rows.bytes)[:writer.rows.size]
-        encoder._rows += writer.row_count
-        encoder._repeats += writer.repeats
+        encoder.add_rows(
+            (<const char *> writer.rows.bytes)[:writer.rows.size], writer.row_count, writer.repeats
+        )
         writer.rows.size = 0
         writer.row_count = 0
         writer.repeats = 0
@@ -574,11 +580,11 @@ cdef class TermWriter:
         cdef Writer *writer = &self.writer
         cdef str table
         if written == OUT_OF_MEMORY:
-            return MemoryError()
+            raise MemoryError
         if written == ROW_TOO_LONG:
-            return reason_of(self.reference._check_row, writer.body.size)
+            return reason_of(self.reference.check_row, writer.body.size)
         if written == NO_DATATYPES:
-            return reason_of(self.reference._datatype, text_of(contents(&writer.rejected)))
+            return reason_of(self.reference.datatype_id, text_of(contents(&writer.rejected)))
         table = self.table_names[writer.full.row_tag >> 3]
         if written == TOO_LONG:
             return over(
@@ -624,7 +630,7 @@ cdef class TermWriter:
         cdef Buffer *body = &self.writer.body
         cdef uint8_t tag_size = self.tags.sizes[position][encoded.kind]
         if tag_size == 0:
-            raise self.reference._rejection(position, Kind(encoded.kind))
+            raise self.reference.rejection(position, Kind(encoded.kind))
         if not append(body, self.tags.bytes[position][encoded.kind], tag_size):
             return OUT_OF_MEMORY
         return self._payload(description, depth)
@@ -654,8 +660,8 @@ cdef class TermWriter:
         )
         if what == WRITE_GRAPH:
             if self.tags.sizes[3][description.encoded.kind] == 0:
-                raise self.reference._rejection(positions.GRAPH, Kind(description.encoded.kind))
-            tag = reference_writer._GRAPH_START_TAGS[description.encoded.kind]
+                raise self.reference.rejection(positions.GRAPH, Kind(description.encoded.kind))
+            tag = reference_writer.GRAPH_START_TAGS[description.encoded.kind]
             if not append(&self.writer.body, <const char *> tag, len(tag)):
                 return OUT_OF_MEMORY
         return self._payload(description, 0)
@@ -664,10 +670,10 @@ cdef class TermWriter:
         """Reject a quoted triple that is nested too deeply; most triples contain no other."""
         for part in <tuple> term:
             if PyTuple_Check(part):
-                self.reference._check_nesting(term)
+                self.reference.check_nesting(term)
                 return 0
         if self.nesting < 1 or self.row_bytes < LEAST_TRIPLE:
-            self.reference._check_nesting(term)
+            self.reference.check_nesting(term)
         return 0
 
     cdef bint _repeats(self, Py_ssize_t position, term, Description description) except -1:
@@ -747,7 +753,7 @@ cdef class TermWriter:
         cdef tuple parts
         if description is not None:
             return description
-        parts = self.reference._encoded(found)
+        parts = self.reference.encoded(found)
         description = Description.__new__(Description)
         encoded = &description.encoded
         encoded.kind = parts[0]
@@ -880,19 +886,26 @@ class Encoder(reference_encoder.Encoder):
 
     def add_text(self, data, parser):
         """Write whole lines of N-Triples or N-Quads, as ``parser`` reads them."""
-        row, _ = reference_encoder._ROW_AND_WIDTH[self.options.physical_type]
+        row, _ = reference_encoder.ROW_AND_WIDTH[self.options.physical_type]
         if self.options.physical_type == PhysicalType.GRAPHS:
             self._add(parser.statements(data))
         else:
             self._writer.add_text(self, data, parser, row << 3 | BYTES)
         return self._take_ended()
 
+    def add_columns(self, columns, source, parser, statement):
+        """Write the rows of columns; see ``TermWriter.add_columns``."""
+        row, _ = reference_encoder.ROW_AND_WIDTH[self.options.physical_type]
+        return self._writer.add_columns(
+            self, columns, source, parser, statement, row << 3 | BYTES
+        )
+
     def _add(self, statements):
-        row, width = reference_encoder._ROW_AND_WIDTH[self.options.physical_type]
+        row, width = reference_encoder.ROW_AND_WIDTH[self.options.physical_type]
         in_graphs = self.options.physical_type == PhysicalType.GRAPHS
         self._writer.add(self, statements, row << 3 | BYTES, width, in_graphs)
 
-    def _add_unusual(self, statements):
+    def add_unusual(self, statements):
         """Write the statements of lines that the reference's parser has read."""
         self._add(statements)
 
@@ -912,12 +925,13 @@ class ColumnEncoder(reference_columns.ColumnEncoder):
     _encoder_type = Encoder
 
     def _add(self, columns):
-        row, _ = reference_encoder._ROW_AND_WIDTH[self.options.physical_type]
         source = ColumnSource(columns)
         if not source.fits or self.options.physical_type == PhysicalType.GRAPHS:
             return super()._add(columns)
-        self._encoder._writer.add_columns(self, columns, source, row << 3 | BYTES)
-        return self._encoder._take_ended()
+        rejected = self._encoder.add_columns(columns, source, self._parser, self.statement)
+        if rejected is not None:
+            raise self.located(*rejected)
+        return self._encoder.add(())
 
 
 cdef object reason_of(check, found):
@@ -931,16 +945,23 @@ cdef object reason_of(check, found):
 
 # Parts of descriptions
 
+cdef inline object in_utf8(str text):
+    """Return an object with a text's UTF-8: the text itself if it is ASCII, otherwise bytes."""
+    return text if PyUnicode_IS_ASCII(text) else PyUnicode_AsUTF8String(text)
+
+
+cdef inline Slice utf8_of(object owner):
+    """Return the bytes of an object of :func:`in_utf8`."""
+    if type(owner) is bytes:
+        return slice_of_bytes(owner)
+    return Slice(<const uint8_t *> PyUnicode_DATA(owner), PyUnicode_GET_LENGTH(owner))
+
+
 cdef int set_iri(Description description, str value, bint split) except -1:
     """Set a description to an IRI."""
     cdef EncodedTerm *encoded = &description.encoded
-    if PyUnicode_IS_ASCII(value):
-        description.text = value
-        encoded.text = Slice(<const uint8_t *> PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value))
-    else:
-        description.text = PyUnicode_AsUTF8String(value)
-        encoded.text = Slice(<const uint8_t *> PyBytes_AS_STRING(description.text),
-                          PyBytes_GET_SIZE(description.text))
+    description.text = in_utf8(value)
+    encoded.text = utf8_of(description.text)
     encoded.kind = IRI
     encoded.characters = PyUnicode_GET_LENGTH(value)
     cut_iri(encoded, split)
@@ -1020,26 +1041,26 @@ cdef void skip_size(Slice *slice) noexcept nogil:
 
 cdef bytes literal_wire(str lex, langtag):
     """Encode an RdfLiteral's lexical form and language tag."""
-    cdef bytes raw = PyUnicode_AsUTF8String(lex)
-    cdef bytes tag = b"" if langtag is None else PyUnicode_AsUTF8String(langtag)
-    cdef size_t raw_size = PyBytes_GET_SIZE(raw)
-    cdef size_t tag_size = PyBytes_GET_SIZE(tag)
+    cdef object lex_owner = in_utf8(lex)
+    cdef object tag_owner = b"" if langtag is None else in_utf8(langtag)
+    cdef Slice raw = utf8_of(lex_owner)
+    cdef Slice tag = utf8_of(tag_owner)
     cdef bytes wire
     cdef Buffer out
     cdef size_t size = 0
-    if raw_size:
-        size += 1 + varint_size(raw_size) + raw_size
-    if tag_size:
-        size += 1 + varint_size(tag_size) + tag_size
+    if raw.size:
+        size += 1 + varint_size(raw.size) + raw.size
+    if tag.size:
+        size += 1 + varint_size(tag.size) + tag.size
     wire = PyBytes_FromStringAndSize(NULL, size)
     out.bytes = <uint8_t *> PyBytes_AS_STRING(wire)
     out.size = 0
-    if raw_size:
-        put_byte(&out, 1 << 3 | BYTES)
-        put_varint(&out, raw_size)
-        put(&out, PyBytes_AS_STRING(raw), raw_size)
-    if tag_size:
-        put_byte(&out, 2 << 3 | BYTES)
-        put_varint(&out, tag_size)
-        put(&out, PyBytes_AS_STRING(tag), tag_size)
+    if raw.size:
+        put_byte(&out, LEX_TAG)
+        put_varint(&out, raw.size)
+        put(&out, raw.bytes, raw.size)
+    if tag.size:
+        put_byte(&out, LANGTAG_TAG)
+        put_varint(&out, tag.size)
+        put(&out, tag.bytes, tag.size)
     return wire

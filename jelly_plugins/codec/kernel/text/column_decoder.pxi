@@ -153,6 +153,21 @@ cdef object column_of(Gathered *gathered, int column):
     )
 
 
+cdef object take_batch(Gathered *gathered, tuple frames):
+    """Return the rows as columns, and remove them."""
+    columns = reference_columns.Columns(
+        rows=gathered.rows,
+        subject=column_of(gathered, 0),
+        predicate=column_of(gathered, 1),
+        object=column_of(gathered, 2),
+        graph=column_of(gathered, 3) if gathered.has_graphs else None,
+        frames=frames,
+    )
+    if not begin_batch(gathered):
+        raise MemoryError
+    return columns
+
+
 cdef class GatheringDecoder(ChunkDecoder):
     """The common part of the decoders to columns: the rows of the batch."""
 
@@ -165,7 +180,7 @@ cdef class GatheringDecoder(ChunkDecoder):
         self.gathered.batch_bytes = batch_bytes
         self.gathered.opening = slice_of_bytes(self.marks[0])
         self.gathered.closing = slice_of_bytes(self.marks[1])
-        self.reader.term_bytes = bounded(reference_columns.longest_term(limits))
+        self.reader.term_bytes = bounded(reference_text.longest_term(limits))
         self.reader.triple_overhead = len(self.marks[0]) + len(self.marks[1]) + 2
         if not begin_batch(&self.gathered):
             raise MemoryError
@@ -206,7 +221,7 @@ cdef class ColumnDecoder(GatheringDecoder):
         return self.flush()
 
     cdef object _factory(self):
-        return reference_columns.ColumnFactory(self.notation, self.limits)
+        return reference_text.TextFactory(self.notation, limits=self.limits)
 
     cdef Status _read_on(self) noexcept nogil:
         cdef Reader *reader = &self.reader
@@ -223,17 +238,11 @@ cdef class ColumnDecoder(GatheringDecoder):
                 return status
 
     cdef object _take(self, bint at_frame_end):
-        if at_frame_end:
-            return None
         self._count()
-        return self._batch()
+        return None if at_frame_end else self._batch()
 
     cdef int _begun(self) except -1:
         keep_rows(&self.gathered)
-        return 0
-
-    cdef int _ended(self) except -1:
-        self._count()
         return 0
 
     cdef int _broken(self) except -1:
@@ -248,18 +257,6 @@ cdef class ColumnDecoder(GatheringDecoder):
         return 0
 
     cdef object _batch(self):
-        cdef Gathered *gathered = &self.gathered
-        cdef uint64_t rows = gathered.rows
-        graph = column_of(gathered, 3) if gathered.has_graphs else None
-        columns = reference_columns.Columns(
-            rows=rows,
-            subject=column_of(gathered, 0),
-            predicate=column_of(gathered, 1),
-            object=column_of(gathered, 2),
-            graph=graph,
-            frames=tuple(self.frames),
-        )
+        frames = tuple(self.frames)
         self.frames.clear()
-        if not begin_batch(gathered):
-            raise MemoryError
-        return columns
+        return take_batch(&self.gathered, frames)

@@ -154,11 +154,6 @@ cdef class ChunkDecoder:
         self.next_frame = first_frame
         return 0
 
-    @property
-    def inside_graph(self):
-        """Whether a graph is open, in physical type GRAPHS."""
-        return self.reader.state == INSIDE_GRAPH
-
     def decode(self, data):
         """Decode the next frame; see the reference."""
         if type(data) is not bytes:
@@ -177,10 +172,6 @@ cdef class ChunkDecoder:
 
     cdef int _begun(self) except -1:
         """Begin a frame."""
-        return 0
-
-    cdef int _ended(self) except -1:
-        """End a frame, whose output is complete."""
         return 0
 
     cdef int _stopped(self, Status status) except -1:
@@ -279,7 +270,6 @@ cdef class ChunkDecoder:
             else:
                 chunk = self._take(status == AT_FRAME_END)
                 if chunk is None:
-                    self._ended()
                     self.frame.rows = reader.rows
                     self.last_frame = self.frame
                     self.frame = None

@@ -56,7 +56,7 @@ cdef int load_line_rules() except -1:
     for code in range(0x20, 0x7F):
         if STRING_BYTES[code] != (chr(code) not in '"\\'):
             raise ImportError("the kernel's plain characters are not those of codec.text.lines")
-    for letter, character in lines._ESCAPED_CHARACTERS.items():
+    for letter, character in lines.ESCAPED_CHARACTERS.items():
         SHORT_ESCAPES[<int> ord(letter)] = ord(character)
     return 0
 
@@ -143,34 +143,87 @@ cdef const uint8_t *parse_string(LineReader *lines, const uint8_t *pos, const ui
                                 Slice *value) noexcept nogil:
     """Read a string between its quotes."""
     cdef const uint8_t *start = pos + 1
-    cdef const uint8_t *run = start
     cdef Buffer *out = &lines.unescaped
     cdef uint64_t beyond = 0
-    cdef bint escaped = False
-    pos = start
-    out.size = 0
-    while True:
-        pos = skip_plain(pos, end, &beyond)
-        while pos < end and STRING_BYTES[pos[0]]:
-            beyond |= pos[0]
-            pos += 1
-        if pos == end or (pos[0] != c"\\" and pos[0] != c'"'):
+    pos = skip_characters(start, end, &beyond)
+    if pos < end and pos[0] == c'"':
+        value[0] = Slice(start, pos - start)
+    else:
+        out.size = 0
+        if not append(out, start, pos - start):
             return NULL
-        if pos[0] == c'"' and not escaped:
-            break
-        escaped = True
-        if not append(out, run, pos - run):
-            return NULL
-        if pos[0] == c'"':
-            break
-        pos = parse_escape(out, pos, end)
+        pos = unescape(out, pos, end, &beyond)
         if pos == NULL:
             return NULL
-        run = pos
+        value[0] = contents(out)
     if beyond & BEYOND_ASCII and not lines.checked and characters_in(start, pos) < 0:
         return NULL
-    value[0] = Slice(out.bytes, out.size) if escaped else Slice(start, pos - start)
     return pos + 1 if value.size <= lines.string_bytes else NULL
+
+
+cdef inline const uint8_t *skip_characters(const uint8_t *pos, const uint8_t *end,
+                                           uint64_t *beyond) noexcept nogil:
+    """Skip characters that need no escape; set bits of BEYOND_ASCII in `beyond` if some of them may
+    not be ASCII.
+    """
+    cdef uint64_t word
+    cdef int plain = WORD
+    while end - pos >= WORD and plain:
+        memcpy(&word, pos, WORD)
+        beyond[0] |= word
+        plain = plain_bytes(word)
+        if plain < WORD and STRING_BYTES[pos[plain]]:
+            # A control character, which is allowed.
+            plain += 1
+        pos += plain
+    while pos < end and STRING_BYTES[pos[0]]:
+        beyond[0] |= pos[0]
+        pos += 1
+    return pos
+
+
+cdef const uint8_t *unescape(Buffer *out, const uint8_t *pos, const uint8_t *end,
+                             uint64_t *beyond) noexcept nogil:
+    """Append the rest of a string without its escapes; return the position of its closing quote, or
+    NULL if the string is malformed or memory is exhausted.
+    """
+    cdef uint64_t word
+    cdef size_t room = 0
+    cdef int plain
+    while pos < end:
+        if out.capacity - out.size < BLOCK and not reserve(out, BLOCK):
+            return NULL
+        # As in `put_escaped`, the part of a word that is not valid is overwritten.
+        room = out.capacity - out.size
+        while room >= 2 * WORD and end - pos >= WORD:
+            memcpy(&word, pos, WORD)
+            memcpy(out.bytes + out.size, &word, WORD)
+            beyond[0] |= word
+            plain = plain_bytes(word)
+            pos += plain
+            out.size += plain
+            room -= plain
+            if plain < WORD:
+                if pos[0] != c"\\" or end - pos < 2 or not SHORT_ESCAPES[pos[1]]:
+                    break
+                put_byte(out, SHORT_ESCAPES[pos[1]])
+                room -= 1
+                pos += 2
+        if pos == end:
+            return NULL
+        if pos[0] == c'"':
+            return pos
+        if pos[0] == c"\\":
+            pos = parse_escape(out, pos, end)
+            if pos == NULL:
+                return NULL
+        elif STRING_BYTES[pos[0]]:
+            beyond[0] |= pos[0]
+            put_byte(out, pos[0])
+            pos += 1
+        else:
+            return NULL
+    return NULL
 
 
 cdef const uint8_t *parse_escape(Buffer *out, const uint8_t *pos,

@@ -1,4 +1,4 @@
-# Whether text has only one possible reading, see `text/plain.py`.
+# Whether text has only one possible reading, see `lines.plain_lines`.
 
 cdef enum:
     # Size of the cache of IRIs and literal suffixes that are known to be well-formed in a text.

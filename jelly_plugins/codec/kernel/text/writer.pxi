@@ -4,6 +4,7 @@ cdef extern from *:
     """
     #include <stdint.h>
     #include <stddef.h>
+    #include <string.h>
 
     /* Return 0 for ASCII text that needs no escape in a string, as most texts do. Without an early
        exit, compilers make the loop process many bytes at a time. */
@@ -34,15 +35,81 @@ cdef extern from *:
             found |= iri_byte_needs_care(bytes[at]);
         return found;
     }
+
+    /* Number of bytes at the start of a word that need no escape in a string: all 8, or those before
+       the first control character, quote, backslash or DEL. */
+    static inline int plain_bytes(uint64_t word) {
+        const uint64_t ones = 0x0101010101010101ULL;
+        uint64_t quote = word ^ ones * 0x22, backslash = word ^ ones * 0x5C,
+                 delete = word ^ ones * 0x7F;
+        /* Sets the highest bit of such a byte, and possibly of bytes above the first one. */
+        uint64_t found = (((word - ones * 0x20) & ~word) | ((quote - ones) & ~quote)
+            | ((backslash - ones) & ~backslash) | ((delete - ones) & ~delete)) & ones * 0x80;
+        if (!found)
+            return 8;
+    #if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        return __builtin_ctzll(found) >> 3;
+    #else
+        uint8_t bytes[8];
+        int at = 0;
+        memcpy(bytes, &word, 8);
+        while (!string_needs_care(bytes + at, 1) || bytes[at] >= 0x80)
+            at++;
+        return at;
+    #endif
+    }
+
+    typedef struct {
+        char bytes[8];
+        uint8_t size;
+    } Escape;
+
+    /* Write a text with its escapes; return the position after it. A word of 8 bytes is copied at a
+       time, of which the part that is not valid is overwritten: there must be space for 8 more bytes
+       than the longest possible result. */
+    static inline uint8_t *put_escaped(uint8_t *out, const uint8_t *pos, const uint8_t *end,
+                                       const Escape *escapes, int string) {
+        while (string && end - pos >= 8) {
+            uint64_t word;
+            int plain;
+            memcpy(&word, pos, 8);
+            memcpy(out, &word, 8);
+            plain = plain_bytes(word);
+            pos += plain;
+            out += plain;
+            if (plain < 8) {
+                memcpy(out, escapes[*pos].bytes, 8);
+                out += escapes[*pos++].size;
+            }
+        }
+        for (; pos < end; pos++) {
+            if (*pos < 0x80 && escapes[*pos].size) {
+                memcpy(out, escapes[*pos].bytes, 8);
+                out += escapes[*pos].size;
+            } else {
+                *out++ = *pos;
+            }
+        }
+        return out;
+    }
     """
     int string_needs_care(const uint8_t *bytes, size_t size) noexcept nogil
     int iri_needs_care(const uint8_t *bytes, size_t size) noexcept nogil
+    int plain_bytes(uint64_t word) noexcept nogil
+    uint8_t *put_escaped(uint8_t *out, const uint8_t *pos, const uint8_t *end,
+                         const Escape *escapes, bint string) noexcept nogil
 
-
-cdef struct Escape:
     # The escape of a character; its size is 0 if the character needs none.
-    char bytes[8]
-    uint8_t size
+    ctypedef struct Escape:
+        char bytes[8]
+        uint8_t size
+
+
+cdef enum:
+    # Bytes of a text for which space is reserved at a time.
+    BLOCK = 1 << 12
+    WORD = 8
+    LONGEST_ESCAPE = 6
 
 
 cdef struct Ranges:
@@ -66,14 +133,15 @@ cdef int load_writer_rules() except -1:
     global STAND_IN_BYTES, STAND_IN, STAND_IN_SIZE
     cdef uint8_t byte
     cdef int code
-    fill_escapes(IRI_ESCAPES, ntriples._IRI_SPECIAL, ntriples._escape_code)
-    fill_escapes(STRING_ESCAPES, ntriples._STRING_SPECIAL, ntriples._escape)
+    fill_escapes(IRI_ESCAPES, ntriples.IRI_SPECIAL, ntriples.escape_code)
+    fill_escapes(STRING_ESCAPES, ntriples.STRING_SPECIAL, ntriples.escape)
     for code in range(128):
         byte = <uint8_t> code
         if ((not string_needs_care(&byte, 1) and STRING_ESCAPES[code].size)
-                or (not iri_needs_care(&byte, 1) and IRI_ESCAPES[code].size)):
+                or (not iri_needs_care(&byte, 1) and IRI_ESCAPES[code].size)
+                or (string_needs_care(&byte, 1) and not STRING_ESCAPES[code].size)):
             raise ImportError("the kernel's texts without escapes are not those of codec.ntriples")
-    fill_ranges(&LABEL_START, lines._LABEL_START)
+    fill_ranges(&LABEL_START, lines.LABEL_START)
     fill_ranges(&LABEL_PART, lines.LABEL_PART)
     STAND_IN_BYTES = ntriples.STAND_IN.encode()
     STAND_IN = STAND_IN_BYTES
@@ -133,57 +201,22 @@ cdef const uint8_t *read_character(const uint8_t *pos, uint32_t *code) noexcept 
     return pos + 4
 
 
-cdef inline const uint8_t *skip_plain(const uint8_t *pos, const uint8_t *end,
-                                      uint64_t *beyond) noexcept nogil:
-    """Skip characters that need no escape in a string, eight bytes at a time; set bits of
-    BEYOND_ASCII in `beyond` if some of them are not ASCII.
-    """
-    cdef uint64_t word
-    cdef uint64_t quote
-    cdef uint64_t backslash
-    cdef uint64_t delete
-    while end - pos >= 8:
-        memcpy(&word, pos, 8)
-        quote = word ^ 0x2222222222222222ULL
-        backslash = word ^ 0x5C5C5C5C5C5C5C5CULL
-        delete = word ^ 0x7F7F7F7F7F7F7F7FULL
-        # Sets the highest bit of each byte that is a control character, the quote, the backslash or
-        # DEL, and possibly of a byte above such a one.
-        if (((word - 0x2020202020202020ULL) & ~word)
-                | ((quote - 0x0101010101010101ULL) & ~quote)
-                | ((backslash - 0x0101010101010101ULL) & ~backslash)
-                | ((delete - 0x0101010101010101ULL) & ~delete)) & BEYOND_ASCII:
-            break
-        beyond[0] |= word
-        pos += 8
-    return pos
-
-
 # Each of these functions appends to a buffer and returns False if memory is exhausted.
 
 cdef bint append_escaped(Buffer *out, const uint8_t *pos, size_t size,
                          Escape *escapes) noexcept nogil:
     """Append a text, with ASCII characters escaped as `escapes` specifies."""
     cdef const uint8_t *end = pos + size
-    cdef const uint8_t *run = pos
-    cdef uint64_t beyond = 0
-    cdef Escape *escape
-    # Space for the unescaped text; escapes reserve more.
-    if not reserve(out, size):
-        return False
-    while True:
-        if escapes == STRING_ESCAPES:
-            pos = skip_plain(pos, end, &beyond)
-        while pos < end and not (pos[0] < 0x80 and escapes[pos[0]].size):
-            pos += 1
-        put(out, run, pos - run)
-        if pos == end:
-            return True
-        escape = &escapes[pos[0]]
-        pos += 1
-        run = pos
-        if not append(out, escape.bytes, escape.size) or not reserve(out, end - pos):
+    cdef const uint8_t *stop
+    while pos < end:
+        stop = pos + BLOCK if end - pos > BLOCK else end
+        if not reserve(out, (stop - pos) * LONGEST_ESCAPE + WORD):
             return False
+        out.size = put_escaped(
+            out.bytes + out.size, pos, stop, escapes, escapes == STRING_ESCAPES
+        ) - out.bytes
+        pos = stop
+    return True
 
 
 cdef inline bint append_iri_characters(Buffer *out, const uint8_t *bytes,

@@ -1,11 +1,13 @@
-"""A bound on how long a server waits for a client that neither sends nor reads.
+"""Bounds on how long calls take: in all, and while a server waits for a client that neither sends
+nor reads.
 
-Only time in which the server waits for the client counts. A subscriber of a topic without news is
-not idle; a subscriber that does not read what it was sent is.
+For the second only time in which the server waits for the client counts. A subscriber of a topic
+without news is not idle; a subscriber that does not read what it was sent is.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,30 +17,35 @@ from typing import Any, Final, Self
 import grpc
 
 from .frames import iterate
+from .wire import SERVICE
 
-#: How often waiting calls are looked at while the bound passes.
+#: How often calls are looked at while a bound passes, and at least every so many seconds.
 _LOOKS: Final = 4
+_SECONDS: Final = 1.0
 
 
-class IdleInterceptor(grpc.ServerInterceptor):
-    """Cancels calls of any service whose client is idle.
+class TimeInterceptor(grpc.ServerInterceptor):
+    """Cancels calls of any service whose client is idle, and streams that take too long.
 
     A handler of one request waits for it here, because gRPC would wait for it in a thread of the
     pool without a bound.
 
-    :param seconds: how long a client may be idle; at most a quarter more passes.
+    :param idle: seconds for which a client may be idle; None for no bound.
+    :param seconds: that a stream of :data:`.wire.SERVICE` may take; None for no bound. At most a
+        quarter more passes than the bounds, and never more than a second.
     """
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    def __init__(self, idle: float | None, seconds: float | None) -> None:
+        self._idle = math.inf if idle is None else idle
+        self._seconds = math.inf if seconds is None else seconds
         self._calls: set[_Call] = set()
         self._lock = threading.Lock()
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="jelly-grpc-idle", daemon=True)
+        self._thread = threading.Thread(target=self._watch, name="jelly-grpc-time", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Watch no more."""
+        """End the watching thread."""
         self._stopped.set()
         self._thread.join()
 
@@ -58,6 +65,8 @@ class IdleInterceptor(grpc.ServerInterceptor):
             # The watch of the health service, which takes no thread.
             return handler
 
+        bound = self._seconds if SERVICE in handler_call_details.method else math.inf
+
         def asked(call: _Call) -> Any:
             if handler.request_streaming:
                 return call
@@ -67,11 +76,11 @@ class IdleInterceptor(grpc.ServerInterceptor):
             return request
 
         def answer(requests: Iterator[Any], context: grpc.ServicerContext) -> Any:
-            with self._watched(requests, context) as call:
+            with self._watched(requests, context, bound) as call:
                 return behavior(asked(call), context)
 
         def answers(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
-            with self._watched(requests, context) as call:
+            with self._watched(requests, context, bound) as call:
                 for each in iterate(behavior(asked(call), context)):
                     call.since = time.monotonic()
                     # gRPC comes back here once it has sent this.
@@ -84,8 +93,10 @@ class IdleInterceptor(grpc.ServerInterceptor):
         return grpc.stream_unary_rpc_method_handler(answer, *codecs)
 
     @contextmanager
-    def _watched(self, requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[_Call]:
-        call = _Call(requests, context)
+    def _watched(
+        self, requests: Iterator[Any], context: grpc.ServicerContext, seconds: float
+    ) -> Iterator[_Call]:
+        call = _Call(requests, context, time.monotonic() + seconds)
         with self._lock:
             self._calls.add(call)
         try:
@@ -95,25 +106,30 @@ class IdleInterceptor(grpc.ServerInterceptor):
                 self._calls.remove(call)
 
     def _watch(self) -> None:
-        between = min(self._seconds / _LOOKS, threading.TIMEOUT_MAX)
+        between = min(_SECONDS, self._idle / _LOOKS, self._seconds / _LOOKS)
         while not self._stopped.wait(between):
             with self._lock:
                 calls = tuple(self._calls)
+            now = time.monotonic()
             for call in calls:
                 since = call.since
-                if since is not None and time.monotonic() - since >= self._seconds:
+                if now >= call.deadline or (since is not None and now - since >= self._idle):
                     call.context.cancel()
 
 
 class _Call:
     """A call, and its requests as an iterator.
 
+    :ivar deadline: when it is cancelled.
     :ivar since: since when the server has waited for the client; None if it does not wait.
     """
 
-    def __init__(self, requests: Iterator[Any], context: grpc.ServicerContext) -> None:
+    def __init__(
+        self, requests: Iterator[Any], context: grpc.ServicerContext, deadline: float
+    ) -> None:
         self._requests = requests
         self.context = context
+        self.deadline = deadline
         self.since: float | None = None
 
     def __iter__(self) -> Self:

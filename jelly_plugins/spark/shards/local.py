@@ -11,9 +11,10 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple, Self
@@ -33,28 +34,17 @@ from ...patch.columns import PatchColumnReader
 from ...patch.model import ID, PREV
 from ...patch.reader import AFTER_HEADERS
 from ...reserved import reject_graph
-from .chains import PatchRows, Resolved, resolve
-from .root import Shard, ShardBy, Version, shard_of
+from .chains import PatchRows
+from .root import Bound, Shard, Version, shard_of
 from .shard import OPERATIONS, TOGETHER, Changed, change
 from .storage import Storage
 
 #: Bytes of statements that are read together.
 _BATCH: Final = 1 << 21
-#: Operations, with the number of their unit, and of their row in the patch.
-_STAGED: Final = OPERATIONS.append(pa.field("unit", pa.int64())).append(pa.field("row", pa.int64()))
-#: Number of keys whose shard is cached.
-_REMEMBERED: Final = 1 << 16
+#: Operations, with the number of their unit.
+_STAGED: Final = OPERATIONS.append(pa.field("unit", pa.int64()))
 
-
-class Bound(NamedTuple):
-    """An operation on a namespace.
-
-    :ivar iri: the IRI that the name is bound to; None to remove the name.
-    """
-
-    graph: str
-    name: str
-    iri: str | None
+_shard_of: Final = lru_cache(maxsize=1 << 16)(shard_of)
 
 
 @dataclass(slots=True)
@@ -83,60 +73,37 @@ class _Unit:
     counts: bool
 
 
-class _Applies(NamedTuple):
-    """Which operations apply: those of units that count, in patches after one.
-
-    :ivar units: for each unit, whether it counts and its patch is new, at least in part.
-    :ivar first: the first unit of the patches that are wholly new.
-    :ivar rows: number of rows of the patch before it that were applied.
-    """
-
-    units: Any
-    first: int
-    rows: int
-
-    def mask(self, units: Any, rows: Any) -> Any:
-        """Return for operations, by unit and row in the patch, whether they apply."""
-        return self.units[units] & ((units >= self.first) | (rows > self.rows))
-
-
-class StagedLog:
+class LocalLog:
     """A log that was read, and whose operations are in a temporary file; a context manager.
 
     :param sources: the files of the log, in order.
-    :param shards: number of shards.
-    :param shard_by: the term that determines the shard.
-    :param whole: whether it must be complete; otherwise, an incomplete transaction at its end does
-        not count.
+    :param layout: a version with the number of shards, and the term that determines the shard.
+    :param whole: whether the log must be complete; otherwise, an incomplete transaction at its end
+        does not count.
     :raises JellyError: the log cannot be read, or has data that Oxigraph cannot store.
 
-    :ivar inside: whether the log ends inside a transaction.
+    :ivar held_back: whether the log ends inside a transaction.
     :ivar aborted: number of aborted transactions.
     """
 
     def __init__(
         self,
         sources: Sequence[Source],
-        shards: int,
-        shard_by: ShardBy,
+        layout: Version,
         *,
         whole: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self.inside = False
+        self.held_back = False
         self.aborted = 0
-        #: Whether the last patch is incomplete.
-        self._partial = False
-        self._shards: Final = shards
-        self._shard_by: Final = shard_by
+        self._layout: Final = layout
         self._patches: list[_Patch] = []
         self._units: list[_Unit] = []
-        #: Operations on namespaces, with their units and rows.
-        self._bound: list[tuple[int, int, Bound]] = []
+        #: Operations on namespaces, with the numbers of their units.
+        self._bound: list[tuple[int, Bound]] = []
         #: For each shard, where its operations are: number of a batch, and rows in it.
         self._parts: dict[int, list[tuple[int, int, int]]] = {}
         self._written = 0
-        self._known: dict[str, int] = {}
         #: Whether the next row begins a patch, and whether the next statement begins a unit.
         self._opens = True
         self._loose = False
@@ -178,37 +145,37 @@ class StagedLog:
                 # Input that is too short to be recognised may not be a log.
                 if not partial or not batches.is_known or error.message == AFTER_HEADERS:
                     raise
-                self._partial = not self._opens
-            if self.inside and not partial:
+                if not self._opens and not self._patches[-1].complete:
+                    # What may become of the patch is not known yet.
+                    self._patches.pop()
+            if self.held_back and not partial:
                 raise TruncatedError("the log ends inside a transaction", source=batches.name)
         self._opens = True
 
     def _add(self, batch: OperationColumns, out: Any) -> None:
         statements = record_batch(batch.statements)
         count = statements.num_rows
-        units, rows = np.empty(count, np.int64), np.empty(count, np.int64)
+        units = np.empty(count, np.int64)
         before = 0
         for place, row in (*batch.others, (count, None)):
             if before < place:
-                units[before:place], first = self._take(place - before)
-                rows[before:place] = np.arange(first, first + place - before)
+                units[before:place] = self._take(place - before)
                 before = place
             if row is not None:
                 self._row(row)
         if count:
-            self._write(statements, batch.adds, units, rows, out)
+            self._write(statements, batch.adds, units, out)
 
-    def _take(self, count: int = 1) -> tuple[int, int]:
-        """Count changes; return the number of their unit, and of the first one's row, from 1."""
+    def _take(self, count: int = 1) -> int:
+        """Count changes; return the number of their unit."""
         patch = self._patch()
-        first = patch.rows + 1
         patch.rows += count
-        if not self.inside:
+        if not self.held_back:
             if not self._loose:
                 self._units.append(_Unit(len(self._patches) - 1, counts=True))
                 self._loose = True
             patch.complete = patch.rows
-        return len(self._units) - 1, first
+        return len(self._units) - 1
 
     def _patch(self) -> _Patch:
         """Return the current patch."""
@@ -220,44 +187,41 @@ class StagedLog:
     def _row(self, row: AnyOperation) -> None:
         """Read a row that is not a statement."""
         kind, value = row
-        if kind is OperationKind.HEADER:
-            patch = self._patch()
-            # Rows are numbered as in a DataFrame: from the first operation on.
-            patch.rows += patch.rows > 0
-            if value.key == ID:
-                patch.id = patch.id or value.value
-            elif value.key == PREV:
-                patch.prev = patch.prev or value.value
-        elif kind is OperationKind.END:
+        if kind is OperationKind.END:
             self._opens = True
+        elif kind is OperationKind.HEADER:
+            patch = self._patch()
+            if value.chain_key == ID:
+                patch.id = patch.id or value.value
+            elif value.chain_key == PREV:
+                patch.prev = patch.prev or value.value
         elif type(value) is Namespace:
             reject_graph(value.graph, what="a namespace")
             iri = value.iri[1:-1] if kind is OperationKind.ADD_NAMESPACE and value.iri else None
-            self._bound.append((*self._take(), Bound(value.graph or "", value.name, iri)))
+            self._bound.append((self._take(), Bound(value.graph or "", value.name, iri)))
         else:
             patch = self._patch()
             patch.rows += 1
             self._loose = False
-            self.inside = kind is OperationKind.BEGIN
-            if self.inside:
+            self.held_back = kind is OperationKind.BEGIN
+            if self.held_back:
                 self._units.append(_Unit(len(self._patches) - 1, counts=False))
                 return
             patch.complete = patch.rows
             self._units[-1].counts = kind is OperationKind.COMMIT
             self.aborted += kind is OperationKind.ABORT
 
-    def _write(
-        self, statements: pa.RecordBatch, adds: bytes, units: Any, rows: Any, out: Any
-    ) -> None:
+    def _write(self, statements: pa.RecordBatch, adds: bytes, units: Any, out: Any) -> None:
         """Write statements to the file, sorted by shard."""
         for graph in statements["graph"].unique().to_pylist():
             reject_graph(graph)
-        keys = pc.fill_null(statements[self._shard_by], "").dictionary_encode()
-        numbers = np.array([self._shard(key) for key in keys.dictionary.to_pylist()], np.int32)
+        keys = pc.fill_null(statements[self._layout.shard_by], "").dictionary_encode()
+        count = len(self._layout.shards)
+        numbers = np.array([_shard_of(key, count) for key in keys.dictionary.to_pylist()], np.int32)
         shards = numbers[keys.indices.to_numpy()]
         order = np.argsort(shards, kind="stable")
         add = np.frombuffer(adds, np.uint8).astype(bool)
-        columns = [*statements.columns, *map(pa.array, (add, units, rows))]
+        columns = [*statements.columns, pa.array(add), pa.array(units)]
         staged = pa.RecordBatch.from_arrays(columns, schema=_STAGED)
         out.write(staged.take(pa.array(order)))
         found, starts = np.unique(shards[order], return_index=True)
@@ -266,64 +230,43 @@ class StagedLog:
             self._parts.setdefault(number, []).append((self._written, start, stop))
         self._written += 1
 
-    def _shard(self, key: str) -> int:
-        if len(self._known) > _REMEMBERED:
-            self._known.clear()
-        if key not in self._known:
-            self._known[key] = shard_of(key, self._shards)
-        return self._known[key]
-
     # Applying
 
-    def resolve(self, version: Version, *, check_prev: bool, forget: bool) -> Resolved:
-        """Find out what of the log is new to a version, see :func:`.chains.resolve`."""
-        patches = [
+    @property
+    def patches(self) -> list[PatchRows]:
+        """The patches of the log."""
+        return [
             PatchRows(number, patch.id, patch.prev, patch.complete)
             for number, patch in enumerate(self._patches)
         ]
-        if self._partial and not patches[-1].rows:
-            # What may become of it is not known yet.
-            patches.pop()
-        return resolve(patches, version.logs, check_prev=check_prev, forget=forget)
-
-    def _applies(self, resolved: Resolved) -> _Applies:
-        after = -1 if resolved.after is None else resolved.after
-        patches = np.array([unit.patch for unit in self._units], np.int64)
-        counts = np.array([unit.counts for unit in self._units], bool)
-        first = int(np.searchsorted(patches, after, side="right"))
-        return _Applies(counts & (patches >= after), first, resolved.rows)
-
-    def namespaces(self, resolved: Resolved) -> Iterable[Bound]:
-        """Return the operations on namespaces that apply, in order."""
-        applies = self._applies(resolved)
-        return [bound for unit, row, bound in self._bound if applies.mask(unit, row)]
 
     def change(
-        self,
-        storage: Storage,
-        version: Version,  # noqa: ARG002
-        bases: Sequence[Shard],
-        resolved: Resolved,
-    ) -> Iterable[Changed]:
-        """Apply what is new to the shards, see :func:`.shard.change`."""
-        applies = self._applies(resolved)
+        self, storage: Storage, layout: Version, start: int
+    ) -> tuple[list[Changed], list[Bound]]:
+        """Apply the patches from one on, see :class:`.Changes`."""
+        applies = np.array([unit.counts and unit.patch >= start for unit in self._units], bool)
         works = [
-            _Work(storage, number, bases[number], self._file, parts, applies)
+            _Work(storage, number, layout.shards[number], self._file, parts, applies)
             for number, parts in sorted(self._parts.items())
         ]
         processes = 1 + self._file.stat().st_size // TOGETHER
-        return run(works, min(os.cpu_count() or 1, processes))
+        changed = _run(works, min(os.cpu_count() or 1, processes))
+        return changed, [bound for unit, bound in self._bound if applies[unit]]
 
 
 class _Work(NamedTuple):
-    """The work of one shard."""
+    """The work of one shard.
+
+    :ivar parts: number of a batch in the file, and the rows in it.
+    :ivar applies: for each unit, whether it applies.
+    """
 
     storage: Storage
     number: int
     base: Shard
     file: Path
     parts: list[tuple[int, int, int]]
-    applies: _Applies
+    applies: Any
 
     def __call__(self) -> Changed:
         return change(self.storage, self.number, self.base, self._batches())
@@ -333,14 +276,13 @@ class _Work(NamedTuple):
             opened = pa.ipc.open_file(file)
             for number, start, stop in self.parts:
                 batch = opened.get_batch(number).slice(start, stop - start)
-                kept = self.applies.mask(batch["unit"].to_numpy(), batch["row"].to_numpy())
-                yield batch.filter(pa.array(kept)).select(OPERATIONS.names)
+                kept = pa.array(self.applies[batch["unit"].to_numpy()])
+                yield batch.filter(kept).select(OPERATIONS.names)
 
 
-def run(works: Sequence[Any], processes: int) -> list[Changed]:
+def _run(works: Sequence[_Work], processes: int) -> list[Changed]:
     """Do works, in this process or in several ones.
 
-    :param works: functions without parameters, which can be pickled.
     :raises JellyError: a work has raised it, or a process has ended.
     """
     count = min(processes, len(works))
@@ -349,7 +291,7 @@ def run(works: Sequence[Any], processes: int) -> list[Changed]:
     # Not multiprocessing: its processes import the main module, which would run a script again.
     program = [sys.executable, "-c", f"from {__name__} import main; main()"]
 
-    def one(part: Sequence[Any]) -> list[Changed]:
+    def one(part: Sequence[_Work]) -> list[Changed]:
         done = subprocess.run(
             program, input=pickle.dumps(part), stdout=subprocess.PIPE, check=False
         )

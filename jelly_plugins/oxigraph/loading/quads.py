@@ -5,30 +5,83 @@ Quoted triples where Oxigraph has no triple terms are replaced by reifiers, as R
 ``<< s p o >> q r`` becomes ``_:x q r`` and ``_:x rdf:reifies <<( s p o )>>``. A quoted triple as
 object stays what it is, a triple term.
 
+:func:`relabelled` gives quads canonical labels, and :class:`HeldBytes` bounds what a load holds.
+
 Reference: RDF 1.2 Concepts, section "Triple Terms and Reification".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Triple
 
 from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, Limits
-from ...errors import JellyError
+from ...codec.common.canonical_labels import canonical_labels
+from ...errors import JellyError, LimitError
 from ...formats.settings import ConversionSettings
 from ...io.progress import Steps
 from ...io.streams import AnyFrameReader, FrameBytes, FrameReader
 from ...reserved import BOOKKEEPING_IRI, is_reserved, reject_graph
-from ..terms import DEFAULT_GRAPH, Fresh, GraphName, QuadFactory, make_quad, make_triple
-from .held import Held
+from ..terms import (
+    DEFAULT_GRAPH,
+    Fresh,
+    GraphName,
+    QuadFactory,
+    describe_directed,
+    make_quad,
+    make_triple,
+    may_have_blank_nodes,
+)
 
 RDF_REIFIES: Final = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies")
 
 #: With labels kept, reading a source again gives the nodes that it gave before; reifiers too.
 _FIXED_KEY: Final = b"jelly_plugins rdf:reifies"
+
+#: Statements that Oxigraph's bulk loader holds before it writes them to disk.
+_STATEMENTS: Final = 1_000_000
+
+#: Bytes that may be held, and how many more for each statement.
+_BYTES: Final = 1 << 28
+_BYTES_PER_STATEMENT: Final = 1 << 10
+
+
+class HeldBytes:
+    """Counts the bytes of statements: a prefix of a megabyte makes gigabytes of quads out of a
+    thousand short statements.
+
+    :ivar limited: whether the statements are held, so that the limit applies.
+    :ivar size: bytes counted so far.
+    """
+
+    def __init__(self) -> None:
+        self.limited = False
+        self.size = 0
+        self._statements = self._start = self._source = 0
+
+    def count(self, statements: int, size: int, source: int = 0) -> None:
+        """Count statements that are about to be loaded.
+
+        :param size: bytes of their text, or of their long terms.
+        :param source: bytes of the source that they are from, if those are known. They may be held.
+        :raises LimitError: those that are held are too long.
+        """
+        self.size += size
+        self._source += source
+        self._statements += statements
+        held = self.size - self._source - self._start
+        most = _BYTES + self._statements * _BYTES_PER_STATEMENT
+        if self.limited and held > most:
+            raise LimitError(
+                f"{self._statements:,} statements take {held:,} bytes more as quads than in the "
+                f"source, above the {most:,} that a load may hold in memory; load them with "
+                "atomic=False"
+            )
+        if self._statements >= _STATEMENTS:
+            self._start, self._statements = self.size - self._source, 0
 
 
 class _Quoted(NamedTuple):
@@ -123,7 +176,7 @@ class QuadReader:
     ) -> None:
         self.name = frames.name
         self.statements = 0
-        self.held = Held()
+        self.held = HeldBytes()
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self._steps = steps
         self._on_namespace = on_namespace
@@ -194,3 +247,49 @@ class QuadReader:
     def close(self) -> None:
         """Close the source, if it was opened here."""
         self._reader.close()
+
+
+def relabelled(
+    quads: Iterable[Quad],
+    graph: GraphName | None,
+    empty_graphs: set[NamedNode | BlankNode],
+) -> Iterator[Quad]:
+    """Quads with canonical labels for their blank nodes, in another order; see
+    ``canonical_labels``.
+
+    All quads with blank nodes are held in memory. Labels come from terms as the source has them,
+    before the store changes any, so that other readers of the same source find the same labels.
+
+    :param graph: the graph that a source of triples goes into, which is not part of the source.
+    :param empty_graphs: names of graphs without statements, all of them once ``quads`` have ended.
+        Blank nodes among them get the same labels as in quads, and new ones if no quad has them.
+    :raises LimitError: the blank nodes are too symmetric.
+    """
+    held: list[Quad] = []
+    for quad in quads:
+        if may_have_blank_nodes(quad):
+            held.append(quad)
+        else:
+            yield quad
+    own_graphs = graph is None
+    labels = canonical_labels(
+        (tuple(quad) if own_graphs else (*quad.triple, DEFAULT_GRAPH) for quad in held),
+        describe_directed,
+    )
+
+    for node in [name for name in empty_graphs if isinstance(name, BlankNode)]:
+        label = labels.get(describe_directed(node)[1])
+        empty_graphs.remove(node)
+        empty_graphs.add(BlankNode() if label is None else BlankNode(label))
+
+    def term(old: Any) -> Any:
+        if isinstance(old, BlankNode):
+            return BlankNode(labels[describe_directed(old)[1]])
+        if isinstance(old, Triple):
+            return Triple(*map(term, old))
+        return old
+
+    for quad in held:
+        name = quad.graph_name
+        made = Triple(*map(term, quad.triple))
+        yield Quad(made.subject, made.predicate, made.object, term(name) if own_graphs else name)
