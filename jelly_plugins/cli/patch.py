@@ -16,8 +16,10 @@ from ..codec import Iri, PatchStatementType, PatchStreamType, Quad, Triple
 from ..codec.text.ntriples import Notation
 from ..io.names import Format
 from ..io.names import format_of as rdf_format_of
+from ..patch.replay.settings import ReplaySettings
 from . import console, settings
 from .console import STANDARD, WrongUsageError
+from .options import Fields
 from .settings import StoreFolder
 from .store import (
     Filling,
@@ -77,10 +79,6 @@ LogTo: TypeAlias = Annotated[
     LogFormat | None,
     typer.Option("--to", help="Format to write; by default from the output's name."),
 ]
-LogName: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--name", help="Name of the log in the store; by default its first id."),
-]
 CheckPrev: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -102,50 +100,27 @@ app.callback(invoke_without_command=True)(settings.help_without_command)
 
 
 @app.command()
-# Long by its parameters, which are the command's options.
 def apply(
     log: LogArgument,
     store: StoreFolder,
-    follow: Annotated[
-        bool,
-        typer.Option("--follow", help="Wait for additions to the log, until interrupted."),
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Read and check the log, and change nothing."),
-    ] = False,
-    until: Annotated[
-        str | None,
-        typer.Option("--until", metavar="ID", help="Stop after the patch with this id."),
-    ] = None,
-    check_unmatched: Annotated[
-        bool,
-        typer.Option(
-            "--check-unmatched/--no-check-unmatched",
-            help="Reject operations that change nothing.",
+    replaying: Annotated[
+        ReplaySettings,
+        Fields(
+            "follow",
+            "dry_run",
+            "until",
+            "check_unmatched",
+            "check_blank_nodes",
+            "check_prev",
+            "name",
+            "commit_every",
         ),
-    ] = False,
-    check_blank_nodes: Annotated[
-        bool,
-        typer.Option(
-            "--check-blank-nodes/--no-check-blank-nodes",
-            help="Require each deletion of a statement with a blank node to match.",
-        ),
-    ] = True,
-    check_prev: CheckPrev = True,
-    name: LogName = None,
+    ],
     graph: Annotated[
         str | None,
         typer.Option("--graph", metavar="IRI", help="Graph to use instead of the default graph."),
     ] = None,
-    commit_every: Annotated[
-        int,
-        typer.Option(
-            "--commit-every", min=1, help="Maximum number of transactions to commit together."
-        ),
-    ] = 100,
     as_json: settings.AsJson = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Apply a log to an Oxigraph store on disk.
 
@@ -153,10 +128,9 @@ def apply(
     the log: running the same command again continues from there. The store is created if it is
     missing.
     """
-    if follow and log == STANDARD:
+    if replaying.follow and log == STANDARD:
         raise WrongUsageError("--follow needs a file with a name")
     reject_other_folder(store)
-    limits = settings.limits_from(limit)
     into = {} if graph is None else {"graph": graph_name(graph)}
     console.require_files([log])
     from ..oxigraph import replay
@@ -165,8 +139,8 @@ def apply(
     done = Replayed()
     try:
         with (
-            _unchanged(store) if dry_run else store_to_fill(store) as filling,
-            _replaying(log, follow) as (source, show),
+            _unchanged(store) if replaying.dry_run else store_to_fill(store) as filling,
+            _replaying(log, replaying.follow) as (source, show),
         ):
 
             def note(operations: int) -> None:
@@ -175,21 +149,7 @@ def apply(
                 if show is not None:
                     show(operations)
 
-            done = replay(
-                filling.store,
-                source,
-                **into,
-                check_unmatched=check_unmatched,
-                check_blank_nodes=check_blank_nodes,
-                check_prev=check_prev,
-                name=name,
-                until=until,
-                follow=follow,
-                commit_every=commit_every,
-                dry_run=dry_run,
-                progress=note,
-                limits=limits,
-            )
+            done = replay(filling.store, source, replaying, progress=note, **into)
     except KeyboardInterrupt:
         # What a followed log usually ends with.
         counts = {"transactions": done.transactions, "operations": done.operations}
@@ -197,7 +157,7 @@ def apply(
             as_json, counts, {name: f"{number:,}" for name, number in counts.items()}
         )
         raise
-    _print_replayed(done, dry_run, as_json)
+    _print_replayed(done, replaying.dry_run, as_json)
 
 
 @contextmanager
@@ -299,7 +259,6 @@ def convert(
     preset: settings.TablePreset = None,
     rdf_12: settings.Rdf12 = True,
     strict: settings.Strict = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Convert Jelly-Patch to RDF Patch text and back.
 
@@ -328,7 +287,7 @@ def convert(
             ),
             notation=Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR,
             strict=strict,
-            limits=settings.limits_from(limit),
+            limits=settings.limits_from(),
         )
 
 
@@ -362,7 +321,6 @@ def diff(
     ] = DiffBlankNodes.AUTO,
     base: settings.Base = None,
     prefix: settings.Prefixes = None,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Write the patch that makes OLD into NEW.
 
@@ -376,7 +334,7 @@ def diff(
 
     if old == new == STANDARD:
         raise WrongUsageError("only one side can be stdin")
-    limits = settings.limits_from(limit)
+    limits = settings.limits_from()
     target, dst = log_output(output, to, force)
     made = diff_(
         *(_statements(name, from_, base, limits, blank_nodes) for name in (old, new)),
@@ -431,7 +389,6 @@ def invert(
     to: LogTo = None,
     force: settings.Force = False,
     generalized: Generalized = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Write the log that undoes a log.
 
@@ -442,7 +399,7 @@ def invert(
     from ..patch.logs.editing import invert_log
 
     target, dst = log_output(output, to, force)
-    with _reading([log], "invert", from_, generalized, limit) as patches:
+    with _reading([log], "invert", from_, generalized) as patches:
         write_patches(invert_log(patches), dst, format=target)
 
 
@@ -462,7 +419,6 @@ def compact(
         ),
     ] = False,
     generalized: Generalized = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Write one patch with the same effect as a log.
 
@@ -472,7 +428,7 @@ def compact(
     from ..patch import write_patches
 
     target, dst = log_output(output, to, force)
-    with _reading(logs, "compact", from_, generalized, limit) as patches:
+    with _reading(logs, "compact", from_, generalized) as patches:
         write_patches([compact_(patches, exact=exact)], dst, format=target)
 
 
@@ -506,7 +462,6 @@ def undo(
     to: ToPatch = None,
     store: AlsoStore = None,
     as_json: settings.AsJson = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Undo the newest patches of a log, by appending.
 
@@ -515,7 +470,7 @@ def undo(
     """
     from ..patch import undo as undo_
 
-    _append(undo_, "undoes", log, count, to, store, as_json, limit)
+    _append(undo_, "undoes", log, count, to, store, as_json)
 
 
 @app.command()
@@ -525,7 +480,6 @@ def redo(
     to: ToPatch = None,
     store: AlsoStore = None,
     as_json: settings.AsJson = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Redo patches that were undone, by appending them.
 
@@ -533,7 +487,7 @@ def redo(
     """
     from ..patch import redo as redo_
 
-    _append(redo_, "redoes", log, count, to, store, as_json, limit)
+    _append(redo_, "redoes", log, count, to, store, as_json)
 
 
 def _append(
@@ -544,7 +498,6 @@ def _append(
     to: str | None,
     store: str | None,
     as_json: bool,
-    limit: list[str] | None,
 ) -> None:
     """Append patches to a log, and apply the log to a store.
 
@@ -555,7 +508,7 @@ def _append(
         raise WrongUsageError("a log to append to is a file")
     if count is not None and to is not None:
         raise WrongUsageError("--count and --to exclude each other")
-    limits = settings.limits_from(limit)
+    limits = settings.limits_from()
     console.require_files([log])
     done = None
     with ExitStack() as stack:
@@ -603,7 +556,6 @@ def show(
     ] = False,
     from_: LogFrom = None,
     generalized: Generalized = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Print a log in readable form, coloured on a terminal.
 
@@ -611,7 +563,7 @@ def show(
     """
     from ..patch.logs.listing import lines, summaries
 
-    with _reading([log], "show", from_, generalized, limit, printing=True) as patches:
+    with _reading([log], "show", from_, generalized, printing=True) as patches:
         if as_json:
             for each in summaries(patches):
                 console.print_json(asdict(each))
@@ -661,7 +613,6 @@ def check(
     generalized: Generalized = False,
     strict: settings.Strict = False,
     as_json: settings.AsJson = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Check a log: its syntax, the order of its rows, its chain.
 
@@ -677,7 +628,7 @@ def check(
             format=_format(from_),
             generalized=generalized,
             strict=strict,
-            limits=settings.limits_from(limit),
+            limits=settings.limits_from(),
         )
     if as_json:
         console.print_json(_report_as_dict(report))
@@ -756,14 +707,13 @@ def _reading(
     doing: str,
     from_: LogFormat | None,
     generalized: bool,
-    limit: list[str] | None,
     *,
     printing: bool = False,
 ) -> Iterator[Iterator[Patch]]:
     """The patches of some logs, one log after another."""
     from ..patch import read_patches
 
-    limits = settings.limits_from(limit)
+    limits = settings.limits_from()
     with console.open_sources(logs, doing, printing=printing) as opened:
         yield chain.from_iterable(
             read_patches(source, format=_format(from_), generalized=generalized, limits=limits)
