@@ -73,10 +73,6 @@ LogTo: TypeAlias = Annotated[
     PatchFormat | None,
     typer.Option("--to", help="Format to write; by default from the output's name."),
 ]
-LogName: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--name", help="Name of the log in the store; by default its first id."),
-]
 CheckPrev: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -99,14 +95,8 @@ app.callback(invoke_without_command=True)(settings.help_without_command)
 
 #: The options of :class:`.ReplaySettings`.
 _REPLAY: Final = Fields(
-    *("follow", "dry_run", "check_prev", "check_unmatched", "check_blank_nodes", "commit_every"),
-    name=Option(LogName),
-    until=Option(
-        Annotated[
-            str | None,
-            typer.Option("--until", metavar="ID", help="Stop after the patch with this id."),
-        ]
-    ),
+    *("follow", "dry_run", "until", "check_unmatched", "check_blank_nodes", "check_prev"),
+    *("name", "commit_every"),
 )
 
 

@@ -151,7 +151,7 @@ def _options_of_rows(
     source: Source,
     rewind: Callable[[], object] | None,
 ) -> PatchOptions:
-    """The options that rows of RDF Patch need, which has none of its own.
+    """The options for rows of RDF Patch, which does not declare any.
 
     :param first: the first of them, at most :data:`LOOK_AHEAD`.
     :param rewind: makes the source ready to be read again; None if nothing does.
