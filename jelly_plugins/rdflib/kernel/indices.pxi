@@ -82,33 +82,34 @@ cdef class IndexWriter:
         self.pos = pos
         self.osp = osp
 
+    def begin(self, list statements not None):
+        """Find the graphs of statements, and check these; return the graphs' names."""
+        cdef object last_g = None
+        for statement in statements:
+            if type(statement) is not tuple or not 3 <= PyTuple_GET_SIZE(statement) <= 4:
+                raise TypeError("a statement is a tuple of three terms or four")
+            g = graph_of(statement)
+            if g is not last_g or not self.graphs:
+                last_g = g
+                if g not in self.graphs:
+                    self.graphs[g] = Added()
+        return list(self.graphs)
+
     def add(self, list statements not None):
-        """Write triples or quads, as tuples."""
+        """Write the statements that `begin` has checked."""
         cdef object last_s = None, last_p = None, last_o = None, last_g = None
         cdef Py_hash_t hash_s = 0, hash_p = 0, hash_o = 0
         cdef dict of_subject = None, objects = None, by_object = None
         cdef Added added = None
-        cdef Py_ssize_t width
         for statement in statements:
-            if type(statement) is not tuple:
-                statement = tuple(statement)
-            width = PyTuple_GET_SIZE(statement)
-            if width == 3:
-                triple = statement
-                g = None
-            elif width == 4:
-                triple = (<tuple> statement)[:3]
-                g = <object> tuple_item(statement, 3)
-            else:
-                raise TypeError("a statement has three terms or four")
+            g = graph_of(<tuple?> statement)
+            triple = statement if PyTuple_GET_SIZE(statement) == 3 else (<tuple> statement)[:3]
             s = <object> tuple_item(statement, 0)
             p = <object> tuple_item(statement, 1)
             o = <object> tuple_item(statement, 2)
             if g is not last_g or added is None:
                 last_g = g
-                added = self.graphs.get(g)
-                if added is None:
-                    added = self.graphs[g] = Added()
+                added = self.graphs[g]
             if s is not last_s:
                 last_s = s
                 last_p = None
@@ -125,7 +126,6 @@ cdef class IndexWriter:
             if get_item(objects, o, hash_o) != NULL:
                 added.known.append(triple)
                 continue
-            # First, so that it can be taken back whatever happens.
             set_item(added.new, triple, None, hash_of_three(hash_s, hash_p, hash_o))
             set_item(objects, o, 1, hash_o)
             set_item(inner(by_object, o, hash_o), s, 1, hash_s)
@@ -152,6 +152,11 @@ cdef class IndexWriter:
         if part != NULL and part != <PyObject *> None:
             found ^= hash(<object> part)
         return -2 if found == -1 else found
+
+
+cdef inline object graph_of(tuple statement):
+    """A quad's graph, None for a triple."""
+    return <object> tuple_item(statement, 3) if PyTuple_GET_SIZE(statement) == 4 else None
 
 
 cdef inline dict inner(dict outer, object key, Py_hash_t key_hash):

@@ -15,8 +15,8 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
-from itertools import chain, islice
+from functools import cache
+from itertools import chain, islice, repeat
 from typing import Any, Final
 
 from rdflib.graph import Graph
@@ -57,13 +57,6 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _set_contexts(
-    contexts: dict[_Triple, dict[Any, bool]], triples: Iterable[_Triple], usual: dict[Any, bool]
-) -> None:
-    for triple in triples:
-        contexts[triple] = usual.copy()
-
-
 def _attributes(store: Any, *names: str) -> list[Any]:
     """The private attributes of a store."""
     own = vars(store)
@@ -72,9 +65,7 @@ def _attributes(store: Any, *names: str) -> list[Any]:
 
 
 class BulkWriter:
-    """Adds statements to a store in memory, all of those of a call or none.
-
-    The compiled module writes the indices.
+    """Adds statements to a store in memory. The compiled module writes the indices.
 
     :param store: a store for which :func:`writable` returned True.
     :param graph: gives the graph of a quad's fourth term, and of None for triples.
@@ -85,115 +76,55 @@ class BulkWriter:
         self._graph = graph
 
     def add(self, batches: Iterable[list[Any]]) -> None:
-        """Add statements: tuples of terms, those of each batch of the same width."""
-        spo, pos, osp = _attributes(self._store, "spo", "pos", "osp")
+        """Add statements: tuples of three terms, or of four with a graph.
+
+        An error of ``batches`` or of a graph, or a malformed statement, leaves the store as it was.
+        No code of the caller runs after these are read.
+        """
         module = compiled()
         assert module is not None  # writable() checks this
-        writer = module.IndexWriter(spo, pos, osp)
-        undo: list[Callable[[], object]] = []
         with collector_paused():
-            try:
-                for batch in batches:
-                    writer.add(batch)
-                if type(self._store) is Memory:
-                    self._set_contexts(writer.graphs, undo)
-            except BaseException:
-                for step in reversed(undo):
-                    step()
-                for added in writer.graphs.values():
-                    _remove((spo, pos, osp), added.new)
-                raise
+            statements = list(chain.from_iterable(batches))
+            writer = module.IndexWriter(*_attributes(self._store, "spo", "pos", "osp"))
+            graphs = {name: self._graph(name) for name in writer.begin(statements)}
+            writer.add(statements)
+            if type(self._store) is Memory:
+                for name, graph in graphs.items():
+                    self._set_contexts(graph, writer.graphs[name])
+                for name, graph in graphs.items():
+                    self._add_contexts(graph, writer.graphs[name].known)
 
-    def _set_contexts(self, graphs: dict[Any, Any], undo: list[Callable[[], object]]) -> None:
-        """Do what ``Memory.__add_triple_context`` does."""
+    def _set_contexts(self, graph: Graph, added: Any) -> None:
+        """Do what ``Memory.__add_triple_context`` does for triples that are new."""
         store = self._store
         contexts, members, everything = _attributes(
             store, "tripleContexts", "contextTriples", "all_contexts"
         )
-        of_graph = {}
-        for name in graphs:
-            size = len(everything)
-            of_graph[name] = graph = self._graph(name)
-            everything.add(graph)
-            if len(everything) > size:
-                undo.append(partial(everything.discard, graph))
-        keys = {name: store._Memory__ctx_to_str(graph) for name, graph in of_graph.items()}
-        for name, added in graphs.items():
-            key = keys[name]
-            if key not in members:
-                undo.append(partial(members.pop, key, None))
-                members[key] = set()
-            if not added.new:
-                continue
-            usual = {key: False, None: False}
-            if store._Memory__defaultContexts is None:
-                # The first triple ever added defines the usual contexts of this store.
-                undo.append(lambda: setattr(store, "_Memory__defaultContexts", None))
-                store._Memory__defaultContexts = usual
-            undo.append(partial(_forget, added.new, contexts, members, key))
-            if usual != store._Memory__defaultContexts:
-                _set_contexts(contexts, added.new, usual)
-            members[None].update(added.new)
-            members[key].update(added.new)
-        for name, added in graphs.items():
-            graph, key = of_graph[name], keys[name]
-            default = store._Memory__defaultContexts or {}
-            settled = default.get(key, True) is False and default.get(None, True) is False
-            for triple in added.known:
-                if settled and triple not in contexts:
-                    # In the usual contexts, of which this is one.
-                    continue
-                undo.append(_restore(triple, contexts, members, key))
+        everything.add(graph)
+        key = store._Memory__ctx_to_str(graph)
+        own = members.setdefault(key, set())
+        if not added.new:
+            return
+        usual = {key: False, None: False}
+        if store._Memory__defaultContexts is None:
+            # The first triple ever added defines the usual contexts of this store.
+            store._Memory__defaultContexts = usual
+        if usual != store._Memory__defaultContexts:
+            contexts.update(zip(added.new, map(dict, repeat(usual)), strict=False))
+        members[None].update(added.new)
+        own.update(added.new)
+
+    def _add_contexts(self, graph: Graph, known: list[_Triple]) -> None:
+        """Add triples to a graph that the store had, in this graph or in others."""
+        store = self._store
+        (contexts,) = _attributes(store, "tripleContexts")
+        key = store._Memory__ctx_to_str(graph)
+        default = store._Memory__defaultContexts or {}
+        settled = default.get(key, True) is False and default.get(None, True) is False
+        for triple in known:
+            # A triple in the usual contexts may be in this graph already.
+            if not settled or triple in contexts:
                 store._Memory__add_triple_context(triple, True, graph, False)
-
-
-def _remove(indices: tuple[_Index, _Index, _Index], triples: Iterable[_Triple]) -> None:
-    """Take triples out of the three indices, also if they are not in all of them."""
-    spo, pos, osp = indices
-    for s, p, o in triples:
-        for index, first, second, third in ((spo, s, p, o), (pos, p, o, s), (osp, o, s, p)):
-            index.get(first, {}).get(second, {}).pop(third, None)
-
-
-def _forget(
-    triples: Iterable[_Triple],
-    contexts: dict[_Triple, Any],
-    members: dict[Any, set[_Triple]],
-    key: Any,
-) -> None:
-    """Take triples that were new out of their contexts."""
-    for triple in triples:
-        contexts.pop(triple, None)
-        members[None].discard(triple)
-        members[key].discard(triple)
-
-
-def _restore(
-    triple: _Triple,
-    contexts: dict[_Triple, Any],
-    members: dict[Any, set[_Triple]],
-    key: Any,
-) -> Callable[[], object]:
-    """What undoes that a known triple is added to one more graph: only the entries that change are
-    remembered, because a triple may be in any number of graphs."""
-    own = contexts.get(triple)
-    before = {} if own is None else {name: own.get(name) for name in (None, key)}
-    absent = [name for name in (None, key) if triple not in members[name]]
-
-    def restore() -> None:
-        if own is None:
-            contexts.pop(triple, None)
-        else:
-            for name, quoted in before.items():
-                if quoted is None:
-                    own.pop(name, None)
-                else:
-                    own[name] = quoted
-            contexts[triple] = own
-        for name in absent:
-            members[name].discard(triple)
-
-    return restore
 
 
 def overridden(graph: Graph) -> set[str]:
