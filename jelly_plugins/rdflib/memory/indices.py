@@ -1,13 +1,11 @@
-"""rdflib's stores in memory, written and read by their indices.
+"""Direct reads and writes of the indices of rdflib's stores in memory.
 
-``Memory.add`` does for each triple what holds for a whole run of them: it notifies subscribers,
-turns the graph into a string, looks up the subject and the predicate, and hashes the triple some
-ten times. Here triples go into the same dictionaries and sets, in the same order, with the same
-result (``_trusted`` checks that), each of them handled as rarely as possible.
+For each triple, ``Memory.add`` notifies subscribers, converts the graph to a string, looks up
+subject and predicate, and computes about ten hashes. This module adds triples to the same
+dictionaries and sets, in the same order, with the same result (``_trusted`` checks this).
 
-All of this depends on the internals of two classes of rdflib. It is not used where something is not
-as expected: another class, a replaced method, a subscriber to each triple. ``graph.addN`` does the
-work then.
+It depends on the internals of two classes of rdflib. If anything differs from what it expects
+(another class, a replaced method, a subscriber to each triple), ``graph.addN`` is used instead.
 """
 
 from __future__ import annotations
@@ -24,12 +22,12 @@ from rdflib.plugins.stores.memory import Memory, SimpleMemory
 from rdflib.store import Store
 from rdflib.term import BNode, Literal, URIRef
 
-from .compiled import compiled, reject, replaced, say_why_not
+from .compiled import compiled, reject, replaced, warn_of_slow_path
 
 _Triple = tuple[Any, Any, Any]
 _Index = dict[Any, dict[Any, dict[Any, int]]]
 
-#: What adds to a store and reads it, and is bypassed here.
+#: The methods of reading and writing that this module bypasses.
 _METHODS: Final = tuple(
     (owner, name)
     for owner, names in (
@@ -47,7 +45,7 @@ _METHODS: Final = tuple(
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from looking at millions of new objects, none of which can go."""
+    """Pause the garbage collector while millions of objects are created that stay in use."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -128,7 +126,7 @@ class BulkWriter:
 
 
 def overridden(graph: Graph) -> set[str]:
-    """The methods of a graph's own that take statements, instead of rdflib's."""
+    """Names of the methods for adding statements that a graph overrides."""
     return {
         name
         for name in ("add", "addN")
@@ -137,7 +135,7 @@ def overridden(graph: Graph) -> set[str]:
 
 
 def writable(graph: Graph) -> bool:
-    """Whether triples may go past ``graph.addN`` and ``graph.store.add`` into the store."""
+    """Whether triples may bypass ``graph.addN`` and ``graph.store.add``."""
     store: Any = graph.store
     return (
         type(store) in (Memory, SimpleMemory)
@@ -152,32 +150,32 @@ def writable(graph: Graph) -> bool:
 
 
 def _state(store: Any) -> dict[str, Any]:
-    """All that a store remembers, but what it was made with."""
+    """The contents of a store."""
     return {name: value for name, value in vars(store).items() if name != "dispatcher"}
 
 
 @cache
 def _trusted(kind: Any) -> bool:
-    """Whether a store is the same however triples came into it, and is read as it reads itself."""
+    """Whether this module fills and reads a store with the same result as its own methods."""
     try:
         reason = next(_differences(kind), None)
     except Exception as error:
-        # Whatever it is, it is not the store that is known here.
+        # The class differs from the one that this module knows.
         reason = f"{kind.__name__} cannot be written by its indices ({error!r})"
     if reason is not None:
-        say_why_not(f"graphs in {kind.__name__} are written and read", reason)
+        warn_of_slow_path(f"graphs in {kind.__name__} are written and read", reason)
     return reason is None
 
 
 def _differences(kind: Any) -> Iterator[str]:
-    """In what stores are others than those that are known here.
+    """How a class of stores differs from what this module expects.
 
-    :raises Exception: they lack something.
+    :raises Exception: the class lacks an attribute.
     """
     names = [URIRef(f"urn:g{n}") for n in range(3)]
     one, two, three = (URIRef(f"urn:{n}") for n in range(3))
     text = Literal("x", lang="en-GB")
-    # New, known, in other graphs, alternating graphs, the subject or predicate of the one before.
+    # New and known triples, other graphs, alternating graphs, repeated subjects and predicates.
     quads = [
         (one, two, three, 0),
         (one, two, text, 0),
@@ -203,16 +201,16 @@ def _differences(kind: Any) -> Iterator[str]:
                 fast.add((s, p, o), fast_graphs[g])
         if compiled() is not None:
             writer = BulkWriter(fast, fast_graphs.__getitem__)
-            # In two calls, so that some of the second are known before.
+            # Two calls, so that the store knows some triples of the second one.
             writer.add([quads[:1], quads[1:3]])
             writer.add([quads[3:count]])
         for store in slow, fast:
-            # A listing stores the requested graph next to its name.
+            # Listing triples stores the requested graph with its name.
             list(store.triples((None, None, None), None))
         if _state(slow) != _state(fast) or any(
             list(slow.triples((s, None, None))) == [] for s in (one, two)
         ):
-            yield f"{kind.__name__} keeps triples in another way"
+            yield f"{kind.__name__} stores triples in another way"
         if any(set(graph) != _read(graph) for graph in (*slow_graphs, *fast_graphs)):
             yield f"{kind.__name__} is read in another way"
         for s, p, o, g in quads[:count]:
@@ -225,9 +223,9 @@ def _differences(kind: Any) -> Iterator[str]:
 
 
 def _read(graph: Graph) -> set[_Triple]:
-    """The triples of a graph, as they are read here.
+    """The triples of a graph, read by :class:`SubjectRuns`.
 
-    :raises ValueError: generic terms of them are not those that the triples have.
+    :raises ValueError: the compiled module reads other terms.
     """
     found = {triple for run in SubjectRuns(graph) for triple in run}
     if (module := compiled()) is not None:
@@ -264,8 +262,8 @@ class SubjectRuns:
         store: Any = graph.store
         self._spo: _Index
         (self._spo,) = _attributes(store, "spo")
-        #: Contexts by triple, those of any other triple, and the one that is wanted; the first is
-        #: None if all triples of the store are.
+        #: Contexts by triple, those of any other triple, and the requested one. The first is None
+        #: if all triples of the store are in it.
         self._contexts: dict[_Triple, Any] | None = None
         self._usual: Any = {}
         self._context: str | None = None
