@@ -16,7 +16,6 @@ from setuptools import Extension, setup
 COMPILED = (
     Path("jelly_plugins/codec"),
     Path("jelly_plugins/rdflib"),
-    Path("jelly_plugins/messages"),
 )
 
 KERNELS = [

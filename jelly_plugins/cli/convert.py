@@ -214,7 +214,7 @@ def _convert_messages(
     target_dialect: Dialect | None,
 ) -> None:
     from ..messages import convert_messages
-    from ..messages.rows import log_options
+    from ..messages.text import log_options
 
     if len(sources) != 1:
         raise WrongUsageError("only one message log can be converted at a time")

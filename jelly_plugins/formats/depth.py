@@ -1,4 +1,4 @@
-"""How deep text is nested, and more that pyoxigraph does not bound, before it parses the text.
+"""Checks of text before pyoxigraph parses it: of its depth, and of what the parser does not bound.
 
 pyoxigraph's parser of Turtle makes nested triple terms of any depth, and frees
 them by recursion: some thousand levels end the process. JSON-LD and RDF/XML take time that grows
@@ -29,7 +29,7 @@ _LONG_STRINGS: Final = (b"\xff", b"\xfe")
 #: Stands for the start of a triple term or a reified triple.
 _TERM: Final = b"\xfd"
 _TURTLE_IRRELEVANT: Final = bytes(set(range(256)) - set(b"\"'<>#\r\n[]()\xff\xfe\xfd"))
-#: Prefixes that text with many of them may declare, of which pyoxigraph keeps all.
+#: Prefixes that text with many of them may declare.
 _PREFIXES: Final = 100_000
 _PREFIX: Final = re.compile(rb"(?<![\w:\-])prefix(?:\s*+#|\s++[^\s:]*+:\s*+[<#])")
 #: Bytes for each of many.
@@ -84,11 +84,27 @@ class Held(deque[Any]):
         super().clear()
 
 
+def with_bounded_prefixes(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Chunks of Turtle or TriG, each of which comes out once its prefixes were counted.
+
+    :raises LimitError: they are too many: pyoxigraph keeps all.
+    """
+    prefixes = 0
+    for chunk in chunks:
+        lower = chunk.lower()
+        if lower.count(b"prefix") * _PREFIX_BYTES > len(chunk):
+            prefixes += len(_PREFIX.findall(lower))
+            if prefixes > _PREFIXES:
+                raise LimitError(f"the text declares more than {_PREFIXES} prefixes")
+        yield chunk
+
+
 class TurtleGuard:
     """Bounds how deep Turtle or TriG is nested (blank nodes, lists and triple terms), and prefixes.
 
-    pyoxigraph's parser keeps some hundred bytes for each open bracket. The depth is only tracked in
-    what comes after many brackets or some triple terms. Before, strings over several lines are.
+    pyoxigraph's parser keeps up to 540 bytes for each open bracket. The guard tracks the depth only
+    after many brackets or some triple terms, and before that only strings over several lines, which
+    are faster to find.
     """
 
     def __init__(self) -> None:
@@ -99,9 +115,9 @@ class TurtleGuard:
         #: Brackets and triple terms of text whose depth was not looked at.
         self._unseen = self._unseen_terms = 0
         self._is_tracked = False
-        #: Two times the depth since then: ">>" may come in two chunks.
+        #: Two times the depth since then: ">>" may come in two chunks. Not negative: what closes
+        #: brackets that were not looked at does not allow more of them.
         self._halves = 0
-        self._prefixes = 0
 
     def chunks(self, text: Iterable[bytes]) -> Iterator[bytes]:
         """The text, in chunks that double within a long string, which the parser reads from its
@@ -109,12 +125,11 @@ class TurtleGuard:
 
         :raises LimitError: it is nested more than :data:`DEPTH` deep, or has too many prefixes.
         """
-        #: Bytes since text outside of strings.
+        #: Bytes that were yielded since a chunk that did not end in a string.
         waiting = 0
         parts: list[bytes] = []
         size = 0
-        for chunk in text:
-            self._count_prefixes(chunk)
+        for chunk in with_bounded_prefixes(text):
             self._look_at(chunk)
             parts.append(chunk)
             size += len(chunk)
@@ -126,13 +141,6 @@ class TurtleGuard:
             size = 0
         if parts:
             yield b"".join(parts)
-
-    def _count_prefixes(self, chunk: bytes) -> None:
-        lower = chunk.lower()
-        if lower.count(b"prefix") * _PREFIX_BYTES > len(chunk):
-            self._prefixes += len(_PREFIX.findall(lower))
-            if self._prefixes > _PREFIXES:
-                raise LimitError(f"the text declares more than {_PREFIXES} prefixes")
 
     def _look_at(self, chunk: bytes) -> None:
         data = self._before + chunk if self._before else chunk
@@ -156,8 +164,8 @@ class TurtleGuard:
     def _track(self, brackets: bytes) -> None:
         openings = len(brackets) - len(brackets.translate(None, _TURTLE_OPENINGS))
         if self._halves + 2 * openings <= 2 * DEPTH:
-            halves = brackets.count(b">")
-            self._halves += 4 * openings - 2 * len(brackets) + halves
+            self._halves += 4 * openings - 2 * len(brackets) + brackets.count(b">")
+            self._halves = max(0, self._halves)
             return
         for bracket in brackets:
             if bracket in _TURTLE_OPENINGS:
@@ -165,7 +173,7 @@ class TurtleGuard:
                 if self._halves > 2 * DEPTH:
                     raise too_deep()
             else:
-                self._halves -= 1 if bracket == _HALF else 2
+                self._halves = max(0, self._halves - (1 if bracket == _HALF else 2))
 
 
 def _unfinished(text: bytes) -> int:

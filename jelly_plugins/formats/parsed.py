@@ -235,7 +235,7 @@ def _prefixes(source: ChunkReader, first: Chunk, settings: ConversionSettings) -
 
 #: Labels of blank nodes in RDF/XML: pyoxigraph writes any as ``rdf:nodeID``, which has to be an XML
 #: name.
-_XML_LABELS: Final = StandIns(re.compile(NAME).fullmatch)
+XML_LABELS: Final = StandIns(re.compile(NAME).fullmatch)
 #: IRIs that end in an XML name without a colon, as properties have to in RDF/XML.
 _XML_PREDICATE: Final = re.compile(rf"{NAME}\Z")
 #: Predicates of lines and of triple terms.
@@ -263,7 +263,7 @@ class _XmlChecks:
             for string in _STRING.findall(text):
                 if found := NO_CHARACTER.search(unescaped(string.decode())):
                     raise TermError(f"XML cannot express the character U+{ord(found[0]):04X}")
-        return relabelled(text, lambda label: _XML_LABELS.write(label.decode()).encode())
+        return relabelled(text, lambda label: XML_LABELS.write(label.decode()).encode())
 
     def _check_predicate(self, predicate: str) -> None:
         name = _XML_PREDICATE.search(predicate)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Final
 from xml.sax.saxutils import escape
 
@@ -322,7 +323,8 @@ class RdfXmlText:
         """
         if _LONG.search(text) is not None:
             for tag in _TAG.findall(text):
-                if len(tag) > 8 * _ATTRIBUTES and len(_ATTRIBUTE.findall(tag)) > _ATTRIBUTES:
+                attributes = islice(_ATTRIBUTE.finditer(tag), _ATTRIBUTES + 1)
+                if len(tag) > 8 * _ATTRIBUTES and sum(1 for _ in attributes) > _ATTRIBUTES:
                     raise LimitError(f"a tag has more than {_ATTRIBUTES} attributes")
         tags = text.count(b"<")
         closing = text.count(b"</")

@@ -1,30 +1,26 @@
-"""Logs from one syntax into another, with their boundaries.
-
-Between N-Triples or N-Quads and Jelly no term is made on the way.
-"""
+"""Logs from one syntax into another, with their boundaries: messages as text, see ``text``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDecoder
+from ..codec import DEFAULT_LIMITS, Limits, StreamOptions
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError
 from ..formats.contexts import Contexts
 from ..formats.jelly import UndeclaredError
 from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, is_replaceable, open_output
-from ..io.sources import Input, Source, rewinder
+from ..io.sources import Source, rewinder
 from .formats import LogFormat, Syntax
-from .jelly import FrameGroups, Group, read_jelly
-from .lines import LineLog, LineWriter, read_lines
-from .parsing import ReadSettings
-from .reader import line_log, source_syntax
-from .rows import FrameCutter, log_options
-from .writer import Counter, write_log
+from .jelly import JellyText, JellyWriter
+from .reader import MessageReader, open_log, source_syntax
+from .text import ReadSettings, log_options, of_message
+from .text_writer import TextWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +104,7 @@ def _convert(
     dst: Destination,
     source: Syntax,
     target: Syntax,
-    wanted: StreamOptions,
+    options: StreamOptions,
     *,
     settings: ReadSettings,
     prefixes: Mapping[str, str],
@@ -116,81 +112,36 @@ def _convert(
     steps: Steps,
 ) -> LogConversion:
     limits = settings.limits
-    has_graphs = source.format.has_graphs
-    with Input(src) as opened:
-        if source.format is LogFormat.JELLY:
-            groups = FrameGroups(opened, limits)
-            # The statements of the stream are all statements of lines.
-            if target.format is LogFormat.N_QUADS or (
-                target.format is LogFormat.N_TRIPLES
-                and groups.physical_type() is PhysicalType.TRIPLES
-            ):
-                return _jelly_to_lines(groups, dst, target, notation, limits, steps)
-            messages = read_jelly(groups, limits)
+    from_jelly = source.format is LogFormat.JELLY
+    log: Any
+    write: Callable[[Any], None]
+    text: TextWriter | None = None
+    with ExitStack() as stack:
+        if target.format is not LogFormat.JELLY:
+            log = JellyText(src, limits) if from_jelly else open_log(src, source, settings)
+            stack.enter_context(log)
+            out = stack.enter_context(open_output(dst))
+            text = TextWriter(out, target, prefixes, notation, log)
+            write = text.write
+        elif from_jelly:
+            # Frames have what text has not: generalized statements and metadata.
+            log = stack.enter_context(MessageReader(src, source, settings))
+            out = stack.enter_context(open_output(dst))
+            write = JellyWriter(out, options, limits, log.name).write_quads
         else:
-            log = line_log(opened, source, settings)
-            same = PhysicalType.QUADS if has_graphs else PhysicalType.TRIPLES
-            if target.format is LogFormat.JELLY and wanted.physical_type is same:
-                log.set_options(wanted)
-                return LogConversion(messages=_lines_to_jelly(log, dst, limits, steps))
-            messages = read_lines(log, limits)
-        counter = Counter(messages, steps)
-        write_log(
-            counter,
-            dst,
-            target,
-            prefixes=prefixes,
-            options=wanted,
-            notation=notation,
-            limits=limits,
-        )
-    keeps = target.format is LogFormat.JELLY
-    return _conversion(counter.messages, 0 if keeps else counter.metadata)
-
-
-def _conversion(messages: int, metadata: int) -> LogConversion:
-    left_out = {"frame metadata entries": metadata} if metadata else {}
-    return LogConversion(messages=messages, left_out=left_out)
-
-
-def _lines_to_jelly(log: LineLog, dst: Destination, limits: Limits, steps: Steps) -> int:
-    cutter = FrameCutter(log.opening, limits)
-    with open_output(dst) as out:
-        for chunk in log.chunks():
-            out.write(cutter.cut(chunk.rows, chunk.counts))
-            steps.reach(cutter.frames)
-    return cutter.frames
-
-
-def _jelly_to_lines(
-    groups: FrameGroups,
-    dst: Destination,
-    target: Syntax,
-    notation: Notation,
-    limits: Limits,
-    steps: Steps,
-) -> LogConversion:
-    messages = metadata = 0
-    group: Group | None = None
-    decoder = TextDecoder(notation, limits=limits)
-    with open_output(dst) as out:
-        writer = LineWriter(out, target.dialect)
-        try:
-            for group in groups:
-                before = decoder.statements
-                text = b"".join(decoder.decode(group.data))
-                counts = group.counts
-                if counts is None:
-                    counts = [decoder.statements - before]
-                    if decoder.last_frame is not None:
-                        metadata += len(decoder.last_frame.metadata)
-                writer.write(text, counts)
-                messages += len(counts)
-                steps.reach(messages)
-                group = None
-            if messages:
-                decoder.finish()
-        except JellyError as error:
-            raise groups.reject(error, group) from None
-        writer.finish()
-    return _conversion(messages, metadata)
+            log = stack.enter_context(open_log(src, source, settings))
+            out = stack.enter_context(open_output(dst))
+            write = JellyWriter(out, options, limits, log.name).write_text
+        number = metadata = 0
+        messages: Iterator[Any] = iter(log)
+        for number, message in enumerate(messages, 1):
+            try:
+                write(message)
+            except JellyError as error:
+                raise of_message(error, number - 1).locate(source=log.name) from None
+            metadata += len(message.metadata or ())
+            steps.reach(number)
+        if text is not None:
+            text.finish()
+    left_out = {"frame metadata entries": metadata} if metadata and text is not None else {}
+    return LogConversion(messages=number, left_out=left_out)

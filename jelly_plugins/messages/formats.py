@@ -57,6 +57,23 @@ _PLAIN_LABELS: Final = ("1.1", "1.2", "1.2-basic")
 #: The label that is written.
 WRITTEN_LABEL: Final = "1.2-messages"
 
+#: What announces a log.
+HEADER: Final = f'VERSION "{WRITTEN_LABEL}"\n'.encode()
+#: What ends a message.
+DELIMITER: Final = b"MESSAGE\n"
+#: The delimiter of the early draft.
+COMMENT: Final = b"# @message\n"
+#: Opens the text of a comment that is a delimiter of the early draft, whose pattern is
+#: ``^\\s*@message``: all white space of ECMAScript, in UTF-8, but for what ends a line here.
+EARLY_OPENING: Final = (
+    rb"(?:[ \t\v\f]|\xc2\xa0|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80"
+    rb"|\xef\xbb\xbf)*+@message"
+)
+UNANNOUNCED: Final = (
+    f'a delimiter in what does not announce itself as a message log: VERSION "{WRITTEN_LABEL}" or '
+    f"the media type's parameter version={WRITTEN_LABEL} is missing"
+)
+
 #: The parameter by which the early draft announces a log.
 _EARLY_PARAMETER: Final = ("messages", "rdfm")
 

@@ -9,28 +9,26 @@ Reference: RDF Messages, section "JSON-LD".
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from ..codec import Limits
 from ..codec.common.limits import over
-from ..errors import JellyError, LimitError, TextError
+from ..errors import TextError
 from ..formats.contexts import ContextLoader, dump
 from ..formats.depth import check_json
 from ..formats.json_ld import check_numbers, load_json
 from ..formats.reading import (
     NO_BASE,
     check_base,
-    gathered,
     parsed,
     parser_of,
     pyoxigraph_module,
 )
 from ..io.sources import Input, without_mark
-from .boundaries import DELIMITER
 from .formats import Dialect, Syntax
-from .parsing import ParsedLog, ReadSettings, batch_for, document_error
+from .text import Event, ReadSettings
 
 #: An object that cannot have a context in it, whichever way that is written.
 _EMPTY: Final = re.compile(rb"\{[ \t]*+\}")
@@ -38,10 +36,14 @@ _SPACE: Final = b" \t\r\n"
 #: Size of an IRI that may occur often in a document, and of the shortest name for one.
 _LONG_IRI: Final = 1 << 10
 _SHORTEST: Final = 4
+#: Statements that are held at once, at most, and the bytes that they may come to, at most, in units
+#: of the longest of their terms.
+_BATCH: Final = 1 << 9
+_BATCH_BYTES: Final = 1 << 22
 
 
-def whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | None]:
-    """The lines of a source, numbered from 1, without line feeds; None where more may take a while.
+def _whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes]]:
+    """The lines of a source, numbered from 1, without line feeds.
 
     :raises LimitError: a line is longer than ``limits.frame_bytes``.
     """
@@ -59,7 +61,6 @@ def whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes] | N
             size = len(line)
         if size > limits.frame_bytes:
             raise over(limits, "frame_bytes", size, "the length of a line")
-        yield None
     if size:
         yield number + 1, b"".join(pending)
 
@@ -88,85 +89,84 @@ class Documents:
         self._context = self._loader.context(context)
         self._opening = b'{"@context":' + dump(self._context) + b","
 
-    def plain(self, data: bytes, line: int) -> Iterator[bytes]:
+    def plain(self, data: bytes) -> Iterator[bytes]:
         """An object that is not empty and has no context anywhere in it."""
         if self._opening:
             data = self._opening + data[1:]
-        return self._parsed(data, line, self._loader.longest_in_force)
+        return self._parsed(data, self._loader.longest_in_force)
 
-    def any(self, document: dict[str, Any], line: int) -> Iterator[bytes]:
+    def any(self, document: dict[str, Any]) -> Iterator[bytes]:
         """An object that may have contexts."""
         document = self._loader.inlined(document)
         if self._opening:
             local = document.pop("@context", [])
             context = [*_as_list(self._context), *_as_list(local)]
             document = {"@context": context, **document}
-        return self._parsed(dump(document), line, self._loader.longest)
+        return self._parsed(dump(document), self._loader.longest)
 
-    def _parsed(self, data: bytes, line: int, longest: int) -> Iterator[bytes]:
+    def _parsed(self, data: bytes, longest: int) -> Iterator[bytes]:
         size = len(data) // _SHORTEST * longest
         if longest > _LONG_IRI and size > self._limits.frame_expansion:
             what = "the length that IRIs of a document may come to"
             raise over(self._limits, "frame_expansion", size, what)
-        try:
-            check_json(data, self._limits)
-            check_numbers(data)
-        except (LimitError, TextError) as error:
-            raise TextError(error.message, line=line) from None
-        batch = batch_for(len(data))
+        check_json(data, self._limits)
+        check_numbers(data)
         base = self._base or NO_BASE
-
         parser = parser_of(data, self._format, base)
-        for lines in parsed(parser, batch=batch, first_line=line):
+        for lines in parsed(parser, batch=batch_for(len(data)), first_line=1):
             if base is NO_BASE:
                 check_base(lines)
             yield lines
+
+
+def batch_for(size: int) -> int:
+    """How many statements may be held at once, of those whose terms are no longer than ``size``.
+
+    A name of a few bytes may expand to an IRI that is nearly as long as its whole document.
+
+    >>> batch_for(1000), batch_for(1_000_000), batch_for(1 << 30)
+    (512, 4, 1)
+    """
+    return max(1, min(_BATCH, _BATCH_BYTES // (size + 1)))
 
 
 def _as_list(context: Any) -> list[Any]:
     return context if isinstance(context, list) else [context]
 
 
-def ndjson_ld_log(source: Input, syntax: Syntax, settings: ReadSettings) -> ParsedLog:
-    """A log in NDJSON-LD as one in N-Quads."""
-    lines: deque[int] = deque()
+def ndjson_ld_events(source: Input, syntax: Syntax, settings: ReadSettings) -> Generator[Event]:
+    """The messages of a log in NDJSON-LD."""
+    documents = Documents(settings)
     # In the early draft each line is a message.
     sets_context = syntax.dialect is Dialect.CURRENT
-    chunks = _chunks(source, Documents(settings), lines, settings, sets_context)
-    return ParsedLog(source.name, gathered(chunks), lines)
-
-
-def _chunks(
-    source: Input,
-    documents: Documents,
-    lines: deque[int],
-    settings: ReadSettings,
-    sets_context: bool,
-) -> Iterator[bytes]:
-    number = 0
-    try:
-        for numbered in whole_lines(source, settings.limits):
-            if numbered is None:
-                yield b""
-                continue
-            number, line = numbered
-            data = line.strip(_SPACE)
-            if not data:
-                if settings.strict:
-                    raise TextError("a blank line")
-                continue
+    for number, line in _whole_lines(source, settings.limits):
+        data = line.strip(_SPACE)
+        if not data:
+            if settings.strict:
+                raise TextError("a blank line", line=number)
+            continue
+        with located(number):
             if not data.startswith(b"{"):
                 raise TextError("a line must be one JSON object")
             if not _EMPTY.fullmatch(data):
                 if b"@context" not in data and b"\\u" not in data:
-                    yield from documents.plain(data, number)
+                    yield from documents.plain(data)
                 else:
                     document = load_json(data)
                     if sets_context and set(document) == {"@context"}:
                         documents.set_context(document["@context"])
                         continue
-                    yield from documents.any(document, number)
-            lines.append(number)
-            yield DELIMITER
-    except (JellyError, RecursionError) as error:
-        raise document_error(error, source.name, number) from None
+                    yield from documents.any(document)
+        yield number
+
+
+@contextmanager
+def located(line: int) -> Iterator[None]:
+    """Give the errors of a document that begins in a line their line in the log."""
+    try:
+        yield
+    except TextError as error:
+        error.line = (error.line or 1) + line - 1
+        raise
+    except RecursionError:
+        raise TextError("values are nested too deeply", line=line) from None

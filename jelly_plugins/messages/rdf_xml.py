@@ -9,21 +9,21 @@ Reference: RDF Messages, section "RDF/XML"; XML 1.0, section "Logical Structures
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Final
 
 from ..codec import Limits
 from ..codec.common.limits import over
-from ..codec.text.ntriples import written_label
-from ..errors import JellyError, TextError
+from ..codec.text.lines import BLANK_NODE
+from ..errors import TextError
+from ..formats.parsed import XML_LABELS
 from ..formats.rdf_xml import RdfXmlText
-from ..formats.reading import gathered, parsed, parser_of, pyoxigraph_module
+from ..formats.reading import parsed, parser_of, pyoxigraph_module
 from ..formats.xml import declared_encoding, normalized
+from ..io.chunks import relabelled
 from ..io.sources import Input
-from .boundaries import DELIMITER
-from .parsing import ParsedLog, ReadSettings, batch_for
-from .xml_writer import NODE_IDS
+from .json_ld import batch_for
+from .text import Event, ReadSettings
 
 _QUOTED: Final = rb"\"[^\"]*+\"|'[^']*+'"
 _COMMENT: Final = rb"<!--(?:[^-]++|-(?!->))*+-->"
@@ -46,52 +46,36 @@ _MARKUP: Final = re.compile(
 _EMPTY_TAG, _CLOSING_TAG = 1, 2
 #: Elements in elements, at most; a parser takes ever longer with more.
 _DEPTH: Final = 1 << 10
-#: A label of a subject or an object, at the start or the end of a line of N-Quads.
-_STAND_IN: Final = re.compile(rb"(?:(?<=\n)|\A|(?<=> )(?=\S++ \.\n))_:(label-[0-9a-f]*+)(?= )")
+_LABEL: Final = re.compile(BLANK_NODE)
 #: Text allowed before a document that is not part of it, or after the last one.
 _BETWEEN: Final = re.compile(rb"(?:[ \t\r\n]++|\xef\xbb\xbf|<!--(?:[^-]++|-(?!->))*+-->)*+")
 
 
-def rdf_xml_log(source: Input, settings: ReadSettings) -> ParsedLog:
-    """A log in RDF/XML as one in N-Quads."""
-    lines: deque[int] = deque()
-    return ParsedLog(source.name, gathered(_chunks(source, settings, lines)), lines)
-
-
-def _chunks(source: Input, settings: ReadSettings, lines: deque[int]) -> Iterator[bytes]:
+def rdf_xml_events(source: Input, settings: ReadSettings) -> Generator[Event]:
+    """The messages of a log in RDF/XML."""
     format_ = pyoxigraph_module().RdfFormat.RDF_XML
     base = settings.base
     encoding = ""
-    try:
-        for found in documents(normalized(source.chunks()), settings.limits):
-            if found is None:
-                yield b""
-                continue
-            line, document = found
-            declared = declared_encoding(document)
-            encoding = encoding or declared
-            if declared not in (encoding, "utf-8"):
-                raise TextError(f"the encoding {declared} is not that of the log", line=line)
-            text = b"".join(RdfXmlText(base, line).rewritten([document]))
-            batch = batch_for(len(text))
-            parser = parser_of(text, format_, base)
-            for chunk in parsed(parser, batch=batch, first_line=line):
-                yield _with_labels(chunk) if b"_:label-" in chunk else chunk
-            lines.append(line)
-            yield DELIMITER
-    except JellyError as error:
-        raise error.locate(source=source.name) from None
+    for line, document in _documents(normalized(source.chunks()), settings.limits):
+        declared = declared_encoding(document)
+        encoding = encoding or declared
+        if declared not in (encoding, "utf-8"):
+            raise TextError(f"the encoding {declared} is not that of the log", line=line)
+        text = b"".join(RdfXmlText(base, line).rewritten([document]))
+        parser = parser_of(text, format_, base)
+        for lines in parsed(parser, batch=batch_for(len(text)), first_line=line):
+            yield relabelled(lines, _label) if b"_:label-" in lines else lines
+        yield line
 
 
-def _with_labels(lines: bytes) -> bytes:
-    """Lines in which the writer's stand-ins for labels are replaced by the labels."""
-    return _STAND_IN.sub(
-        lambda found: b"_:" + written_label(NODE_IDS.read(found[1].decode())).encode(), lines
-    )
+def _label(name: bytes) -> bytes:
+    """The label that the writer replaced by a name of XML."""
+    label = XML_LABELS.read(name.decode())
+    return label.encode() if _LABEL.fullmatch(f"_:{label}") else name
 
 
-def documents(chunks: Iterator[bytes], limits: Limits) -> Iterator[tuple[int, bytes] | None]:
-    """The documents of a log, with the lines in which they begin; None where more may take a while.
+def _documents(chunks: Iterator[bytes], limits: Limits) -> Iterator[tuple[int, bytes]]:
+    """The documents of a log, with the lines in which they begin.
 
     :raises TextError: the source ends inside of one, or has other text between them.
     :raises LimitError: a document is longer than ``limits.frame_bytes``.
@@ -111,7 +95,6 @@ def documents(chunks: Iterator[bytes], limits: Limits) -> Iterator[tuple[int, by
             raise over(limits, "frame_bytes", size, "the length of a document")
         # No more text is scanned again than is new.
         wanted = 2 * size
-        yield None
     yield from splitter.feed(b"".join(gathered))
     splitter.finish()
 

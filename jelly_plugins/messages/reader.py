@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any, Self
 
 from ..codec import DEFAULT_LIMITS, Limits
+from ..errors import JellyError
 from ..formats.contexts import Contexts
+from ..formats.reading import pyoxigraph_module
 from ..io.sources import Closing, Input, Source, name_of
+from ..lazy import library
 from ..notebook import table
 from .formats import LogFormat, Syntax, format_of, syntax_named
-from .jelly import FrameGroups, read_jelly
-from .lines import LineLog, read_lines
+from .jelly import read_jelly
+from .lines import line_events
 from .model import Message
-from .parsing import ParsedLog, ReadSettings
+from .text import Event, QuadReader, ReadSettings, TextLog, of_message
 
 
 class MessageReader(Closing):
@@ -22,21 +27,17 @@ class MessageReader(Closing):
     :func:`read_messages` makes them.
 
     :ivar syntax: of the log.
+    :ivar name: the source's name, as errors have it.
     """
 
     def __init__(self, src: Source, syntax: Syntax, settings: ReadSettings) -> None:
         self.syntax = syntax
-        self._input = Input(src)
-        limits = settings.limits
+        self.name = name_of(src)
+        self._messages: Generator[Message]
         if syntax.format is LogFormat.JELLY:
-            self._messages = read_jelly(FrameGroups(self._input, limits), limits)
+            self._messages = read_jelly(src, settings.limits)
         else:
-            self._messages = read_lines(line_log(self._input, syntax, settings), limits)
-
-    @property
-    def name(self) -> str:
-        """The source's name, as errors have it."""
-        return self._input.name
+            self._messages = read_text(open_log(src, syntax, settings), settings.limits)
 
     def __iter__(self) -> Self:
         return self
@@ -49,8 +50,7 @@ class MessageReader(Closing):
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
-        self._messages.close()  # type: ignore[attr-defined]
-        self._input.close()
+        self._messages.close()
 
 
 def read_messages(
@@ -113,29 +113,58 @@ def source_syntax(src: Any, name: str | None, dialect: str | None) -> Syntax:
     return syntax_named(name, dialect)
 
 
-def line_log(source: Input, syntax: Syntax, settings: ReadSettings) -> LineLog:
-    """An open source in any syntax but Jelly, as a log of lines."""
-    format_ = syntax.format
-    limits = settings.limits
-    if format_ in (LogFormat.N_TRIPLES, LogFormat.N_QUADS):
-        return LineLog(source, syntax, limits)
-    log: ParsedLog
+def open_log(src: Source, syntax: Syntax, settings: ReadSettings) -> TextLog:
+    """Open a source in any syntax but Jelly.
+
+    :raises SourceError: it cannot be opened.
+    :raises MissingExtraError: the syntax needs a library that is not installed.
+    """
+    form = syntax.format
+    events: Callable[[Input], Generator[Event]]
     # These need libraries that may not be there.
-    if format_ in (LogFormat.TURTLE, LogFormat.TRIG):
-        from .turtle_reader import turtle_log
+    lines = form in (LogFormat.N_TRIPLES, LogFormat.N_QUADS)
+    if form is LogFormat.YAML_LD:
+        library("yaml", "YAML-LD", "messages")
+    if not lines:
+        pyoxigraph_module()
+    if lines:
+        events = partial(line_events, syntax=syntax, settings=settings)
+    elif form in (LogFormat.TURTLE, LogFormat.TRIG):
+        from .turtle import turtle_events
 
-        log = turtle_log(source, syntax, settings)
-    elif format_ is LogFormat.RDF_XML:
-        from .rdf_xml import rdf_xml_log
+        events = partial(turtle_events, syntax=syntax, settings=settings)
+    elif form is LogFormat.RDF_XML:
+        from .rdf_xml import rdf_xml_events
 
-        log = rdf_xml_log(source, settings)
-    elif format_ is LogFormat.YAML_LD:
-        from .yaml_ld import yaml_ld_log
+        events = partial(rdf_xml_events, settings=settings)
+    elif form is LogFormat.YAML_LD:
+        from .yaml_ld import yaml_ld_events
 
-        log = yaml_ld_log(source, settings)
+        events = partial(yaml_ld_events, settings=settings)
     else:
-        from .json_ld import ndjson_ld_log
+        from .json_ld import ndjson_ld_events
 
-        log = ndjson_ld_log(source, syntax, settings)
-    lines = LogFormat.N_QUADS if format_.has_graphs else LogFormat.N_TRIPLES
-    return LineLog(log, Syntax(lines, announced=True), limits)
+        events = partial(ndjson_ld_events, syntax=syntax, settings=settings)
+    source = Input(src)
+    return TextLog(
+        source,
+        events(source),
+        settings.limits,
+        has_graphs=form.has_graphs,
+        validated=not lines,
+    )
+
+
+def read_text(log: TextLog, limits: Limits) -> Generator[Message]:
+    """The messages of an open log, which is closed at the end.
+
+    :raises JellyError: with message and line.
+    """
+    reader = QuadReader(limits)
+    with log:
+        for index, message in enumerate(log):
+            try:
+                quads = reader.quads(message)
+            except JellyError as error:
+                raise of_message(error, index).locate(source=log.name) from None
+            yield Message(quads, index, log.name, message.line)

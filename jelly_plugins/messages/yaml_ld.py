@@ -13,19 +13,17 @@ import io
 import math
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, Final
 
 from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, TextError
-from ..formats.reading import ChunkFile, gathered
+from ..formats.reading import ChunkFile
 from ..io.sources import Input
 from ..lazy import library
-from .boundaries import DELIMITER
-from .json_ld import Documents
-from .parsing import ParsedLog, ReadSettings, document_error
+from .json_ld import Documents, located
+from .text import Event, ReadSettings
 
 _NULL: Final = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE: Final = frozenset(("true", "True", "TRUE"))
@@ -59,34 +57,23 @@ _DEPTH: Final = 256
 _VALUES: Final = 1_000_000
 
 
-def yaml_ld_log(source: Input, settings: ReadSettings) -> ParsedLog:
-    """A log in YAML-LD as one in N-Quads.
+def yaml_ld_events(source: Input, settings: ReadSettings) -> Generator[Event]:
+    """The messages of a log in YAML-LD.
 
     :raises MissingExtraError: PyYAML is not installed.
     """
-    lines: deque[int] = deque()
     # Its extra includes all that documents need.
     yaml = library("yaml", "YAML-LD", "messages")
-    chunks = _chunks(yaml, source, Documents(settings), lines, settings.limits)
-    return ParsedLog(source.name, gathered(chunks), lines)
-
-
-def _chunks(
-    yaml: Any, source: Input, documents: Documents, lines: deque[int], limits: Limits
-) -> Iterator[bytes]:
-    line = 1
-    try:
-        for line, document in _documents(yaml, source, limits):
-            if isinstance(document, list):
-                document = {"@graph": document} if document else {}
+    documents = Documents(settings)
+    for line, document in _documents(yaml, source, settings.limits):
+        if isinstance(document, list):
+            document = {"@graph": document} if document else {}
+        with located(line):
             if not isinstance(document, dict | None):
                 raise TextError("a document must be a mapping or a sequence")
             if document:
-                yield from documents.any(document, line)
-            lines.append(line)
-            yield DELIMITER
-    except (JellyError, RecursionError) as error:
-        raise document_error(error, source.name, line) from None
+                yield from documents.any(document)
+        yield line
 
 
 def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from ..codec.common.terms import Iri, Term, parts_of
 from ..codec.patch.operations import (
@@ -33,7 +33,7 @@ from ..codec.patch.operations import (
     delete_namespace,
     header,
 )
-from ..errors import TruncatedError
+from ..errors import LimitError, TruncatedError
 from ..notebook import MOST_ROWS, short, table
 
 __all__ = [
@@ -56,6 +56,9 @@ __all__ = [
     "group",
     "header",
 ]
+
+#: Headers that a patch may have.
+_HEADERS: Final = 1 << 16
 
 
 class Patch:
@@ -146,7 +149,7 @@ class Patch:
     def _stream(self, source: Iterator[AnyOperation]) -> Iterator[Operation]:
         for row in source:
             if row.kind is OperationKind.HEADER:
-                self.headers.append(row.value)
+                _add_header(self.headers, row)
             yield row
 
     def read_all(self) -> None:
@@ -197,6 +200,7 @@ def group(rows: Iterable[AnyOperation]) -> Iterator[Patch]:
     Patches stream: each must be read before the next is requested, and is read into memory
     otherwise. A partly streamed patch cannot be read any further.
 
+    :raises LimitError: a patch has too many headers.
     :raises TruncatedError: the rows end inside a patch.
 
     >>> [len(patch.operations) for patch in group([BEGIN, COMMIT, END, END])]
@@ -204,15 +208,21 @@ def group(rows: Iterable[AnyOperation]) -> Iterator[Patch]:
     """
     source = iter(rows)
     for row in source:
-        headers = []
+        headers: list[Header] = []
         while row.kind is OperationKind.HEADER:
-            headers.append(row.value)
+            _add_header(headers, row)
             row = _next(source)
         rest = _Rest(row, source)
         patch = Patch(rest, headers)
         yield patch
         patch.read_all()
         rest.close()
+
+
+def _add_header(headers: list[Header], row: AnyOperation) -> None:
+    headers.append(row.value)
+    if len(headers) > _HEADERS:
+        raise LimitError(f"a patch has more than {_HEADERS} headers")
 
 
 class _Rest(Iterator[AnyOperation]):

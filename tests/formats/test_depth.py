@@ -90,6 +90,15 @@ def test_many_prefixes() -> None:
     assert converted("<urn:s> <urn:prefix> ' prefix '.\n" * 120_000, "ttl").count(b"\n") == 120_000
 
 
+def test_brackets_that_were_not_looked_at() -> None:
+    for closing in (b")" * 10_000, b")" * 90_000):
+        chunks = [b"(" * 90_000 + b"\n", closing + b"<<(" * 1000]
+        with pytest.raises(LimitError):
+            list(TurtleGuard().chunks(chunks))
+        with pytest.raises(LimitError):
+            list(TurtleGuard().chunks([chunks[0], b"<<(" * 400, closing, b"<<(" * 1000]))
+
+
 def test_values_of_one_object_of_json_ld() -> None:
     """pyoxigraph holds an object at the top of a document as a whole."""
     limits = Limits(frame_rows=100)

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from . import jena, messages, readers, writers
+from . import jena, readers, writers
 from .comparison import Outcome
 from .streams import damaged_log, damaged_stream, leaning, leaning_in_log
 
@@ -40,7 +40,7 @@ _PATCH_READERS: Final[list[tuple[str, Any, int]]] = [
 ]
 
 #: All sorts of cases, each as often as it occurs here: dependent streams, other streams, output of
-#: writers, Jena's formats, and logs of messages.
+#: writers, and Jena's formats.
 SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
     **{
         f"{kind}.{name}": (partial(case_of, frames=frames), often)
@@ -60,7 +60,6 @@ SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
     "jena.text": (jena.text_case, 3),
     "jena.rows": (jena.rows_case, 1),
     "jena.lines": (jena.lines_case, 2),
-    "messages": (messages.messages_case, 1),
 }
 _TURNS: Final = [name for name, (_, often) in SORTS.items() for _ in range(often)]
 #: rdflib warns of literals that are not valid for their datatype.

@@ -25,7 +25,6 @@ from jelly_plugins.codec.text.columns import Column, ColumnEncoder, Columns
 from jelly_plugins.codec.text.transcoding import TextEncoder
 from jelly_plugins.jena.names import JenaFormat
 from jelly_plugins.jena.rows import RowWriter, StatementReader
-from jelly_plugins.messages import boundaries
 
 from .comparison import native_of
 
@@ -360,26 +359,6 @@ def columns_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
     _tried(encoder.finish)
 
 
-def messages_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
-    maker = Maker(rng)
-    counts: list[Any] = []
-
-    class Number:
-        def __int__(self) -> int:
-            if len(counts) < 2000:
-                counts.extend([0] * 2000)
-            return rng.randrange(2)
-
-    counts += [rng.choice((0, 1, Number())) for _ in range(rng.randrange(5))]
-    _tried(lambda: pick(boundaries.weave)(b"a\nb\n" * rng.randrange(3), counts))
-    counts += [Number()]
-    _tried(lambda: pick(boundaries.cut_rows)(b"", b"", 0, 0, counts, 1 << 20, 1 << 20))
-    triples = [maker.statement(3) for _ in range(4)]
-    maker.false_values.shared.append(triples)
-    for quad in _tried(lambda: pick(boundaries.in_default_graph)(triples)) or ():
-        assert tuple.__len__(quad) == 4
-
-
 def rdflib_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
     import rdflib
 
@@ -428,7 +407,6 @@ SORTS: Final = {
     "jena": jena_case,
     "text": text_case,
     "columns": columns_case,
-    "messages": messages_case,
     "rdflib": rdflib_case,
 }
 

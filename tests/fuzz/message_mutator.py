@@ -211,5 +211,4 @@ MUTATORS: Final[dict[str, Callable[[bytes, int, int], bytes]]] = {
     "readers": mutate_frames,
     "writers": mutate_lines,
     "jena": mutate_bytes,
-    "messages": mutate_bytes,
 }

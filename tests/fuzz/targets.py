@@ -2,7 +2,7 @@
 
 The first bytes of an input select the operation and its settings. The rest contains frames with
 their lengths for readers; lines of text for writers, from which statements and columns are also
-made; rows or lines for Jena's formats; arguments of the functions for logs of messages.
+made; rows or lines for Jena's formats.
 ``coverage.c`` runs inputs on the compiled kernel, and tests/fuzz/test_corpus.py on both.
 """
 
@@ -38,7 +38,7 @@ from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
 from jelly_plugins.errors import JellyError
 from jelly_plugins.oxigraph.rows import RowFactory
 
-from . import jena, messages, readers, writers
+from . import jena, readers, writers
 from .comparison import Outcome, native_of
 from .leaning import leaning_log, leaning_stream
 from .lending import LENDER
@@ -182,7 +182,7 @@ def _statements(text: bytes, quads: bool) -> list[Any]:
     return found
 
 
-# Jena's formats, and logs of messages
+# Jena's formats
 
 
 def jena_case(data: bytes) -> Case:
@@ -211,27 +211,10 @@ def jena_case(data: bytes) -> Case:
     return made[kind >> 1 & 3]
 
 
-def messages_case(data: bytes) -> Case:
-    """Make a case for the kernel of message logs."""
-    kind, settings = (*data[:2], 0, 0)[:2]
-    given = data[2:]
-    if kind % 5 == 0:
-        return messages.counting(given, settings)
-    if kind % 5 == 1:
-        return messages.joining(given, settings)
-    if kind % 5 == 2:
-        return messages.weaving(given, settings)
-    triples = [each for each in _statements(given, False) if len(each) == 3]
-    if kind % 5 == 3:
-        return messages.wrapping(triples)
-    return messages.cutting([each for each in triples if messages.is_usual(each)], settings)
-
-
 CASES: Final = {
     "readers": reader_case,
     "writers": writer_case,
     "jena": jena_case,
-    "messages": messages_case,
 }
 
 
@@ -302,21 +285,10 @@ def _jena_seeds() -> list[bytes]:
     return found
 
 
-def _message_seeds() -> list[bytes]:
-    found = []
-    for number in range(300):
-        rng = random.Random(f"seed/{number}")
-        made = messages.frames_of_log(rng) if number % 5 == 1 else messages.log_lines(rng)
-        if len(made) < 4000:
-            found.append(bytes((number % 5, rng.randrange(256))) + made)
-    return found
-
-
 _SEEDS: Final = {
     "readers": _reader_seeds,
     "writers": _writer_seeds,
     "jena": _jena_seeds,
-    "messages": _message_seeds,
 }
 
 

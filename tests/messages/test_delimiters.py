@@ -184,11 +184,14 @@ class TestTurtle:
             (V + "@messages .", ""),
             (V + "@MESSAGE .", ""),
             (V + "MESSAGE .", ""),
-            ("@version '1.2-messages' <a:s> <a:p> 1 .", "'.'"),
+            ("@version '1.2-messages' <a:s> <a:p> 1 .", "dot"),
             ('VERSION """1.2-messages"""', "string"),
             ("VERSION '1.3-messages'", "1.3-messages"),
-            (V + "<a:s> <a:p> " + "<<( <a:s> <a:p> " * 80, "nesting"),
+            (V + "<a:s> <a:p> " + "<<( <a:s> <a:p> " * 80 + "1" + ")>>" * 80 + ".", "nesting"),
+            (V + "<a:s> <a:p> " + "<<( <a:s> <a:p> " * 80_000, "nested"),
             (V + "<a:s> <a:p> " + "[ <a:p> " * 80_000, "nested"),
+            (V + "<<" * 80_000, "nested"),
+            (V + "<a:s> <a:p> " + "(" * 80_000, "nested"),
         ],
     )
     def test_errors(self, format_: str, log: str, words: str) -> None:
@@ -230,7 +233,7 @@ class TestTriG:
             (V + "<a:g> { } MESSAGE { <a:s> <a:p> 1 } MESSAGE", [0, 1]),
             (V + "<a:g> { <a:s> <a:p> '}' , [ <a:q> 2 ] . } <a:s> <a:p> 1 . MESSAGE", [4]),
             (V + "GRAPH _:g { <a:s> <a:p> <<( <a:s> <a:p> 1 )>> {| <a:q> 2 |} . }", [3]),
-            (V + "<a:g> {}", [0]),
+            (V + "<a:g> {}", []),
         ],
     )
     def test_blocks(self, log: str, expected: list[int]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from jelly_plugins import Iri, JellyError, Literal, StatementError, StreamOptions, Triple
 from jelly_plugins.io.streams import FrameReader
 from jelly_plugins.messages import convert_messages, read_messages, write_messages
-from jelly_plugins.messages.rows import log_options
+from jelly_plugins.messages.text import log_options
 
 PLAIN = Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))
 QUOTED = Triple(Iri("urn:s"), Iri("urn:p"), PLAIN)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from jelly_plugins import Iri, Literal, Triple
-from jelly_plugins.errors import TruncatedError
+from jelly_plugins.errors import LimitError, TruncatedError
 from jelly_plugins.patch import (
     ABORT,
     BEGIN,
@@ -123,3 +123,10 @@ def test_an_operation_is_what_its_kind_and_value_are() -> None:
         "H",
         "Z",
     ]
+
+
+def test_a_patch_with_too_many_headers() -> None:
+    for rows in ([header("k", S)] * 65_537, [BEGIN, *[header("k", S)] * 65_537]):
+        with pytest.raises(LimitError, match="more than 65536 headers"):
+            next(iter(group([*rows, END]))).read_all()
+    assert len(next(iter(group([*[header("k", S)] * 65_536, END]))).headers) == 65_536

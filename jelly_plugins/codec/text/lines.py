@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from typing import AnyStr, Final, Generic, NoReturn, TypeAlias
 
@@ -113,18 +112,13 @@ class LineReader:
         else:
             yield b"".join(pending)
 
-    @contextmanager
-    def counting(self, data: bytes) -> Iterator[None]:
-        """Count all lines of a chunk, even if one of them is rejected, for the position of the next
-        chunk.
+    def count_lines(self, before: int, data: bytes) -> None:
+        """Count all lines of a rejected chunk, for the position of the next one.
+
+        :param before: line ends before the chunk.
         """
-        before = self.line_ends
-        try:
-            yield
-        except BaseException:
-            carriages = data.count(b"\r") - data.count(b"\r\n")
-            self.line_ends = before + data.count(b"\n") + carriages
-            raise
+        carriages = data.count(b"\r") - data.count(b"\r\n")
+        self.line_ends = before + data.count(b"\n") + carriages
 
     def decode(self, data: bytes) -> str:
         """Decode a chunk.

@@ -329,8 +329,12 @@ class TextEncoder(TermEncoder):
         whole = bytes(self._pending) + data[:cut]
         self._pending[:] = data[cut:]
         self._parser.check_length(len(self._pending))
-        with self._parser.counting(whole):
+        before = self._parser.line_ends
+        try:
             return self._add(whole)
+        except BaseException:
+            self._parser.count_lines(before, whole)
+            raise
 
     def finish(self) -> list[bytes]:
         """End the stream; the last line may lack a line end.

@@ -1,0 +1,202 @@
+"""Messages as text: the form between the syntaxes.
+
+The reader of a syntax is a splitter: it gives lines of N-Quads and the ends of messages. The
+writers, and :class:`QuadReader` for whoever wants terms, take the text of one message after the
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..codec import (
+    DEFAULT_LIMITS,
+    Decoder,
+    Encoder,
+    GenericFactory,
+    Limits,
+    LogicalType,
+    PhysicalType,
+    Quad,
+    StreamOptions,
+    TextDecoder,
+    TextEncoder,
+)
+from ..codec.common.limits import over
+from ..errors import JellyError, TextError
+from ..formats.contexts import Contexts
+from ..io.sources import Closing, Input
+
+#: What a splitter gives: whole lines of N-Quads in the form of :class:`~.io.chunks.Chunk`, or the
+#: end of the message, as the line in its source that the message starts in. Only messages that
+#: exist end.
+Event: TypeAlias = bytes | int
+
+#: More than a message may have.
+_UNBOUNDED: Final = 1 << 40
+_LOGICAL_TYPES: Final = {
+    PhysicalType.TRIPLES: LogicalType.GRAPHS,
+    PhysicalType.QUADS: LogicalType.DATASETS,
+    PhysicalType.GRAPHS: LogicalType.DATASETS,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSettings:
+    """The parameters of ``read_messages`` other than the syntax, under the same names."""
+
+    base: str | None = None
+    context: Any = None
+    contexts: Contexts | None = None
+    strict: bool = False
+    limits: Limits = DEFAULT_LIMITS
+
+
+class TextMessage(NamedTuple):
+    """A message as text.
+
+    :ivar text: one line of N-Quads for each statement, see :class:`~.io.chunks.Chunk`.
+    :ivar line: see :class:`~.model.Message`.
+    :ivar metadata: of its frame, in Jelly.
+    """
+
+    text: bytes
+    line: int | None = None
+    metadata: Mapping[str, bytes] | None = None
+
+
+class TextLog(Closing):
+    """An open log: an iterator of its messages, once, and a context manager that closes the source.
+
+    :param has_graphs: whether its syntax can name graphs.
+    :param validated: whether Oxigraph accepts all terms, see ``ChunkReader``.
+    :raises JellyError: while iterating: the log is malformed; with message and line.
+    """
+
+    has_relative_iris = False
+
+    def __init__(
+        self,
+        source: Input,
+        events: Generator[Event],
+        limits: Limits,
+        *,
+        has_graphs: bool,
+        validated: bool,
+    ) -> None:
+        self.name = source.name
+        self.has_graphs = has_graphs
+        self.validated = validated
+        self._input = source
+        self._events = events
+        self._limits = limits
+
+    def __iter__(self) -> Iterator[TextMessage]:
+        limits = self._limits
+        index, line = 0, 1
+        parts: list[bytes] = []
+        size = statements = 0
+        try:
+            for event in self._events:
+                if isinstance(event, bytes):
+                    parts.append(event)
+                    size += len(event)
+                    if size > limits.frame_expansion:
+                        raise over(limits, "frame_expansion", size, "the text of a message")
+                    statements += event.count(b"\n")
+                    if statements > limits.frame_rows:
+                        what = "the number of statements of a message"
+                        raise over(limits, "frame_rows", statements, what)
+                    continue
+                line = event
+                yield TextMessage(b"".join(parts), line)
+                index += 1
+                parts.clear()
+                size = statements = 0
+        except (JellyError, RecursionError) as error:
+            if isinstance(error, RecursionError):
+                error = TextError("values are nested too deeply")
+            if isinstance(error, TextError) and error.line is None:
+                error.line = line
+            raise of_message(error, index).locate(source=self.name) from error.__cause__
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._events.close()
+        self._input.close()
+
+
+def of_message(error: JellyError, index: int) -> JellyError:
+    """An error, with the number of the message that it is in."""
+    error.message = f"message {index}: {error.message}"
+    return error
+
+
+def log_options(*, graphs: bool, rdf_star: bool = False) -> StreamOptions:
+    """Options of a log in Jelly: each frame is a graph, or a dataset where there are graphs.
+
+    :param rdf_star: whether quoted triples are declared. Some readers reject streams that do.
+    """
+    physical_type = PhysicalType.QUADS if graphs else PhysicalType.TRIPLES
+    return StreamOptions(
+        physical_type=physical_type, logical_type=_LOGICAL_TYPES[physical_type], rdf_star=rdf_star
+    )
+
+
+def _internal(limits: Limits) -> Limits:
+    """Limits for rows that no frame of a stream has to hold."""
+    return replace(limits, frame_rows=_UNBOUNDED, frame_bytes=_UNBOUNDED, frame_repeats=_UNBOUNDED)
+
+
+_INTERNAL_OPTIONS: Final = log_options(graphs=True, rdf_star=True)
+
+
+class QuadReader:
+    """Reads the text of messages as quads in generic terms: as rows of Jelly, which the kernel
+    makes of text and terms of."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._encoder = TextEncoder(_INTERNAL_OPTIONS, limits=_internal(limits))
+        self._decoder = Decoder(GenericFactory(), limits=_internal(limits))
+
+    def quads(self, message: TextMessage) -> list[Quad]:
+        """The quads of a message.
+
+        :raises JellyError: a limit is exceeded, or Jelly cannot express a term; with the message's
+            line.
+        """
+        try:
+            self._encoder.feed(message.text)
+            quads: list[Any] = self._decoder.decode(self._encoder.flush()).statements
+        except JellyError as error:
+            raise without_place(error, message.line) from None
+        return quads
+
+
+class QuadWriter:
+    """Writes quads as the text of messages: the way of :class:`QuadReader` back."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._encoder = Encoder(_INTERNAL_OPTIONS, limits=_internal(limits))
+        self._decoder = TextDecoder(limits=_internal(limits))
+
+    def text(self, quads: list[Quad]) -> bytes:
+        """The text of a message.
+
+        :raises JellyError: it cannot be expressed.
+        """
+        try:
+            self._encoder.add(quads)
+            return b"".join(self._decoder.decode(self._encoder.flush()))
+        except JellyError as error:
+            raise without_place(error, None) from None
+
+
+def without_place(error: JellyError, line: int | None) -> JellyError:
+    """An error of text or rows that exist only here, as one of the message in a line."""
+    if isinstance(error, TextError):
+        error.line, error.column = line, None
+        return error
+    return type(error)(error.message)
