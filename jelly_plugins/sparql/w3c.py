@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 from ..codec import Describe, Kind, Limits, TermFactory
 from ..codec.common.limits import NESTING_CEILING, over
 from ..codec.common.terms import build
-from ..codec.text.checking import TAGGED, Checker
+from ..codec.text.checking import Checker
 from ..codec.text.lines import NAME_START
-from ..codec.text.ntriples import read_label
+from ..codec.text.ntriples import TAGGED_DATATYPES, read_label
 from ..codec.text.transcoding import LONG_TERM
 from ..errors import JellyError, LimitError, StatementError, TermError, TextError
 from ..io.sources import CHUNK
@@ -109,7 +109,7 @@ class Terms:
             if datatype is not None:
                 self._checker.check_iri(datatype)
             return build(self._factory.literal, text, None, datatype)
-        if datatype is not None and datatype not in TAGGED:
+        if datatype is not None and datatype not in TAGGED_DATATYPES:
             raise TextError("a literal has a language and a datatype")
         self._checker.check_literal(text, language, None)
         tag = f"{language}--{direction}" if direction else language
@@ -177,7 +177,7 @@ def checked(describe: Describe, form: str) -> Describe:
             lex, tag, datatype = parts
             if tag is not None:
                 tag = tag.removesuffix("--ltr").removesuffix("--rtl")
-            checker.check_literal(lex, tag, None if datatype in TAGGED else datatype)
+            checker.check_literal(lex, tag, None if datatype in TAGGED_DATATYPES else datatype)
         elif kind == Kind.TRIPLE:
             subject, predicate, _ = (describe(part)[0] for part in parts)
             if subject not in (Kind.IRI, Kind.BLANK_NODE) or predicate != Kind.IRI:

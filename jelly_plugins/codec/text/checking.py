@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from ...errors import LimitError, TermError
 from ..common.limits import NESTING_CEILING
-from ..common.terms import DEFAULT_GRAPH, RDF_LANG_STRING, BlankNode, Iri, Literal, Quad, Triple
+from ..common.terms import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple
 from .lines import LANGTAG, NOT_IN_IRI
+from .ntriples import TAGGED_DATATYPES
 
 _IRI: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*+:[^{NOT_IN_IRI}\ud800-\udfff]*+")
 _TAG: Final = re.compile(LANGTAG)
 _LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-TAGGED: Final = (RDF_LANG_STRING, RDF_LANG_STRING.replace("langString", "dirLangString"))
 #: Size of the cache of terms that are known to be valid.
 _KNOWN: Final = 1 << 12
 
@@ -99,7 +99,7 @@ class Checker:
             raise TermError(f"{self._name} cannot express the language tag {tag[:80]!r}")
         if datatype is not None:
             self.check_iri(datatype)
-            if datatype in TAGGED:
+            if datatype in TAGGED_DATATYPES:
                 raise TermError(f"a literal of type {datatype} has no language tag")
         if _SURROGATE.search(lex):
             raise TermError("a term has a surrogate, which is not a character")

@@ -153,6 +153,8 @@ cdef int fill_escapes(Escape *escapes, special, escape) except -1:
     for code in range(128):
         found = special.match(chr(code))
         written = escape(found).encode() if found else b""
+        if len(written) > LONGEST_ESCAPE:
+            raise ImportError("an escape is longer than the kernel's buffers allow")
         escapes[<int> code].size = len(written)
         memcpy(escapes[<int> code].bytes, <const char *> written, len(written))
     return 0
