@@ -2,8 +2,8 @@
 DuckDB, Polars, pandas.
 
 A statement is a row, its terms are strings in the syntax of N-Triples, and the default graph is
-null. The work is the codec's (``codec.text.columns``); here its buffers become pyarrow's, and
-pyarrow's become its own, without a copy.
+null. ``codec.text.columns`` does the work; this module shares its buffers with pyarrow without
+copying.
 
 >>> import io
 >>> table = pyarrow.table({"subject": ["_:s"], "predicate": ["<urn:p>"], "object": ['"o"@en']})
@@ -82,13 +82,14 @@ QUADS: Final = TRIPLES.append(pyarrow.field("graph", pyarrow.string()))
 _TEXT_TYPES: Final = frozenset(
     ("string", "large_string", "string_view", "binary", "large_binary", "binary_view", "null")
 )
-#: Rows of which the strings are copied at once, where they have to be.
+#: Number of rows whose strings are copied at a time, if they must be copied.
 _COPIED_ROWS: Final = 1 << 10
 
 
 class Rows(Protocol):
-    """A ``pyarrow.Table`` or ``RecordBatch``, for type checkers: pyarrow has no types of its own,
-    and here are those of what is used most."""
+    """A ``pyarrow.Table`` or ``RecordBatch``, for type checkers: the most common members, because
+    pyarrow has no type annotations.
+    """
 
     @property
     def num_rows(self) -> int: ...
@@ -113,15 +114,15 @@ class BatchReader(Protocol):
     def __getattr__(self, name: str, /) -> Any: ...
 
 
-#: What is written: a table, a batch, some batches, or an object with Arrow's C stream interface, as
-#: data frames of other libraries do.
+#: Rows to write: a table, a batch, an iterable of batches, or an object with Arrow's C stream
+#: interface, such as the data frames of other libraries.
 Batches: TypeAlias = Any
 
 
 def record_batch(columns: Columns, schema: pyarrow.Schema = QUADS) -> pyarrow.RecordBatch:
-    """Columns of the codec as a batch, whose arrays share their memory.
+    """Convert columns of the codec to a batch, whose arrays share their memory.
 
-    :param schema: :data:`QUADS`, or :data:`TRIPLES` where the graphs are of no interest.
+    :param schema: :data:`QUADS`, or :data:`TRIPLES` to omit the graphs.
     """
     arrays = [_array(getattr(columns, name), columns.rows) for name in schema.names]
     return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
@@ -137,26 +138,26 @@ def _array(column: Column | None, rows: int) -> pyarrow.Array:
 
 
 def columns(batch: pyarrow.RecordBatch) -> Columns:
-    """A batch as columns for the codec, which accepts strings in every layout of Arrow.
+    """Convert a batch, with strings in any layout of Arrow, to columns for the codec.
 
-    :param batch: with columns ``subject``, ``predicate``, ``object``, and ``graph`` where there are
-        graphs; others are ignored.
-    :raises StatementError: one of them is missing, occurs twice, or does not have strings.
+    :param batch: with columns ``subject``, ``predicate``, ``object``, and optionally ``graph``;
+        other columns are ignored.
+    :raises StatementError: a column is missing, occurs twice, or does not contain strings.
     """
     return _columns(_named(batch), 0, batch.num_rows)
 
 
 def _parts(batch: pyarrow.RecordBatch, before: int) -> Iterator[Columns]:
-    """A batch as columns for the codec, in parts where strings have to be copied: they can be much
-    longer together than what holds them, and than 32-bit offsets can address.
+    """Convert a batch to columns for the codec, in parts if strings must be copied: together they
+    may be much longer than their source, and than 32-bit offsets can address.
 
-    :param before: rows of the batches before.
+    :param before: number of rows of the previous batches.
     """
     arrays = _named(batch)
     step = batch.num_rows or 1
     if any(array.type != pyarrow.string() for array in arrays.values()):
         step = _COPIED_ROWS
-    # Halved until the strings of the rows can be addressed, or one row is left that is to blame.
+    # Halve the part until its strings can be addressed, or a single row is rejected.
     start = 0
     while start < batch.num_rows:
         rows = min(step, batch.num_rows - start)
@@ -172,7 +173,7 @@ def _parts(batch: pyarrow.RecordBatch, before: int) -> Iterator[Columns]:
 
 
 def _named(batch: pyarrow.RecordBatch) -> dict[str, pyarrow.Array]:
-    """The columns of a statement, by name, of strings in any layout."""
+    """Find the columns of a statement by name; their strings may have any layout."""
     found: dict[str, pyarrow.Array] = {}
     for name in QUADS.names:
         indices = batch.schema.get_all_field_indices(name)
@@ -186,7 +187,7 @@ def _named(batch: pyarrow.RecordBatch) -> dict[str, pyarrow.Array]:
 
 
 def _text(array: pyarrow.Array, name: str) -> pyarrow.Array:
-    """A column as Arrow's strings or binaries; with a dictionary, if it has one, of strings."""
+    """Convert a column to Arrow's strings or binaries, or to a dictionary of strings."""
     if isinstance(array, pyarrow.ExtensionArray):
         return _text(array.storage, name)
     if pyarrow.types.is_run_end_encoded(array.type):
@@ -196,13 +197,13 @@ def _text(array: pyarrow.Array, name: str) -> pyarrow.Array:
         return pyarrow.DictionaryArray.from_arrays(array.indices, values, safe=False)
     if str(array.type) not in _TEXT_TYPES:
         raise StatementError(
-            f"column {name} is not of strings but of {array.type}: write terms as N-Triples does"
+            f"column {name} has type {array.type}, not string: write terms in N-Triples syntax"
         )
     return array
 
 
 def _strings(array: pyarrow.Array, name: str) -> pyarrow.Array:
-    """A column as strings with 32-bit offsets."""
+    """Convert a column to strings with 32-bit offsets."""
     if pyarrow.types.is_dictionary(array.type):
         return _converted(array.dictionary.take, name, array.indices)
     if array.type == pyarrow.string():
@@ -249,16 +250,16 @@ def read(
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     concatenated: bool = False,
 ) -> BatchReader:
-    """Read a Jelly-RDF stream batch by batch, in memory that does not grow with it.
+    """Read a Jelly-RDF stream batch by batch, in bounded memory.
 
-    Blank node labels are kept as they are; their scope is the stream.
+    Blank node labels are kept; their scope is the stream.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param notation: how quoted triples are written: a ``Notation``, or ``"RDF_STAR"`` or
         ``"RDF_1_2"``.
     :param limits: the limits on untrusted input.
-    :param batch_rows: rows of a batch, at most.
-    :param batch_bytes: bytes of text after which a batch ends before that.
+    :param batch_rows: maximum number of rows of a batch.
+    :param batch_bytes: number of bytes of text after which a batch ends earlier.
     :param concatenated: whether options at the start of a frame start a new stream, as in files
         made with ``cat``. Without it, the terms of a second stream are wrong.
     :return: a reader of batches; its schema is :data:`TRIPLES` for a stream of physical type
@@ -279,7 +280,7 @@ def read(
     found: StreamReader[Columns] = StreamReader(frames, make, concatenated=concatenated)
     first: list[Columns] = []
     if options is None:
-        # Where the first frame does not begin with options, or does not have valid ones.
+        # The first frame does not begin with valid options.
         first = list(islice(found, 1))
         options = decoder.options
         assert options is not None
@@ -291,8 +292,9 @@ def read(
 
 
 class _Datatype(NamedTuple):
-    """A datatype of XML Schema: its lexical forms as a regular expression, Arrow's types, of which
-    the first one that holds all cells of a column is used, and for numbers the least and most."""
+    """A datatype of XML Schema: a regular expression for its lexical forms, the Arrow types to try
+    in order, and the range of numbers.
+    """
 
     forms: str
     types: tuple[pyarrow.DataType, ...]
@@ -312,7 +314,7 @@ def _integer(least: int | None = None, most: int | None = None) -> _Datatype:
     return _Datatype(_INTEGER, (pyarrow.int64(),), least, most)
 
 
-#: Datatypes of XML Schema whose cells become values on request.
+#: Datatypes of XML Schema whose cells can be converted to values.
 _VALUE_TYPES: Final = {
     "integer": _integer(),
     "long": _integer(),
@@ -381,7 +383,7 @@ def read_results(
 
 
 class _ColumnResults(ResultsReader):
-    """Results by columns of text, whatever their format."""
+    """Query results of any format as columns of text."""
 
     def __init__(
         self,
@@ -409,7 +411,7 @@ def _result_batches(
     with results:
         for frame in frames:
             if not kinds:
-                # What has no columns has a length all the same.
+                # A batch without columns still has a number of rows.
                 empty = pyarrow.nulls(frame.rows, pyarrow.struct([]))
                 yield pyarrow.RecordBatch.from_struct_array(empty)
                 continue
@@ -420,8 +422,8 @@ def _result_batches(
                     arrays.append(array if kind is None else _values(array, kind))
                 except (pyarrow.ArrowException, StatementError) as error:
                     raise StatementError(
-                        f"a cell of ?{field.name} is not of type {field.type}, as the ones before "
-                        f"it: read with values=False ({error})",
+                        f"a cell of ?{field.name} is not of type {field.type} like the previous "
+                        f"ones: read with values=False ({error})",
                         source=results.name,
                         frame=frame.index,
                     ) from error
@@ -429,7 +431,7 @@ def _result_batches(
 
 
 class _Kind(NamedTuple):
-    """Literals of one datatype: what the text of each ends with, and their type in Arrow."""
+    """Literals of one datatype: the end of their text, and their Arrow type."""
 
     mark: str
     datatype: _Datatype
@@ -437,8 +439,7 @@ class _Kind(NamedTuple):
 
 
 def _kind(array: pyarrow.Array) -> _Kind | None:
-    """The kind of literals that all cells are; None if they are not of one, or no type of Arrow
-    holds them."""
+    """Return the kind of all cells; None if they differ, or no Arrow type can hold them."""
     cells = array.drop_null()
     first: str = cells[0].as_py() if len(cells) else ""
     mark = first[first.rfind('"') :]
@@ -454,17 +455,16 @@ def _kind(array: pyarrow.Array) -> _Kind | None:
 
 
 def _values(array: pyarrow.Array, kind: _Kind) -> pyarrow.Array:
-    """Literals of one kind as values.
+    """Convert literals of one kind to values.
 
-    :raises StatementError: one is of another kind, or its lexical form or value is not one of the
-        datatype's.
-    :raises ArrowException: the type does not hold one.
+    :raises StatementError: a literal is of another kind, or is not valid for the datatype.
+    :raises ArrowException: the Arrow type cannot hold a value.
     """
     compute = pyarrow.compute
     forms = f'^"(?:{kind.datatype.forms}){re.escape(kind.mark)}$'
     _check(array, compute.invert(compute.match_substring_regex(array, forms)))
     lexes = compute.utf8_slice_codeunits(array, 1, -len(kind.mark))
-    # Arrow's numbers have no plus sign.
+    # Arrow does not read a plus sign.
     values = compute.replace_substring_regex(lexes, "^[+]", "").cast(kind.type)
     if kind.datatype.least is not None:
         _check(array, compute.less(values, kind.datatype.least))
@@ -474,7 +474,7 @@ def _values(array: pyarrow.Array, kind: _Kind) -> pyarrow.Array:
 
 
 def _check(array: pyarrow.Array, wrong: pyarrow.Array) -> None:
-    """Raise an error for the first cell that is wrong."""
+    """Raise an error for the first wrong cell."""
     others = array.filter(wrong)
     if len(others):
         raise StatementError(others[0].as_py()[:80])
@@ -495,22 +495,22 @@ def write(
     """Write rows as a delimited Jelly-RDF stream.
 
     :param batches: a table, batch or data frame (Polars, DuckDB, pandas: anything with one of
-        Arrow's PyCapsule interfaces), or an iterable of those. Columns as of :func:`columns`.
+        Arrow's PyCapsule interfaces), or an iterable of those, with columns as for
+        :func:`columns`.
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param options: of the stream; by default flat, of quads where there is a column ``graph``,
-        otherwise of triples.
-    :param dialect: which triples may be terms: a ``Dialect`` or the name of one, such as
-        ``"RDF 1.2"``.
+    :param options: the stream's options; by default those of a flat stream, of quads if there is a
+        column ``graph``, otherwise of triples.
+    :param dialect: which triples may be terms: a ``Dialect`` or its name, such as ``"RDF 1.2"``.
     :param generalized: whether any kind of term may occur in any position.
     :param relative_iris: whether IRIs without a scheme are accepted.
     :param progress: called about every 10,000 statements and at the end, with the number of
         statements since the last call, as ``tqdm.update`` takes it.
     :param settings: ``frame_rows`` and ``frame_bytes``, see ``codec.Encoder``.
     :return: number of statements.
-    :raises JellyError: with the row, from 0 over all batches, if one cannot be written.
-    :raises ValueError: there is no dialect of that name.
-    :raises TypeError: ``batches`` is not a table, such as a lazy data frame that is not computed.
+    :raises JellyError: a row cannot be written; with its number, from 0, counting all batches.
+    :raises ValueError: the dialect is unknown.
+    :raises TypeError: ``batches`` is not a table, for example a lazy data frame.
 
     A stream has quoted triples or generalized statements only if its options declare them.
     """
@@ -547,13 +547,13 @@ def _batches(batches: Batches) -> Iterable[pyarrow.RecordBatch]:
     if hasattr(batches, "__arrow_c_stream__") or hasattr(batches, "__arrow_c_array__"):
         return _imported(batches)
     if not isinstance(batches, Iterable) or hasattr(batches, "collect"):
-        # A lazy data frame of Polars has __getitem__, and raises an error of its own.
+        # A lazy data frame of Polars has __getitem__, which raises another error.
         return _imported(batches)
     return chain.from_iterable(map(_imported, batches))
 
 
 def _imported(batches: Any) -> Iterable[pyarrow.RecordBatch]:
-    """What has one of Arrow's C interfaces, as batches."""
+    """Convert an object with one of Arrow's C interfaces to batches."""
     if isinstance(batches, pyarrow.RecordBatch):
         return (batches,)
     if hasattr(batches, "__arrow_c_stream__"):

@@ -7,12 +7,12 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import starmap
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 from ..backends import get_backend
 from ..codec import AnyFrame, delimit
 from ..errors import JellyError, SourceError, TermError
-from ..io.names import Format, FormatKind, FormatName, format_named, format_of
+from ..io.names import Format, FormatName, format_named, format_of
 from ..io.progress import Progress
 from ..io.sinks import Destination, is_replaceable, open_output
 from ..io.sources import Source, rewinder
@@ -23,6 +23,7 @@ from .reading import jelly_of_text, piped, reject_jelly
 from .settings import (
     DEFAULT_SETTINGS,
     Conversion,
+    ConversionOptions,
     ConversionSettings,
     Counter,
     Frames,
@@ -41,6 +42,7 @@ def convert(
     target_format: FormatName | None = None,
     settings: ConversionSettings = DEFAULT_SETTINGS,
     progress: Progress | None = None,
+    **options: Unpack[ConversionOptions],
 ) -> Conversion:
     """Convert between Jelly and other formats of RDF, in memory that does not grow with them.
 
@@ -54,6 +56,7 @@ def convert(
     :param progress: called about every 10,000 statements and at the end, with the number of
         statements since the last call, as ``tqdm.update`` takes it. From Jelly to its text form,
         statements are not read, and it is not called.
+    :param options: fields of the settings, as keyword arguments.
     :raises JellyError: a source cannot be read, or the target cannot express its contents.
     :raises ValueError: a format is unknown, or the settings do not go with the formats.
 
@@ -64,6 +67,7 @@ def convert(
     >>> print(nt.getvalue().decode().splitlines()[0])
     <http://example.org/s> <http://example.org/p> <http://example.org/o> .
     """
+    settings = replace(settings, **options)
     several = list(sources) if isinstance(sources, list | tuple) else [cast(Source, sources)]
     target = format_named(target_format) if target_format else _format_of(dst, "target_format")
     if source_format is None:
@@ -81,15 +85,15 @@ def convert(
     if settings.take_frames is not None or Format.JELLY_TEXT in formats:
         given = [_prepared(each, settings) for each in given]
     counter = Counter(progress)
-    by_frames = target.kind is FormatKind.JELLY and {form for _, form in given} == {Format.JELLY}
-    # The text form is made of whole frames, which Jelly has as well.
     out: Destination
     with (
         text_output(dst, settings.limits)
         if target is Format.JELLY_TEXT
         else nullcontext(dst) as out
     ):
-        if by_frames:
+        # The text form is made of whole frames of Jelly.
+        target = Format.JELLY if target is Format.JELLY_TEXT else target
+        if {target, *(form for _, form in given)} == {Format.JELLY}:
             transcode([src for src, _ in given], out, settings, counter=counter)
         else:
             _by_chunks(given, out, target, Job(settings=settings, counter=counter))
@@ -106,22 +110,19 @@ def _by_chunks(given: Sequence[Given], dst: Destination, target: Format, job: Jo
     :raises UndeclaredError: it is not possible: the sources cannot be read again, or a part of the
         output is already written.
     """
-    to_jelly = target.kind is FormatKind.JELLY
+    row = FORMATS[target]
     job = replace(
         job,
-        validator=get_backend("oxigraph").factory(blank_nodes="keep")
-        if target.kind is FormatKind.TEXT
-        else None,
+        validator=get_backend("oxigraph").factory(blank_nodes="keep") if row.by_oxigraph else None,
         on_frame=partial(_check_frame, lossy=job.settings.lossy)
-        if to_jelly
+        if target is Format.JELLY
         else job.counter.count_left_out,
     )
-    write = FORMATS[Format.JELLY if to_jelly else target].write
     rewinders = [found for src, _ in given if (found := rewinder(src)) is not None]
     try:
         with open_readers(given, job) as source, open_output(dst) as out:
             try:
-                write(source, out, target, job)
+                row.write(source, out, target, job)
             except JellyError as error:
                 raise source.located(error) from error.__cause__
     except UndeclaredError:
@@ -176,14 +177,13 @@ def as_jelly(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> S
         return src
     if form is Format.JELLY_TEXT:
         return jelly_of_text(src, settings.limits)
-    return piped(map(delimit, encoded_frames(given, settings)), src)
 
+    def frames() -> Iterator[bytes]:
+        job = Job(settings=settings, star=True)
+        with open_reader(given, job) as source:
+            yield from encoded(source, options_for(source, job), job)
 
-def encoded_frames(given: Given, settings: ConversionSettings) -> Iterator[bytes]:
-    """The statements of a source that is not Jelly, as frames that declare quoted triples."""
-    job = Job(settings=settings, star=True)
-    with open_reader(given, job) as source:
-        yield from encoded(source, options_for(source, job), job)
+    return piped(map(delimit, frames()), src)
 
 
 def _prepared(given: Given, settings: ConversionSettings) -> Given:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from ..codec.common.limits import DEFAULT_LIMITS, Limits, over
 from ..errors import LimitError
@@ -60,28 +60,6 @@ _CONTEXT: Final = b"\1"
 def too_deep() -> LimitError:
     """The error of text that is nested too deep."""
     return LimitError(f"the text is nested more than {DEPTH} deep")
-
-
-class Held(deque[Any]):
-    """The statements of a parser that are held, and the number of all that it has given.
-
-    Its reader looks at the number when the parser asks for more text, so that no function has to be
-    called for each statement.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._before = 0
-
-    @property
-    def total(self) -> int:
-        """Number of statements so far."""
-        return self._before + len(self)
-
-    def clear(self) -> None:
-        """Remove the statements that are held."""
-        self._before += len(self)
-        super().clear()
 
 
 def with_bounded_prefixes(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -15,20 +15,19 @@ from typing import Any, Final
 from ..codec.common.limits import over
 from ..codec.text.lines import unescaped
 from ..codec.text.ntriples import StandIns
-from ..errors import JellyError, TermError, TextError
+from ..errors import JellyError, TermError
 from ..io.chunks import Chunk, ChunkReader, relabelled
 from ..io.names import Format
 from ..io.sinks import Writable
 from ..io.sources import CHUNK, Input, Source, without_mark
-from .depth import Held, TurtleGuard
+from .depth import TurtleGuard
 from .json_ld import prepared
 from .lines import no_graphs, without_graphs
 from .rdf_xml import RdfXmlText
 from .reading import (
-    AFTER_END,
     NO_BASE,
     NO_BASE_SCHEME,
-    WHOLE,
+    Batch,
     ChunkFile,
     check_base,
     gathered,
@@ -78,7 +77,7 @@ class ParsedReader(ChunkReader):
         self._base = settings.base
         self._contexts = settings.contexts
         self._limits = settings.limits
-        self._held = Held()
+        self._held = Batch()
         self._parser: Any = None
         #: The namespaces of RDF/XML, which pyoxigraph does not report.
         self._xml_namespaces: dict[str, str] | None = None
@@ -116,7 +115,7 @@ class ParsedReader(ChunkReader):
         if form is Format.RDF_XML:
             rewritten = RdfXmlText(base)
             self._xml_namespaces = rewritten.namespaces
-            chunks = chain(rewritten.chunks(self._bounded(chunks)), [AFTER_END.encode()])
+            chunks = rewritten.chunks(self._bounded(chunks))
         elif form is Format.JSON_LD:
             chunks = prepared(chunks, self._contexts, base, self._limits)
             base = base or NO_BASE
@@ -127,14 +126,10 @@ class ParsedReader(ChunkReader):
             else io.BufferedReader(ChunkFile(chunks), CHUNK)
         )
         self._parser = parser_of(source, rdf_format(form), base)
-        try:
-            for lines in parsed(self._parser, batch=_BATCH, held=self._held):
-                if base is NO_BASE:
-                    check_base(lines)
-                yield lines
-        except TextError as error:
-            if not WHOLE.search(error.message):
-                raise
+        for lines in parsed(self._parser, batch=_BATCH, held=self._held):
+            if base is NO_BASE:
+                check_base(lines)
+            yield lines
 
     def _bounded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Chunks of a text whose parser holds a token of any length in memory.

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from html import escape
 from itertools import islice
 from typing import Any, Final
-from xml.sax.saxutils import escape
 
 from ..codec.text.lines import NOT_IN_IRI
 from ..codec.text.ntriples import written_label
@@ -152,8 +152,8 @@ class RdfXmlText:
         """The rewritten document, once.
 
         :param document: in any encoding, without a byte order mark of UTF-8.
-        :raises TextError: the document is not well-formed, is truncated inside of a tag or in the
-            prolog, or has something that is not read here; with the line.
+        :raises TextError: the document is not well-formed, is truncated, or has something that is
+            not read here; with the line.
         :raises LimitError: elements are nested too deep, or a tag has too many attributes.
         """
         return self.rewritten(normalized(document))
@@ -180,7 +180,8 @@ class RdfXmlText:
             done = yield from self._whole_tokens(rest, final=True)
             if done < len(rest):
                 raise self._error("the document is truncated")
-        if self._end:
+        # pyoxigraph accepts a document that ends inside of an element.
+        if self._end or self._open > 0:
             raise self._error("the document is truncated")
         if not self._has_root:
             raise self._error("the document has no root element")
@@ -426,7 +427,7 @@ class RdfXmlText:
             raise TextError(f"the xml:base {reference!r} is relative{NEED_BASE}")
         else:
             return b""
-        return b'xml:base="' + escape(self._base, {'"': "&quot;"}).encode() + b'"'
+        return b'xml:base="' + escape(self._base).encode() + b'"'
 
 
 def resolved(reference: str, base: str) -> str:

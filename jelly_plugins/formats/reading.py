@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, cast
@@ -18,10 +19,9 @@ from ..codec import (
 from ..codec.common.detection import kind_of
 from ..codec.text.lines import shorten
 from ..errors import JellyError, LimitError, SourceError, TextError
-from ..io.names import Format, FormatKind
+from ..io.names import Format
 from ..io.sources import CHUNK, Input, Readable, Source, name_of, rewinder
 from ..lazy import library
-from .depth import Held
 from .jelly_text import frames_of_text
 from .rdf_xml import NEED_BASE
 from .settings import Given
@@ -57,13 +57,6 @@ NO_BASE_SCHEME: Final = NO_BASE.partition("/")[0]
 #: IRIs in N-Quads; strings are skipped.
 _IRI: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|<([^>]*+)>')
 
-#: A closing tag after the end of an RDF/XML document. pyoxigraph accepts a document that ends
-#: inside an element; with the tag, it reports which closing tag it expects, or that it expects
-#: none.
-AFTER_END: Final = "</x-jelly-plugins-after-end>"
-_EXPECTED: Final = re.compile(rf"expected `(</[^<>`]*)[^`]*`, but `{AFTER_END}`")
-WHOLE: Final = re.compile(rf"close tag `{AFTER_END}` does not match any open tag")
-
 
 def pyoxigraph_module() -> Any:
     """The pyoxigraph library.
@@ -97,13 +90,35 @@ def parser_of(data: Any, format_: Any, base: str | None) -> Any:
         raise parser_error(error) from None
 
 
+class Batch(deque[Any]):
+    """The statements of a parser that are held at once, and the number of all that it has given.
+
+    Its reader looks at the number when the parser asks for more text, so that no function has to be
+    called for each statement.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._before = 0
+
+    @property
+    def total(self) -> int:
+        """Number of statements so far."""
+        return self._before + len(self)
+
+    def clear(self) -> None:
+        """Remove the statements that are held."""
+        self._before += len(self)
+        super().clear()
+
+
 def parsed(
     parser: Iterable[Any],
     *,
     batch: int,
     first_line: int | None = None,
     ends_batch: Callable[[Any], bool] | None = None,
-    held: Held | None = None,
+    held: Batch | None = None,
 ) -> Iterator[bytes]:
     """What pyoxigraph parses, as lines of N-Quads in chunks.
 
@@ -115,9 +130,10 @@ def parsed(
     """
     pyoxigraph = pyoxigraph_module()
     nquads = pyoxigraph.RdfFormat.N_QUADS
-    held = Held() if held is None else held
+    held = Batch() if held is None else held
     statements = iter(parser)
-    size = batch
+    # The first statement shows how long they are.
+    size = 1
     failed: JellyError | None = None
     while failed is None:
         held.clear()
@@ -188,8 +204,6 @@ def parser_error(error: BaseException, *, first_line: int | None = None) -> Jell
 def _message_of(error: SyntaxError) -> str:
     """pyoxigraph's message for malformed text, without the position."""
     message = _PLACE.sub("", error.msg or "") or "malformed"
-    if found := _EXPECTED.search(message):
-        return f"the document is truncated: {found[1]}> is missing"
     if message == _NO_CONTEXT:
         return "a remote context, which is never fetched: pass it with contexts="
     if _RELATIVE.search(message):
@@ -282,7 +296,7 @@ def reject_jelly(given: Given) -> None:
     src, form = given
     is_url = isinstance(src, str | os.PathLike) and "://" in os.fspath(src)
     rewind = None if is_url else rewinder(src)
-    if rewind is None or form.kind not in (FormatKind.LINES, FormatKind.TEXT):
+    if rewind is None or form.is_binary or form is Format.JELLY_TEXT:
         return
     with Input(src) as source:
         kind = kind_of(next(source.chunks(), b""))

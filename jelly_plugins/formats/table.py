@@ -28,10 +28,14 @@ Write: TypeAlias = Callable[[ChunkReader, Writable, Format, Job], None]
 
 
 class Row(NamedTuple):
-    """A format of the table."""
+    """A format of the table.
+
+    :ivar by_oxigraph: whether Oxigraph writes it, and rejects some terms.
+    """
 
     read: Read
     write: Write
+    by_oxigraph: bool = False
 
 
 def _read_jelly(src: Source, format: Format, job: Job) -> ChunkReader:  # noqa: A002, ARG001
@@ -70,7 +74,7 @@ def _write_rows(source: ChunkReader, out: Writable, format: Format, job: Job) ->
 
 
 _LINES: Final = Row(_read_lines, lines.write)
-_PARSED: Final = Row(_read_parsed, parsed.write)
+_PARSED: Final = Row(_read_parsed, parsed.write, by_oxigraph=True)
 _ROWS: Final = Row(_read_rows, _write_rows)
 
 FORMATS: Final[dict[Format, Row]] = {

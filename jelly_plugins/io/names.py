@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from difflib import get_close_matches
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Final, Protocol, Self, TypeAlias
 
 from ..errors import SourceError
@@ -13,54 +12,33 @@ from .sinks import Destination, ending_of
 from .sources import name_of
 
 
-class FormatKind(IntEnum):
-    """How a format is read and written."""
-
-    #: Jelly, also in its text form.
-    JELLY = 0
-    #: Text with a statement on each line, which the codec reads and writes itself.
-    LINES = 1
-    #: Other text, which pyoxigraph reads and writes.
-    TEXT = 2
-    #: The binary formats of Apache Jena.
-    JENA = 3
-
-
 class Format(StrEnum):
     """A format by its short name, which is also its usual file ending.
 
-    :ivar kind: how it is read and written.
     :ivar has_graphs: whether it can name graphs.
-    :ivar is_jena: whether it is one of Apache Jena's binary formats.
     :ivar is_binary: whether it is not text.
     """
 
-    kind: FormatKind
     has_graphs: bool
-    is_jena: bool
     is_binary: bool
 
-    JELLY = "jelly", FormatKind.JELLY, True
+    JELLY = "jelly", True, True
     #: Frames of Jelly in the text form of Protocol Buffers.
-    JELLY_TEXT = "jelly-text", FormatKind.JELLY, True
-    N_TRIPLES = "nt", FormatKind.LINES, False
-    N_QUADS = "nq", FormatKind.LINES, True
-    TURTLE = "ttl", FormatKind.TEXT, False
-    TRIG = "trig", FormatKind.TEXT, True
-    RDF_XML = "rdf", FormatKind.TEXT, False
-    JSON_LD = "jsonld", FormatKind.TEXT, True
-    RDF_THRIFT = "rt", FormatKind.JENA, True
-    RDF_PROTOBUF = "rpb", FormatKind.JENA, True
+    JELLY_TEXT = "jelly-text", True
+    N_TRIPLES = "nt"
+    N_QUADS = "nq", True
+    TURTLE = "ttl"
+    TRIG = "trig", True
+    RDF_XML = "rdf"
+    JSON_LD = "jsonld", True
+    RDF_THRIFT = "rt", True, True
+    RDF_PROTOBUF = "rpb", True, True
 
-    def __new__(
-        cls, name: str, kind: FormatKind = FormatKind.TEXT, has_graphs: bool = False
-    ) -> Self:
+    def __new__(cls, name: str, has_graphs: bool = False, is_binary: bool = False) -> Self:
         made = str.__new__(cls, name)
         made._value_ = name
-        made.kind = kind
         made.has_graphs = has_graphs
-        made.is_jena = kind is FormatKind.JENA
-        made.is_binary = made.is_jena or name == "jelly"
+        made.is_binary = is_binary
         return made
 
 
@@ -161,6 +139,8 @@ def did_you_mean(given: str, names: Collection[str]) -> str:
     >>> did_you_mean("x", ["turtle"])
     ''
     """
+    from difflib import get_close_matches
+
     close = get_close_matches(given, list(names), 1)
     return f"; did you mean {close[0]}?" if close else ""
 

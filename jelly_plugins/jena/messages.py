@@ -83,7 +83,6 @@ DECIMAL: Final = Schema(
 )
 ANY: Final = Schema("RDF_ANY")
 UNDEFINED: Final = Schema("RDF_UNDEF")
-REPEAT: Final = Schema("RDF_REPEAT")
 TERM: Final = Schema(
     "RDF_Term",
     (

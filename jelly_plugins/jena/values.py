@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from ..codec.common.limits import Limits, over
 
@@ -57,16 +57,3 @@ def decimal_text(value: int, scale: int, limits: Limits) -> str:
         return f"{sign}{digits}{'0' * -scale if value else ''}"
     digits = digits.rjust(scale + 1, "0")
     return f"{sign}{digits[:-scale]}.{digits[-scale:]}"
-
-
-def lexical_form(form: tuple[str, Any], limits: Limits) -> tuple[str, str]:
-    """The lexical form and the datatype of a term with a value.
-
-    :raises LimitError: the lexical form is too long.
-    """
-    name, value = form
-    if name == "valInteger":
-        return str(value), XSD_INTEGER
-    if name == "valDouble":
-        return double_text(value), XSD_DOUBLE
-    return decimal_text(value["value"], value["scale"], limits), XSD_DECIMAL

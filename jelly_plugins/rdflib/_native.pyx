@@ -1,18 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False,
 # allow_none_for_extension_args=False
-"""What of this package is worth compiling: rdflib's terms made and taken apart, and the indices of
-its stores in memory read and written. ``terms`` and ``dump`` do the same without it; graphs are
-filled with ``addN``.
+"""Compiled code for rdflib: it makes and describes terms, and reads and writes the indices of
+stores in memory. Without it, ``terms`` and ``dump`` do the same, and ``addN`` fills graphs.
 
 For maintainers:
 
-1. rdflib's classes are taken as they are only where they are exactly what is known here: by exact
-   type, by the places of their slots, by functions that are still the ones they were. Whatever is
-   unusual goes to rdflib's own constructors. ``terms`` and ``memory`` compare the results with
-   rdflib's before they use any of this.
-2. Terms, and tuples of terms, are taken off the garbage collector's lists, where rdflib's classes
-   put even IRIs: they hold strings and numbers, which can be part of no cycle. Millions of them
-   would make each collection of the user's program slow.
+1. The fast paths require exactly the classes that this module knows: the exact type, the offsets of
+   its slots, and functions that were not replaced. rdflib's own constructors make all other terms.
+   ``terms`` and ``memory`` compare the results with rdflib's before they use this module.
+2. The garbage collector does not track terms and tuples of terms, although rdflib's classes are
+   tracked by default: they hold strings and numbers, which cannot be part of a cycle. Millions of
+   tracked objects would slow down each collection of the user's program.
 """
 
 cimport cython
@@ -23,7 +21,7 @@ from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_SIZE, PyTuple_New
 from cpython.unicode cimport PyUnicode_Concat
 
-# Known to C, because they are looked at for each term.
+# C variables, because each term is compared with them.
 cdef object URIRef, BNode, RdflibLiteral, Iri, BlankNode, Literal
 
 import rdflib

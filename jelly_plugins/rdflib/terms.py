@@ -1,10 +1,11 @@
-"""rdflib's terms: made for a decoder, taken apart for an encoder.
+"""rdflib's terms: constructed for a decoder, described for an encoder.
 
-Terms are those of rdflib's own constructors, so that they equal what any other parser of rdflib
-makes: with its normalised lexical forms (``rdflib.NORMALIZE_LITERALS``), values and warnings. The
-compiled module makes the usual ones without calling them.
-Statements are tuples. What rdflib cannot hold is rejected where it occurs: files that declare
-``rdf_star`` or ``generalized_statements`` without using them are common, and are read.
+Terms equal those of rdflib's own constructors and parsers, with its normalised lexical forms
+(``rdflib.NORMALIZE_LITERALS``), values and warnings. The compiled module makes the usual ones
+without calling the constructors. Statements are tuples.
+
+Terms that rdflib cannot hold are rejected where they occur: many files declare ``rdf_star`` or
+``generalized_statements`` without using them.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ from ..errors import JellyError, TermError
 from ..io.streams import BATCH
 from .memory.compiled import compiled
 
-#: What factories make: a triple, or a quad whose last term is the name of its graph.
+#: A statement made by a factory: a triple, or a quad whose last term is the name of its graph.
 Statement: TypeAlias = tuple[Node, Node, Node] | tuple[Node, Node, Node, Node]
 
-#: Digits that rdflib may make of an xsd:decimal with an exponent. XSD has none there, Python takes
-#: them, and a normalised ``1E999999999`` is a gigabyte.
+#: Maximum exponent of an xsd:decimal. XSD does not allow exponents, but Python reads them, and the
+#: normalised form of ``1E999999999`` has a gigabyte.
 MAX_DECIMAL_EXPONENT: Final = 1000
 
 _XSD_DECIMAL: Final = "http://www.w3.org/2001/XMLSchema#decimal"
 
 
 def kept(label: str) -> BNode:
-    """The blank node of a label that is kept.
+    """Make the blank node of a label, unchanged.
 
     >>> kept("b0"), kept("a b"), kept("")
     (rdflib.term.BNode('b0'), rdflib.term.BNode('a b'), rdflib.term.BNode(''))
@@ -58,13 +59,12 @@ def default_graph(dataset: ConjunctiveGraph) -> Graph:
 
 
 class RdflibFactory:
-    """Makes rdflib's terms for one reading; see :class:`~jelly_plugins.codec.TermFactory`.
+    """Makes rdflib's terms for one read; see :class:`~jelly_plugins.codec.TermFactory`.
 
-    :param blank_nodes: ``"fresh"`` gives each label a node that no other reading has; ``"keep"``
-        makes nodes by the labels as they are.
-    :param generalized: let generalized statements through. rdflib holds them, but most of it, all
-        its serializers included, takes no notice that there is such a thing.
-    :param named_graphs: without it, quads become triples, and must be in the default graph.
+    :param blank_nodes: ``"fresh"`` makes nodes that no other read has; ``"keep"`` keeps the labels.
+    :param generalized: whether to accept generalized statements. rdflib can hold them, but most of
+        its code, including all serializers, does not support them.
+    :param named_graphs: if False, quads become triples, and must be in the default graph.
 
     >>> factory = RdflibFactory(blank_nodes="keep")
     >>> factory.literal("01", None, "http://www.w3.org/2001/XMLSchema#integer").n3()
@@ -73,7 +73,7 @@ class RdflibFactory:
     rdflib.term.BNode('b0')
     """
 
-    #: The name of a dataset's default graph, as ``Dataset.add`` and ``Dataset.addN`` take it.
+    #: The name of a dataset's default graph for ``Dataset.add`` and ``Dataset.addN``.
     default_graph: Final = DATASET_DEFAULT_GRAPH_ID
 
     def __init__(
@@ -120,19 +120,19 @@ class RdflibFactory:
 
 
 def _fresh_node(scope: str, label: str) -> BNode:
-    """The node of a label in a reading."""
+    """Make the node of a label in one read."""
     _check_string(label)
-    # Derived, not remembered: a stream may have more labels than memory holds. "b" and "x"
-    # distinguish a label as it is from one in hexadecimal, whose characters are valid in all
-    # formats.
+    # Derived from the label, because a stream may have more labels than fit into memory. "b" and
+    # "x" distinguish an unchanged label from one in hexadecimal, which is valid in all formats.
     if label.isascii() and label.isalnum():
         return BNode(f"{scope}b{label}")
     return BNode(f"{scope}x{label.encode().hex()}")
 
 
 def other_form(term: Any) -> Literal | None:
-    """The other of the two forms that rdflib has for a literal of type xsd:string, with that
-    datatype and without one, which RDF 1.1 has for one literal; None for any other term."""
+    """Return the other of rdflib's two forms of a literal of type xsd:string, with the datatype and
+    without one; None for any other term. In RDF 1.1 both are the same literal.
+    """
     if not isinstance(term, Literal) or term.language is not None:
         return None
     if term.datatype is None:
@@ -141,14 +141,15 @@ def other_form(term: Any) -> Literal | None:
 
 
 def read_form(term: Any) -> Any:
-    """The term as it is read back: a literal without a datatype if that is xsd:string, and else in
-    the form that rdflib's constructor gives it."""
+    """Return the term that is read back after it was written: a literal of type xsd:string without
+    its datatype, any other in the form of rdflib's constructor.
+    """
     if type(term) is not Literal or term.datatype is None:
         return term
     if term.datatype == namespace.XSD.string:
         return Literal(str(term))
     read = _read_literal()(str(term), None, str(term.datatype))
-    # The one that is there has its hash by now.
+    # The given term has its hash already.
     return term if str(read) == str(term) else read
 
 
@@ -159,19 +160,19 @@ def _read_literal() -> Callable[[str, str | None, str | None], Literal]:
 
 
 def make_iri(value: str, /) -> URIRef:
-    """An IRI out of rdflib's constructor.
+    """Make an IRI with rdflib's constructor.
 
-    :raises TypeError: it is not a string.
+    :raises TypeError: the value is not a string.
     """
     _check_string(value)
     return URIRef(value)
 
 
 def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Literal:
-    """A literal out of rdflib's constructor.
+    """Make a literal with rdflib's constructor.
 
     :raises TermError: rdflib rejects it.
-    :raises TypeError: a part of it is not a string.
+    :raises TypeError: a part is not a string.
     """
     _check_string(lex)
     for part in (langtag, datatype):
@@ -184,15 +185,14 @@ def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Lite
     except JellyError:
         raise
     except Exception as error:
-        # Converters of lexical forms are rdflib's and the user's (rdflib.term.bind), and raise
-        # what they like.
+        # Converters of lexical forms, including the user's (rdflib.term.bind), may raise anything.
         raise TermError(f"rdflib cannot hold a literal: {error}") from error
 
 
 def _check_string(value: Any) -> None:
     """Reject a part of a term that is not a string, as the compiled constructors do.
 
-    :raises TypeError: it is not.
+    :raises TypeError: the value is not a string.
     """
     if not isinstance(value, str):
         raise TypeError(f"a part of a term is a str, not {type(value).__name__}")
@@ -203,9 +203,9 @@ def _same(terms: Any, /) -> Any:
 
 
 def _check_triple(terms: Any, /) -> Any:
-    """The terms as they are.
+    """Return the terms unchanged.
 
-    :raises TermError: the statement is a generalized one.
+    :raises TermError: the statement is generalized.
     """
     if type(terms[1]) is not URIRef or type(terms[0]) is Literal:
         raise _generalized(terms)
@@ -224,7 +224,7 @@ def _check_quad(terms: Any, /) -> Any:
 
 
 def _in_default_graph(check: Callable[[Any], Any], terms: Any, /) -> Any:
-    """A quad's triple."""
+    """Return the triple of a quad in the default graph."""
     if terms[3] != DATASET_DEFAULT_GRAPH_ID:
         check_graph(terms[3], named_graphs=False)
     return check(terms[:3])
@@ -233,13 +233,13 @@ def _in_default_graph(check: Callable[[Any], Any], terms: Any, /) -> Any:
 def check_graph(name: Node, /, *, named_graphs: bool) -> None:
     """Check a graph name.
 
-    :param named_graphs: whether any but the default graph can be held.
-    :raises TermError: rdflib, or the one graph that is read into, cannot hold such a graph.
+    :param named_graphs: whether named graphs are allowed.
+    :raises TermError: rdflib, or the target graph, cannot hold such a graph.
     """
     if isinstance(name, Literal):
         raise TermError("rdflib cannot hold a graph that is named by a literal")
     if isinstance(name, BNode) and not name:
-        # rdflib gives such a graph another name each time.
+        # rdflib gives such a graph a new name each time.
         raise TermError("rdflib cannot hold a graph that is named by a blank node without a label")
     if not named_graphs and name != DATASET_DEFAULT_GRAPH_ID:
         raise TermError(
@@ -265,12 +265,12 @@ def _generalized(terms: tuple[Any, ...]) -> TermError:
     what = "literal" if isinstance(term, Literal) else "blank node"
     return TermError(
         f"rdflib is for RDF 1.1: a {what} cannot be a {POSITIONS[position]}; "
-        "generalized=True lets it through"
+        "generalized=True accepts it"
     )
 
 
 def describe_node(term: object) -> tuple[Any, ...]:
-    """Take a term of a graph apart; the default graph's name is ``codec.DEFAULT_GRAPH``.
+    """Describe a term of a graph; the default graph's name is ``codec.DEFAULT_GRAPH``.
 
     :raises TermError: it is not an RDF term: a variable or a formula of Notation3, for example.
     """
@@ -289,7 +289,7 @@ def describe_node(term: object) -> tuple[Any, ...]:
 
 
 def generic_term(description: tuple[Any, ...]) -> Any:
-    """The generic term of a description; see :data:`~jelly_plugins.codec.Describe`."""
+    """Make the generic term of a description; see :data:`~jelly_plugins.codec.Describe`."""
     kind, *parts = description
     return _GENERIC[kind](*parts)
 
@@ -303,11 +303,11 @@ _GENERIC: Final[dict[Kind, Callable[..., Any]]] = {
 
 
 class EncoderTerms:
-    """Terms of graphs on their way to an encoder: the compiled module makes generic ones of them,
-    which the codec knows; without it they stay what they are.
+    """Converts terms of graphs for an encoder: the compiled module makes generic terms, which the
+    codec reads fastest. Without it, terms remain rdflib's.
 
-    :ivar describe: takes apart this factory's terms for the encoder.
-    :ivar generic: the compiled half, None without it.
+    :ivar describe: describes the converted terms for the encoder.
+    :ivar generic: the compiled converter; None without the compiled module.
     """
 
     def __init__(self) -> None:
@@ -316,7 +316,7 @@ class EncoderTerms:
         self.describe: Describe = describe_node if module is None else describe_generic
 
     def term(self, term: Any) -> Any:
-        """A term, or ``codec.DEFAULT_GRAPH``.
+        """Convert a term or ``codec.DEFAULT_GRAPH``.
 
         :raises TermError: it is not an RDF term.
         """
@@ -325,7 +325,7 @@ class EncoderTerms:
     def statements(
         self, triples: Iterable[tuple[Any, ...]], extra: tuple[Any, ...]
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """Batches of statements.
+        """Convert triples to batches of statements.
 
         :param extra: terms returned by :meth:`term`, appended to the terms of each triple.
         :raises TermError: a term is not an RDF term.
@@ -341,11 +341,11 @@ class EncoderTerms:
 
 
 def describe(term: object) -> tuple[Any, ...]:
-    """Take apart a term of a statement of :class:`RdflibFactory` or of rdflib; see
+    """Describe a term of a statement of :class:`RdflibFactory` or of rdflib; see
     :data:`~jelly_plugins.codec.Describe`.
 
-    Literals that rdflib holds equal are one term: language tags in another case are written as
-    they were met first.
+    Literals that are equal in rdflib are one term: of language tags that differ in case only, the
+    first is written.
 
     :raises TermError: it is not an RDF term.
 
@@ -360,7 +360,7 @@ def describe(term: object) -> tuple[Any, ...]:
 def reject_no_graph(graph: object) -> None:
     """Reject an object that is not a graph, such as the path of a file.
 
-    :raises TypeError: it is none.
+    :raises TypeError: the object is not a graph.
 
     >>> reject_no_graph("data.ttl")
     Traceback (most recent call last):

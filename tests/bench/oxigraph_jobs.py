@@ -92,6 +92,32 @@ def jelly_to_disk_kept(data: Data) -> Runs:
     return _loading(data, _on_disk, "keep")
 
 
+def _turtle(data: Data, make: Any) -> Runs:
+    text_format = RdfFormat.TRIG if data.has_graphs else RdfFormat.TURTLE
+
+    def ours(folder: Path | None) -> Store:
+        store = _store(folder)
+        oxigraph.load(store, data.turtle, format=text_format)
+        return store
+
+    def theirs(folder: Path | None) -> Store:
+        store = _store(folder)
+        store.bulk_load(data.turtle, text_format)
+        return store
+
+    return Runs({"ours": Prepared(make, ours), "pyoxigraph, bulk_load": Prepared(make, theirs)})
+
+
+def turtle_to_memory(data: Data) -> Runs:
+    """Turtle → pyoxigraph store in memory"""
+    return _turtle(data, _in_memory)
+
+
+def turtle_to_disk(data: Data) -> Runs:
+    """Turtle → pyoxigraph store on disk"""
+    return _turtle(data, _on_disk)
+
+
 def _dumping(data: Data, store: Store, close: Callable[[], object] = lambda: None) -> Runs:
     store.bulk_load(data.ntriples, data.text_format)
 
@@ -125,6 +151,8 @@ JOBS: Final = (
     jelly_to_memory_kept,
     jelly_to_disk,
     jelly_to_disk_kept,
+    turtle_to_memory,
+    turtle_to_disk,
     memory_to_jelly,
     disk_to_jelly,
 )

@@ -316,7 +316,7 @@ def test_namespaces_are_reported() -> None:
     text = (
         '<!DOCTYPE a [<!ENTITY x "http://x/">]><r:RDF xmlns="urn:d" xmlns:x=\'&x;y&#35;\' xmlns:r='
         '"http://www.w3.org/1999/02/22-rdf-syntax-ns#"><!-- <a xmlns:no="urn:no"/> -->'
-        '<x:T r:about="urn:s">xmlns:no="urn:no"</x:T>'
+        '<x:T r:about="urn:s">xmlns:no="urn:no"</x:T></r:RDF>'
     )
     reader = RdfXmlText()
     assert b"".join(reader.chunks(cut(text.encode(), 10)))

@@ -307,7 +307,7 @@ def test_a_truncated_document() -> None:
             list(read_statements(xml[:end], Format.RDF_XML))
     for end in (xml.index(b"<!-- d"), len(xml) - 1):
         assert len(list(read_statements(xml[:end], Format.RDF_XML))) == whole
-    with pytest.raises(TextError, match="the document is truncated: </r:RDF> is missing"):
+    with pytest.raises(TextError, match="the document is truncated"):
         list(read_statements(xml[: xml.index(b"<e:Z>")], Format.RDF_XML))
     for end in range(len(TEXTS[Format.JSON_LD])):
         with pytest.raises(TextError):

@@ -268,7 +268,7 @@ def test_limits_hold(new_store: Callable[[], ox.Store]) -> None:
 def long_statements(monkeypatch: pytest.MonkeyPatch) -> bytes:
     """Turtle of 20 KB, whose 300 statements take 9 MB, and limits that are lower as well."""
     monkeypatch.setattr(quads, "_BYTES", 1 << 20)
-    monkeypatch.setattr(loader, "_SMALL_BYTES", 1 << 20)
+    monkeypatch.setattr(loader, "_BATCH_BYTES", 1 << 20)
     lines = "".join(f"p:a p:b p:c{n} .\n" for n in range(300))
     return f"@prefix p: <http://e/{'a' * 10_000}> .\n{lines}".encode()
 

@@ -217,9 +217,9 @@ class _WithBoth(URIRef):
     ("kind", "slots", "expected"),
     [
         (_Slotted, {"_language", "_datatype", "_value", "_ill_typed"}, "has the slots"),
-        (_WithDict, set(), "have more to them"),
-        (_WithWeakReferences, set(), "have more to them"),
-        (_WithBoth, set(), "have more to them"),
+        (_WithDict, set(), "have other members than slots"),
+        (_WithWeakReferences, set(), "have other members than slots"),
+        (_WithBoth, set(), "have other members than slots"),
         (Literal, {"_language", "_datatype", "_value", "_ill_typed", "_new"}, "has the slots"),
     ],
 )
@@ -239,7 +239,7 @@ def test_objects_with_more_or_less_to_them(kind: Any, slots: set[str], expected:
         (
             "normalize if normalize is not None else rdflib.NORMALIZE_LITERALS",
             "True if normalize is None else normalize",
-            "Literal does not ask rdflib.NORMALIZE_LITERALS",
+            "Literal does not read rdflib.NORMALIZE_LITERALS",
         ),
         (
             "_ill_typed: Optional[bool]\n",
@@ -275,4 +275,4 @@ def test_a_later_rdflib_is_told_from_the_one_that_is_known(
     )
     assert done.returncode == 0, done.stderr
     (line,) = (each for each in done.stderr.splitlines() if "jelly-plugins" in each)
-    assert f"is not as jelly-plugins knows it: {reason}" in line
+    assert f"differs from the versions that jelly-plugins supports: {reason}" in line

@@ -190,7 +190,7 @@ class BrokenError(Exception):
 
 @pytest.mark.usefixtures("writer")
 @pytest.mark.parametrize("error", [BrokenError, KeyboardInterrupt, MemoryError])
-def test_all_or_nothing_while_writing(error: type[BaseException]) -> None:
+def test_an_error_before_writing_leaves_the_store_as_it_was(error: type[BaseException]) -> None:
     store = Memory()
     graphs = [Graph(store, name) for name in NAMES]
     known = (NAMES[0], NAMES[0], Literal("x", lang="en"))
@@ -215,70 +215,6 @@ def test_all_or_nothing_while_writing(error: type[BaseException]) -> None:
     with pytest.raises(error):
         memory.BulkWriter(store, graph).add([quads, [(*known, 2)]])
     assert state(store) == before
-
-
-@pytest.mark.usefixtures("writer")
-def test_all_or_nothing_while_contexts_are_set() -> None:
-    store = Memory()
-    graphs = [Graph(store, name) for name in NAMES]
-    known = [(name, NAMES[0], NAMES[1]) for name in NAMES]
-    for triple in known:
-        store.add(triple, graphs[0])
-    before = state(store)
-    real = vars(Memory)["_Memory__add_triple_context"]
-    calls = 0
-
-    def add_context(*arguments: Any) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            raise KeyboardInterrupt
-        real(*arguments)
-
-    store._Memory__add_triple_context = add_context.__get__(store)  # type: ignore[attr-defined]
-    new = (NAMES[2], NAMES[2], NAMES[2], 1)
-    with pytest.raises(KeyboardInterrupt):
-        memory.BulkWriter(store, graphs.__getitem__).add([[new, *((*t, 1) for t in known)]])
-    del store._Memory__add_triple_context  # type: ignore[attr-defined]
-    assert calls == 2
-    assert state(store) == before
-
-
-@pytest.mark.usefixtures("writer")
-@settings(deadline=None, max_examples=60)
-@given(
-    before=st.lists(quad, min_size=1, max_size=6),
-    added=st.lists(quad, min_size=1, max_size=6),
-    last=st.integers(0, 5),
-)
-def test_all_or_nothing_wherever_contexts_are_set(
-    before: list[Any], added: list[Any], last: int
-) -> None:
-    store = Memory()
-    graphs = [Graph(store, name) for name in NAMES]
-    for s, p, o, g in before:
-        store.add((s, p, o), graphs[g])
-    expected = state(store)
-    real = vars(Memory)["_Memory__add_triple_context"]
-    calls = 0
-
-    def add_context(*arguments: Any) -> None:
-        nonlocal calls
-        calls += 1
-        real(store, *arguments)
-        if calls > last:
-            raise BrokenError
-
-    store._Memory__add_triple_context = add_context  # type: ignore[attr-defined]
-    try:
-        memory.BulkWriter(store, graphs.__getitem__).add([added])
-    except BrokenError:
-        del store._Memory__add_triple_context  # type: ignore[attr-defined]
-        found = state(store)
-        # Names of graphs, which rdflib notes whenever it is asked for something.
-        for each in found, expected:
-            del each["_Memory__context_obj_map"]
-        assert found == expected
 
 
 @pytest.mark.usefixtures("half")

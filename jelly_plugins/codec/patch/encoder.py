@@ -163,7 +163,7 @@ class PatchEncoder(RowWriter):
             body = b""
         self._close_row(row, body, after)
 
-    def state_after(self, row: PatchRow) -> patch_rules.PatchState:
+    def state_after(self, row: Any) -> Any:
         """Return the state after a row.
 
         :raises OrderError: the row is not allowed here.
@@ -179,7 +179,7 @@ class PatchEncoder(RowWriter):
         if self._rows >= self._frame_rows or len(self._buffer) >= self._frame_bytes:
             self._end_frame()
 
-    def enter(self, state: patch_rules.PatchState) -> None:
+    def enter(self, state: Any) -> None:
         """Change the state after a row of a patch."""
         self._state = state
         self._ended_patch = False

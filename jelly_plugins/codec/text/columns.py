@@ -224,7 +224,9 @@ class ColumnDecoder(Decoder):
         number = self.next_frame
         with self._turns.turn_of(number):
             for statement in super().decode(data).statements:
-                batch.add(tuple(map(cell_of, statement)), number)
+                # Most terms have one part.
+                cells = [x.encode() if type(x) is str else cell_of(x) for x in statement]
+                batch.add(tuple(cells), number)
                 if batch.is_full(len(batch.rows)):
                     yield batch.take()
 

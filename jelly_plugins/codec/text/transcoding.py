@@ -215,7 +215,8 @@ class TextDecoder(Decoder):
         for statement in statements:
             self.statements += 1
             for term in statement:
-                for text in pieces(term):
+                # Most terms have one part.
+                for text in (term,) if isinstance(term, str) else pieces(term):
                     pending.append(text)
                     size += len(text)
                     if len(text) > LONG_TERM // 4:

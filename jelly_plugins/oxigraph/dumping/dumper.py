@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, Literal, get_args
@@ -106,22 +106,6 @@ def dump(
         raise ValueError(f"order must be 'store' or 'subject' (got {order!r})")
     path = dst if isinstance(dst, str | os.PathLike) else None
     form = format_named(format) if format is not None else format_of(path) or Format.JELLY
-    if form is Format.JELLY_TEXT:
-        with text_output(dst, limits) as jelly:
-            return dump(
-                store,
-                jelly,
-                format=Format.JELLY,
-                graph=graph,
-                options=options,
-                namespaces=namespaces,
-                frame_rows=frame_rows,
-                frame_bytes=frame_bytes,
-                order=order,
-                bookkeeping=bookkeeping,
-                progress=progress,
-                limits=limits,
-            )
     counter = Counter(progress)
     job = Job(
         settings=ConversionSettings(frame_rows=frame_rows, frame_bytes=frame_bytes, limits=limits),
@@ -131,7 +115,7 @@ def dump(
     def opened() -> StoreReader:
         return StoreReader(store, graph, namespaces=dict(namespaces or {}), bookkeeping=bookkeeping)
 
-    if form is not Format.JELLY:
+    if form not in (Format.JELLY, Format.JELLY_TEXT):
         if options is not None or order != "store":
             raise ValueError(f"options and order apply to Jelly only, and the format is {form}")
         with opened() as source, open_output(dst) as out:
@@ -141,27 +125,29 @@ def dump(
                 raise source.located(error) from error.__cause__
         return counter.conversion().statements
     options = _options(graph, options)
-    again = None if options.rdf_star else _restarter(dst)
-    if again is None and not options.rdf_star and _has_triple_terms(store, graph):
-        options = replace(options, rdf_star=True)
     text = PhysicalType.QUADS if graph is None else PhysicalType.TRIPLES
     by_text = options.physical_type is text and order == "store"
-    while True:
-        try:
-            if by_text:
-                with opened() as source, closing(encoded(source, options, job)) as frames:
-                    write_jelly(frames, dst, delimited=True)
-            else:
-                parts = _Parts(store, graph, order, bookkeeping=bookkeeping)
-                _write_terms(parts, dst, options, namespaces or {}, job)
-        except StatementError:
-            if again is None or options.rdf_star or not _has_triple_terms(store, graph):
-                raise
-            again()
-            counter.restart()
+    jelly: Destination
+    with text_output(dst, limits) if form is Format.JELLY_TEXT else nullcontext(dst) as jelly:
+        again = None if options.rdf_star else _restarter(jelly)
+        if again is None and not options.rdf_star and _has_triple_terms(store, graph):
             options = replace(options, rdf_star=True)
-            continue
-        return counter.conversion().statements
+        while True:
+            try:
+                if by_text:
+                    with opened() as source, closing(encoded(source, options, job)) as frames:
+                        write_jelly(frames, jelly, delimited=True)
+                else:
+                    parts = _Parts(store, graph, order, bookkeeping=bookkeeping)
+                    _write_terms(parts, jelly, options, namespaces or {}, job)
+            except StatementError:
+                if again is None or options.rdf_star or not _has_triple_terms(store, graph):
+                    raise
+                again()
+                counter.restart()
+                options = replace(options, rdf_star=True)
+                continue
+            return counter.conversion().statements
 
 
 def _restarter(dst: Destination) -> Callable[[], object] | None:

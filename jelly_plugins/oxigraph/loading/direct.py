@@ -15,7 +15,7 @@ from typing import Any, Final
 from pyoxigraph import RdfFormat, Store
 
 from ...errors import JellyError
-from ...formats.depth import DEPTH
+from ...formats.depth import TurtleGuard
 from ...formats.reading import ChunkFile, parser_error, parser_of
 from ...io.names import Format
 from ...io.sources import Input, Source, without_mark
@@ -30,9 +30,8 @@ SYNTAXES: Final = {
 }
 
 #: Bytes of text up to which one transaction on disk is cheaper than a bulk load.
-_SMALL_BYTES: Final = 1 << 17
+SMALL_BYTES: Final = 1 << 18
 
-_OPENING: Final = b"<<("
 #: Parts of the IRI of the reserved graph. Whatever prefix or base TriG makes it of, the text has
 #: one of them, or an escape of an ASCII character.
 _RESERVED: Final = (b"bookkeeping", b"jelly-plugins")
@@ -65,9 +64,9 @@ def load_text(
 
     :param form: one of :data:`SYNTAXES`.
     :param graph: the graph of triples.
-    :raises UnsureError: the text may have a statement in the reserved graph, triple terms nested
-        too deep, or statements that are too long to be held. The store is unchanged.
-    :raises JellyError: the source is malformed, with line and column.
+    :raises UnsureError: the text may have a statement in the reserved graph, or statements that are
+        too long to be held. The store is unchanged.
+    :raises JellyError: the source is malformed, with line and column, or nested too deep.
     """
     has_names = form in (Format.TURTLE, Format.TRIG)
     with Input(src) as source:
@@ -77,37 +76,43 @@ def load_text(
             # A transaction and a store in memory hold equal terms once.
             long=has_names and not in_memory,
         )
-        first: list[bytes] = []
-        size = 0
-        for chunk in chunks:
-            first.append(chunk)
-            size += len(chunk)
-            if size > _SMALL_BYTES:
-                break
-        load = store.load if in_memory or size <= _SMALL_BYTES else store.bulk_load
-        file: Any = ChunkFile(chain(first, chunks))
         syntax = SYNTAXES[form]
         base = base if has_names else None
         try:
             # The error of a parser says that it is about the base, that of a store does not.
             parser_of(b"", syntax, base)
-            load(file, syntax, base_iri=base, to_graph=graph)
+            load_chunks(store, chunks, syntax, in_memory=in_memory, base_iri=base, to_graph=graph)
         except JellyError as error:
             raise error.locate(source=source.name) from error.__cause__
         except (SyntaxError, MemoryError) as error:
             raise parser_error(error).locate(source=source.name) from None
 
 
+def load_chunks(
+    store: Store, chunks: Iterator[bytes], syntax: RdfFormat, *, in_memory: bool, **settings: Any
+) -> None:
+    """Load text, all or nothing: in one transaction or, where that is faster, by a bulk load.
+
+    :param settings: of ``Store.load`` and ``Store.bulk_load``.
+    """
+    first: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        first.append(chunk)
+        size += len(chunk)
+        if size > SMALL_BYTES:
+            break
+    load = store.load if in_memory or size <= SMALL_BYTES else store.bulk_load
+    file: Any = ChunkFile(chain(first, chunks))
+    load(file, syntax, **settings)
+
+
 def _checked(chunks: Iterator[bytes], *, reserved: bool, long: bool) -> Iterator[bytes]:
     """Chunks of text, each of which comes out once its bytes were looked at."""
     before = b""
-    openings = repeats = 0
-    for chunk in chunks:
+    repeats = 0
+    for chunk in TurtleGuard().chunks(chunks):
         text = before + chunk
-        # Brackets in strings count, too.
-        openings += text.count(_OPENING) - before.count(_OPENING)
-        if openings > DEPTH:
-            raise UnsureError
         if reserved and (any(part in text for part in _RESERVED) or _ASCII_ESCAPE.search(text)):
             raise UnsureError
         if long:

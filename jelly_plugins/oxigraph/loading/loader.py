@@ -7,7 +7,7 @@ suffice. How they go in (measured with pyoxigraph 0.5.13):
 
 - ``Store.load`` of text, one transaction, is the fastest in memory, and for few statements on
   disk. ``Store.bulk_load`` writes new files each time, which pays off from some thousand statements
-  on. Both relabel blank nodes.
+  on (``direct.load_chunks``). Both relabel blank nodes.
 - Where labels stay, quads are parsed from the text: ``Store.bulk_extend`` on disk, and
   ``Store.extend`` for few quads and in memory.
 
@@ -19,41 +19,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, Unpack, get_args
 
 from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Store, parse
 
 from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
 from ...errors import JellyError, TermError
-from ...formats.contexts import Contexts
 from ...formats.convert import as_jelly
 from ...formats.lines import without_graphs
+from ...formats.loading import DEFAULT_LOAD, LoadOptions, LoadSettings
 from ...formats.reading import ChunkFile, parser_error, reject_jelly
 from ...formats.settings import ConversionSettings, Given, Job, OptionChanges
 from ...formats.table import open_reader
 from ...io.chunks import Chunk, ChunkReader
-from ...io.names import Format, FormatName, format_named, format_of
-from ...io.progress import Progress, Steps
+from ...io.names import Format
+from ...io.progress import Steps
 from ...io.sources import Source, rewinder
 from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_TEXT, reject_graph
 from ..patches.bookkeeping import check_recorded
 from ..terms import DEFAULT_GRAPH, LEAVE_OUT, GraphName, QuadFactory, check_graph, check_store
-from .direct import SYNTAXES, UnsureError, load_text
+from .direct import SYNTAXES, UnsureError, load_chunks, load_text
 from .quads import HeldBytes, QuadReader, relabelled
 
-#: Statements up to which one transaction on disk is cheaper than a bulk load.
-SMALL: Final = 2048
+#: Quads up to which one transaction on disk is cheaper than a bulk load.
+SMALL: Final = 1 << 13
 
-#: Bytes of text of so many statements, at most: a namespace of megabytes makes long statements
-#: out of a few bytes of Turtle.
-_SMALL_BYTES: Final = 1 << 25
-
-#: Quads that go in at once when a load is not atomic, or fewer if they are long.
+#: Quads that go in at once when a load is not atomic, and bytes of their text. A namespace of
+#: megabytes makes long statements out of a few bytes of Turtle.
 BATCH: Final = 50_000
+_BATCH_BYTES: Final = 1 << 25
 
 #: How blank node labels are handled in a load: new nodes, unchanged labels, or labels that depend
 #: on the statements alone.
@@ -62,7 +60,6 @@ LoadedBlankNodes: TypeAlias = Literal["fresh", "keep", "canonicalize"]
 #: How quoted triples outside the object position are handled: an error, or a reifier.
 QuotedTriples: TypeAlias = Literal["reject", "reify"]
 
-_LINE_END: Final = b" .\n"
 #: How a line of N-Quads ends whose statement is in the reserved graph.
 _RESERVED_LINE: Final = f" {BOOKKEEPING_TEXT} .\n".encode()
 
@@ -167,26 +164,15 @@ class _Text:
         """Close the source, if it was opened here."""
         self.reader.close()
 
-    def load(self, store: Store) -> None:
+    def load(self, store: Store, *, in_memory: bool) -> None:
         """Load the text, all or nothing, with new blank nodes."""
-        chunks = self.chunks()
-        first: list[Chunk] = []
-        statements = size = 0
-        for chunk in chunks:
-            first.append(chunk)
-            statements += chunk.statements
-            size += len(chunk.text)
-            if statements >= SMALL or size >= _SMALL_BYTES:
-                break
-        small = statements < SMALL and size < _SMALL_BYTES
-        # A store in memory holds equal terms once; a bulk load holds each statement's own.
-        self.held.limited = not (small or _in_memory(store))
-        load = store.bulk_load if self.held.limited else store.load
-        file: Any = ChunkFile(chunk.text for chunk in chain(first, chunks))
+        self.held.limited = not in_memory
         graph = self._settings.graph
-        load(
-            file,
+        load_chunks(
+            store,
+            (chunk.text for chunk in self.chunks()),
             RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES,
+            in_memory=in_memory,
             to_graph=graph,
             lenient=self.reader.validated,
         )
@@ -194,19 +180,14 @@ class _Text:
     def quads(self) -> Iterator[Quad]:
         """The statements as quads. Fresh labels are made here, others stay."""
         graph = self._settings.graph
-        fresh = self._settings.blank_nodes == "fresh"
-        text = (chunk.text for chunk in self.chunks())
-        named = graph is not None and graph != DEFAULT_GRAPH
-        # The parser would rename a blank node that names the graph.
-        later = fresh and isinstance(graph, BlankNode)
-        if named and not later:
-            end = f" {graph} .\n".encode()
-            text = (chunk.replace(_LINE_END, end) for chunk in text)
-        file: Any = ChunkFile(text)
+        file: Any = ChunkFile(chunk.text for chunk in self.chunks())
         quads: Iterator[Quad] = parse(
-            file, RdfFormat.N_QUADS, lenient=self.reader.validated, rename_blank_nodes=fresh
+            file,
+            RdfFormat.N_QUADS,
+            lenient=self.reader.validated,
+            rename_blank_nodes=self._settings.blank_nodes == "fresh",
         )
-        if not isinstance(graph, BlankNode) or not later:
+        if graph is None or graph == DEFAULT_GRAPH:
             return quads
         return (Quad(quad.subject, quad.predicate, quad.object, graph) for quad in quads)
 
@@ -222,24 +203,23 @@ def load(
     store: Store,
     src: Source,
     *,
-    format: FormatName | None = None,  # noqa: A002
-    base: str | None = None,
-    contexts: Contexts | None = None,
     graph: GraphName | None = None,
     blank_nodes: LoadedBlankNodes = "fresh",
-    atomic: bool = True,
     quoted_triples: QuotedTriples = "reject",
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    concatenated: bool = False,
-    strict: bool = False,
     on_namespace: Callable[[str, str], object] | None = None,
     bookkeeping: bool = False,
+    settings: LoadSettings = DEFAULT_LOAD,
+    **options: Unpack[LoadOptions],
 ) -> int | None:
     """Read a source of any format into a store, in memory or on disk.
 
     RDF Thrift, RDF Protobuf and Jelly are read by this package; the other formats are parsed by
     Oxigraph.
+
+    An atomic load adds all statements or none, even if the process is killed. This takes memory: in
+    memory up to half of the store's own, on disk up to 1.5 GB; there, statements are rejected that
+    take more than 256 MiB and 1 KiB for each. With ``atomic=False``, the load proceeds in constant
+    memory in atomic batches of 50,000 quads, and the batches before an error stay.
 
     Empty graphs of a Jelly stream of physical type GRAPHS exist in the store afterwards. They
     are added after all statements; if the process is killed in between, the store has all
@@ -251,13 +231,6 @@ def load(
 
     :param src: path, URL, open binary file or bytes; compressed or not. While it is read, neither
         it nor ``progress`` may write to the store.
-    :param format: a :class:`~jelly_plugins.Format` or its name: a file ending, a title, a
-        media type, or pyoxigraph's ``RdfFormat``. By default it follows from the name of the
-        source, and is Jelly where the name says nothing.
-    :param base: IRI that relative IRIs of Turtle, TriG, RDF/XML and JSON-LD are resolved against;
-        without it they are rejected.
-    :param contexts: remote contexts of JSON-LD by IRI, or a function that returns one; none is
-        fetched. A document that is read with them is held in memory.
     :param graph: the graph that statements go into, by default that of the statement. With it, a
         statement in a named graph is rejected.
     :param blank_nodes: ``"fresh"`` makes new nodes for each load, so that no label equals one that
@@ -266,24 +239,16 @@ def load(
         of a label is the whole source. ``"canonicalize"`` gives labels that depend on the
         statements alone, so that patches of :func:`jelly_plugins.patch.diff` fit; all statements
         with blank nodes are held in memory, and equal nodes of two sources become one.
-    :param atomic: load all statements or none, even after an error in the last byte or if the
-        process is killed. This takes memory: on disk up to 1.5 GB, in memory up to half of the
-        store's own; statements are rejected that take more than 256 MiB and 1 KiB for each. With
-        False, the load proceeds in constant memory in atomic batches of 50,000
-        quads, and the batches before an error stay.
     :param quoted_triples: ``"reject"`` raises an error for those that are not objects, ``"reify"``
         reifies them: a blank node replaces the quoted triple, and ``_:node rdf:reifies <<( s p o
         )>>`` is added in the same graph. A triple that is quoted again has the same node.
-    :param progress: called about every 10,000 statements and at the end, before the store has
-        them, with the number of statements since the last call, as ``tqdm.update`` takes it.
-    :param limits: the limits on untrusted input.
-    :param concatenated: of Jelly: whether options at the start of a frame start a new stream.
-    :param strict: of Jelly: whether to reject a source of no bytes, which is otherwise an empty
-        stream.
     :param on_namespace: called with the name and the IRI of each namespace that is declared; the
         store cannot hold them.
     :param bookkeeping: whether to load the graph :data:`.BOOKKEEPING` too, which a dump can have:
         the store then has the positions of the dumped one. Otherwise the graph is rejected.
+    :param settings: see :class:`~jelly_plugins.LoadSettings`.
+    :param options: its fields, as keyword arguments: ``format``, ``base``, ``contexts``,
+        ``atomic``, ``concatenated``, ``strict``, ``progress``, ``limits``.
     :return: number of statements in the source, repeats included. The store may grow by less,
         because it holds a statement once, and by more, because of ``"reify"``. None if Oxigraph
         has read the text of the source itself and not counted them, which takes two thirds of the
@@ -297,49 +262,47 @@ def load(
     :raises OSError: the store cannot be written.
     :raises RuntimeError: the store is open for reading only.
     """
-    form = format_named(format) if format is not None else format_of(src) or Format.JELLY
-    settings = _Settings(
+    settings = replace(settings, **options)
+    form = settings.format_for(src)
+    # Read RDF-star's quoted triples, whose subjects may be quoted triples too.
+    changes = OptionChanges(rdf_star=True if quoted_triples == "reify" else None)
+    chosen = _Settings(
         graph=graph,
         blank_nodes=blank_nodes,
         quoted_triples=quoted_triples,
         on_namespace=on_namespace,
         bookkeeping=bookkeeping,
-        conversion=ConversionSettings(
-            # Read RDF-star's quoted triples, whose subjects may be quoted triples too.
-            changes=OptionChanges(rdf_star=True if quoted_triples == "reify" else None),
-            base=base,
-            contexts=contexts,
-            limits=limits,
-            concatenated=concatenated,
-            strict=strict,
-            blank_nodes="keep" if blank_nodes == "keep" else "fresh",
+        conversion=settings.conversion(
+            changes, blank_nodes="keep" if blank_nodes == "keep" else "fresh"
         ),
     )
     check_store(store)
     check_recorded(store)
+    in_memory = _in_memory(store)
     rewind = rewinder(src)
-    if atomic and progress is None and rewind is not None and _is_direct(form, settings):
+    direct = settings.atomic and settings.progress is None and _is_direct(form, chosen)
+    if direct and rewind is not None:
         reject_jelly(Given(src, form))
         try:
             load_text(
                 store,
                 src,
                 form,
-                base=base,
+                base=settings.base,
                 graph=graph,
                 bookkeeping=bookkeeping,
-                in_memory=_in_memory(store),
+                in_memory=in_memory,
             )
         except UnsureError:
             rewind()
         else:
             return None
-    with closing(_open(src, form, settings, Steps(progress))) as source:
+    with closing(_open(src, form, chosen, Steps(settings.progress))) as source:
         with _located(source):
-            if atomic and blank_nodes == "fresh" and isinstance(source, _Text):
-                source.load(store)
+            if settings.atomic and blank_nodes == "fresh" and isinstance(source, _Text):
+                source.load(store, in_memory=in_memory)
             else:
-                _add_quads(store, source, settings, atomic=atomic)
+                _add_quads(store, source, chosen, atomic=settings.atomic, in_memory=in_memory)
         for name in source.empty_graphs:
             store.add_graph(name)
         return source.statements
@@ -461,7 +424,12 @@ def _located(source: _Text | QuadReader) -> Iterator[None]:
 
 
 def _add_quads(
-    store: Store, source: _Text | QuadReader, settings: _Settings, *, atomic: bool
+    store: Store,
+    source: _Text | QuadReader,
+    settings: _Settings,
+    *,
+    atomic: bool,
+    in_memory: bool,
 ) -> None:
     source.held.limited = atomic or settings.blank_nodes == "canonicalize"
     quads = source.quads()
@@ -470,7 +438,6 @@ def _add_quads(
         quads = _without_repeats(quads)
     if settings.blank_nodes == "canonicalize":
         quads = relabelled(quads, settings.graph, source.empty_graphs)
-    in_memory = _in_memory(store)
     if atomic:
         _add_at_once(store, quads, in_memory=in_memory)
         return
@@ -484,7 +451,7 @@ def _batch(quads: Iterator[Quad], held: HeldBytes) -> list[Quad]:
     start = held.size
     for quad in quads:
         batch.append(quad)
-        if len(batch) == BATCH or held.size - start >= _SMALL_BYTES:
+        if len(batch) == BATCH or held.size - start >= _BATCH_BYTES:
             break
     return batch
 

@@ -1,18 +1,18 @@
-# rdflib's terms as generic ones, which the codec takes apart without calling anything.
+# rdflib's terms to generic terms, which the codec describes without calls.
 
 cdef enum:
-    # Terms that are known by identity.
+    # Capacity of the cache of terms by identity.
     KNOWN = 1 << 12
 
 
 cdef struct Pair:
-    # A term and what it is in generic terms, both owned, so that the term's address stays its own.
+    # A term and its generic form, both owned, so that no other object gets the term's address.
     PyObject *term
     PyObject *generic
 
 
 cdef object new_iri(PyObject *term):
-    """An Iri of a string, or of an instance of a subclass."""
+    """Make an Iri of a string or an instance of a subclass."""
     text = PyUnicode_FromObject(<object> term)
     iri = new_object(Iri)
     set_slot(iri, GENERIC_IRI, text)
@@ -30,10 +30,10 @@ cdef object new_label(PyObject *term):
 
 @cython.final
 cdef class Generic:
-    """Turns rdflib's terms into generic ones; see ``terms.describe_node``.
+    """Converts rdflib's terms to generic terms; see ``terms.describe_node``.
 
-    :param other: takes apart whatever is not exactly an URIRef, a BNode or a Literal, as a
-        description (``codec.Describe``), or rejects it.
+    :param other: describes (``codec.Describe``) or rejects a term that is not exactly a URIRef,
+        a BNode or a Literal.
     :param make: makes a generic term of a description.
     """
 
@@ -53,12 +53,14 @@ cdef class Generic:
             Py_XDECREF(self.known[at].generic)
 
     def term(self, term):
-        """One term."""
+        """Convert a term."""
         return self._term(<PyObject *> term)
 
     def statements(self, statements, tuple extra not None=()):
-        """Statements as a list of tuples, with the terms of ``extra``, which are already generic,
-        appended to each."""
+        """Convert statements to a list of tuples.
+
+        :param extra: generic terms that are appended to each.
+        """
         cdef list found = []
         cdef Py_ssize_t more = PyTuple_GET_SIZE(extra)
         cdef Py_ssize_t width
@@ -68,7 +70,7 @@ cdef class Generic:
                 statement = terms_of(statement)
             width = PyTuple_GET_SIZE(statement)
             made = PyTuple_New(width + more)
-            # Python code that takes a term apart does not see it before it is full.
+            # Python code that describes a term must not find a tuple that is not full.
             PyObject_GC_UnTrack(made)
             for at in range(width):
                 term = self._term(tuple_item(statement, at))
@@ -81,7 +83,7 @@ cdef class Generic:
     def subject(self, dict spo not None, subject, tuple extra not None, list found not None,
                 dict contexts=None, usual=None,
                 context=None):
-        """Put the triples of a subject in an index into a list, as generic statements.
+        """Append the triples of a subject in an index to a list, as generic statements.
 
         :param extra: generic terms that are appended to each triple's.
         :param contexts: a store's contexts by triple, and ``usual`` those of any other; only
@@ -99,7 +101,7 @@ cdef class Generic:
         of_subject = spo.get(subject)
         if of_subject is None:
             return
-        # Copies: a term that is unusual is taken apart by Python code, which may do anything.
+        # Copies: Python code describes unusual terms, and may change the index.
         of_subject = (<dict?> of_subject).copy()
         s_term = self._term(<PyObject *> subject)
         while PyDict_Next(of_subject, &at_p, &p, &objects):
@@ -163,10 +165,10 @@ cdef class Generic:
         return self.make(self.other(<object> term))
 
     cdef object _datatype(self, datatype):
-        """A datatype's IRI as a string, None for xsd:string and none."""
+        """Return a datatype's IRI as a string; None for xsd:string and for no datatype."""
         if datatype is None:
             return None
-        # By its text alone, without the calls of Python that an URIRef's equality costs.
+        # Compare the text alone, because the equality of URIRef is a Python function.
         text = PyUnicode_FromObject(datatype)
         known = self.datatypes.get(text, self)
         if known is self:

@@ -1,12 +1,12 @@
-# Statements into the indices of rdflib's stores in memory, each term hashed once.
+# Statements to the indices of rdflib's stores in memory; each term is hashed once.
 #
-# `Literal.__hash__` is a function of Python, and `Memory.add` calls it for each of the three indices
-# and for the sets of contexts. Here it is computed in C, and dictionaries receive it with the key.
+# `Literal.__hash__` is a Python function, and `Memory.add` calls it for each of the three indices
+# and for the sets of contexts. Here it is computed in C, and dictionaries get it with the key.
 
 cdef extern from *:
     """
-    /* CPython has no public function that takes a known hash. Versions after those that this was
-       tested with hash again, with the public functions. */
+    /* CPython has no public function that takes a known hash. In versions that were not tested, the
+       public functions hash again. */
     #if PY_VERSION_HEX < 0x030E0000
     #if PY_VERSION_HEX >= 0x030D0000
     PyAPI_FUNC(int) _PyDict_SetItem_KnownHash(PyObject *, PyObject *, PyObject *, Py_hash_t);
@@ -37,7 +37,7 @@ cdef extern from *:
         return hash == (uint64_t)-1 ? 1546275796 : (Py_hash_t)hash;
     }
     """
-    # A hash is negative also where there is no error, and -1 only for one.
+    # A hash may be negative; only -1 is an error.
     int set_item(object, object, object, Py_hash_t) except -1
     PyObject *get_item(object, object, Py_hash_t) except? NULL
     Py_hash_t text_hash(object) except -1
@@ -45,15 +45,15 @@ cdef extern from *:
 
 
 if hash_of_three(hash("a"), hash("b"), hash("c")) != hash(("a", "b", "c")):
-    raise ImportError("this Python hashes tuples in another way")
+    raise ImportError("this Python's hash of tuples is not the one that this module computes")
 
 
 @cython.final
 cdef class Added:
-    """What statements came to in one graph.
+    """The triples that were added to one graph.
 
     :ivar new: triples that the store did not have, as keys in order.
-    :ivar known: triples that it had, in order; one that comes twice is new the first time.
+    :ivar known: triples that it had, in order; a repeated triple is new the first time.
     """
 
     cdef readonly dict new
@@ -66,10 +66,10 @@ cdef class Added:
 
 @cython.final
 cdef class IndexWriter:
-    """Writes triples into the three indices of a store, and says which were new.
+    """Writes triples to the three indices of a store, and notes which were new.
 
-    :ivar graphs: an `Added` for each graph in the order in which they came: by a quad's fourth term,
-        None for triples.
+    :ivar graphs: an `Added` for each graph, in order of first use: by a quad's fourth term, None
+        for triples.
     """
 
     cdef readonly dict graphs
@@ -82,33 +82,34 @@ cdef class IndexWriter:
         self.pos = pos
         self.osp = osp
 
+    def begin(self, list statements not None):
+        """Find the graphs of statements, and check these; return the graphs' names."""
+        cdef object last_g = None
+        for statement in statements:
+            if type(statement) is not tuple or not 3 <= PyTuple_GET_SIZE(statement) <= 4:
+                raise TypeError("a statement is a tuple of three terms or four")
+            g = graph_of(statement)
+            if g is not last_g or not self.graphs:
+                last_g = g
+                if g not in self.graphs:
+                    self.graphs[g] = Added()
+        return list(self.graphs)
+
     def add(self, list statements not None):
-        """Write triples or quads, as tuples."""
+        """Write the statements that `begin` has checked."""
         cdef object last_s = None, last_p = None, last_o = None, last_g = None
         cdef Py_hash_t hash_s = 0, hash_p = 0, hash_o = 0
         cdef dict of_subject = None, objects = None, by_object = None
         cdef Added added = None
-        cdef Py_ssize_t width
         for statement in statements:
-            if type(statement) is not tuple:
-                statement = tuple(statement)
-            width = PyTuple_GET_SIZE(statement)
-            if width == 3:
-                triple = statement
-                g = None
-            elif width == 4:
-                triple = (<tuple> statement)[:3]
-                g = <object> tuple_item(statement, 3)
-            else:
-                raise TypeError("a statement has three terms or four")
+            g = graph_of(<tuple?> statement)
+            triple = statement if PyTuple_GET_SIZE(statement) == 3 else (<tuple> statement)[:3]
             s = <object> tuple_item(statement, 0)
             p = <object> tuple_item(statement, 1)
             o = <object> tuple_item(statement, 2)
             if g is not last_g or added is None:
                 last_g = g
-                added = self.graphs.get(g)
-                if added is None:
-                    added = self.graphs[g] = Added()
+                added = self.graphs[g]
             if s is not last_s:
                 last_s = s
                 last_p = None
@@ -125,14 +126,13 @@ cdef class IndexWriter:
             if get_item(objects, o, hash_o) != NULL:
                 added.known.append(triple)
                 continue
-            # First, so that it can be taken back whatever happens.
             set_item(added.new, triple, None, hash_of_three(hash_s, hash_p, hash_o))
             set_item(objects, o, 1, hash_o)
             set_item(inner(by_object, o, hash_o), s, 1, hash_s)
             set_item(inner(inner(self.osp, o, hash_o), s, hash_s), p, 1, hash_p)
 
     cdef Py_hash_t hash_of(self, object term) except -1:
-        """What ``hash(term)`` gives, without calling Python for a literal."""
+        """Compute ``hash(term)``, without a Python call for a literal."""
         cdef Py_hash_t found
         cdef PyObject *part
         if not is_a(<PyObject *> term, RdflibLiteral):
@@ -154,8 +154,13 @@ cdef class IndexWriter:
         return -2 if found == -1 else found
 
 
+cdef inline object graph_of(tuple statement):
+    """A quad's graph, None for a triple."""
+    return <object> tuple_item(statement, 3) if PyTuple_GET_SIZE(statement) == 4 else None
+
+
 cdef inline dict inner(dict outer, object key, Py_hash_t key_hash):
-    """The dictionary of a key, made if there is none."""
+    """Return the dictionary of a key, which is created if missing."""
     cdef PyObject *found = get_item(outer, key, key_hash)
     if found != NULL:
         return <dict> <object> found

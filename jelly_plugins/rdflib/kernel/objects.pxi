@@ -1,8 +1,8 @@
-# Objects of Python and of rdflib, made and read without their constructors and properties.
+# Construction and reading of objects without their constructors and properties.
 
 cdef extern from *:
     """
-    /* What str.__new__(type, text) gives. */
+    /* The same as str.__new__(type, text). */
     static inline PyObject *new_text(PyObject *type, PyObject *arguments) {
         return PyUnicode_Type.tp_new((PyTypeObject *)type, arguments, NULL);
     }
@@ -50,7 +50,7 @@ cdef Py_ssize_t LITERAL_DATATYPE = slot_offset(RdflibLiteral.__dict__["_datatype
 cdef Py_ssize_t LITERAL_VALUE = slot_offset(RdflibLiteral.__dict__["_value"])
 cdef Py_ssize_t LITERAL_ILL_TYPED = slot_offset(RdflibLiteral.__dict__["_ill_typed"])
 if min(LITERAL_LANGUAGE, LITERAL_DATATYPE, LITERAL_VALUE, LITERAL_ILL_TYPED) <= 0:
-    raise ImportError("this rdflib has other literals than those that are known here")
+    raise ImportError("the slots of rdflib's literals are not those that this module knows")
 
 cdef Py_ssize_t GENERIC_IRI = slot_offset(Iri.__dict__["value"])
 cdef Py_ssize_t GENERIC_LABEL = slot_offset(BlankNode.__dict__["label"])
@@ -58,4 +58,4 @@ cdef Py_ssize_t GENERIC_LEX = slot_offset(Literal.__dict__["lex"])
 cdef Py_ssize_t GENERIC_LANGTAG = slot_offset(Literal.__dict__["langtag"])
 cdef Py_ssize_t GENERIC_DATATYPE = slot_offset(Literal.__dict__["datatype"])
 if min(GENERIC_IRI, GENERIC_LABEL, GENERIC_LEX, GENERIC_LANGTAG, GENERIC_DATATYPE) <= 0:
-    raise ImportError("the generic terms are not those that are known here")
+    raise ImportError("the slots of generic terms are not those that this module knows")

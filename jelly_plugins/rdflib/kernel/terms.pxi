@@ -1,9 +1,9 @@
-# rdflib's terms, made as its constructors make them.
+# rdflib's terms, equal to those that its constructors make.
 #
-# A constructor of rdflib's spends its time on finding out what holds for every literal of a
-# datatype: what reads a lexical form, what writes it anew, whether it is well formed. Here that is
-# found out once for each datatype (`Recipe`), in rdflib's own tables, and looked up anew whenever
-# they have changed. Forms that are surely canonical are not written anew.
+# For each literal, rdflib's constructor looks up what depends only on the datatype: the functions
+# that read a lexical form, write the canonical form, and check it. Here a `Recipe` holds them for
+# each datatype; it is made again when rdflib's tables change. Forms that are certainly canonical
+# are not written again.
 
 cdef bint[256] NOT_IN_AN_IRI
 for _character in range(256):
@@ -11,7 +11,7 @@ for _character in range(256):
 
 
 def iri(str value not None):
-    """What ``URIRef(value)`` gives."""
+    """The same as ``URIRef(value)``."""
     cdef Py_ssize_t at
     cdef const unsigned char *text
     cdef int kind = PyUnicode_KIND(value)
@@ -21,7 +21,7 @@ def iri(str value not None):
         text = <const unsigned char *> data
         for at in range(PyUnicode_GET_LENGTH(value)):
             if NOT_IN_AN_IRI[text[at]]:
-                # Says so, and makes it.
+                # Logs a warning, and makes it.
                 return URIRef(value)
     else:
         for at in range(PyUnicode_GET_LENGTH(value)):
@@ -32,7 +32,7 @@ def iri(str value not None):
 
 
 def blank_node(str label not None):
-    """What ``BNode(label)`` gives."""
+    """The same as ``BNode(label)``."""
     return new_identifier(BNode, label)
 
 
@@ -43,9 +43,9 @@ cdef inline object new_identifier(kind, str text):
 
 
 cdef class Scope:
-    """Blank nodes that no other reading has.
+    """Makes blank nodes that belong to one read.
 
-    :param plain: the prefix of labels of letters and digits.
+    :param plain: the prefix of labels that consist of letters and digits.
     :param other: makes the node of any other label.
     """
 
@@ -70,15 +70,15 @@ cdef class Scope:
 
 
 cdef inline bint names_a_graph(PyObject *term):
-    """Whether a term is no literal, and has a text."""
+    """Whether a term is not a literal, and not empty."""
     return not is_a(term, RdflibLiteral) and not (
         isinstance(<object> term, str) and PyUnicode_GET_LENGTH(<object> term) == 0)
 
 
 cdef class Statements:
-    """Lets statements through that RDF 1.1 has, and others if something else takes them.
+    """Accepts the statements of RDF 1.1.
 
-    :param other: called with the others; returns their terms or rejects them.
+    :param other: called with any other statement; returns its terms or rejects it.
     """
 
     cdef object other
@@ -101,7 +101,7 @@ cdef class Statements:
 # Literals
 
 cdef enum:
-    # What is known of a datatype.
+    # How literals of a datatype are made.
     LEFT_TO_RDFLIB
     TEXT
     UNKNOWN
@@ -114,7 +114,7 @@ cdef enum:
     OTHER
 
 
-#: Datatypes whose forms rdflib changes once more, whatever their converters.
+#: Datatypes whose forms rdflib also changes elsewhere.
 cdef tuple CHANGED_AGAIN = (rdflib_term._XSD_NORMALISED_STRING, rdflib_term._XSD_TOKEN)
 
 cdef dict CONVERTERS = rdflib_term._toPythonMapping
@@ -125,11 +125,10 @@ cdef dict RDFLIB = rdflib.__dict__
 cdef object NORMALIZE = "NORMALIZE_LITERALS"
 
 cdef enum:
-    # Digits of an integer that certainly fits into 64 bits, and of a decimal that is read in no
-    # time.
+    # Digits of an integer that certainly fits into 64 bits, and of a decimal that is read quickly.
     SHORT_INTEGER = 18
     SHORT_DECIMAL = 200
-    # Datatypes and language tags that are remembered.
+    # Capacity of the caches of datatypes and language tags.
     REMEMBERED = 1024
 
 
@@ -138,9 +137,9 @@ cdef class Recipe:
     """How literals of one datatype are made.
 
     :ivar key: the datatype.
-    :ivar converter: what reads a lexical form, as rdflib had it when this was made.
-    :ivar check: says whether a form is good; None where having a value is enough.
-    :ivar casts: what writes values, by their type; None where they are as good as written.
+    :ivar converter: the function that reads a lexical form, from rdflib's table.
+    :ivar check: the function that checks a lexical form; None if a value is enough.
+    :ivar casts: the functions that write values, by the value's type; None to use the value itself.
     """
 
     cdef int kind
@@ -151,7 +150,7 @@ cdef class Recipe:
 
 
 cdef object cast_of(value, datatype):
-    """What rdflib writes a value with, None if nothing does."""
+    """Return the function with which rdflib writes a value; None if there is none."""
     for (python_type, its_datatype), cast in SPECIFIC_RULES:
         if isinstance(value, python_type) and its_datatype == datatype:
             return cast
@@ -162,14 +161,14 @@ cdef object cast_of(value, datatype):
 
 
 cdef Recipe new_recipe(datatype):
-    """The recipe for a datatype, an URIRef or None."""
+    """Make the recipe of a datatype, which is a URIRef or None."""
     cdef Recipe recipe = Recipe.__new__(Recipe)
     recipe.key = datatype
     recipe.casts = {}
     if datatype not in CONVERTERS:
         recipe.kind = LEFT_TO_RDFLIB if datatype in CHANGED_AGAIN else UNKNOWN
         return recipe
-    # The table's own key, which is found without a call of its `__eq__`.
+    # The table's own key: a lookup with it does not call `__eq__`.
     recipe.key = next(key for key in CONVERTERS if key == datatype)
     converter = recipe.converter = CONVERTERS[datatype]
     recipe.check = CHECKS.get(datatype)
@@ -206,7 +205,7 @@ cdef inline PyObject *last_of(list rules):
 
 
 cdef bint is_format(cast):
-    """Whether decimals are written with all their digits."""
+    """Whether a function writes decimals with all their digits."""
     return all(cast(Decimal(text)) == text for text in ("1.50", "-0.0", "0.00000000010", "100"))
 
 
@@ -216,17 +215,17 @@ cdef bint is_isoformat(cast, value):
 
 @cython.final
 cdef class Literals:
-    """Makes literals as ``rdflib.term.Literal`` does, for one reading.
+    """Makes the same literals as ``rdflib.term.Literal``, for one read.
 
-    :param slow: makes one that is unusual: from a lexical form, a language tag and the IRI of a
-        datatype. The factory's, so that errors are the same.
+    :param slow: the factory's function, which makes unusual literals from a lexical form, a
+        language tag and the IRI of a datatype, and raises the errors.
     """
 
     cdef object slow
     cdef Recipe plain
     cdef dict recipes
     cdef dict langtags
-    # What rdflib's lists of rules looked like when the recipes were made.
+    # Sizes and last items of rdflib's lists of rules when the recipes were made.
     cdef Py_ssize_t specific_rules
     cdef Py_ssize_t generic_rules
     cdef PyObject *last_specific
@@ -235,9 +234,9 @@ cdef class Literals:
     def __init__(self, slow):
         self.slow = slow
         self.langtags = {}
-        self._start_afresh()
+        self._forget_recipes()
 
-    cdef int _start_afresh(self) except -1:
+    cdef int _forget_recipes(self) except -1:
         self.recipes = {}
         self.specific_rules = len(SPECIFIC_RULES)
         self.generic_rules = len(GENERIC_RULES)
@@ -247,7 +246,7 @@ cdef class Literals:
         return 0
 
     cdef inline bint _changed(self):
-        """Whether rdflib's rules are others than they were."""
+        """Whether rdflib's rules have changed."""
         return (
             len(SPECIFIC_RULES) != self.specific_rules
             or len(GENERIC_RULES) != self.generic_rules
@@ -258,7 +257,7 @@ cdef class Literals:
     cdef Recipe _recipe(self, str datatype):
         cdef Recipe recipe
         if self._changed():
-            self._start_afresh()
+            self._forget_recipes()
         known = self.recipes.get(datatype)
         if known is not None:
             recipe = known
@@ -271,7 +270,7 @@ cdef class Literals:
         return recipe
 
     def literal(self, str lex not None, langtag, datatype):
-        """What ``Literal(lex, lang=langtag, datatype=datatype)`` gives."""
+        """The same as ``Literal(lex, lang=langtag, datatype=datatype)``."""
         cdef Recipe recipe
         if datatype is not None:
             if langtag is not None:
@@ -281,7 +280,7 @@ cdef class Literals:
                 return new_literal(lex, None, recipe.key, None, None)
             return self._typed(lex, recipe, datatype)
         if self._changed():
-            self._start_afresh()
+            self._forget_recipes()
         if CONVERTERS.get(None, self) is not self.plain.converter or self.plain.kind != TEXT:
             return self.slow(lex, langtag, datatype)
         if langtag is not None:
@@ -353,14 +352,13 @@ cdef class Literals:
                 ill_typed = False if recipe.check is None else not recipe.check(lex, value)
             except Exception:
                 rejected = True
-        # Not where the error is being handled: rdflib logs its own, which is not one on top of
-        # that.
+        # Outside the handlers of exceptions, because rdflib logs the error that it handles.
         if rejected:
             return self.slow(lex, None, datatype)
         return new_literal(text, None, recipe.key, value, ill_typed)
 
     cdef str _written(self, value, Recipe recipe):
-        """A value as rdflib writes it; None where that is not as simple as it is here."""
+        """Write a value in the same way as rdflib; return None for an unusual one."""
         kind = type(value)
         if kind in recipe.casts:
             cast = recipe.casts[kind]
@@ -385,10 +383,10 @@ cdef object new_literal(str text, langtag, datatype, value, ill_typed):
     return literal
 
 
-# Forms that are surely canonical. Each of these says no where it is not sure.
+# Forms that are certainly canonical. Each function returns False, or None, if it is not certain.
 
 cdef bint is_langtag(str text):
-    """Letters, and then groups of letters and digits after hyphens."""
+    """Whether a tag consists of letters, then groups of letters and digits after hyphens."""
     cdef const unsigned char *pos = <const unsigned char *> PyUnicode_DATA(text)
     cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text)
     cdef Py_ssize_t at
@@ -410,7 +408,7 @@ cdef bint is_langtag(str text):
 
 
 cdef object short_integer(str text):
-    """The number of a canonical integer; None if it is long, or none."""
+    """Return the value of a short canonical integer, otherwise None."""
     cdef const unsigned char *pos = <const unsigned char *> PyUnicode_DATA(text)
     cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text)
     cdef Py_ssize_t at = 0
@@ -432,7 +430,7 @@ cdef object short_integer(str text):
 
 
 cdef bint is_short_decimal(str text):
-    """Digits without needless zeros before them, and maybe a point and more digits."""
+    """Whether a text is digits without leading zeros, optionally with a point and digits."""
     cdef const unsigned char *pos = <const unsigned char *> PyUnicode_DATA(text)
     cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text)
     cdef Py_ssize_t at = 0
@@ -458,7 +456,7 @@ cdef bint is_short_decimal(str text):
 
 
 cdef bint fits(const unsigned char *pos, const char *pattern, Py_ssize_t size):
-    """Whether a text has digits where the pattern has 0, and else the pattern's characters."""
+    """Whether a text has digits where the pattern has 0, and otherwise the same characters."""
     cdef Py_ssize_t at
     for at in range(size):
         if pattern[at] == b"0":
@@ -475,7 +473,7 @@ cdef bint is_date(str text):
 
 
 cdef bint is_date_time(str text):
-    """Whole seconds, before midnight; with or without Z or an offset."""
+    """Whether a text is a time in whole seconds before 24:00, optionally with Z or an offset."""
     cdef const unsigned char *pos = <const unsigned char *> PyUnicode_DATA(text)
     cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text)
     if not PyUnicode_IS_ASCII(text) or size < 19 or not fits(pos, b"0000-00-00T00:00:00", 19):

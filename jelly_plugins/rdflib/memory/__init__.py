@@ -1,1 +1,1 @@
-"""rdflib's stores in memory by their indices, where they are what is known here."""
+"""Direct access to the indices of rdflib's stores in memory, if these are as expected."""

@@ -1,11 +1,10 @@
-"""Whether the compiled module of this package is there, and rdflib's terms are built as it expects.
+"""The compiled module of this package, if it exists and rdflib's terms have the expected structure.
 
-The compiled module fills the slots of new terms, reads those of others, and bypasses constructors.
-So everything about that is compared with rdflib's own: which slots objects have,
-the constructors that are bypassed, what is in each slot afterwards.
+The compiled module sets the slots of new terms, reads those of others, and bypasses constructors.
+Therefore its terms are compared with rdflib's own when it is first used: the slots of the classes,
+and the contents of each slot.
 
-Compared with rdflib 7.1.0, 7.1.4, 7.2.1, 7.3.0, 7.4.0, 7.5.0 and 7.6.0, which are all as it takes
-them to be.
+It was tested with rdflib 7.1.0, 7.1.4, 7.2.1, 7.3.0, 7.4.0, 7.5.0 and 7.6.0.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _SLOTS: Final[dict[type, frozenset[str]]] = {
     Literal: frozenset(("_language", "_datatype", "_value", "_ill_typed")),
 }
 
-#: Forms of datatypes that are treated by themselves, canonical and not; rdflib warns of none.
+#: Lexical forms by datatype, canonical and others; rdflib logs no warning for any of them.
 _FORMS: Final = {
     None: ("", "a b", "\u00e9"),
     namespace.XSD.string: ("", "a"),
@@ -68,7 +67,7 @@ _TEXTS: Final = ("urn:a", "urn:\u00e9\u20ac", "")
 
 @cache
 def compiled() -> ModuleType | None:
-    """The compiled module, None where it is not there, not wanted or not to be trusted."""
+    """The compiled module; None if it is missing, switched off, or does not match rdflib."""
     if not native:
         return None
     try:
@@ -82,14 +81,15 @@ def compiled() -> ModuleType | None:
         reason = next(_differences(_native), None)
         if reason is None:
             return _native
-    say_why_not("terms are made and taken apart", reason)
+    warn_of_slow_path("terms are made and described", reason)
     return None
 
 
-def say_why_not(what: str, reason: str | None) -> None:
+def warn_of_slow_path(what: str, reason: str | None) -> None:
     """Warn that a fast path is not used."""
     _LOG.warning(
-        "rdflib %s is not as jelly-plugins knows it: %s; %s by rdflib's own methods, more slowly",
+        "rdflib %s differs from the versions that jelly-plugins supports: %s; %s by rdflib's own "
+        "methods, more slowly",
         rdflib.__version__,
         reason,
         what,
@@ -103,11 +103,11 @@ def _differences(module: Any) -> Iterator[str]:
             yield f"{kind.__name__} has an __init__"
     code = vars(Literal)["__new__"].__func__.__code__
     if "NORMALIZE_LITERALS" not in code.co_names or vars(rdflib_term).get("rdflib") is not rdflib:
-        yield "Literal does not ask rdflib.NORMALIZE_LITERALS"
+        yield "Literal does not read rdflib.NORMALIZE_LITERALS"
     for character in map(chr, range(128)):
         invalid = character in rdflib_term._invalid_uri_chars
         if rdflib_term._is_valid_uri(character) is invalid:
-            yield f"URIRef takes {character!r} for another character"
+            yield f"URIRef has another rule for the character {character!r}"
     for text in _TEXTS:
         for made, expected in (
             (module.iri(text), URIRef(text)),
@@ -120,7 +120,7 @@ def _differences(module: Any) -> Iterator[str]:
 
 
 def differences_of_layout(kind: type, slots: frozenset[str]) -> Iterator[str]:
-    """What the objects of a class have besides a string and the slots that are named."""
+    """How the objects of a class differ from a string with the named slots."""
     found = {
         name
         for base in kind.__mro__
@@ -135,7 +135,7 @@ def differences_of_layout(kind: type, slots: frozenset[str]) -> Iterator[str]:
         or kind.__dictoffset__
         or kind.__weakrefoffset__
     ):
-        yield f"objects of {kind.__name__} have more to them than slots"
+        yield f"objects of {kind.__name__} have other members than slots"
 
 
 def _literals() -> Iterator[tuple[str, str | None, str | None]]:
@@ -151,8 +151,7 @@ def _slow(lex: str, langtag: str | None, datatype: str | None) -> Literal:
 
 
 def parts_of(term: Any) -> tuple[Any, ...]:
-    """All that there is to a term: its class, text, hash, and what is in each of its slots, with
-    the types of it."""
+    """A term's class, text and hash, and the contents of its slots with their types."""
     unset = object()
     slots = [
         (name, getattr(term, name, unset))
@@ -166,14 +165,14 @@ def parts_of(term: Any) -> tuple[Any, ...]:
 
 
 def _differences_of_terms(module: Any, made: Any, expected: Any) -> Iterator[str]:
-    """In what a term that was made is another one than rdflib's, or is not taken for what it is."""
+    """How a constructed term, or its generic form, differs from rdflib's."""
     what = f"the {type(expected).__name__} {str(expected)!r}"
     if parts_of(made) != parts_of(expected):
-        yield f"{what} is made in another way"
+        yield f"{what} differs from rdflib's"
         return
-    # Nothing is left to others, which would hide that a slot is read wrongly.
+    # A fallback would hide that a slot is read wrongly.
     if module.Generic(reject, reject).term(expected) != _generic(expected):
-        yield f"{what} is taken apart in another way"
+        yield f"{what} is described wrongly"
 
 
 def _generic(term: Any) -> Any:
@@ -186,17 +185,16 @@ def _generic(term: Any) -> Any:
 
 
 def reject(term: Any) -> Any:
-    """For a ``Generic`` of the compiled module that is to know all terms by itself.
+    """The fallback of a ``Generic`` of the compiled module that must not need one.
 
-    :raises ValueError: it does not.
+    :raises ValueError: always.
     """
     raise ValueError(f"{term!r} is not a term of a known class")
 
 
 def replaced(methods: tuple[tuple[type, str], ...]) -> str | None:
-    """Name a method that is not the one that its class was written with; None if all are.
-
-    A method that was replaced has the globals of another module.
+    """Name a method that was replaced, whose globals are those of another module; None if none
+    was.
     """
     for owner, name in methods:
         method = vars(owner).get(name)

@@ -1,13 +1,11 @@
-"""rdflib's stores in memory, written and read by their indices.
+"""Direct reads and writes of the indices of rdflib's stores in memory.
 
-``Memory.add`` does for each triple what holds for a whole run of them: it notifies subscribers,
-turns the graph into a string, looks up the subject and the predicate, and hashes the triple some
-ten times. Here triples go into the same dictionaries and sets, in the same order, with the same
-result (``_trusted`` checks that), each of them handled as rarely as possible.
+For each triple, ``Memory.add`` notifies subscribers, converts the graph to a string, looks up
+subject and predicate, and computes about ten hashes. This module adds triples to the same
+dictionaries and sets, in the same order, with the same result (``_trusted`` checks this).
 
-All of this depends on the internals of two classes of rdflib. It is not used where something is not
-as expected: another class, a replaced method, a subscriber to each triple. ``graph.addN`` does the
-work then.
+It depends on the internals of two classes of rdflib. If anything differs from what it expects
+(another class, a replaced method, a subscriber to each triple), ``graph.addN`` is used instead.
 """
 
 from __future__ import annotations
@@ -15,8 +13,8 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
-from itertools import chain, islice
+from functools import cache
+from itertools import chain, islice, repeat
 from typing import Any, Final
 
 from rdflib.graph import Graph
@@ -24,12 +22,12 @@ from rdflib.plugins.stores.memory import Memory, SimpleMemory
 from rdflib.store import Store
 from rdflib.term import BNode, Literal, URIRef
 
-from .compiled import compiled, reject, replaced, say_why_not
+from .compiled import compiled, reject, replaced, warn_of_slow_path
 
 _Triple = tuple[Any, Any, Any]
 _Index = dict[Any, dict[Any, dict[Any, int]]]
 
-#: What adds to a store and reads it, and is bypassed here.
+#: The methods of reading and writing that this module bypasses.
 _METHODS: Final = tuple(
     (owner, name)
     for owner, names in (
@@ -47,7 +45,7 @@ _METHODS: Final = tuple(
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from looking at millions of new objects, none of which can go."""
+    """Pause the garbage collector while millions of objects are created that stay in use."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -55,13 +53,6 @@ def collector_paused() -> Iterator[None]:
     finally:
         if running:
             gc.enable()
-
-
-def _set_contexts(
-    contexts: dict[_Triple, dict[Any, bool]], triples: Iterable[_Triple], usual: dict[Any, bool]
-) -> None:
-    for triple in triples:
-        contexts[triple] = usual.copy()
 
 
 def _attributes(store: Any, *names: str) -> list[Any]:
@@ -72,9 +63,7 @@ def _attributes(store: Any, *names: str) -> list[Any]:
 
 
 class BulkWriter:
-    """Adds statements to a store in memory, all of those of a call or none.
-
-    The compiled module writes the indices.
+    """Adds statements to a store in memory. The compiled module writes the indices.
 
     :param store: a store for which :func:`writable` returned True.
     :param graph: gives the graph of a quad's fourth term, and of None for triples.
@@ -85,119 +74,59 @@ class BulkWriter:
         self._graph = graph
 
     def add(self, batches: Iterable[list[Any]]) -> None:
-        """Add statements: tuples of terms, those of each batch of the same width."""
-        spo, pos, osp = _attributes(self._store, "spo", "pos", "osp")
+        """Add statements: tuples of three terms, or of four with a graph.
+
+        An error of ``batches`` or of a graph, or a malformed statement, leaves the store as it was.
+        No code of the caller runs after these are read.
+        """
         module = compiled()
         assert module is not None  # writable() checks this
-        writer = module.IndexWriter(spo, pos, osp)
-        undo: list[Callable[[], object]] = []
         with collector_paused():
-            try:
-                for batch in batches:
-                    writer.add(batch)
-                if type(self._store) is Memory:
-                    self._set_contexts(writer.graphs, undo)
-            except BaseException:
-                for step in reversed(undo):
-                    step()
-                for added in writer.graphs.values():
-                    _remove((spo, pos, osp), added.new)
-                raise
+            statements = list(chain.from_iterable(batches))
+            writer = module.IndexWriter(*_attributes(self._store, "spo", "pos", "osp"))
+            graphs = {name: self._graph(name) for name in writer.begin(statements)}
+            writer.add(statements)
+            if type(self._store) is Memory:
+                for name, graph in graphs.items():
+                    self._set_contexts(graph, writer.graphs[name])
+                for name, graph in graphs.items():
+                    self._add_contexts(graph, writer.graphs[name].known)
 
-    def _set_contexts(self, graphs: dict[Any, Any], undo: list[Callable[[], object]]) -> None:
-        """Do what ``Memory.__add_triple_context`` does."""
+    def _set_contexts(self, graph: Graph, added: Any) -> None:
+        """Do what ``Memory.__add_triple_context`` does for triples that are new."""
         store = self._store
         contexts, members, everything = _attributes(
             store, "tripleContexts", "contextTriples", "all_contexts"
         )
-        of_graph = {}
-        for name in graphs:
-            size = len(everything)
-            of_graph[name] = graph = self._graph(name)
-            everything.add(graph)
-            if len(everything) > size:
-                undo.append(partial(everything.discard, graph))
-        keys = {name: store._Memory__ctx_to_str(graph) for name, graph in of_graph.items()}
-        for name, added in graphs.items():
-            key = keys[name]
-            if key not in members:
-                undo.append(partial(members.pop, key, None))
-                members[key] = set()
-            if not added.new:
-                continue
-            usual = {key: False, None: False}
-            if store._Memory__defaultContexts is None:
-                # The first triple ever added defines the usual contexts of this store.
-                undo.append(lambda: setattr(store, "_Memory__defaultContexts", None))
-                store._Memory__defaultContexts = usual
-            undo.append(partial(_forget, added.new, contexts, members, key))
-            if usual != store._Memory__defaultContexts:
-                _set_contexts(contexts, added.new, usual)
-            members[None].update(added.new)
-            members[key].update(added.new)
-        for name, added in graphs.items():
-            graph, key = of_graph[name], keys[name]
-            default = store._Memory__defaultContexts or {}
-            settled = default.get(key, True) is False and default.get(None, True) is False
-            for triple in added.known:
-                if settled and triple not in contexts:
-                    # In the usual contexts, of which this is one.
-                    continue
-                undo.append(_restore(triple, contexts, members, key))
+        everything.add(graph)
+        key = store._Memory__ctx_to_str(graph)
+        own = members.setdefault(key, set())
+        if not added.new:
+            return
+        usual = {key: False, None: False}
+        if store._Memory__defaultContexts is None:
+            # The first triple ever added defines the usual contexts of this store.
+            store._Memory__defaultContexts = usual
+        if usual != store._Memory__defaultContexts:
+            contexts.update(zip(added.new, map(dict, repeat(usual)), strict=False))
+        members[None].update(added.new)
+        own.update(added.new)
+
+    def _add_contexts(self, graph: Graph, known: list[_Triple]) -> None:
+        """Add triples to a graph that the store had, in this graph or in others."""
+        store = self._store
+        (contexts,) = _attributes(store, "tripleContexts")
+        key = store._Memory__ctx_to_str(graph)
+        default = store._Memory__defaultContexts or {}
+        settled = default.get(key, True) is False and default.get(None, True) is False
+        for triple in known:
+            # A triple in the usual contexts may be in this graph already.
+            if not settled or triple in contexts:
                 store._Memory__add_triple_context(triple, True, graph, False)
 
 
-def _remove(indices: tuple[_Index, _Index, _Index], triples: Iterable[_Triple]) -> None:
-    """Take triples out of the three indices, also if they are not in all of them."""
-    spo, pos, osp = indices
-    for s, p, o in triples:
-        for index, first, second, third in ((spo, s, p, o), (pos, p, o, s), (osp, o, s, p)):
-            index.get(first, {}).get(second, {}).pop(third, None)
-
-
-def _forget(
-    triples: Iterable[_Triple],
-    contexts: dict[_Triple, Any],
-    members: dict[Any, set[_Triple]],
-    key: Any,
-) -> None:
-    """Take triples that were new out of their contexts."""
-    for triple in triples:
-        contexts.pop(triple, None)
-        members[None].discard(triple)
-        members[key].discard(triple)
-
-
-def _restore(
-    triple: _Triple,
-    contexts: dict[_Triple, Any],
-    members: dict[Any, set[_Triple]],
-    key: Any,
-) -> Callable[[], object]:
-    """What undoes that a known triple is added to one more graph: only the entries that change are
-    remembered, because a triple may be in any number of graphs."""
-    own = contexts.get(triple)
-    before = {} if own is None else {name: own.get(name) for name in (None, key)}
-    absent = [name for name in (None, key) if triple not in members[name]]
-
-    def restore() -> None:
-        if own is None:
-            contexts.pop(triple, None)
-        else:
-            for name, quoted in before.items():
-                if quoted is None:
-                    own.pop(name, None)
-                else:
-                    own[name] = quoted
-            contexts[triple] = own
-        for name in absent:
-            members[name].discard(triple)
-
-    return restore
-
-
 def overridden(graph: Graph) -> set[str]:
-    """The methods of a graph's own that take statements, instead of rdflib's."""
+    """Names of the methods for adding statements that a graph overrides."""
     return {
         name
         for name in ("add", "addN")
@@ -206,7 +135,7 @@ def overridden(graph: Graph) -> set[str]:
 
 
 def writable(graph: Graph) -> bool:
-    """Whether triples may go past ``graph.addN`` and ``graph.store.add`` into the store."""
+    """Whether triples may bypass ``graph.addN`` and ``graph.store.add``."""
     store: Any = graph.store
     return (
         type(store) in (Memory, SimpleMemory)
@@ -221,32 +150,32 @@ def writable(graph: Graph) -> bool:
 
 
 def _state(store: Any) -> dict[str, Any]:
-    """All that a store remembers, but what it was made with."""
+    """The contents of a store."""
     return {name: value for name, value in vars(store).items() if name != "dispatcher"}
 
 
 @cache
 def _trusted(kind: Any) -> bool:
-    """Whether a store is the same however triples came into it, and is read as it reads itself."""
+    """Whether this module fills and reads a store with the same result as its own methods."""
     try:
         reason = next(_differences(kind), None)
     except Exception as error:
-        # Whatever it is, it is not the store that is known here.
+        # The class differs from the one that this module knows.
         reason = f"{kind.__name__} cannot be written by its indices ({error!r})"
     if reason is not None:
-        say_why_not(f"graphs in {kind.__name__} are written and read", reason)
+        warn_of_slow_path(f"graphs in {kind.__name__} are written and read", reason)
     return reason is None
 
 
 def _differences(kind: Any) -> Iterator[str]:
-    """In what stores are others than those that are known here.
+    """How a class of stores differs from what this module expects.
 
-    :raises Exception: they lack something.
+    :raises Exception: the class lacks an attribute.
     """
     names = [URIRef(f"urn:g{n}") for n in range(3)]
     one, two, three = (URIRef(f"urn:{n}") for n in range(3))
     text = Literal("x", lang="en-GB")
-    # New, known, in other graphs, alternating graphs, the subject or predicate of the one before.
+    # New and known triples, other graphs, alternating graphs, repeated subjects and predicates.
     quads = [
         (one, two, three, 0),
         (one, two, text, 0),
@@ -272,16 +201,16 @@ def _differences(kind: Any) -> Iterator[str]:
                 fast.add((s, p, o), fast_graphs[g])
         if compiled() is not None:
             writer = BulkWriter(fast, fast_graphs.__getitem__)
-            # In two calls, so that some of the second are known before.
+            # Two calls, so that the store knows some triples of the second one.
             writer.add([quads[:1], quads[1:3]])
             writer.add([quads[3:count]])
         for store in slow, fast:
-            # A listing stores the requested graph next to its name.
+            # Listing triples stores the requested graph with its name.
             list(store.triples((None, None, None), None))
         if _state(slow) != _state(fast) or any(
             list(slow.triples((s, None, None))) == [] for s in (one, two)
         ):
-            yield f"{kind.__name__} keeps triples in another way"
+            yield f"{kind.__name__} stores triples in another way"
         if any(set(graph) != _read(graph) for graph in (*slow_graphs, *fast_graphs)):
             yield f"{kind.__name__} is read in another way"
         for s, p, o, g in quads[:count]:
@@ -294,9 +223,9 @@ def _differences(kind: Any) -> Iterator[str]:
 
 
 def _read(graph: Graph) -> set[_Triple]:
-    """The triples of a graph, as they are read here.
+    """The triples of a graph, read by :class:`SubjectRuns`.
 
-    :raises ValueError: generic terms of them are not those that the triples have.
+    :raises ValueError: the compiled module reads other terms.
     """
     found = {triple for run in SubjectRuns(graph) for triple in run}
     if (module := compiled()) is not None:
@@ -333,8 +262,8 @@ class SubjectRuns:
         store: Any = graph.store
         self._spo: _Index
         (self._spo,) = _attributes(store, "spo")
-        #: Contexts by triple, those of any other triple, and the one that is wanted; the first is
-        #: None if all triples of the store are.
+        #: Contexts by triple, those of any other triple, and the requested one. The first is None
+        #: if all triples of the store are in it.
         self._contexts: dict[_Triple, Any] | None = None
         self._usual: Any = {}
         self._context: str | None = None
