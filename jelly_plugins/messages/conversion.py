@@ -139,7 +139,8 @@ def _convert(
                 write(message)
             except JellyError as error:
                 raise of_message(error, number - 1).locate(source=log.name) from None
-            metadata += len(message.metadata or ())
+            if message.metadata:
+                metadata += len(message.metadata)
             steps.reach(number)
         if text is not None:
             text.finish()

@@ -88,6 +88,7 @@ class JellyWriter:
     ) -> None:
         self._out = out
         self._options = options
+        self._in_graphs = options.physical_type is PhysicalType.GRAPHS
         self._name = name
         # A frame ends with its message, unless it is larger than a reader takes.
         self._settings: dict[str, Any] = {
@@ -104,7 +105,7 @@ class JellyWriter:
         :raises JellyError: the stream cannot express it, or the frame is larger than a reader
             takes.
         """
-        if self._options.physical_type is PhysicalType.GRAPHS:
+        if self._in_graphs:
             # The graph of the last statement has to end with the frame.
             quads = self._reader.quads(message)
             self.write_quads(Message(quads, line=message.line, metadata=message.metadata))

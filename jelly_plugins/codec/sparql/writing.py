@@ -9,6 +9,7 @@ Reference: sparql.proto, "Columns"; rdf2.proto.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 from ...errors import TermError
@@ -61,6 +62,69 @@ class Last:
     def __init__(self) -> None:
         self.value = None
         self.entry_id = 0
+
+
+@cython.final
+@cython.cclass
+class Table:
+    """A lookup; new entries replace the least recently used ones that the frame does not use."""
+
+    name: str
+    size: cython.Py_ssize_t
+    #: Total characters of all entries.
+    characters: cython.Py_ssize_t
+    #: Ids by value, the least recently used first, and the frames that used them last, by id.
+    _ids: object
+    _used: list
+    _last: cython.Py_ssize_t
+
+    def __init__(self, name: str, size: int) -> None:
+        self.name = name
+        self.size = size
+        self.characters = self._last = 0
+        self._ids = OrderedDict()
+        self._used = [0]
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def find(self, value: str, frame: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """The id of a value, which the frame uses; 0 if it has none."""
+        entry_id = self._ids.get(value)
+        if entry_id is None:
+            return 0
+        self._ids.move_to_end(value)
+        self._used[entry_id] = frame
+        return entry_id
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def assign(self, value: str, frame: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """A new id of a value.
+
+        :raises NoRoomError: the frame uses all entries.
+        """
+        entry_id: cython.Py_ssize_t = len(self._ids) + 1
+        if entry_id <= self.size:
+            self._used.append(frame)
+        else:
+            oldest, entry_id = next(iter(self._ids.items()))
+            if self._used[entry_id] == frame:
+                # Compiled attributes are not visible outside.
+                raise NoRoomError(WriterTable(self.name, self.size))
+            del self._ids[oldest]
+            self.characters -= len(oldest)
+            self._used[entry_id] = frame
+        self._ids[value] = entry_id
+        self.characters += len(value)
+        return entry_id
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def written(self, entry_id: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """The id of a new entry as it is written: 0 after that of the entry before."""
+        follows: cython.bint = entry_id == self._last + 1
+        self._last = entry_id
+        return 0 if follows else entry_id
 
 
 @cython.final
@@ -174,9 +238,9 @@ class ColumnWriter:
     _limits: object
     _longest: cython.Py_ssize_t
     _known: dict
-    _names: object
-    _prefixes: object
-    _datatypes: object
+    _names: Table
+    _prefixes: Table
+    _datatypes: Table
     # Entries for the next frame: the complete fields, and the body of the last one.
     _entries: dict
     _bodies: dict
@@ -196,9 +260,9 @@ class ColumnWriter:
             limits.string_bytes, max(limits.frame_bytes - ROW_OVERHEAD, -1), 1 << 61
         )
         self._known = {}
-        self._names = WriterTable("name", options.max_name_table_size)
-        self._prefixes = WriterTable("prefix", options.max_prefix_table_size)
-        self._datatypes = WriterTable("datatype", options.max_datatype_table_size)
+        self._names = Table("name", options.max_name_table_size)
+        self._prefixes = Table("prefix", options.max_prefix_table_size)
+        self._datatypes = Table("datatype", options.max_datatype_table_size)
         self._entries = {4: bytearray(), 5: bytearray(), 6: bytearray()}
         self._bodies = {4: bytearray(), 5: bytearray(), 6: bytearray()}
         self._last = {4: Last(), 5: Last(), 6: Last()}
@@ -452,7 +516,7 @@ class ColumnWriter:
 
     @cython.cfunc
     @cython.exceptval(-1)
-    def _entry_id(self, number: cython.int, table: object, value: str) -> cython.Py_ssize_t:
+    def _entry_id(self, number: cython.int, table: Table, value: str) -> cython.Py_ssize_t:
         """The id of an entry, which is made if it is missing."""
         last: Last = self._last[number]
         if last.value == value:
@@ -467,10 +531,8 @@ class ColumnWriter:
         if characters > self._limits.lookup_characters:
             what = f"the length of all {table.name} entries"
             raise over(self._limits, "lookup_characters", characters, what)
-        assigned = table.assign(value, self._frame)
-        if assigned is None:
-            raise NoRoomError(table)
-        entry_id, written = assigned
+        entry_id: cython.Py_ssize_t = table.assign(value, self._frame)
+        written: cython.Py_ssize_t = table.written(entry_id)
         if written:
             # An id begins another field.
             self._end_entries(number)

@@ -321,15 +321,18 @@ class TextEncoder(TermEncoder):
         :raises TextError: with the line.
         :raises JellyError: a statement cannot be written with these options.
         """
-        # A CR at the end of the data may be half of a line end.
-        cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
-        if not cut:
-            self._pending += data
+        if type(data) is bytes and not self._pending and data.endswith(b"\n"):
+            whole = data
+        else:
+            # A CR at the end of the data may be half of a line end.
+            cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
+            if not cut:
+                self._pending += data
+                self._parser.check_length(len(self._pending))
+                return []
+            whole = bytes(self._pending) + data[:cut]
+            self._pending[:] = data[cut:]
             self._parser.check_length(len(self._pending))
-            return []
-        whole = bytes(self._pending) + data[:cut]
-        self._pending[:] = data[cut:]
-        self._parser.check_length(len(self._pending))
         before = self._parser.line_ends
         try:
             return self._add(whole)
