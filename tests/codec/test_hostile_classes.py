@@ -18,7 +18,6 @@ from jelly_plugins.codec.text.columns import ColumnEncoder, Columns
 from jelly_plugins.errors import WireError
 from jelly_plugins.jena.names import JenaFormat
 from jelly_plugins.jena.rows import RowWriter
-from jelly_plugins.messages import boundaries
 from jelly_plugins.rdflib.terms import EncoderTerms
 
 from ..fuzz.comparison import native_of
@@ -121,8 +120,6 @@ def test_a_length_reserves_no_memory(kernel: Kernel) -> None:
         ):
             with pytest.raises(JellyError, match="a statement of 5 terms"):
                 attempt(statement)
-        with pytest.raises(TypeError, match="three terms"):
-            pick(boundaries.in_default_graph)([statement])
 
 
 def test_a_length_reserves_no_memory_for_rdflib() -> None:
@@ -162,21 +159,6 @@ def test_kinds_of_operations_may_be_numbers(kernel: Kernel) -> None:
         Operation(OperationKind.ADD, statement),
         Operation(OperationKind.DELETE, statement),
     ]
-
-
-def test_counts_that_grow_while_they_are_read() -> None:
-    counts: list[Any] = []
-
-    class Growing:
-        def __int__(self) -> int:
-            if len(counts) < 5000:
-                counts.extend([0] * 4999)
-            return 0
-
-    counts.append(Growing())
-    native_of(boundaries.weave)(b"", counts)
-    counts[:] = [Growing()]
-    native_of(boundaries.cut_rows)(b"", b"", 0, 0, counts, 1 << 20, 1 << 20)
 
 
 @pytest.mark.parametrize("name", ["python", "native"])
