@@ -57,7 +57,14 @@ if TYPE_CHECKING:
         WireError,
     )
     from .formats.convert import convert
-    from .formats.settings import Conversion, ConversionSettings, Frames, OptionChanges
+    from .formats.loading import LoadOptions, LoadSettings
+    from .formats.settings import (
+        Conversion,
+        ConversionOptions,
+        ConversionSettings,
+        Frames,
+        OptionChanges,
+    )
     from .io.names import Format, WithMediaType
     from .io.sinks import Destination, Writable
     from .io.sources import Readable, Source
@@ -81,6 +88,7 @@ __all__ = [
     "ChainError",
     "ConflictError",
     "Conversion",
+    "ConversionOptions",
     "ConversionSettings",
     "Destination",
     "Dialect",
@@ -94,6 +102,8 @@ __all__ = [
     "LimitError",
     "Limits",
     "Literal",
+    "LoadOptions",
+    "LoadSettings",
     "LogicalType",
     "LookupTableError",
     "MissingExtraError",
@@ -148,6 +158,7 @@ if not TYPE_CHECKING:
             "io.sources",
             "io.names",
             "formats.settings",
+            "formats.loading",
             "formats.convert",
         ),
     )

@@ -11,13 +11,13 @@ they are neither rejected nor hidden (:func:`private`).
 
 from __future__ import annotations
 
-from secrets import token_hex
+import os
 from typing import Final
 
 from .errors import TermError
 
 _NAMESPACE: Final = "urn:jelly-plugins:"
-_SECRET: Final = token_hex(16)
+_SECRET: Final = os.urandom(16).hex()
 
 #: The graph in which stores of quads keep their positions, and which is not data.
 BOOKKEEPING_IRI: Final = f"{_NAMESPACE}bookkeeping"

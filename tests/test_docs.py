@@ -138,7 +138,7 @@ def test_commands_and_options_in_pages_exist() -> None:
         for option in re.findall(
             r"(?<![\w-])--[a-z][a-z0-9-]*", jelly(*name.split(), "--help").text
         )
-    } | {"--version", "--install-completion"}
+    } | {"--version", "--limit", "--install-completion"}
     for path in [*DOCS.rglob("*.md"), ROOT / "README.md"]:
         text = blocks.without_blocks(path.read_text(encoding="utf-8"))
         for words in re.findall(r"`jelly ([^`]+)`", text):

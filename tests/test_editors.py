@@ -27,6 +27,7 @@ CALLS = [
     ("oxigraph.record(store, 'x.jellyp', ", ["name", "limits"]),
     ("oxigraph.load(store, 'x.ttl', ", ["base", "atomic", "limits", "graph"]),
     ("rdflib.load(graph, 'x.ttl', ", ["base", "atomic", "limits", "generalized"]),
+    ("convert('x.ttl', 'x.jelly', ", ["base", "frame_rows", "blank_nodes"]),
     ("grpc.serve(service, ", ["token", "tls", "bounds"]),
     ("grpc.publish('x', 'h:1', ", ["token", "topic", "timeout"]),
     ("grpc.subscribe('x', 'h:1', ", ["token", "backend", "timeout"]),
@@ -54,7 +55,7 @@ def test_pyright_finds_no_error_in_a_users_program(folder: Path) -> None:
 def test_keywords_are_completed(folder: Path) -> None:
     with language_server(folder) as ask:
         for call, keywords in CALLS:
-            text = f"from jelly_plugins import grpc, oxigraph, rdflib\n{call}"
+            text = f"from jelly_plugins import convert, grpc, oxigraph, rdflib\n{call}"
             missing = set(keywords) - completions(ask, folder / "program.py", text)
             assert not missing, call
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, get_type_hints
 
 import pytest
 
-from jelly_plugins import arrow, read_frames
+import jelly_plugins
+from jelly_plugins import arrow, patch, read_frames
 
 from . import user_program
 from .shared_data import ROOT
@@ -24,6 +26,15 @@ def test_a_users_program_has_no_unknown_types(tmp_path: Path) -> None:
     )
     assert code == 0, output + errors
     assert user_program.main(tmp_path) > 0
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(jelly_plugins, "Conversion"), (jelly_plugins, "Load"), (patch, "Replay"), (patch, "Record")],
+)
+def test_keywords_are_the_fields_of_the_settings(module: Any, name: str) -> None:
+    options, settings = getattr(module, f"{name}Options"), getattr(module, f"{name}Settings")
+    assert get_type_hints(options) == get_type_hints(settings)
 
 
 def test_declared_members_of_arrow_exist(tmp_path: Path) -> None:

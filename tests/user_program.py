@@ -104,7 +104,7 @@ def main(folder: Path) -> int:
         graph += graph_read
     nodes = [row[0] for row in jelly_plugins.rdflib.read_statements(path)]
     store = pyoxigraph.Store()
-    loaded = oxigraph.load(store, path)
+    loaded = oxigraph.load(store, path) or 0
     quads = [quad.subject for quad in oxigraph.read_quads(path)]
     dumped = oxigraph.dump(store, folder / "dump.jelly")
     patch.write_patches([patch.diff(path, path)], folder / "x.jellyp")

@@ -159,7 +159,7 @@ def convert(
         _convert_messages(*files, chosen, to_dialect)
     elif results.are_meant(sources, output, from_, to):
         _reject_others(given, _OF_RESULTS, "query results")
-        limits = settings.limits_from(usual=RESULTS_LIMITS)
+        limits = settings.limits_from(RESULTS_LIMITS)
         results.convert(*files, replace(chosen, limits=limits))
     else:
         _convert(*files, chosen)

@@ -54,7 +54,7 @@ def inspect(
             source,
             frames=frames,
             as_json=as_json,
-            limits=settings.limits_from(usual=RESULTS_LIMITS),
+            limits=settings.limits_from(RESULTS_LIMITS),
         )
         return
     if context:

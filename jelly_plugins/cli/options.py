@@ -81,7 +81,7 @@ class Fields:
     """The fields of a settings class that become options.
 
     :param names: those whose type says all that an option needs.
-    :param options: the other ones.
+    :param options: the other ones. Without any, all fields become options.
     """
 
     def __init__(self, *names: str, **options: Option) -> None:
@@ -90,9 +90,11 @@ class Fields:
     def of(self, settings: type) -> dict[str, Option]:
         """The options of a class by the names of its fields.
 
-        :raises AttributeError: the class has no such field.
+        :raises TypeError: the class has no such field.
         """
         known = {each.name: each for each in fields(settings)}
+        if unknown := self._options.keys() - known:
+            raise TypeError(f"{settings.__name__} has no field {min(unknown)}")
         hints = get_type_hints(settings, include_extras=True)
         texts = field_texts(settings)
         return {
@@ -188,8 +190,7 @@ def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def command(**given: Any) -> Any:
         for name, (settings, options) in expanding.items():
-            values = {field: option.convert(given.pop(field)) for field, option in options.items()}
-            given[name] = _made(settings, values)
+            given[name] = _made(settings, options, {field: given.pop(field) for field in options})
         return function(**given)
 
     del command.__wrapped__
@@ -198,29 +199,21 @@ def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _made(settings: type, values: dict[str, Any]) -> Any:
-    """Create an object of a settings class.
+def _made(settings: type, options: dict[str, Option], given: dict[str, Any]) -> Any:
+    """Create an object of a settings class from the values of options.
 
     :raises WrongUsageError: the class rejects a value.
     """
     from .settings import limits_from
 
-    known = {each.name: each for each in fields(settings)}
-    if "limits" in known and "limits" not in values:
-        usual: Any = known["limits"].default
-        values["limits"] = limits_from(None, usual)
+    values = {name: option.convert(given[name]) for name, option in options.items()}
+    values = {name: value for name, value in values.items() if value is not None}
+    usual: Any = {each.name: each.default for each in fields(settings)}
+    if "limits" in usual:
+        values.setdefault("limits", limits_from(usual["limits"]))
     try:
-        return settings(
-            **{
-                name: value
-                for name, value in values.items()
-                if value is not None or known[name].default is MISSING
-            }
-        )
+        return settings(**values)
     except ValueError as error:
-        message = re.sub(
-            rf"\b({'|'.join(values)})\b",
-            lambda found: f"--{found[0].replace('_', '-')}",
-            str(error),
-        )
+        names = re.compile(rf"\b({'|'.join(options)})\b")
+        message = names.sub(lambda found: options[found[0]].flag, str(error))
         raise WrongUsageError(message) from error

@@ -4,43 +4,39 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from enum import StrEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
-from ..codec import Iri, PatchStatementType, PatchStreamType, Quad, Triple
-from ..codec.text.ntriples import Notation
+from ..codec import Iri, Quad, Triple
 from ..io.names import Format
 from ..io.names import format_of as rdf_format_of
+from ..patch.formats import PatchFormat, format_of
+from ..patch.logs.conversion import PatchOptionChanges
+from ..patch.replay.settings import ReplaySettings
 from . import console, settings
 from .console import STANDARD, WrongUsageError
+from .options import Fields, Option
 from .settings import StoreFolder
 from .store import (
-    Filling,
     graph_name,
     is_store,
+    open_store,
     open_to_read,
     reject_no_store,
     reject_other_folder,
-    store_to_fill,
 )
 
 if TYPE_CHECKING:
     from ..io.sinks import Destination
     from ..io.sources import Source
-    from ..patch import Patch, PatchFormat, Report
+    from ..patch import Patch, Report
     from ..patch.logs.listing import Line, Summary
     from ..patch.replay.position import Position, Replayed
-
-
-class LogFormat(StrEnum):
-    JELLY_PATCH = "jellyp"
-    RDF_PATCH = "rdfp"
-    RDF_PATCH_THRIFT = "trp"
 
 
 class StreamType(StrEnum):
@@ -70,16 +66,12 @@ LogArguments: TypeAlias = Annotated[
     ),
 ]
 LogFrom: TypeAlias = Annotated[
-    LogFormat | None,
+    PatchFormat | None,
     typer.Option("--from", help="Format of the log; by default detected from its content."),
 ]
 LogTo: TypeAlias = Annotated[
-    LogFormat | None,
+    PatchFormat | None,
     typer.Option("--to", help="Format to write; by default from the output's name."),
-]
-LogName: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--name", help="Name of the log in the store; by default its first id."),
 ]
 CheckPrev: TypeAlias = Annotated[
     bool,
@@ -101,51 +93,24 @@ app.callback(invoke_without_command=True)(settings.help_without_command)
 # Into stores
 
 
+#: The options of :class:`.ReplaySettings`.
+_REPLAY: Final = Fields(
+    *("follow", "dry_run", "until", "check_unmatched", "check_blank_nodes", "check_prev"),
+    *("name", "commit_every"),
+)
+
+
 @app.command()
-# Long by its parameters, which are the command's options.
 def apply(
     log: LogArgument,
     store: StoreFolder,
-    follow: Annotated[
-        bool,
-        typer.Option("--follow", help="Wait for additions to the log, until interrupted."),
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Read and check the log, and change nothing."),
-    ] = False,
-    until: Annotated[
-        str | None,
-        typer.Option("--until", metavar="ID", help="Stop after the patch with this id."),
-    ] = None,
-    check_unmatched: Annotated[
-        bool,
-        typer.Option(
-            "--check-unmatched/--no-check-unmatched",
-            help="Reject operations that change nothing.",
-        ),
-    ] = False,
-    check_blank_nodes: Annotated[
-        bool,
-        typer.Option(
-            "--check-blank-nodes/--no-check-blank-nodes",
-            help="Require each deletion of a statement with a blank node to match.",
-        ),
-    ] = True,
-    check_prev: CheckPrev = True,
-    name: LogName = None,
     graph: Annotated[
         str | None,
         typer.Option("--graph", metavar="IRI", help="Graph to use instead of the default graph."),
     ] = None,
-    commit_every: Annotated[
-        int,
-        typer.Option(
-            "--commit-every", min=1, help="Maximum number of transactions to commit together."
-        ),
-    ] = 100,
     as_json: settings.AsJson = False,
-    limit: settings.LimitSettings = None,
+    *,
+    replaying: Annotated[ReplaySettings, _REPLAY],
 ) -> None:
     """Apply a log to an Oxigraph store on disk.
 
@@ -153,10 +118,9 @@ def apply(
     the log: running the same command again continues from there. The store is created if it is
     missing.
     """
-    if follow and log == STANDARD:
+    if replaying.follow and log == STANDARD:
         raise WrongUsageError("--follow needs a file with a name")
     reject_other_folder(store)
-    limits = settings.limits_from(limit)
     into = {} if graph is None else {"graph": graph_name(graph)}
     console.require_files([log])
     from ..oxigraph import replay
@@ -164,10 +128,8 @@ def apply(
 
     done = Replayed()
     try:
-        with (
-            _unchanged(store) if dry_run else store_to_fill(store) as filling,
-            _replaying(log, follow) as (source, show),
-        ):
+        filled = _unchanged(store) if replaying.dry_run else open_store(store)
+        with _replaying(log, replaying.follow) as (source, show):
 
             def note(operations: int) -> None:
                 done.transactions += 1
@@ -175,21 +137,7 @@ def apply(
                 if show is not None:
                     show(operations)
 
-            done = replay(
-                filling.store,
-                source,
-                **into,
-                check_unmatched=check_unmatched,
-                check_blank_nodes=check_blank_nodes,
-                check_prev=check_prev,
-                name=name,
-                until=until,
-                follow=follow,
-                commit_every=commit_every,
-                dry_run=dry_run,
-                progress=note,
-                limits=limits,
-            )
+            done = replay(filled, source, **into, settings=replace(replaying, progress=note))
     except KeyboardInterrupt:
         # What a followed log usually ends with.
         counts = {"transactions": done.transactions, "operations": done.operations}
@@ -197,15 +145,14 @@ def apply(
             as_json, counts, {name: f"{number:,}" for name, number in counts.items()}
         )
         raise
-    _print_replayed(done, dry_run, as_json)
+    _print_replayed(done, replaying.dry_run, as_json)
 
 
-@contextmanager
-def _unchanged(folder: str) -> Iterator[Filling]:
+def _unchanged(folder: str) -> Any:
     """The store in a folder, which must not change; a missing store is not created."""
     from ..formats.reading import pyoxigraph_module
 
-    yield Filling(open_to_read(folder) if is_store(folder) else pyoxigraph_module().Store())
+    return open_to_read(folder) if is_store(folder) else pyoxigraph_module().Store()
 
 
 @contextmanager
@@ -276,6 +223,38 @@ def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
 # From file to file
 
 
+#: The options of :class:`.PatchOptionChanges`.
+_CHANGES: Final = Fields(
+    "preset",
+    stream_type=Option(
+        Annotated[
+            StreamType | None,
+            typer.Option("--type", help="Stream type of the Jelly-Patch written."),
+        ]
+    ),
+    statement_type=Option(
+        Annotated[
+            bool | None,
+            typer.Option(
+                "--triples/--quads",
+                show_default=False,
+                help="Statement type of RDF Patch text, which does not declare it.",
+            ),
+        ],
+        lambda triples: None if triples is None else "triples" if triples else "quads",
+    ),
+    generalized_statements=Option(
+        Annotated[
+            bool | None,
+            typer.Option("--generalized", help="Accept generalized statements in text."),
+        ]
+    ),
+    rdf_star=Option(
+        Annotated[bool | None, typer.Option("--rdf-star", help="Declare quoted triples.")]
+    ),
+)
+
+
 @app.command()
 def convert(
     sources: LogArguments,
@@ -283,52 +262,29 @@ def convert(
     from_: LogFrom = None,
     to: LogTo = None,
     force: settings.Force = False,
-    stream_type: Annotated[
-        StreamType | None, typer.Option("--type", help="Stream type of the Jelly-Patch written.")
-    ] = None,
-    triples: Annotated[
-        bool | None,
-        typer.Option(
-            "--triples/--quads",
-            show_default=False,
-            help="Statement type of RDF Patch text, which does not declare it.",
-        ),
-    ] = None,
-    generalized: Generalized = False,
-    rdf_star: Annotated[bool, typer.Option("--rdf-star", help="Declare quoted triples.")] = False,
-    preset: settings.TablePreset = None,
     rdf_12: settings.Rdf12 = True,
     strict: settings.Strict = False,
-    limit: settings.LimitSettings = None,
+    *,
+    changes: Annotated[PatchOptionChanges, _CHANGES],
 ) -> None:
     """Convert Jelly-Patch to RDF Patch text and back.
 
     Also converts to other Jelly-Patch. Several logs become one: ids are kept, or created and
     chained where missing. Memory use is constant.
     """
-    from ..patch.logs.conversion import PatchOptionChanges
     from ..patch.logs.conversion import convert as convert_
 
     target, dst = log_output(output, to, force, sources)
-    statement_type = None
-    if triples is not None:
-        statement_type = PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS
     with console.open_sources(sources, "convert", printing=output == STANDARD) as opened:
         convert_(
             opened,
             dst,
-            source_format=_format(from_),
+            source_format=from_,
             target_format=target,
-            changes=PatchOptionChanges(
-                statement_type=statement_type,
-                stream_type=None if stream_type is None else PatchStreamType[stream_type.name],
-                generalized_statements=generalized or None,
-                rdf_star=rdf_star or None,
-                preset=preset,
-            ),
-            notation=Notation.RDF_1_2 if rdf_12 else Notation.RDF_STAR,
+            changes=changes,
+            notation=settings.notation(rdf_12),
             strict=strict,
-            limits=settings.limits_from(limit),
+            limits=settings.limits_from(),
         )
 
 
@@ -362,7 +318,6 @@ def diff(
     ] = DiffBlankNodes.AUTO,
     base: settings.Base = None,
     prefix: settings.Prefixes = None,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Write the patch that makes OLD into NEW.
 
@@ -376,7 +331,7 @@ def diff(
 
     if old == new == STANDARD:
         raise WrongUsageError("only one side can be stdin")
-    limits = settings.limits_from(limit)
+    limits = settings.limits_from()
     target, dst = log_output(output, to, force)
     made = diff_(
         *(_statements(name, from_, base, limits, blank_nodes) for name in (old, new)),
@@ -431,7 +386,6 @@ def invert(
     to: LogTo = None,
     force: settings.Force = False,
     generalized: Generalized = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Write the log that undoes a log.
 
@@ -442,7 +396,7 @@ def invert(
     from ..patch.logs.editing import invert_log
 
     target, dst = log_output(output, to, force)
-    with _reading([log], "invert", from_, generalized, limit) as patches:
+    with _reading([log], "invert", from_, generalized) as patches:
         write_patches(invert_log(patches), dst, format=target)
 
 
@@ -462,7 +416,6 @@ def compact(
         ),
     ] = False,
     generalized: Generalized = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Write one patch with the same effect as a log.
 
@@ -472,7 +425,7 @@ def compact(
     from ..patch import write_patches
 
     target, dst = log_output(output, to, force)
-    with _reading(logs, "compact", from_, generalized, limit) as patches:
+    with _reading(logs, "compact", from_, generalized) as patches:
         write_patches([compact_(patches, exact=exact)], dst, format=target)
 
 
@@ -506,7 +459,6 @@ def undo(
     to: ToPatch = None,
     store: AlsoStore = None,
     as_json: settings.AsJson = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Undo the newest patches of a log, by appending.
 
@@ -515,7 +467,7 @@ def undo(
     """
     from ..patch import undo as undo_
 
-    _append(undo_, "undoes", log, count, to, store, as_json, limit)
+    _append(undo_, "undoes", log, count, to, store, as_json)
 
 
 @app.command()
@@ -525,7 +477,6 @@ def redo(
     to: ToPatch = None,
     store: AlsoStore = None,
     as_json: settings.AsJson = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Redo patches that were undone, by appending them.
 
@@ -533,7 +484,7 @@ def redo(
     """
     from ..patch import redo as redo_
 
-    _append(redo_, "redoes", log, count, to, store, as_json, limit)
+    _append(redo_, "redoes", log, count, to, store, as_json)
 
 
 def _append(
@@ -544,7 +495,6 @@ def _append(
     to: str | None,
     store: str | None,
     as_json: bool,
-    limit: list[str] | None,
 ) -> None:
     """Append patches to a log, and apply the log to a store.
 
@@ -555,22 +505,21 @@ def _append(
         raise WrongUsageError("a log to append to is a file")
     if count is not None and to is not None:
         raise WrongUsageError("--count and --to exclude each other")
-    limits = settings.limits_from(limit)
+    limits = settings.limits_from()
     console.require_files([log])
     done = None
-    with ExitStack() as stack:
-        if store is None:
-            appended = function(log, count=count, to=to, limits=limits)
-        else:
-            from ..oxigraph import replay
+    if store is None:
+        appended = function(log, count=count, to=to, limits=limits)
+    else:
+        from ..oxigraph import replay
 
-            if not is_store(store):
-                raise WrongUsageError(f"--store: {store} is not an Oxigraph store")
-            filling = stack.enter_context(store_to_fill(store))
-            # Nothing is appended if the log does not fit the store.
-            replay(filling.store, log, dry_run=True, limits=limits)
-            appended = function(log, count=count, to=to, limits=limits)
-            done = replay(filling.store, log, limits=limits)
+        if not is_store(store):
+            raise WrongUsageError(f"--store: {store} is not an Oxigraph store")
+        filled = open_store(store)
+        # Nothing is appended if the log does not fit the store.
+        replay(filled, log, dry_run=True, limits=limits)
+        appended = function(log, count=count, to=to, limits=limits)
+        done = replay(filled, log, limits=limits)
     from ..codec.text.ntriples import term_text
 
     named = [(patch.id, patch.header(header)) for patch in appended]
@@ -603,7 +552,6 @@ def show(
     ] = False,
     from_: LogFrom = None,
     generalized: Generalized = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Print a log in readable form, coloured on a terminal.
 
@@ -611,7 +559,7 @@ def show(
     """
     from ..patch.logs.listing import lines, summaries
 
-    with _reading([log], "show", from_, generalized, limit, printing=True) as patches:
+    with _reading([log], "show", from_, generalized, printing=True) as patches:
         if as_json:
             for each in summaries(patches):
                 console.print_json(asdict(each))
@@ -661,7 +609,6 @@ def check(
     generalized: Generalized = False,
     strict: settings.Strict = False,
     as_json: settings.AsJson = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Check a log: its syntax, the order of its rows, its chain.
 
@@ -674,10 +621,10 @@ def check(
     with console.open_sources([log], "check") as [opened]:
         report = check_(
             opened,
-            format=_format(from_),
+            format=from_,
             generalized=generalized,
             strict=strict,
-            limits=settings.limits_from(limit),
+            limits=settings.limits_from(),
         )
     if as_json:
         console.print_json(_report_as_dict(report))
@@ -724,23 +671,15 @@ def _report_as_dict(report: Report) -> dict[str, Any]:
 # What commands share
 
 
-def _format(choice: LogFormat | None) -> PatchFormat | None:
-    from ..patch import PatchFormat
-
-    return None if choice is None else PatchFormat(choice)
-
-
 def log_output(
-    output: str, to: LogFormat | None, force: bool, sources: Iterable[str] = ()
+    output: str, to: PatchFormat | None, force: bool, sources: Iterable[str] = ()
 ) -> tuple[PatchFormat, Destination]:
     """The format of a log to write, and where to write it. On stdout it is text, unless all sources
     are text; in a file whose name does not indicate a format it is Jelly-Patch.
 
     :param sources: names of the logs that are converted.
     """
-    from ..patch.formats import PatchFormat, format_of
-
-    target = _format(to) or format_of(output)
+    target = to or format_of(output)
     if target is None:
         console.reject_ending(output, f"a log is {', '.join(PatchFormat)}, as --to says")
         read = set(map(format_of, sources))
@@ -754,18 +693,17 @@ def log_output(
 def _reading(
     logs: list[str],
     doing: str,
-    from_: LogFormat | None,
+    from_: PatchFormat | None,
     generalized: bool,
-    limit: list[str] | None,
     *,
     printing: bool = False,
 ) -> Iterator[Iterator[Patch]]:
     """The patches of some logs, one log after another."""
     from ..patch import read_patches
 
-    limits = settings.limits_from(limit)
+    limits = settings.limits_from()
     with console.open_sources(logs, doing, printing=printing) as opened:
         yield chain.from_iterable(
-            read_patches(source, format=_format(from_), generalized=generalized, limits=limits)
+            read_patches(source, format=from_, generalized=generalized, limits=limits)
             for source in opened
         )

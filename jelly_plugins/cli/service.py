@@ -284,17 +284,12 @@ def publish(
     console.require_files([source])
     source_format = from_ or format_of(source) or Format.JELLY
     from ..grpc import Client
-    from ..grpc.outgoing import converted
 
     with (
         console.open_sources([source], "publish") as [opened],
         Client(_target(to), **connection) as client,
     ):
-        if source_format is Format.JELLY:
-            client.publish(opened, topic=topic, timeout=connecting.timeout)
-        else:
-            frames = converted(opened, source_format, topic=topic, limits=client.limits)
-            client.publish_frames(frames, timeout=connecting.timeout)
+        client.publish(opened, format=source_format, topic=topic, timeout=connecting.timeout)
 
 
 def subscribe(

@@ -20,12 +20,6 @@ from ..sparql.formats import ResultsFormat
 from . import console
 from .console import EXIT_USAGE, WrongUsageError
 
-
-class Preset(StrEnum):
-    BIG = "big"
-    SMALL = "small"
-
-
 #: What finds a format by a name, for each kind of format.
 _NAMED: Final[dict[type[StrEnum], Callable[[str], str]]] = {
     Format: format_named,
@@ -167,52 +161,18 @@ Prefixes: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--prefix", metavar="NAME=IRI", help="Prefix to declare in the output."),
 ]
-FrameRows: TypeAlias = Annotated[
-    int | None, typer.Option("--frame-rows", min=1, help="Rows per frame.")
-]
-FrameBytes: TypeAlias = Annotated[
-    int | None, typer.Option("--frame-bytes", min=1, help="Bytes per frame.")
-]
-TablePreset: TypeAlias = Annotated[
-    Preset | None, typer.Option("--preset", help="Table sizes of the Jelly written.")
-]
-TableNames: TypeAlias = Annotated[
-    int | None, typer.Option("--table-names", min=8, help="Entries of the name table.")
-]
-TablePrefixes: TypeAlias = Annotated[
-    int | None, typer.Option("--table-prefixes", min=0, help="Entries of the prefix table.")
-]
-TableDatatypes: TypeAlias = Annotated[
-    int | None, typer.Option("--table-datatypes", min=0, help="Entries of the datatype table.")
-]
 Concatenated: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--concatenated", help="Treat options at a frame's start as a new stream, as after cat."
     ),
 ]
-LimitSettings: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--limit",
-        metavar="NAME=NUMBER",
-        help="Override an input limit of the command. Names and defaults: "
-        + ", ".join(f"{name}={getattr(DEFAULT_LIMITS, name)}" for name in _LIMITS)
-        + ".",
-    ),
-]
 
 
-def limits_from(settings: list[str] | None = None, usual: Limits = DEFAULT_LIMITS) -> Limits:
-    """The limits that ``jelly --limit …`` sets, the others as ``usual``.
-
-    :param settings: more of them, from an option of the command's own.
-
-    >>> limits_from(["nesting=3"]).nesting
-    3
-    """
+def limits_from(usual: Limits = DEFAULT_LIMITS) -> Limits:
+    """The limits that ``jelly --limit …`` sets, the others as ``usual``."""
     asked: dict[str, int] = {}
-    for setting in (*console.group_limits, *(settings or ())):
+    for setting in console.group_limits:
         name, _, value = setting.partition("=")
         if name not in _LIMITS:
             hint = did_you_mean(name, _LIMITS) or f": there are {', '.join(sorted(_LIMITS))}"

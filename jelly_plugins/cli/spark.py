@@ -89,14 +89,12 @@ def apply(
     ] = False,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
-    limit: settings.LimitSettings = None,
 ) -> None:
     """Apply the files of a log to a sharded store, as one version.
 
     Patches with ids are applied once: repeating the command does nothing, or applies what was added
     to the log. The store is created if it does not exist, unless --existing.
     """
-    limits = settings.limits_from(limit)
     if logs.count(STANDARD) > 1:
         raise WrongUsageError("stdin can be given only once")
     options = _options(storage_option)
@@ -116,7 +114,7 @@ def apply(
                 check_prev=check_prev,
                 create=not existing,
                 storage_options=options or None,
-                limits=limits,
+                limits=settings.limits_from(),
             )
     finally:
         if spark is not None:

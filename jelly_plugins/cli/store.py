@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from enum import StrEnum
 from glob import escape, glob
-from traceback import clear_frames
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
 from ..errors import JellyError, SourceError
+from ..formats.loading import LoadSettings
 from ..formats.reading import pyoxigraph_module
 from ..io.names import ENDINGS, Format, format_of
 from ..io.sources import name_of
 from . import console, settings
 from .console import WrongUsageError
+from .options import Fields, Option
 from .settings import StoreFolder
 
 #: A file that every store on disk has.
@@ -43,7 +42,13 @@ To: TypeAlias = Annotated[
 ]
 
 
-# Long by its parameters, which are the command's options.
+#: The options of :class:`.LoadSettings`.
+_LOADING: Final = Fields(
+    *("base", "atomic", "concatenated", "strict"),
+    contexts=Option(settings.ContextFiles, settings.contexts_from),
+)
+
+
 def load(
     sources: Annotated[
         list[str],
@@ -63,22 +68,13 @@ def load(
             "jelly patch diff does.",
         ),
     ] = LoadedBlankNodes.FRESH,
-    atomic: Annotated[
-        bool,
-        typer.Option(
-            "--atomic/--no-atomic",
-            help="Load each file atomically, or in batches in constant memory.",
-        ),
-    ] = True,
-    base: settings.Base = None,
-    context: settings.ContextFiles = None,
     reify: Annotated[
         bool,
         typer.Option("--reify", help="Reify quoted triples outside the object position."),
     ] = False,
     as_json: settings.AsJson = False,
-    concatenated: settings.Concatenated = False,
-    strict: settings.Strict = False,
+    *,
+    loading: Annotated[LoadSettings, _LOADING],
 ) -> None:
     """Load files of any format into an Oxigraph store on disk.
 
@@ -88,28 +84,24 @@ def load(
     reject_other_folder(store)
     from ..oxigraph import load as load_
 
-    loading: dict[str, Any] = {
-        "base": base,
-        "contexts": settings.contexts_from(context),
-        "graph": graph_name(graph),
-        "blank_nodes": blank_nodes.value,
-        "atomic": atomic,
-        "quoted_triples": "reify" if reify else "reject",
-        "limits": settings.limits_from(),
-        "concatenated": concatenated,
-        "strict": strict,
-    }
+    into = graph_name(graph)
     console.require_files(sources)
-    with (
-        store_to_fill(store) as filling,
-        console.open_sources(
-            sources, "load", then="load: committing", printing=len(sources) > 1
-        ) as opened,
-    ):
+    filled = open_store(store)
+    with console.open_sources(
+        sources, "load", then="load: committing", printing=len(sources) > 1
+    ) as opened:
         for name, source in zip(sources, opened, strict=True):
             form = from_ or format_of(name) or Format.JELLY
             shown = "<stdin>" if name == console.STANDARD else name
-            statements = load_(filling.store, source, format=form, **loading)
+            statements = load_(
+                filled,
+                source,
+                format=form,
+                graph=into,
+                blank_nodes=blank_nodes.value,
+                quoted_triples="reify" if reify else "reject",
+                settings=loading,
+            )
             if as_json:
                 console.print_json({"source": name, "statements": statements})
             else:
@@ -204,55 +196,6 @@ def open_store(folder: str) -> Any:
         with suppress(OSError):
             os.unlink(name)
     return store
-
-
-class Filling:
-    """A store that is written to.
-
-    :ivar store: it. No other name for it should outlive a call: a store is closed once there is
-        none, and cannot be before.
-    """
-
-    def __init__(self, store: Any) -> None:
-        self.store = store
-
-
-@contextmanager
-def store_to_fill(folder: str) -> Iterator[Filling]:
-    """The store in a folder, as :func:`open_store` gives it. A store that was created for this is
-    removed if the operation fails and has left it empty."""
-    folder_before, store_before = os.path.exists(folder), is_store(folder)
-    filling = Filling(open_store(folder))
-    try:
-        yield filling
-    except BaseException as error:
-        if not store_before and _is_empty(filling.store):
-            filling.store = None
-            _forget_variables(error)
-            _remove(folder, folder_too=not folder_before)
-        raise
-
-
-def _is_empty(store: Any) -> bool:
-    return not len(store) and not any(store.named_graphs())
-
-
-def _forget_variables(error: BaseException | None) -> None:
-    """Release the local variables of interrupted functions, so that the store closes."""
-    while error is not None:
-        clear_frames(error.__traceback__)
-        error = error.__context__
-    gc.collect()
-
-
-def _remove(folder: str, *, folder_too: bool) -> None:
-    """Remove a store that is closed."""
-    for entry in os.scandir(folder):
-        with suppress(OSError):
-            os.unlink(entry)
-    if folder_too:
-        with suppress(OSError):
-            os.rmdir(folder)
 
 
 def open_to_read(folder: str) -> Any:

@@ -91,7 +91,7 @@ def validate(
     if results.are_meant([source], console.STANDARD, None, None):
         if against or frames or _VALIDATION.given(validation):
             raise WrongUsageError("query results can only be validated with --json")
-        results.validate(source, as_json=as_json, limits=settings.limits_from(usual=RESULTS_LIMITS))
+        results.validate(source, as_json=as_json, limits=settings.limits_from(RESULTS_LIMITS))
         return
     if validation.held_by is not None and (validation.ordered or frames or not against):
         raise WrongUsageError("--held-by needs --against, without --ordered and --frames")

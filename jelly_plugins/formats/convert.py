@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import starmap
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 from ..backends import get_backend
 from ..codec import AnyFrame, delimit
@@ -23,6 +23,7 @@ from .reading import jelly_of_text, piped, reject_jelly
 from .settings import (
     DEFAULT_SETTINGS,
     Conversion,
+    ConversionOptions,
     ConversionSettings,
     Counter,
     Frames,
@@ -41,6 +42,7 @@ def convert(
     target_format: FormatName | None = None,
     settings: ConversionSettings = DEFAULT_SETTINGS,
     progress: Progress | None = None,
+    **options: Unpack[ConversionOptions],
 ) -> Conversion:
     """Convert between Jelly and other formats of RDF, in memory that does not grow with them.
 
@@ -54,6 +56,7 @@ def convert(
     :param progress: called about every 10,000 statements and at the end, with the number of
         statements since the last call, as ``tqdm.update`` takes it. From Jelly to its text form,
         statements are not read, and it is not called.
+    :param options: fields of the settings, as keyword arguments.
     :raises JellyError: a source cannot be read, or the target cannot express its contents.
     :raises ValueError: a format is unknown, or the settings do not go with the formats.
 
@@ -64,6 +67,7 @@ def convert(
     >>> print(nt.getvalue().decode().splitlines()[0])
     <http://example.org/s> <http://example.org/p> <http://example.org/o> .
     """
+    settings = replace(settings, **options)
     several = list(sources) if isinstance(sources, list | tuple) else [cast(Source, sources)]
     target = format_named(target_format) if target_format else _format_of(dst, "target_format")
     if source_format is None:

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from html import escape
 from itertools import islice
 from typing import Any, Final
-from xml.sax.saxutils import escape
 
 from ..codec.text.lines import NOT_IN_IRI
 from ..codec.text.ntriples import written_label
@@ -427,7 +427,7 @@ class RdfXmlText:
             raise TextError(f"the xml:base {reference!r} is relative{NEED_BASE}")
         else:
             return b""
-        return b'xml:base="' + escape(self._base, {'"': "&quot;"}).encode() + b'"'
+        return b'xml:base="' + escape(self._base).encode() + b'"'
 
 
 def resolved(reference: str, base: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypedDict
 from typing import Literal as TypingLiteral
 
 from ..backends import BlankNodes
@@ -108,6 +108,26 @@ class Given(NamedTuple):
 
 #: Whether prefixes are written as namespaces: none, all, or those that are of use.
 Namespaces: TypeAlias = bool | TypingLiteral["used"]
+
+
+class ConversionOptions(TypedDict, total=False):
+    """The fields of :class:`ConversionSettings`, as keyword arguments."""
+
+    changes: OptionChanges
+    take_frames: Frames | None
+    frame_rows: int | None
+    frame_bytes: int | None
+    restart_every: int | None
+    namespaces: Namespaces
+    base: str | None
+    contexts: Contexts | None
+    blank_nodes: BlankNodes
+    concatenated: bool
+    lossy: bool
+    notation: Notation
+    strict: bool
+    delimited: bool
+    limits: Limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

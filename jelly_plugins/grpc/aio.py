@@ -152,7 +152,7 @@ class Client:
         loop = asyncio.get_running_loop()
         of_loop = None
         if isinstance(frames, AsyncIterable):
-            of_loop = _FramesOfLoop(_at_once(frames), loop)
+            of_loop = _FramesOfLoop(lambda: asyncio.sleep(0, aiter(frames)), loop)
         source: Any = frames if of_loop is None else of_loop
         upload = self._client._start_upload(source, timeout)
         over = asyncio.Event()
@@ -166,13 +166,6 @@ class Client:
             if of_loop is not None:
                 of_loop.cancel()
                 await of_loop.aclose()
-
-
-def _at_once(frames: AsyncIterable[bytes]) -> Callable[[], Awaitable[AsyncIterator[bytes]]]:
-    async def start() -> AsyncIterator[bytes]:
-        return aiter(frames)
-
-    return start
 
 
 async def publish(data: Any, target: str, **settings: Unpack[PublishOptions]) -> None:

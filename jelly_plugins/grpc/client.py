@@ -16,7 +16,7 @@ from ..codec import DEFAULT_LIMITS, Decoder, Frame, Limits, StreamOptions, delim
 from ..codec.common.wire import check_empty
 from ..errors import JellyError, OptionsError, ServiceError, WireError
 from ..formats.reading import ChunkFile
-from ..io.names import check_jelly_name
+from ..io.names import FormatName, check_jelly_name
 from ..io.sinks import Destination, open_output
 from ..io.sources import Closing
 from ..io.streams import GENERIC
@@ -47,6 +47,7 @@ class RequestOptions(TypedDict, total=False):
 class UploadOptions(TypedDict, total=False):
     """The settings of :meth:`Client.publish` but for the timeout, as keyword arguments."""
 
+    format: FormatName | None
     topic: str | None
     options: StreamOptions | None
     backend: str | None
@@ -278,8 +279,10 @@ class Client(Closing):
     ) -> None:
         """Publish a stream; returns once the server has received all of it.
 
-        :param data: a Jelly source (path, URL, open binary file or bytes), whose frames stay as
-            they are; an rdflib graph or dataset, or an Oxigraph store; or statements.
+        :param data: a source (path, URL, open binary file or bytes); an rdflib graph or dataset, or
+            an Oxigraph store; or statements. The frames of Jelly stay as they are.
+        :param format: of a source: a :class:`~jelly_plugins.Format` or its name. By default it
+            follows from the name of the source, and is Jelly where the name says nothing.
         :param topic: the stream's name, from which servers know its purpose.
         :param options: of the stream, by default those of the data.
         :param backend: whose terms statements have, ``"rdflib"`` or ``"oxigraph"``; by default they

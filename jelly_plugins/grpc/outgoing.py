@@ -16,9 +16,9 @@ from ..codec.rdf.decoder import first_options
 from ..codec.rdf.rules import Row
 from ..errors import JellyError
 from ..formats.convert import convert
-from ..formats.settings import ConversionSettings
+from ..formats.settings import ConversionSettings, OptionChanges
 from ..formats.transcode import transcode
-from ..io.names import Format
+from ..io.names import Format, FormatName, format_named, format_of
 from ..io.sinks import Writable
 from ..io.sources import Source
 from ..io.streams import FrameBytes, encode
@@ -29,24 +29,23 @@ from .frames import FRAME_BYTES, FRAME_ROWS, iterate
 def outgoing(
     data: Any,
     *,
+    format: FormatName | None = None,  # noqa: A002
     topic: str | None = None,
     options: StreamOptions | None = None,
     backend: str | None = None,
     limits: Limits,
 ) -> Iterator[bytes]:
-    """The frames of a stream.
+    """The frames of a stream; see :meth:`.client.Client.publish` for the parameters.
 
-    :param data: a Jelly source (path, URL, open binary file or bytes), whose frames stay as they
-        are; a graph, dataset or store of a backend; or statements.
-    :param topic: the stream's name, by which servers know what it is for.
-    :param options: of the stream; a source is written again with them.
-    :param backend: whose terms statements have, ``"rdflib"`` or ``"oxigraph"``; by default they are
-        generic.
+    :raises ValueError: there is no format of that name.
     :raises JellyError: while iterating.
     """
     if isinstance(data, str | os.PathLike | bytes | bytearray | memoryview) or hasattr(
         data, "read"
     ):
+        form = format_named(format) if format is not None else format_of(data) or Format.JELLY
+        if form is not Format.JELLY:
+            return _converted(data, form, topic, options, limits)
         return iterate(_of_source(data, topic, options, limits))
     # Looking for a backend takes as long as some thousand statements.
     owner = None if isinstance(data, list | tuple | Iterator) else find_owner(data)
@@ -106,13 +105,10 @@ def _frames_of(source: Any, limits: Limits) -> Iterator[bytes]:
             raise
 
 
-def converted(
-    source: Source, form: Format, *, topic: str | None, limits: Limits
+def _converted(
+    source: Source, form: Format, topic: str | None, options: StreamOptions | None, limits: Limits
 ) -> Iterator[bytes]:
-    """The frames of a source in another format than Jelly.
-
-    :raises JellyError: while iterating.
-    """
+    """The frames of a source in another format than Jelly."""
 
     def write(out: Writable) -> None:
         convert(
@@ -120,13 +116,13 @@ def converted(
             out,
             source_format=form,
             target_format=Format.JELLY,
-            settings=ConversionSettings(
-                frame_rows=FRAME_ROWS, frame_bytes=FRAME_BYTES, limits=limits
-            ),
+            changes=OptionChanges(like=options, stream_name=topic),
+            frame_rows=FRAME_ROWS,
+            frame_bytes=FRAME_BYTES,
+            limits=limits,
         )
 
-    frames = iterate(Pulled(write, limits))
-    return frames if topic is None else renamed(frames, topic)
+    return iterate(Pulled(write, limits))
 
 
 def renamed(frames: Iterable[bytes], name: str) -> Iterator[bytes]:

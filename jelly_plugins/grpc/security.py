@@ -18,7 +18,7 @@ Pem: TypeAlias = str | Path | bytes
 
 _HEADER: Final = "authorization"
 _SCHEME: Final = "Bearer "
-_HEALTH: Final = "/grpc.health.v1.Health/Check"
+HEALTH_CHECK: Final = "/grpc.health.v1.Health/Check"
 
 #: Health checks of clients without a token that are served at once.
 _CHECKS: Final = 4
@@ -132,7 +132,7 @@ class TokenInterceptor(grpc.ServerInterceptor):
         handler = continuation(handler_call_details)
         if handler is None or self._is_shown(handler_call_details.invocation_metadata):
             return handler
-        if handler_call_details.method == _HEALTH:
+        if handler_call_details.method == HEALTH_CHECK:
             return self._open(handler)
         return self._rejections[_streams(handler)]
 

@@ -17,11 +17,14 @@ from typing import Any, Final, Self
 import grpc
 
 from .frames import iterate
+from .security import HEALTH_CHECK
 from .wire import SERVICE
 
 #: How often calls are looked at while a bound passes, and at least every so many seconds.
 _LOOKS: Final = 4
 _SECONDS: Final = 1.0
+#: Seconds that a health check may take, which clients without a token may call too.
+_CHECK_SECONDS: Final = 10
 
 
 class TimeInterceptor(grpc.ServerInterceptor):
@@ -65,7 +68,11 @@ class TimeInterceptor(grpc.ServerInterceptor):
             # The watch of the health service, which takes no thread.
             return handler
 
-        bound = self._seconds if SERVICE in handler_call_details.method else math.inf
+        bound = math.inf
+        if SERVICE in handler_call_details.method:
+            bound = self._seconds
+        elif handler_call_details.method == HEALTH_CHECK:
+            bound = _CHECK_SECONDS
 
         def asked(call: _Call) -> Any:
             if handler.request_streaming:

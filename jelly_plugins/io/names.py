@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, Protocol, Self, TypeAlias
 
@@ -140,6 +139,8 @@ def did_you_mean(given: str, names: Collection[str]) -> str:
     >>> did_you_mean("x", ["turtle"])
     ''
     """
+    from difflib import get_close_matches
+
     close = get_close_matches(given, list(names), 1)
     return f"; did you mean {close[0]}?" if close else ""
 

@@ -49,6 +49,8 @@ _WAITING: Final = re.compile(
 #: Bytes that wait, at most.
 _WAITING_BYTES: Final = 1 << 16
 
+#: Characters of a key that is known by the colon after it, at most (YAML 1.2.2, "Implicit keys").
+_KEY: Final = 1024
 #: Digits of an integer, at most; Python does not read many more.
 _DIGITS: Final = 4000
 #: Collections in collections, at most.
@@ -98,6 +100,8 @@ def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, 
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
         line = None if mark is None else mark.line + 1
+        if mark is not None and mark.column > _KEY:
+            what += f", or a key of more than {_KEY} characters without '? ' before it"
         raise TextError(f"malformed YAML: {what}", line=line) from None
     except (UnicodeError, ValueError) as error:
         raise TextError(f"malformed YAML: {error}") from None

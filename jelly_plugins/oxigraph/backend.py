@@ -14,7 +14,6 @@ from .patches.bookkeeping import (
     move,
     namespaces,
     positions,
-    positions_in,
     set_position,
     set_recorded,
 )
@@ -50,7 +49,6 @@ class OxigraphBackend:
     canonical_quads = staticmethod(canonical_quads)
     staged_changes = staticmethod(StagedChanges)
     positions = staticmethod(positions)
-    positions_in = staticmethod(positions_in)
     set_position = staticmethod(set_position)
     set_recorded = staticmethod(set_recorded)
     catch_up = staticmethod(catch_up)

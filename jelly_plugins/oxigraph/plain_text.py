@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from pyoxigraph import (
-    BlankNode,
     Literal,
     NamedNode,
     Quad,
@@ -109,11 +108,6 @@ def lines_of(text: PlainText) -> bytes:
             lines = lines.replace(b" .\n", f" {graph} .\n".encode())
         parts.append(lines)
     return b"".join(parts)
-
-
-def has_blank_nodes(text: PlainText) -> bool:
-    """Whether there may be blank nodes in a text."""
-    return any(b"_:" in lines or isinstance(graph, BlankNode) for graph, lines in text.items())
 
 
 def canonical_quads(quads: Collection[Quad]) -> list[Quad]:

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
         group,
         header,
     )
-    from .reader import PatchReader, read_patches
+    from .reader import PatchReader, ReadOptions, read_patches
     from .recording import RecordOptions, RecordSettings
     from .replay.position import Position, Replayed
     from .replay.settings import ReplayOptions, ReplaySettings
-    from .writer import write_patches, write_rows
+    from .writer import WriteOptions, write_patches, write_rows
 
 __all__ = [
     "ABORT",
@@ -49,12 +49,14 @@ __all__ = [
     "PatchReader",
     "Position",
     "Problem",
+    "ReadOptions",
     "RecordOptions",
     "RecordSettings",
     "ReplayOptions",
     "ReplaySettings",
     "Replayed",
     "Report",
+    "WriteOptions",
     "add",
     "add_namespace",
     "check",

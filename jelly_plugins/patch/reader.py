@@ -73,7 +73,6 @@ class PatchReader(Closing):
         after whole transactions that were read of it. Operations outside of any transaction must be
         ended by a mark then, in a stream of type PUNCTUATED: more of them would be of the same one.
     :param limits: the limits on untrusted input.
-    :ivar ended: whether the source has ended. The END of a patch that comes then is not in it.
     :raises OptionsError: there is no such format or statement type.
     :raises JellyError: while iterating, with source and place. Without ``wait``, a source that ends
         inside a patch is truncated. A stream of type PUNCTUATED that ends without a mark, as
@@ -127,8 +126,6 @@ class PatchReader(Closing):
         self._opening = b""
         #: Bytes up to the end of the last complete transaction or patch, as far as it is known.
         self.complete_bytes = 0
-        #: Whether the source has ended, which alone ends a patch then.
-        self.ended = False
         #: The rows, as many together as come together: of a Jelly-Patch stream, those of a frame as
         #: a list. For callers that process them in batches.
         self.batches = self._read()
@@ -250,7 +247,6 @@ class PatchReader(Closing):
         with self._locating():
             yield from self._text.rows(chunks, growing=self._wait is not None)
             if self._wait is None:
-                self.ended = True
                 ending = self._text.finish()
                 if ending and not self._text.order.has_operations:
                     raise TruncatedError(AFTER_HEADERS)
@@ -270,7 +266,6 @@ class PatchReader(Closing):
         if self._wait is None:
             for frame in self._splitter.finish():
                 yield self._decode_frame(frame)
-            self.ended = True
             yield self._finish()
 
     def _decode_frame(self, frame: bytes) -> list[AnyOperation]:

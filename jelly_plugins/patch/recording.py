@@ -66,13 +66,12 @@ class Place(NamedTuple):
 
     :ivar size: bytes of the log.
     :ivar patches: number of patches.
-    :ivar head: id of the last patch, a term; before: of the one before it, root: of the first.
+    :ivar head: id of the last patch, a term; root: of the first one.
     """
 
     size: int = 0
     patches: int = 0
     head: Any = None
-    before: Any = None
     root: Any = None
 
     def followed_by(self, patch: Any, size: int) -> Place:
@@ -81,7 +80,7 @@ class Place(NamedTuple):
         :param patch: its id.
         :param size: its bytes.
         """
-        return Place(self.size + size, self.patches + 1, patch, self.head, self.root or patch)
+        return Place(self.size + size, self.patches + 1, patch, self.root or patch)
 
     def position(self, name: str | None) -> Position:
         """The position of a store that has the log up to here. There must be a patch.
@@ -141,7 +140,7 @@ DEFAULT: Final = RecordSettings()
 
 
 class LogWriter:
-    """Appends patches to a log in a file, made if there is none; a context manager.
+    """Appends patches to a log in a file, created if missing; a context manager.
 
     Each patch has an ``id``, a new UUID, and the id of the patch before it as ``prev``. A patch
     that was not written whole, because its writer was killed, is cut off when the log is opened.

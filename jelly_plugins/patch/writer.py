@@ -74,7 +74,7 @@ class PatchSerializer:
     :param continues: whether the bytes continue others of the same format and options, whose last
         patch is complete.
     :param notation: of quoted triples in text.
-    :param strict: whether text rejects a patch that holds several, see :func:`write_patches`.
+    :param strict: whether text rejects a patch that holds several, see :class:`WriteOptions`.
     :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
     :param frame_bytes: bytes of a frame after which it ends.
     :param limits: limits on the output.
@@ -284,8 +284,18 @@ def _features(position: int, term: Any, describe: Describe, depth: int = 0) -> t
     return kind == Kind.TRIPLE, generalized
 
 
-class SerializerOptions(TypedDict, total=False):
-    """Parameters of :class:`PatchSerializer` that functions which write patches take too."""
+class WriteOptions(TypedDict, total=False):
+    """How patches are written, as keyword arguments.
+
+    :ivar describe: takes the terms apart, see ``codec.Describe``; those of ``jelly_plugins`` by
+        default.
+    :ivar notation: of quoted triples in text.
+    :ivar strict: whether text rejects a patch with ``id`` and ``prev`` among its operations; it is
+        written as several otherwise, split at these headers.
+    :ivar frame_rows: rows of a frame of Jelly-Patch, at most.
+    :ivar frame_bytes: bytes of a frame after which it ends.
+    :ivar limits: limits on the output.
+    """
 
     describe: Describe
     notation: Notation | str
@@ -301,7 +311,7 @@ def write_rows(
     *,
     format: PatchFormat | str | None = None,  # noqa: A002
     options: PatchOptions | None = None,
-    **settings: Unpack[SerializerOptions],
+    **settings: Unpack[WriteOptions],
 ) -> int:
     """Write rows: operations with headers and the END of each patch among them, as a
     :class:`~jelly_plugins.patch.PatchReader` gives them. See :func:`write_patches`.
@@ -332,7 +342,7 @@ def write_patches(
     *,
     format: PatchFormat | str | None = None,  # noqa: A002
     options: PatchOptions | None = None,
-    **settings: Unpack[SerializerOptions],
+    **settings: Unpack[WriteOptions],
 ) -> int:
     """Write patches as Jelly-Patch or as RDF Patch, text or binary; those that stream are read as
     they go.
@@ -344,9 +354,7 @@ def write_patches(
     :param options: of a Jelly-Patch stream. By default it is of type PUNCTUATED, and the patches
         determine the other options: all of them where they are a list and in memory, otherwise the
         first rows, see :func:`infer_options`.
-    :param settings: ``describe``, ``notation``, ``strict``, ``frame_rows``, ``frame_bytes`` and
-        ``limits``, see :class:`PatchSerializer`. Unless writing is ``strict``, a patch with ``id``
-        and ``prev`` among its operations is written as several in text, split at these headers.
+    :param settings: see :class:`WriteOptions`.
     :return: the number of patches.
     :raises OptionsError: there is no such format or notation.
     :raises JellyError: a patch cannot be written in this format or with these options.

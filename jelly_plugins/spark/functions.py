@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import io
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
@@ -24,8 +24,9 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, StructField
 from ..arrow import QUADS, record_batch
 from ..codec import Encoder, FrameSplitter, StreamOptions
 from ..codec.common.positions import POSITIONS
-from ..errors import JellyError, LimitError, OptionsError, SourceError, StatementError
-from ..io.sources import Input, compression_in
+from ..errors import JellyError, LimitError, OptionsError, StatementError
+from ..formats.reading import ChunkFile
+from ..io.sources import Input
 from ..patch.columns import PatchColumnReader
 from .datasource.decoding import decode_frames
 from .datasource.formats import complete, plain
@@ -215,10 +216,10 @@ class _Function:
         self._settings: Any = self._made.of(given)
 
     @abstractmethod
-    def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
+    def _results(self, values: Any, sources: Any) -> Iterator[Any]:
         """Convert a batch.
 
-        :param names: returns the name of a value in errors, given its row.
+        :param sources: the names of the values in errors; None without names.
         """
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -231,7 +232,7 @@ class _Function:
                     f"{self.name} takes at most a value, options and a source "
                     f"(got {len(others) - 1} more)"
                 )
-            yield from self._results(values, _names(others[0] if others else None))
+            yield from self._results(values, others[0] if others else None)
 
     def _given(self, column: Any) -> dict[str, str]:
         """Return the options in an argument, which must be equal in all rows."""
@@ -253,16 +254,15 @@ class _Function:
                 )
         return options
 
-
-def _names(sources: Any) -> Callable[[int], str]:
-    def name(row: int) -> str:
+    def _failed(self, error: JellyError, row: int, sources: Any) -> str:
+        """Return the text of a value's error; raise it in mode FAILFAST."""
         given = None if sources is None else sources[row].as_py()
-        if given is not None:
-            return str(given)
         context = TaskContext.get()
-        return "a value" + ("" if context is None else f" in partition {context.partitionId()}")
-
-    return name
+        task = "" if context is None else f" in partition {context.partitionId()}"
+        error.source = f"a value{task}" if given is None else str(given)
+        if not self._permissive:
+            raise error
+        return str(error)
 
 
 class _Reading(_Function):
@@ -285,62 +285,79 @@ class _Reading(_Function):
         """Return the fields of an element, given the option ``terms``."""
 
     @abstractmethod
-    def _decode(self, value: bytes) -> Iterator[pa.RecordBatch]:
-        """Decode a value into batches of the schema :attr:`_decoded`."""
+    def _decode(self, chunks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
+        """Decode a value, which is not empty, into batches of the schema :attr:`_decoded`."""
 
-    def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
+    def _results(self, values: Any, sources: Any) -> Iterator[Any]:
         if str(values.type) not in ("binary", "large_binary", "binary_view", "null"):
             raise OptionsError(f"{self.name} takes binary values (got {values.type})")
-        part = _Part(self._decoded)
+        # Of the values that are not returned yet: whether each is null, the rows at which they
+        # start, their batches, and errors by row.
+        nulls: list[bool] = []
+        offsets = [0]
+        batches: list[pa.RecordBatch] = []
+        errors: dict[int, str] = {}
+        size = 0
         for row, value in enumerate(values):
             data = value.as_py()
+            found: list[pa.RecordBatch] | None = None
             try:
-                part.add(None if data is None else _bounded(self._decode(_unpacked(data))))
+                if data is not None:
+                    chunks = _chunks(data)
+                    first = next(chunks, b"")
+                    found = _bounded(self._decode(chain((first,), chunks)) if first else ())
             except JellyError as error:
-                error.source = names(row)
-                if not self._permissive:
-                    raise
-                part.add_error(None if self._column is None else str(error))
-            if part.full:
-                yield self._array(part)
-                part = _Part(self._decoded)
-        yield self._array(part)
+                text = self._failed(error, row, sources)
+                if self._column is not None:
+                    errors[offsets[-1]] = text
+                    empty = [pa.nulls(1, field.type) for field in self._decoded]
+                    found = [pa.RecordBatch.from_arrays(empty, schema=self._decoded)]
+            nulls.append(found is None)
+            batches += found or ()
+            offsets.append(offsets[-1] + sum(batch.num_rows for batch in found or ()))
+            size += sum(batch.get_total_buffer_size() for batch in found or ())
+            if max(offsets[-1], len(nulls)) >= ROWS or size >= BYTES:
+                yield self._array(nulls, offsets, batches, errors)
+                nulls, offsets, batches, errors, size = [], [0], [], {}, 0
+        yield self._array(nulls, offsets, batches, errors)
 
-    def _array(self, part: _Part) -> Any:
-        """Return the values of a part."""
-        found = part.columns()
+    def _array(
+        self,
+        nulls: list[bool],
+        offsets: list[int],
+        batches: list[pa.RecordBatch],
+        errors: Mapping[int, str],
+    ) -> Any:
+        """Return values as an array."""
+        rows = offsets[-1]
+        found = {}
+        if rows:
+            table = pa.Table.from_batches(batches, schema=self._decoded)
+            found = {name: pa.concat_arrays(table[name].chunks) for name in table.schema.names}
         if self._column is not None:
-            errors = map(part.errors.get, range(part.rows))
-            found[self._column.lower()] = pa.array(errors, pa.string())
-        elements = complete(found, part.rows, "", arrow_schema(self._schema))
+            found[self._column.lower()] = pa.array(map(errors.get, range(rows)), pa.string())
+        elements = complete(found, rows, "", arrow_schema(self._schema))
         return pa.ListArray.from_arrays(
-            pa.array(part.offsets, pa.int32()),
+            pa.array(offsets, pa.int32()),
             elements.to_struct_array(),
             type=to_arrow_type(self.type, timezone="UTC"),
-            mask=pa.array(part.nulls, pa.bool_()),
+            mask=pa.array(nulls, pa.bool_()),
         )
 
 
-def _unpacked(value: bytes) -> bytes:
+def _chunks(value: bytes) -> Iterator[bytes]:
     """Return a value without its compression, if any, which is detected as that of files.
 
     :raises SourceError: the compressed data is corrupt.
     :raises LimitError: it is larger than a value may be.
     """
-    if compression_in(value) is None:
-        return value
-    chunks = []
     size = 0
     with Input(value) as source:
         for chunk in source.chunks():
-            chunks.append(chunk)
             size += len(chunk)
             if size > VALUE_BYTES:
                 raise LimitError(f"a decompressed value must not exceed {VALUE_BYTES} bytes")
-    unpacked = b"".join(chunks)
-    if compression_in(unpacked) is not None:
-        raise SourceError("the value is compressed twice")
-    return unpacked
+            yield chunk
 
 
 def _bounded(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
@@ -356,57 +373,6 @@ def _bounded(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
         if size > VALUE_BYTES:
             raise LimitError(f"the statements of a value must not exceed {VALUE_BYTES} bytes")
     return found
-
-
-class _Part:
-    """Collects values for one array.
-
-    :param decoded: the schema of batches.
-    :ivar offsets: the row at which the elements of each value start, and the number of rows.
-    :ivar nulls: whether each value is null.
-    :ivar errors: by row.
-    """
-
-    def __init__(self, decoded: pa.Schema) -> None:
-        self._decoded = decoded
-        self._batches: list[pa.RecordBatch] = []
-        self._bytes = 0
-        self.offsets: list[int] = [0]
-        self.nulls: list[bool] = []
-        self.errors: dict[int, str] = {}
-
-    @property
-    def rows(self) -> int:
-        """Number of elements."""
-        return self.offsets[-1]
-
-    @property
-    def full(self) -> bool:
-        """Whether the array is large enough."""
-        return max(self.rows, len(self.nulls)) >= ROWS or self._bytes >= BYTES
-
-    def add(self, batches: list[pa.RecordBatch] | None) -> None:
-        """Add a value: its batches, or None for null."""
-        self._batches += batches or ()
-        self._bytes += sum(batch.get_total_buffer_size() for batch in batches or ())
-        self.offsets.append(self.rows + sum(batch.num_rows for batch in batches or ()))
-        self.nulls.append(batches is None)
-
-    def add_error(self, text: str | None) -> None:
-        """Add a value that could not be decoded: null, or one element for the error."""
-        if text is None:
-            self.add(None)
-            return
-        self.errors[self.rows] = text
-        nulls = [pa.nulls(1, field.type) for field in self._decoded]
-        self.add([pa.RecordBatch.from_arrays(nulls, schema=self._decoded)])
-
-    def columns(self) -> dict[str, Any]:
-        """Return the columns of all elements, by name."""
-        if not self.rows:
-            return {}
-        table = pa.Table.from_batches(self._batches, schema=self._decoded)
-        return {name: pa.concat_arrays(table[name].chunks) for name in table.schema.names}
 
 
 class FromJelly(_Reading):
@@ -430,17 +396,18 @@ class FromJelly(_Reading):
     def _fields(self, terms: str) -> list[StructField]:
         return statement_fields(terms)
 
-    def _decode(self, value: bytes) -> Iterator[pa.RecordBatch]:
-        if not value:
-            return
-        frames: Iterable[bytes] = [value]
-        if not self._opening:
-            splitter = FrameSplitter()
-            frames = chain(splitter.feed(value), splitter.finish())
+    def _decode(self, chunks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
         concatenated = self._settings.concatenated
-        yield from map(
-            record_batch, decode_frames(frames, opening=self._opening, concatenated=concatenated)
-        )
+        frames = [b"".join(chunks)] if self._opening else _frames(chunks)
+        found = decode_frames(frames, opening=self._opening, concatenated=concatenated)
+        return map(record_batch, found)
+
+
+def _frames(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    splitter = FrameSplitter()
+    for chunk in chunks:
+        yield from splitter.feed(chunk)
+    yield from splitter.finish()
 
 
 class FromJellyPatch(_Reading):
@@ -454,10 +421,8 @@ class FromJellyPatch(_Reading):
     def _fields(self, terms: str) -> list[StructField]:
         return operation_fields(terms)
 
-    def _decode(self, value: bytes) -> Iterator[pa.RecordBatch]:
-        if not value:
-            return
-        with PatchColumnReader(value) as batches:
+    def _decode(self, chunks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
+        with PatchColumnReader(ChunkFile(chunks)) as batches:
             for found in OperationRows(self._settings.headers).tables(batches):
                 columns = [found[name] for name in self._decoded.names]
                 yield pa.RecordBatch.from_arrays(columns, schema=self._decoded)
@@ -478,10 +443,35 @@ class _Writing(_Function):
     def _encode(self, rows: Any) -> bytes:
         """Encode a batch of rows as one value."""
 
-    def _results(self, values: Any, names: Callable[[int], str]) -> Iterator[Any]:
+    def _results(self, values: Any, sources: Any) -> Iterator[Any]:
         if pa.types.is_null(values.type):
             yield pa.nulls(len(values), pa.binary())
             return
+        rows = self._rows(values)
+        nulls = values.values.is_null() if values.values.null_count else None
+        found: list[bytes | None] = []
+        size = 0
+        for row, (start, stop) in enumerate(pairwise(values.offsets.to_pylist())):
+            data = None
+            if values[row].is_valid:
+                try:
+                    if nulls is not None and pc.any(nulls[start:stop]).as_py():
+                        raise StatementError("an element of the array is null")
+                    data = self._encode(rows.slice(start, stop - start))
+                except JellyError as error:
+                    self._failed(error, row, sources)
+            found.append(data)
+            size += len(data or b"")
+            if size >= BYTES:
+                yield pa.array(found, pa.binary())
+                found, size = [], 0
+        yield pa.array(found, pa.binary())
+
+    def _rows(self, values: Any) -> pa.RecordBatch:
+        """Return the elements of all arrays.
+
+        :raises OptionsError: they are not structures with the required fields.
+        """
         required, optional = self._besides
         if pa.types.is_list(values.type) and pa.types.is_null(values.type.value_type):
             # Spark's type of array().
@@ -491,30 +481,7 @@ class _Writing(_Function):
             raise OptionsError(f"{self.name} takes arrays of structures (got {values.type})")
         fields = from_arrow_schema(pa.schema(list(values.type.value_type)))
         check_written(fields, required, optional)
-        rows = plain(pa.RecordBatch.from_struct_array(values.values))
-        nulls = values.values.is_null() if values.values.null_count else None
-        offsets = values.offsets.to_pylist()
-        found: list[bytes | None] = []
-        size = 0
-        for row, valid in enumerate(values.is_valid().to_pylist()):
-            start, stop = offsets[row : row + 2]
-            data = None
-            if valid:
-                try:
-                    if nulls is not None and pc.any(nulls[start:stop]).as_py():
-                        raise StatementError("an element of the array is null")
-                    data = self._encode(rows.slice(start, stop - start))
-                except JellyError as error:
-                    error.source = names(row)
-                    if not self._permissive:
-                        raise
-            found.append(data)
-            size += len(data or b"")
-            if size >= BYTES:
-                yield pa.array(found, pa.binary())
-                found = []
-                size = 0
-        yield pa.array(found, pa.binary())
+        return plain(pa.RecordBatch.from_struct_array(values.values))
 
 
 class ToJelly(_Writing):

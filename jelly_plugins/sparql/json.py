@@ -17,6 +17,7 @@ from ..codec import Describe, Kind, Limits, TermFactory
 from ..codec.common.limits import over
 from ..codec.text.ntriples import written_label
 from ..errors import JellyError, LimitError, TermError, TextError
+from ..formats.depth import DEPTH, too_deep
 from ..io.sources import without_mark
 from ..lazy import library
 from .w3c import (
@@ -28,12 +29,14 @@ from .w3c import (
     check_variables,
     check_written_depth,
     chunks_of,
-    rows_of,
+    opened,
 )
 
 #: A part of JSON: its kind, and the key or value.
 _Event = tuple[str, Any]
 
+#: Bytes that a solution takes besides its terms.
+_SOLUTION_BYTES: Final = 64
 _MEMBERS: Final = frozenset(("type", "value", "datatype", "xml:lang", "its:dir"))
 _KINDS: Final = {"uri": "uri", "bnode": "bnode", "literal": "literal", "typed-literal": "literal"}
 
@@ -56,13 +59,7 @@ def read_json(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits
         factory rejects a term. From the first solution on, with the number of the solution as row.
     """
     document = _Document(chunks, factory, limits)
-    bindings = document.bindings()
-    # The first item is a mark: the header was read.
-    next(bindings)
-    if document.boolean is not None:
-        return Results([], document.boolean, iter(()))
-    variables = document.variables or []
-    return Results(variables, None, rows_of(bindings, variables))
+    return opened(document, document.bindings())
 
 
 class _Document:
@@ -114,9 +111,10 @@ class _Document:
                     start = self._size
                     for each in self._results():
                         held.append(each)
-                        if self._size - start > self._limits.string_bytes:
+                        size = self._size - start + len(held) * _SOLUTION_BYTES
+                        if size > self._limits.string_bytes:
                             what = "the length of the results before their head"
-                            raise over(self._limits, "string_bytes", self._size - start, what)
+                            raise over(self._limits, "string_bytes", size, what)
             elif key == "boolean":
                 event, value = next(self._events)
                 if event != "boolean":
@@ -184,6 +182,7 @@ class _Document:
             if names is not None and name not in self._names:
                 raise self._unknown(name)
             found[name] = self._term(0)
+            check_count(len(found), self._limits)
         return found
 
     def _known(self, solutions: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -269,11 +268,16 @@ class _Document:
             yield event
 
     def _skip(self) -> None:
-        """Skip a value."""
+        """Skip a value.
+
+        :raises LimitError: it is nested too deep.
+        """
         depth = 0
         for event, _ in self._events:
             if event in ("start_map", "start_array"):
                 depth += 1
+                if depth > DEPTH:
+                    raise too_deep()
             elif event in ("end_map", "end_array"):
                 depth -= 1
             if not depth:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from ..codec import Describe, Kind, Limits, TermFactory
@@ -16,6 +16,7 @@ from ..codec.common.limits import over
 from ..codec.common.terms import Iri, Literal
 from ..codec.text.lines import BLANK_NODE, IRI, LANGTAG, STRING, Pattern, unescaped
 from ..codec.text.ntriples import term_text, written_label
+from ..codec.text.transcoding import LONG_TERM
 from ..errors import TermError, TextError
 from ..formats.reading import ChunkFile
 from ..io.sources import CHUNK
@@ -26,6 +27,7 @@ from .w3c import (
     Solution,
     Terms,
     TermTexts,
+    check_count,
     check_variables,
     check_written_depth,
     chunks_of,
@@ -72,19 +74,20 @@ def read_csv(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits)
 
     records = _records(chunks, limits, quotes=True)
     line, record = next(records)
-    names = [name.removeprefix("?") for name in _cells(record, line)]
-    read = ((line, _cells(record, line)) for line, record in records)
+    check_count(record.count(",") + 1, limits)
+    names = [name.removeprefix("?") for name in _csv_cells(record, line, limits.variables)]
     names = _checked_names([] if names == [""] else names, limits)
-    return Results(names, None, _solutions(read, len(names), term))
+    return Results(names, None, _solutions(records, len(names), _csv_cells, term))
 
 
 def read_tsv(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits) -> Results:
     """Read the header, or the result of ASK; see :func:`read_csv` for what is raised."""
     records = _records(chunks, limits, quotes=False)
-    read = ((line, record.rstrip("\r\n").split("\t")) for line, record in records)
-    _, names = next(read)
+    line, record = next(records)
+    check_count(record.count("\t") + 1, limits)
+    names = _tsv_cells(record, line, limits.variables)
     if names in (["true"], ["false"]):
-        for line, _ in read:
+        for line, _ in records:
             raise TextError("the result of ASK is followed by another line", line=line)
         return Results([], names == ["true"], iter(()))
     names = [] if names == [""] else names
@@ -92,7 +95,8 @@ def read_tsv(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits)
         if not name.startswith(("?", "$")):
             raise TextError(f"{name[:80]!r} is not a variable: it has no '?'", line=1)
     names = _checked_names([name[1:] for name in names], limits)
-    return Results(names, None, _solutions(read, len(names), _CellReader(Terms(factory, limits))))
+    term = _TermReader(Terms(factory, limits))
+    return Results(names, None, _solutions(records, len(names), _tsv_cells, term))
 
 
 def _checked_names(names: list[str], limits: Limits) -> list[str]:
@@ -103,37 +107,88 @@ def _checked_names(names: list[str], limits: Limits) -> list[str]:
     return names
 
 
+class _Cells(dict[str, Any]):
+    """The terms of cells; those of short ones are kept. An empty cell is unbound."""
+
+    def __init__(self, term: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._term = term
+
+    def __missing__(self, cell: str) -> Any:
+        term = self._term(cell) if cell else None
+        if len(cell) <= LONG_TERM:
+            if len(self) >= CACHE_ENTRIES:
+                self.clear()
+            self[cell] = term
+        return term
+
+
 def _solutions(
-    records: Iterator[tuple[int, list[str]]], width: int, term: Any
+    records: Iterator[tuple[int, str]],
+    width: int,
+    cells_of: Callable[[str, int, int], list[str]],
+    term: Callable[[str], Any],
 ) -> Iterator[Solution]:
-    for line, cells in records:
-        if not width and cells == [""]:
-            cells = []
+    term_of = _Cells(term).__getitem__
+    for line, record in records:
+        cells = cells_of(record, line, width)
         if len(cells) != width:
-            raise TextError(f"the line has {len(cells)} cells for {width} variables", line=line)
+            if width or cells != [""]:
+                raise _wrong_width(len(cells), width, line)
+            cells = []
         try:
-            yield tuple([term(cell) if cell else None for cell in cells])
+            yield tuple(map(term_of, cells))
         except (TermError, TextError) as error:
             raise TextError(error.message, line=line) from None
 
 
-class _CellReader:
-    """Reads terms of TSV, and keeps those of short cells."""
+def _wrong_width(cells: int, width: int, line: int) -> TextError:
+    return TextError(f"the line has {cells} cells for {width} variables", line=line)
+
+
+def _tsv_cells(record: str, line: int, most: int) -> list[str]:
+    """The cells of a line of TSV.
+
+    :param most: more are rejected before they are made.
+    """
+    if record.count("\t") > most:
+        raise _wrong_width(record.count("\t") + 1, most, line)
+    return record.rstrip("\r\n").split("\t")
+
+
+def _csv_cells(record: str, line: int, most: int) -> list[str]:
+    """The cells of a record of CSV, see :func:`_tsv_cells`."""
+    if '"' not in record:
+        if record.count(",") > most:
+            raise _wrong_width(record.count(",") + 1, most, line)
+        return record.rstrip("\r\n").split(",")
+    cells: list[str] = []
+    pos = 0
+    while True:
+        found = _CELL.match(record, pos)
+        if found is None:
+            raise TextError(
+                "a quoted cell does not end, or a quote is in a cell that is not quoted",
+                line=line + record.count("\n", 0, pos),
+                column=pos - record.rfind("\n", 0, pos),
+            )
+        quoted, bare, end = found.groups()
+        cells.append(bare if quoted is None else quoted.replace('""', '"'))
+        if end != "," or len(cells) > most + 1:
+            return cells
+        pos = found.end()
+
+
+class _TermReader:
+    """Reads terms of TSV."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
-        self._known: dict[str, Any] = {}
 
     def __call__(self, cell: str) -> Any:
-        found = self._known.get(cell)
-        if found is None:
-            found, end = self._term(cell, 0, 0)
-            if end < len(cell):
-                raise TextError(f"a cell has more than a term: {cell[end : end + 80]!r}")
-            if len(cell) <= 1024:
-                if len(self._known) >= CACHE_ENTRIES:
-                    self._known.clear()
-                self._known[cell] = found
+        found, end = self._term(cell, 0, 0)
+        if end < len(cell):
+            raise TextError(f"a cell has more than a term: {cell[end : end + 80]!r}")
         return found
 
     def _term(self, text: str, at: int, depth: int) -> tuple[Any, int]:
@@ -186,46 +241,29 @@ def _records(chunks: Iterator[bytes], limits: Limits, *, quotes: bool) -> Iterat
     most = limits.frame_bytes
     file = io.BufferedReader(ChunkFile(chunks), CHUNK)
     lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-    start = line = 1
-    parts: list[str] = []
-    size = marks = 0
+    line = 1
     try:
         while text := lines.readline(most + 1):
-            parts.append(text)
-            size += len(text)
-            if size > most:
-                raise over(limits, "frame_bytes", size, "the length of a line")
-            marks += text.count('"')
+            start = line
             line += 1
-            if quotes and marks & 1:
+            if quotes and text.count('"') & 1:
                 # The line ends in a quoted cell, or has a quote where none may be.
-                continue
-            yield start, "".join(parts)
-            start, size, marks = line, 0, 0
-            parts.clear()
+                parts = [text]
+                size = len(text)
+                while size <= most and (text := lines.readline(most + 1)):
+                    parts.append(text)
+                    size += len(text)
+                    line += 1
+                    if text.count('"') & 1:
+                        break
+                text = "".join(parts)
+            if len(text) > most:
+                raise over(limits, "frame_bytes", len(text), "the length of a line")
+            yield start, text
     except UnicodeDecodeError as error:
         raise TextError(f"the text is not UTF-8: {error.reason}", line=line) from None
-    if parts or start == 1:
-        yield start, "".join(parts)
-
-
-def _cells(record: str, line: int) -> list[str]:
-    """The cells of a record of CSV."""
-    cells = []
-    pos = 0
-    while True:
-        found = _CELL.match(record, pos)
-        if found is None:
-            raise TextError(
-                "a quoted cell does not end, or a quote is in a cell that is not quoted",
-                line=line + record.count("\n", 0, pos),
-                column=pos - record.rfind("\n", 0, pos),
-            )
-        quoted, bare, end = found.groups()
-        cells.append(bare if quoted is None else quoted.replace('""', '"'))
-        if end != ",":
-            return cells
-        pos = found.end()
+    if line == 1:
+        yield 1, ""
 
 
 def csv_chunks(

@@ -143,8 +143,20 @@ def check_count(count: int, limits: Limits) -> None:
         raise over(limits, "frame_cells", count, "the number of cells of a solution")
 
 
-def rows_of(bindings: Iterable[Mapping[str, Any]], variables: Sequence[str]) -> Iterator[Solution]:
-    """Solutions of the terms that each of them has by name."""
+def opened(document: Any, bindings: Iterator[Mapping[str, Any]]) -> Results:
+    """The results of a document of JSON or XML.
+
+    :param document: has the ``variables`` and the ``boolean`` once the header was read.
+    :param bindings: a mark when it was, then the terms of each solution by name.
+    """
+    next(bindings)
+    if document.boolean is not None:
+        return Results([], document.boolean, iter(()))
+    variables = document.variables or []
+    return Results(variables, None, _rows(bindings, variables))
+
+
+def _rows(bindings: Iterator[Mapping[str, Any]], variables: Sequence[str]) -> Iterator[Solution]:
     for each in bindings:
         yield tuple(map(each.get, variables))
 

@@ -24,7 +24,7 @@ from .w3c import (
     check_variables,
     check_written_depth,
     chunks_of,
-    rows_of,
+    opened,
 )
 
 _SPARQL: Final = "http://www.w3.org/2005/sparql-results#"
@@ -54,12 +54,7 @@ def read_xml(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits)
         factory rejects a term.
     """
     document = _Document(factory, limits)
-    bindings = document.bindings(chunks)
-    # The first item is a mark: the header was read.
-    next(bindings)
-    if document.boolean is not None:
-        return Results([], document.boolean, iter(()))
-    return Results(document.variables, None, rows_of(bindings, document.variables))
+    return opened(document, document.bindings(chunks))
 
 
 class _Document:

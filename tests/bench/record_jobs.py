@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -15,6 +16,10 @@ from pyoxigraph import Quad, RdfFormat, Store, parse, serialize
 
 from jelly_plugins import oxigraph
 from jelly_plugins import rdflib as jelly_rdflib
+from jelly_plugins.codec import PatchOptions
+from jelly_plugins.codec.patch.operations import header
+from jelly_plugins.patch.model import new_id
+from jelly_plugins.patch.writer import PatchSerializer
 
 from .data import Data
 from .measure import Prepared, Run, Runs
@@ -153,15 +158,56 @@ def record_update_disk(data: Data) -> Runs:
     return _compared(True, len(quads), insert, insert)
 
 
-def record_single_disk(data: Data) -> Runs:
-    """Record additions to a store on disk, a transaction each"""
-    quads = _quads(data)[:_SINGLE]
+def _small(data: Data, disk: bool, size: int) -> Runs:
+    """Compare transactions of a few additions, also with their floor: the bare change, and what a
+    log of Jelly-Patch needs of any recorder, which is an id, the text of the quads, their bytes
+    and a write.
+    """
+    quads = _quads(data)[: _SINGLE if size == 1 else 10 * _SINGLE]
+    parts = [quads[at : at + size] for at in range(0, len(quads), size)]
 
     def add(store: Any) -> None:
-        for quad in quads:
-            store.add(quad)
+        if size == 1:
+            for quad in quads:
+                store.add(quad)
+        else:
+            for part in parts:
+                store.extend(part)
 
-    return _compared(True, len(quads), add, add)
+    def floor(store: Store) -> None:
+        serializer = PatchSerializer(options=PatchOptions(rdf_star=True))
+        prev = new_id()
+        with tempfile.TemporaryFile(prefix="jelly-bench-", buffering=0) as log:
+            for part in parts:
+                text = serialize(part, format=RdfFormat.N_QUADS) or b""
+                made = new_id()
+                headers = [header("id", made), header("prev", prev)]
+                log.write(serializer.add_transaction(headers, b"", text))
+                store.extend(part)
+                prev = made
+
+    compared = _compared(disk, len(quads), add, add)
+    return replace(compared, runs={**compared.runs, "floor": _bare(disk, [], floor)})
+
+
+def record_single_memory(data: Data) -> Runs:
+    """Record additions to a store in memory, a transaction each"""
+    return _small(data, disk=False, size=1)
+
+
+def record_single_disk(data: Data) -> Runs:
+    """Record additions to a store on disk, a transaction each"""
+    return _small(data, disk=True, size=1)
+
+
+def record_hundred_memory(data: Data) -> Runs:
+    """Record additions to a store in memory, transactions of 100"""
+    return _small(data, disk=False, size=100)
+
+
+def record_hundred_disk(data: Data) -> Runs:
+    """Record additions to a store on disk, transactions of 100"""
+    return _small(data, disk=True, size=100)
 
 
 @contextmanager
@@ -193,6 +239,9 @@ JOBS: Final = (
     record_add_disk,
     record_remove_disk,
     record_update_disk,
+    record_single_memory,
     record_single_disk,
+    record_hundred_memory,
+    record_hundred_disk,
     record_add_rdflib,
 )

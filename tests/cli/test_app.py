@@ -52,28 +52,6 @@ def test_without_a_command_there_is_help_and_wrong_usage() -> None:
         assert name in done.text
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "demo",
-        "convert",
-        "inspect",
-        "validate",
-        "load",
-        "dump",
-        "patch",
-        "spark",
-        "serve",
-        "publish",
-        "subscribe",
-    ],
-)
-def test_every_command_has_help(name: str) -> None:
-    done = jelly(name, "--help")
-    assert done.code == 0
-    assert "Usage: jelly" in done.text
-
-
 @pytest.mark.parametrize("group", [[], ["patch"], ["spark"]])
 def test_groups_list_their_commands_in_a_line_each(group: list[str]) -> None:
     listed = jelly(*group, "--help").text.partition("Commands:\n")[2].splitlines()

@@ -94,8 +94,13 @@ def test_other_values_and_fields_are_wrong_usage(given: str) -> None:
 
 
 def test_an_error_of_the_class_names_the_options() -> None:
-    with pytest.raises(WrongUsageError, match=r"^--rows must not be 0, or give --size-of$"):
+    with pytest.raises(WrongUsageError, match=r"^--rows must not be 0, or give --size$"):
         run("x", "--rows", "0")
+
+
+def test_a_field_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(TypeError, match="Settings has no field rws"):
+        Fields("rws").of(Settings)
 
 
 def test_help_is_the_first_sentence_about_a_field() -> None:

@@ -103,7 +103,6 @@ def test_help() -> None:
         (["apply", "x", "--store", "absent", "--dry-run", "--graph", "no iri"], "--graph"),
         (["status", "--store", "absent"], "an Oxigraph store"),
         (["convert", "x", "--to", "nt"], "--to"),
-        (["check", "x", "--limit", "nonsense=1"], "nonsense"),
         (["diff", "-", "-"], "stdin"),
         (["diff", "a.txt", "b.nt"], "--from"),
     ],

@@ -16,7 +16,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from rdflib import Dataset, Graph, URIRef
 
-from jelly_plugins import JellyError, SourceError, StreamOptions, TermError, read, write
+from jelly_plugins import JellyError, SourceError, StreamOptions, TermError, convert, read, write
 from jelly_plugins.codec import Limits, PhysicalType
 from jelly_plugins.grpc import Bounds, Client, Published, publish, serve, subscribe, wire
 from jelly_plugins.oxigraph import load
@@ -52,6 +52,17 @@ def test_sources_are_published(tmp_path: Path) -> None:
         if isinstance(source, io.BytesIO):
             source.seek(0)
         assert published(source, topic="t") == numbered(600)
+
+
+def test_text_is_published(tmp_path: Path) -> None:
+    path = tmp_path / "x.nt"
+    convert([delimited(frames_of(numbered(600)))], path, source_format="jelly")
+    for data, form in ((path, None), (path.read_bytes(), "nt"), (path.read_bytes(), "turtle")):
+        assert published(data, format=form) == numbered(600)
+        options = StreamOptions.small()
+        assert published(data, format=form, topic="t", options=options) == numbered(600)
+    with pytest.raises(ValueError, match="tutrle"):
+        published(path, format="tutrle")
 
 
 # rdflib itself uses features about which it warns.

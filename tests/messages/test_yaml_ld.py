@@ -11,7 +11,7 @@ from jelly_plugins import MissingExtraError, TextError
 from jelly_plugins.formats.reading import ChunkFile
 from jelly_plugins.messages import read_messages
 
-from .logs import sizes
+from .logs import read, sizes, written
 
 NODE = '"@id": urn:s\nurn:p: x\n'
 
@@ -50,3 +50,17 @@ def test_the_extra_that_has_all_libraries_is_named(monkeypatch: pytest.MonkeyPat
         monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingExtraError, match=r"jelly-plugins\[messages\]"):
         read_messages(b"a: 1", format="yamlld")
+
+
+@pytest.mark.parametrize("size", [1000, 1500, 3_000_000])
+def test_long_keys(size: int) -> None:
+    key = f'"urn:{"k" * size}"'
+    [message] = read(f"? {key}\n: 1\n", "yamlld")
+    assert len(message) == 1
+    for log in (f"{key}: 1\n", f"{{{key}: 1}}\n"):
+        if size < 1024:
+            assert len(read(log, "yamlld")[0]) == 1
+        else:
+            with pytest.raises(TextError, match="a key of more than 1024 characters"):
+                read(log, "yamlld")
+    assert read(written([message], "yamlld"), "yamlld") == [message]

@@ -17,6 +17,7 @@ import pytest
 
 from jelly_plugins import ChainError, TruncatedError
 from jelly_plugins.oxigraph import load, positions, record, replay
+from jelly_plugins.oxigraph.patches import record as recorders
 from jelly_plugins.oxigraph.patches.bookkeeping import recording_of
 from jelly_plugins.oxigraph.patches.staging import StagedChanges
 from jelly_plugins.patch.recording import LogWriter
@@ -41,6 +42,7 @@ class Steps:
 
     def watch(self) -> None:
         write, make = LogWriter._write, StagedChanges.make
+        apply = recorders.apply  # type: ignore[attr-defined]
 
         def writing(writer: LogWriter, written: bytes) -> None:
             self.step()
@@ -54,8 +56,15 @@ class Steps:
             make(changes, *what)
             self.step()
 
+        def applying(*what: Any) -> None:
+            apply(*what)
+            self.step()
+
         LogWriter._write = writing  # type: ignore[method-assign]
         StagedChanges.make = making  # type: ignore[method-assign]
+        recorders.apply = applying  # type: ignore[attr-defined]
+        # Write the position often.
+        recorders._TRANSACTIONS = 7  # type: ignore[misc]
 
 
 def changes(

@@ -1,4 +1,5 @@
-"""Exactly once: the position of a store in a log, and logs that do not continue from there."""
+"""Positions of a store in logs, and logs that do not continue from there. The rules themselves are
+tested in ``patch/test_selection`` without stores, and in ``patch/test_reference_model``."""
 
 from __future__ import annotations
 
@@ -7,52 +8,20 @@ from io import BytesIO
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import ChainError, JellyError, OrderError, TruncatedError
+from jelly_plugins import ChainError, JellyError, OrderError
 from jelly_plugins.codec import Iri, PatchOptions, PatchStreamType
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, header
 from jelly_plugins.oxigraph import count_quads, positions, replay, set_position
 from jelly_plugins.patch import Patch, read_patches, write_patches
 from jelly_plugins.patch.replay.position import Position
 
-from .replays import data, everything, jelly_log, log, patch, transaction
+from .replays import everything, jelly_log, log, patch, transaction
 
 #: A statement that comes and goes: repeating any of it would show.
 SWINGING = [
     patch(number, transaction(f"{'DA'[number % 2]} _:s <urn:p> 1 .", f"A _:s <urn:q> {number} ."))
     for number in range(1, 7)
 ]
-
-
-def test_the_same_again_does_nothing(store: ox.Store) -> None:
-    assert replay(store, log(*SWINGING)).patches == 6
-    before = everything(store)
-    done = replay(store, log(*SWINGING))
-    assert (done.patches, done.transactions, done.skipped) == (0, 0, 6)
-    assert everything(store) == before
-
-
-@pytest.mark.parametrize("first", range(1, 7))
-@pytest.mark.parametrize("form", [log, jelly_log])
-def test_a_log_that_has_grown(store: ox.Store, form: object, first: int) -> None:
-    assert callable(form)
-    replay(store, form(*SWINGING[:first]))
-    assert replay(store, form(*SWINGING)).patches == 6 - first
-    expected = ox.Store()
-    replay(expected, log(*SWINGING))
-    assert data(store) == data(expected)
-    assert [each.patch for each in positions(store)] == ["<urn:p:6>"]
-
-
-@pytest.mark.parametrize("cut", range(1, 6))
-def test_a_log_in_several_files(store: ox.Store, cut: int) -> None:
-    replay(store, log(*SWINGING[:cut]))
-    rest = log(*SWINGING[cut:])
-    assert replay(store, rest).patches == 6 - cut
-    assert replay(store, rest).patches == 0
-    # Overlapping.
-    assert replay(store, log(*SWINGING[cut - 1 :], patch(7, "A <urn:s> <urn:p> 7 ."))).patches == 1
-    [position] = positions(store)
-    assert (position.log, position.patch) == ("<urn:p:1>", "<urn:p:7>")
 
 
 def test_the_rest_of_a_patch(store: ox.Store) -> None:
@@ -71,29 +40,6 @@ def test_the_rest_of_a_patch(store: ox.Store) -> None:
         assert count_quads(store) == number % 2
     done = replay(store, whole)
     assert (done.patches, done.transactions, done.skipped) == (1, 1, 5)
-
-
-def test_the_next_file_after_part_of_a_patch(store: ox.Store) -> None:
-    truncated = log(patch(1, transaction("A <urn:s> <urn:p> 1 ."), "TX ."))[:-4]
-    with pytest.raises(TruncatedError):
-        replay(store, truncated)
-    assert count_quads(store) == 1
-    with pytest.raises(ChainError, match=r"<urn:p:2>.*<urn:p:1>.*first 1 transactions"):
-        replay(store, log(SWINGING[1]))
-    assert count_quads(store) == 1
-
-
-@pytest.mark.parametrize("form", [log, jelly_log])
-def test_a_gap(store: ox.Store, form: object) -> None:
-    assert callable(form)
-    replay(store, form(*SWINGING[:2]))
-    before = everything(store)
-    with pytest.raises(ChainError) as caught:
-        replay(store, form(*SWINGING[3:]))
-    assert "<urn:p:2>" in str(caught.value)
-    assert "<urn:p:3>" in str(caught.value)
-    assert (caught.value.expected, caught.value.found) == ("<urn:p:2>", "<urn:p:3>")
-    assert everything(store) == before
 
 
 def test_a_gap_inside_a_log(store: ox.Store) -> None:
@@ -133,13 +79,6 @@ def test_another_branch_of_the_log(store: ox.Store) -> None:
         with pytest.raises(ChainError, match="<urn:p:4>"):
             replay(store, log(*other))
         assert everything(store) == before
-
-
-def test_the_head_may_come_twice(store: ox.Store) -> None:
-    twice = log(*SWINGING[:2], *SWINGING[1:3], *SWINGING[2:])
-    done = replay(store, twice)
-    assert (done.patches, done.skipped) == (6, 2)
-    assert replay(store, twice).patches == 0
 
 
 def test_patches_without_prev(store: ox.Store) -> None:
@@ -190,19 +129,6 @@ def test_patches_without_ids(store: ox.Store, form: object) -> None:
         assert "give the log a name" in done.advice
     assert everything(store) == before
     assert [each.log for each in positions(store)] == ["log"]
-
-
-def test_patches_without_ids_after_patches_with_ids(store: ox.Store) -> None:
-    """They count as transactions of the patch before them."""
-    several = [transaction(f"A <urn:s> <urn:p> {i} .") for i in range(4)]
-    whole = [patch(1, several[0]), patch(None, *several[1:3]), patch(2, several[3])]
-    for size, transactions in ((1, 1), (2, 3)):
-        replay(store, log(*whole[:size]))
-        [position] = positions(store)
-        assert (position.patch, position.transactions) == ("<urn:p:1>", transactions)
-    done = replay(store, log(*whole))
-    assert (done.patches, done.transactions, done.skipped) == (1, 1, 3)
-    assert replay(store, log(*whole)).transactions == 0
 
 
 def test_a_stream_that_is_one_patch(store: ox.Store) -> None:

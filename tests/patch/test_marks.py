@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from rdflib import Dataset, Graph, Literal, URIRef
 
 import jelly_plugins.oxigraph as in_oxigraph
 import jelly_plugins.rdflib as in_rdflib
-from jelly_plugins import ChainError, TruncatedError
+from jelly_plugins import ChainError, SourceError, TruncatedError
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.patch import read_patches, undo
 from jelly_plugins.rdflib.oxigraph_store import inner_store_of
@@ -175,3 +178,46 @@ def test_a_recorder_leaves_no_graph_of_its_own(tmp_path: Path) -> None:
     dataset = Dataset("Oxigraph")
     in_rdflib.record(dataset, tmp_path / "log.jellyp").close()
     assert list(inner_store_of(dataset.store).named_graphs()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_child_that_is_forked_leaves_the_mark(tmp_path: Path) -> None:
+    target = Rdflib(Graph("Oxigraph", URIRef("urn:g")))
+    recorder = in_rdflib.record(target.target, tmp_path / "log.jellyp")
+    target.add(recorder, 0)
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            with suppress(SourceError):
+                target.add(recorder, 1)
+            recorder.close()
+            with suppress(ChainError):
+                in_rdflib.set_position(target.target, in_rdflib.positions(target.target)[0])
+                os._exit(2)
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    target.add(recorder, 2)
+    recorder.close()
+    assert len(list(read_patches(tmp_path / "log.jellyp"))) == 2
+
+
+def test_threads_find_one_recorder(tmp_path: Path) -> None:
+    graph = Graph()
+    ready = threading.Barrier(8)
+    opened: list[Any] = []
+
+    def run(number: int) -> None:
+        ready.wait()
+        with suppress(ChainError):
+            opened.append(in_rdflib.record(graph, tmp_path / f"{number}.jellyp"))
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    [recorder] = opened
+    recorder.close()

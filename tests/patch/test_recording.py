@@ -57,18 +57,17 @@ def test_append_and_go_on(path: Path) -> None:
     assert contents(path) == [rows(number) for number in range(12)]
 
 
-def test_head_before_and_root(path: Path) -> None:
+def test_head_and_root(path: Path) -> None:
     with writer(path) as log:
-        assert log.place[1:] == (0, None, None, None)
+        assert log.place[1:] == (0, None, None)
         log.append([])
         first = log.place.head
-        assert log.place[1:] == (1, first, None, first)
+        assert log.place[1:] == (1, first, first)
         log.append([])
-        log.append([])
-        _, patches, head, before, root = log.place
-        assert (patches, root, len({first, before, head})) == (3, first, 3)
+        _, patches, head, root = log.place
+        assert (patches, root, len({first, head})) == (2, first, 2)
     with writer(path) as log:
-        assert log.place[1:] == (3, head, before, first)
+        assert log.place[1:] == (2, head, first)
 
 
 def test_cut(path: Path) -> None:

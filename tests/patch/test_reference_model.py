@@ -294,7 +294,8 @@ def run(kind: str, seed: int, folder: Path) -> None:
     log = logs.log()
     for size in sorted(rng.sample(range(len(log) + 1), 2)):
         holds(target, model, log[:size])
-    if rng.random() < 0.5:
+    # Over an Oxigraph store, an interrupt may come between the store's namespaces and rdflib's.
+    if kind != "Graph, Oxigraph" and rng.random() < 0.5:
         interrupted(target, model, log, rng)
     if log[-1].transactions:
         # The last operations come later, as others of the same patch.

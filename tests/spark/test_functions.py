@@ -329,8 +329,9 @@ def test_compressed_values(pack: Callable[[bytes], bytes], monkeypatch: pytest.M
     assert [operations] == run(patches, binary(log))
     # A few bytes that would become many.
     monkeypatch.setattr(functions, "VALUE_BYTES", 1 << 20)
+    too_many = "a value: (a decompressed value must not exceed|.*the number of empty frames)"
     for function in (FromJelly({}), patches):
-        with pytest.raises(LimitError, match=r"a value: a decompressed value must not exceed"):
+        with pytest.raises(LimitError, match=too_many):
             run(function, binary(pack(bytes(20 << 20))))
 
 

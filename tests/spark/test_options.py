@@ -97,13 +97,15 @@ def test_the_documentation_has_the_table(use: int) -> None:
         ("compression", "jelly-store", False, "jelly-store has no option 'compression': choose fr"),
         ("compresion", "jelly", True, "did you mean compression?"),
         ("blanknodes", "jelly", True, "jelly has no option 'blanknodes' for writing: choose fr"),
+        ("timestampAsOf", "jelly-store", False, "jelly-store has no option 'timestampasof'"),
         ("provider", "jelly", True, "Spark's catalog does not pass the path"),
     ],
 )
 def test_misspelt_options_are_reported(name: str, kind: str, writes: bool, message: str) -> None:
-    with pytest.raises(OptionsError) as caught:
-        use(kind, {"path": "x", name: "x"}, writes=writes)
-    assert message in str(caught.value)
+    for value in ("x", ""):
+        with pytest.raises(OptionsError) as caught:
+            use(kind, {"path": "x", name: value}, writes=writes)
+        assert message in str(caught.value)
 
 
 def test_options_may_be_of_any_case(tmp_path: Path) -> None:

@@ -19,24 +19,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, Unpack, get_args
 
 from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Store, parse
 
 from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
 from ...errors import JellyError, TermError
-from ...formats.contexts import Contexts
 from ...formats.convert import as_jelly
 from ...formats.lines import without_graphs
+from ...formats.loading import DEFAULT_LOAD, LoadOptions, LoadSettings
 from ...formats.reading import ChunkFile, parser_error, reject_jelly
 from ...formats.settings import ConversionSettings, Given, Job, OptionChanges
 from ...formats.table import open_reader
 from ...io.chunks import Chunk, ChunkReader
-from ...io.names import Format, FormatName, format_named, format_of
-from ...io.progress import Progress, Steps
+from ...io.names import Format
+from ...io.progress import Steps
 from ...io.sources import Source, rewinder
 from ...io.streams import FrameBytes
 from ...reserved import BOOKKEEPING_TEXT, reject_graph
@@ -203,24 +203,23 @@ def load(
     store: Store,
     src: Source,
     *,
-    format: FormatName | None = None,  # noqa: A002
-    base: str | None = None,
-    contexts: Contexts | None = None,
     graph: GraphName | None = None,
     blank_nodes: LoadedBlankNodes = "fresh",
-    atomic: bool = True,
     quoted_triples: QuotedTriples = "reject",
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    concatenated: bool = False,
-    strict: bool = False,
     on_namespace: Callable[[str, str], object] | None = None,
     bookkeeping: bool = False,
+    settings: LoadSettings = DEFAULT_LOAD,
+    **options: Unpack[LoadOptions],
 ) -> int | None:
     """Read a source of any format into a store, in memory or on disk.
 
     RDF Thrift, RDF Protobuf and Jelly are read by this package; the other formats are parsed by
     Oxigraph.
+
+    An atomic load adds all statements or none, even if the process is killed. This takes memory: in
+    memory up to half of the store's own, on disk up to 1.5 GB; there, statements are rejected that
+    take more than 256 MiB and 1 KiB for each. With ``atomic=False``, the load proceeds in constant
+    memory in atomic batches of 50,000 quads, and the batches before an error stay.
 
     Empty graphs of a Jelly stream of physical type GRAPHS exist in the store afterwards. They
     are added after all statements; if the process is killed in between, the store has all
@@ -232,13 +231,6 @@ def load(
 
     :param src: path, URL, open binary file or bytes; compressed or not. While it is read, neither
         it nor ``progress`` may write to the store.
-    :param format: a :class:`~jelly_plugins.Format` or its name: a file ending, a title, a
-        media type, or pyoxigraph's ``RdfFormat``. By default it follows from the name of the
-        source, and is Jelly where the name says nothing.
-    :param base: IRI that relative IRIs of Turtle, TriG, RDF/XML and JSON-LD are resolved against;
-        without it they are rejected.
-    :param contexts: remote contexts of JSON-LD by IRI, or a function that returns one; none is
-        fetched. A document that is read with them is held in memory.
     :param graph: the graph that statements go into, by default that of the statement. With it, a
         statement in a named graph is rejected.
     :param blank_nodes: ``"fresh"`` makes new nodes for each load, so that no label equals one that
@@ -247,24 +239,16 @@ def load(
         of a label is the whole source. ``"canonicalize"`` gives labels that depend on the
         statements alone, so that patches of :func:`jelly_plugins.patch.diff` fit; all statements
         with blank nodes are held in memory, and equal nodes of two sources become one.
-    :param atomic: load all statements or none, even after an error in the last byte or if the
-        process is killed. This takes memory: in memory up to half of the store's own, on disk up to
-        1.5 GB; there, statements are rejected that take more than 256 MiB and 1 KiB for each. With
-        False, the load proceeds in constant memory in atomic batches of 50,000 quads, and the
-        batches before an error stay.
     :param quoted_triples: ``"reject"`` raises an error for those that are not objects, ``"reify"``
         reifies them: a blank node replaces the quoted triple, and ``_:node rdf:reifies <<( s p o
         )>>`` is added in the same graph. A triple that is quoted again has the same node.
-    :param progress: called about every 10,000 statements and at the end, before the store has
-        them, with the number of statements since the last call, as ``tqdm.update`` takes it.
-    :param limits: the limits on untrusted input.
-    :param concatenated: of Jelly: whether options at the start of a frame start a new stream.
-    :param strict: of Jelly: whether to reject a source of no bytes, which is otherwise an empty
-        stream.
     :param on_namespace: called with the name and the IRI of each namespace that is declared; the
         store cannot hold them.
     :param bookkeeping: whether to load the graph :data:`.BOOKKEEPING` too, which a dump can have:
         the store then has the positions of the dumped one. Otherwise the graph is rejected.
+    :param settings: see :class:`~jelly_plugins.LoadSettings`.
+    :param options: its fields, as keyword arguments: ``format``, ``base``, ``contexts``,
+        ``atomic``, ``concatenated``, ``strict``, ``progress``, ``limits``.
     :return: number of statements in the source, repeats included. The store may grow by less,
         because it holds a statement once, and by more, because of ``"reify"``. None if Oxigraph
         has read the text of the source itself and not counted them, which takes two thirds of the
@@ -278,36 +262,33 @@ def load(
     :raises OSError: the store cannot be written.
     :raises RuntimeError: the store is open for reading only.
     """
-    form = format_named(format) if format is not None else format_of(src) or Format.JELLY
-    settings = _Settings(
+    settings = replace(settings, **options)
+    form = settings.format_for(src)
+    # Read RDF-star's quoted triples, whose subjects may be quoted triples too.
+    changes = OptionChanges(rdf_star=True if quoted_triples == "reify" else None)
+    chosen = _Settings(
         graph=graph,
         blank_nodes=blank_nodes,
         quoted_triples=quoted_triples,
         on_namespace=on_namespace,
         bookkeeping=bookkeeping,
-        conversion=ConversionSettings(
-            # Read RDF-star's quoted triples, whose subjects may be quoted triples too.
-            changes=OptionChanges(rdf_star=True if quoted_triples == "reify" else None),
-            base=base,
-            contexts=contexts,
-            limits=limits,
-            concatenated=concatenated,
-            strict=strict,
-            blank_nodes="keep" if blank_nodes == "keep" else "fresh",
+        conversion=settings.conversion(
+            changes, blank_nodes="keep" if blank_nodes == "keep" else "fresh"
         ),
     )
     check_store(store)
     check_recorded(store)
     in_memory = _in_memory(store)
     rewind = rewinder(src)
-    if atomic and progress is None and rewind is not None and _is_direct(form, settings):
+    direct = settings.atomic and settings.progress is None and _is_direct(form, chosen)
+    if direct and rewind is not None:
         reject_jelly(Given(src, form))
         try:
             load_text(
                 store,
                 src,
                 form,
-                base=base,
+                base=settings.base,
                 graph=graph,
                 bookkeeping=bookkeeping,
                 in_memory=in_memory,
@@ -316,12 +297,12 @@ def load(
             rewind()
         else:
             return None
-    with closing(_open(src, form, settings, Steps(progress))) as source:
+    with closing(_open(src, form, chosen, Steps(settings.progress))) as source:
         with _located(source):
-            if atomic and blank_nodes == "fresh" and isinstance(source, _Text):
+            if settings.atomic and blank_nodes == "fresh" and isinstance(source, _Text):
                 source.load(store, in_memory=in_memory)
             else:
-                _add_quads(store, source, settings, atomic=atomic, in_memory=in_memory)
+                _add_quads(store, source, chosen, atomic=settings.atomic, in_memory=in_memory)
         for name in source.empty_graphs:
             store.add_graph(name)
         return source.statements

@@ -77,14 +77,6 @@ def positions(store: Store) -> list[Position]:
     ]
 
 
-def positions_in(store: Store, graph: str) -> list[Position]:
-    """The positions of a store in the logs that were replayed into a graph.
-
-    :param graph: text of its name; that of the default graph is empty.
-    """
-    return [position for position in positions(store) if position.graph == graph]
-
-
 def position_in(store: Store, log: str, graph: str = "") -> Position | None:
     """The position in one log; None if there is none."""
     quads = store.quads_for_pattern(*_place(log, graph), None, BOOKKEEPING)

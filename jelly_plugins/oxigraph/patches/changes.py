@@ -33,7 +33,7 @@ from .bookkeeping import (
     position_in,
     position_quad,
     position_rows,
-    positions_in,
+    positions,
 )
 from .transaction import Update
 
@@ -77,20 +77,21 @@ class NetChanges(TransactionChanges):
         return self._characters
 
     def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
-        """Take operations up to the first row that is none."""
-        net, first, strict = self.net, self._first, self._strict
+        """Take operations up to the first row that changes nothing."""
+        net, first, loose = self.net, self._first, not self._strict
         count = 0
         found = None
         for row in rows:
             kind, value = row
-            if kind is _ADD or kind is _DELETE:
+            if kind is _ADD and loose:
+                net[value] = True
+            elif kind is _ADD or kind is _DELETE:
                 adds = kind is _ADD
-                if strict or not adds:
-                    there = net.get(value)
-                    if there is None:
-                        first[value] = adds
-                    elif there is adds:
-                        self._note_idle(value, adds)
+                there = net.get(value)
+                if there is None:
+                    first[value] = adds
+                elif there is adds:
+                    self._note_idle(value, adds)
                 net[value] = adds
             elif type(value) is Namespace:
                 self.namespaces.append(row)
@@ -216,7 +217,7 @@ class StoreTarget:
 
     def positions(self) -> list[Position]:
         """The store's positions in this graph."""
-        return positions_in(self._store, self.graph)
+        return [each for each in positions(self._store) if each.graph == self.graph]
 
     def changes(self) -> NetChanges:
         """Where the changes of a transaction are gathered."""

@@ -21,19 +21,19 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any, Final, NamedTuple, Self, Unpack
 
-from pyoxigraph import BlankNode, Quad, Store
+from pyoxigraph import Quad, Store
 
 from ...codec import PatchOptions
 from ...codec.patch.operations import add, delete
-from ...codec.text.ntriples import read_label
+from ...codec.text.ntriples import STAND_IN
 from ...errors import ChainError, TextError
 from ...patch.recording import DEFAULT, LogWriter, Place, RecordOptions, RecordSettings
 from ...patch.replay.position import Position, Replayed
 from ...patch.replay.settings import ReplaySettings
 from ...patch.replay.target import lock_of
-from ..plain_text import has_blank_nodes, lines_of
+from ..plain_text import lines_of
 from ..rows import Row, graph_text
-from ..terms import DEFAULT_GRAPH, GraphName, check_store, describe_directed, kept
+from ..terms import DEFAULT_GRAPH, GraphName, check_store, describe_directed
 from .bookkeeping import Recording, check_recorded, move, moved_rows, position_in, recording_of
 from .replay import apply_log
 from .staging import Changes, Staged, StagedChanges
@@ -42,6 +42,8 @@ from .transaction import apply
 #: Transactions, and operations in them, after which the position is written.
 _TRANSACTIONS: Final = 1_000
 _OPERATIONS: Final = 100_000
+#: How blank nodes begin in text whose labels may be the written form of others.
+_STAND_IN: Final = f"_:{STAND_IN}".encode()
 
 
 class _Begun(NamedTuple):
@@ -329,11 +331,9 @@ class Recorder:
 
 
 def _is_kept(staged: Staged) -> bool:
-    """Whether what the log says of quads leads to these quads again, and to no others: Oxigraph may
-    have labels of blank nodes that it does not accept."""
-    if staged.text is None:
-        return False
-    if not has_blank_nodes(staged.text):
-        return True
-    nodes = (term for quad in staged.quads for term in quad if isinstance(term, BlankNode))
-    return all(kept(read_label(node.value)) == node for node in nodes)
+    """Whether what the log says of quads leads to these quads again, and to no others: a label that
+    looks like the written form of another one may not."""
+    return staged.text is not None and not any(
+        _STAND_IN in lines or str(graph).startswith(_STAND_IN.decode())
+        for graph, lines in staged.text.items()
+    )

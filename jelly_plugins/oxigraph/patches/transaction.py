@@ -1,16 +1,16 @@
-"""Deletions and additions as one transaction of a store: all of them or none, whatever happens.
+"""Deletions and additions as one transaction of a store: all of them or none.
 
-pyoxigraph has no transactions but one: whatever a single ``Store.update`` does. So all that is to
-change goes into the text of one SPARQL update.
+pyoxigraph's only transaction is a single ``Store.update``. So all changes go into the text of one
+SPARQL update.
 
 - Rows without blank nodes are written as ``DELETE DATA`` and ``INSERT DATA``. Without other
   operations in the text, Oxigraph applies it as one write, without a transaction that could be read
   from.
-- A blank node cannot be named in SPARQL, and a long term is not to be copied for each of many
-  rows. Such a row is a solution of a ``VALUES`` block where a key replaces the term, and a
-  custom function returns the term of the key.
-- When a custom function fails, Oxigraph drops the row silently. Such a row therefore adds a quad to
-  a graph that must not be there: the ``CREATE GRAPH`` that follows is an error then, and undoes
+- SPARQL cannot name a blank node, and a long term must not be copied for each of many rows. Such a
+  row is a solution of a ``VALUES`` block where a key replaces the term, and a custom function
+  returns the term of the key.
+- If a custom function fails, Oxigraph drops the row silently. Such a row therefore adds a quad to a
+  graph that must not exist: the ``CREATE GRAPH`` that follows is an error then, and undoes
   everything. The function is a method of a dict, so that no Python code runs in which a signal
   could raise an exception.
 
@@ -50,8 +50,8 @@ def apply(store: Store, deletes: Iterable[Row], adds: Iterable[Row]) -> None:
     A quad that is to be deleted and is not there, or to be added and is, makes no difference. No
     quad may be in both.
 
-    :raises RuntimeError: nothing was changed, because Oxigraph could not get hold of a term.
-    :raises OSError: nothing was changed, because the store cannot be written.
+    :raises RuntimeError: a term could not be passed to Oxigraph; nothing was changed.
+    :raises OSError: the store cannot be written; nothing was changed.
     """
     update = Update()
     update.change(deletes, adds)
@@ -94,24 +94,24 @@ class Update:
     def run(
         self, store: Store, functions: Mapping[NamedNode, Function] | None = None, **settings: Any
     ) -> None:
-        """Do it.
+        """Run the operations.
 
         :param functions: functions that operations call.
         :param settings: of ``Store.update``.
-        :raises RuntimeError: nothing was changed, because Oxigraph could not get hold of a term, or
-            an operation failed.
-        :raises OSError: nothing was changed, because the store cannot be written.
+        :raises RuntimeError: a term could not be passed to Oxigraph, or an operation failed;
+            nothing was changed.
+        :raises OSError: the store cannot be written; nothing was changed.
         """
         if not self._parts:
             return
         text = self.prologue + ";\n".join(self._parts)
-        # Of a large transaction the text alone is a burden.
+        # A large text needs memory.
         self._parts.clear()
         needed = dict(functions or {})
         if self._terms:
             needed[_TERM] = self._terms.__getitem__
         try:
-            # To be handed functions takes Oxigraph longer than a small update.
+            # Passing functions takes Oxigraph longer than a small update.
             if needed:
                 store.update(text, custom_functions=needed, **settings)
             else:
@@ -119,7 +119,7 @@ class Update:
         except RuntimeError as error:
             if _FAILED in str(error):
                 raise RuntimeError(
-                    "a term could not be handed to Oxigraph; nothing changed"
+                    "a term could not be passed to Oxigraph; nothing changed"
                 ) from error
             raise
 
@@ -170,7 +170,7 @@ class Update:
         )
         found = " && ".join(f"BOUND(?{_NAMES[position]})" for position in parameterised)
         template = "GRAPH ?g { ?s ?p ?o }" if in_graph else "?s ?p ?o"
-        # ?f stays unbound where all is well, so that its quad is none.
+        # ?f is unbound unless a term is missing, so that it makes no quad.
         failed = f"GRAPH {_FAILED} {{ {_FAILED} {_FAILED} ?f }}"
         heads = (
             f"INSERT {{ {template} . {failed} }}"
@@ -192,8 +192,8 @@ class Update:
 
 
 def _parted(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Rows in parts, none of which has much text: Oxigraph holds copies of the terms of one
-    operation, for each row of it."""
+    """Rows in parts of limited text: Oxigraph holds copies of the terms of an operation for each of
+    its rows."""
     start = size = 0
     for number, row in enumerate(rows, 1):
         size += sum(map(len, row))

@@ -3,16 +3,16 @@
 Oxigraph does not report what an update changes, and to compare the store with a copy takes 14 times
 as long where a small update changes a store of 30,000 quads. So:
 
-- A template is turned into quads by Oxigraph itself: IRIs take the places of its variables, and an
-  empty store runs it as an insertion.
-- The solutions of a pattern are had from the store: the pattern is run as an update that hands the
-  values of the template's variables to functions, and then fails, so that nothing stays. What the
-  operations before it change is part of that update, so that it sees their effects.
-- Each solution, substituted for the variables, gives the quads, with new blank nodes for each where
-  the template has some.
+- Oxigraph itself turns a template into quads: IRIs replace its variables, and an empty store runs
+  it as an insertion.
+- The store evaluates the pattern: an update passes the values of the template's variables to
+  functions, and then fails, so that nothing changes. The changes of the operations before are part
+  of that update, so that the pattern sees them.
+- Each solution, substituted for the variables, gives the quads. Blank nodes of the template are new
+  ones for each solution.
 
 The functions are methods of lists: no Python code runs in which a signal could raise an exception,
-which Oxigraph would take for a missing value.
+which Oxigraph would treat as a missing value.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class UpdateDelta:
     def update(self, text: str) -> None:
         """Pass an update's changes to the transaction, one operation after the other.
 
-        :raises SyntaxError: the update is none.
+        :raises SyntaxError: the update is malformed.
         :raises RuntimeError: an operation fails.
         """
         self._check(text)
@@ -142,8 +142,8 @@ class UpdateDelta:
     def _rehearse(
         self, prologue: str, operation: str, functions: dict[NamedNode, Function]
     ) -> None:
-        """Run an operation after what has changed so far, and undo it all. The bookkeeping is not
-        there for it.
+        """Run an operation after what has changed so far, and undo it all. It does not see the
+        bookkeeping.
 
         :raises RuntimeError: the operation fails.
         """

@@ -75,7 +75,7 @@ def check(src: Source, **settings: Unpack[ReadOptions]) -> Report:
     """
     report = Report()
     chain = _Chain(report)
-    # A log that cannot be opened is none that could have problems.
+    # A log that cannot be opened is an error, not a problem of the log.
     rows = PatchReader(src, **settings)
     try:
         with rows:

@@ -23,6 +23,7 @@ from ...codec.common.options import TABLES, member
 from ...codec.patch.operations import END
 from ...codec.text.ntriples import Notation
 from ...errors import JellyError
+from ...formats.settings import Preset
 from ...io.sinks import Destination
 from ...io.sources import Input, Source, rewinder
 from ..formats import PatchFormat
@@ -39,13 +40,14 @@ _QUOTED: Final = b"<<"
 class PatchOptionChanges:
     """Options of the Jelly-Patch stream written, where the sources do not determine them.
 
-    :ivar preset: ``"big"`` or ``"small"``: table sizes, see ``PatchOptions``.
+    :ivar preset: table sizes of the Jelly-Patch written: those of ``PatchOptions.big`` or
+        ``small``.
     :ivar statement_type: also the type of text sources: with TRIPLES, their statements have no
         graph.
     :ivar generalized_statements: also whether generalized statements are accepted in text.
     """
 
-    preset: str | None = None
+    preset: Preset | None = None
     statement_type: PatchStatementType | str | None = None
     stream_type: PatchStreamType | str | None = None
     generalized_statements: bool | None = None
@@ -149,7 +151,7 @@ def _options_of_rows(
     source: Source,
     rewind: Callable[[], object] | None,
 ) -> PatchOptions:
-    """The options that rows of RDF Patch need, which has none of its own.
+    """The options for rows of RDF Patch, which does not declare any.
 
     :param first: the first of them, at most :data:`LOOK_AHEAD`.
     :param rewind: makes the source ready to be read again; None if nothing does.

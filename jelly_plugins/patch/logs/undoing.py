@@ -19,7 +19,6 @@ from ...codec.patch.operations import (
     BEGIN,
     COMMIT,
     AnyOperation,
-    Header,
     OperationKind,
     delete_namespace,
     header,
@@ -27,11 +26,10 @@ from ...codec.patch.operations import (
 from ...codec.text.ntriples import term_text
 from ...errors import ChainError, OptionsError, SourceError
 from ..model import ID, PREV, Patch
-from ..reader import PatchReader
+from ..reader import read_patches
 from ..recording import LogWriter, RecordSettings
 from ..replay.settings import as_term
-from ..replay.transactions import CHANGES
-from .editing import inverted_operation, subject_of
+from .editing import committed, inverted_operation, subject_of
 
 #: Keys of headers: the id of the patch that a patch undoes, or repeats after it was undone.
 UNDOES: Final = "undoes"
@@ -295,31 +293,17 @@ def _effects(
 def _patches(
     log: str | os.PathLike[str], limits: Limits
 ) -> Iterator[tuple[dict[str, Any], list[AnyOperation]]]:
-    """The headers and the changes of the patches of a log, each of which has an id. Aborted
-    transactions change nothing, and a patch that repeats the one before it is left out.
-
-    It reads rows, in half the time that patches would take.
-    """
+    """The headers and the changes of the patches of a log, each of which has an id. A patch that
+    repeats the one before it is left out."""
     previous = None
-    headers: dict[str, Any] = {}
-    done: list[AnyOperation] = []
-    part: list[AnyOperation] = []
-    with PatchReader(log, limits=limits) as rows:
-        for row in rows:
-            kind, value = row
-            if kind in CHANGES:
-                part.append(row)
-            elif isinstance(value, Header):
-                headers.setdefault(value.chain_key, value.value)
-            elif kind is OperationKind.ABORT:
-                part.clear()
-            else:
-                done += part
-                part.clear()
-                if kind is OperationKind.END:
-                    if headers[ID] != previous:
-                        yield headers, done
-                    previous, headers, done = headers[ID], {}, []
+    for patch in read_patches(log, limits=limits):
+        changes = list(committed(patch))
+        headers: dict[str, Any] = {}
+        for each in patch.headers:
+            headers.setdefault(each.chain_key, each.value)
+        if headers[ID] != previous:
+            yield headers, changes
+        previous = headers[ID]
 
 
 def _effective(

@@ -64,20 +64,20 @@ class ReplayOptions(TypedDict, total=False):
 class ReplaySettings:
     """The settings of a replay.
 
-    :ivar name: the name of the log in the store. By default, the ``id`` of its first patch. A log
-        whose patches have no ids has a position only with a name.
+    :ivar name: name of the log in the store, by default the ``id`` of its first patch. A log whose
+        patches have no ids has a position only with a name.
     :ivar until: ``id`` of the patch after which to stop: an IRI, or a term in the syntax of
         N-Triples. It is an error if the store is past it already. Whether the log has it is checked
         before anything is applied, where the log can be read twice (a file, bytes, a list of
         patches); otherwise, as in a pipe, once it has ended.
-    :ivar check_prev: whether a patch that names the one before it (``prev``) must come after that
-        one. Without it, patches are applied in the order of the log. Then a source without
-        ``name`` that begins before the store's position, but not at the beginning of its log, is
-        taken for another log and applied again: give the log a name, or leave this on.
-    :ivar check_unmatched: adding an existing statement, or deleting a missing one, is an error.
-    :ivar check_blank_nodes: deleting a statement with a blank node that is not there is an error:
-        the store has other labels than the patch, as after a load with new ones. Other deletions
-        that match nothing are counted: see ``Replayed.unmatched``.
+    :ivar check_prev: require each patch to follow the one that it names as ``prev``. Without it,
+        patches are applied in the order of the log. Then a source without ``name`` that begins
+        before the store's position, but not at the beginning of its log, is taken for another log
+        and applied again: give the log a name, or leave this on.
+    :ivar check_unmatched: reject operations on statements that change nothing.
+    :ivar check_blank_nodes: require each deletion of a statement with a blank node to match. If
+        none does, the store may have other labels than the patch, as after a load with new ones.
+        Other deletions that match nothing are counted: see ``Replayed.unmatched``.
     :ivar follow: apply complete transactions and wait for more, in a file given by its path. It is
         an error if the file is deleted or replaced (rotated), or loses complete transactions; its
         contents so far are applied, and a new replay continues in the new file.
@@ -88,8 +88,7 @@ class ReplaySettings:
         that a pipe or a growing file delays nothing. The default is 100; for patches from an
         iterable other than a list, and for graphs that are not in an Oxigraph store, it is 1. With
         1, other readers of the store see each transaction.
-    :ivar dry_run: read the log and check that its patches follow one another and the store's
-        position, but change nothing.
+    :ivar dry_run: read and check the log, and change nothing.
     :ivar progress: called after each transaction with the number of its operations, as
         ``tqdm.update`` takes it. An exception that it raises ends the replay; the transactions
         reported stay applied, with the rest of their group, and nothing after it.

@@ -24,14 +24,13 @@ from ...codec.patch.operations import (
     add_namespace,
     delete_namespace,
 )
-from ...codec.text.ntriples import term_text
 from ...errors import OptionsError, TermError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
 from ...reserved import is_reserved
 from ..oxigraph_store import graph_name, inner_store_of, name_in_store
 from .journal import ChangeKind, Journal
 from .recording_store import RecordingStore
-from .replay import main_graph, namespaces_of, positions, replay, set_recorded
+from .replay import main_graph, namespaces_of, replay, set_recorded
 from .stores import mark_recorded, namespace_restorer
 
 _KINDS: Final = {ChangeKind.ADD: OperationKind.ADD, ChangeKind.REMOVE: OperationKind.DELETE}
@@ -89,10 +88,12 @@ def record(
     journal = _journal(graph.store)
     writer = LogWriter(log, settings, describe=journal.describe)
     try:
-        mark = None
+        mark: Any = None
+        name = settings.name
         if inner is None:
             if writer.patches:
-                replay(graph, log, name=settings.name, limits=settings.limits)
+                done = replay(graph, log, name=name, limits=settings.limits)
+                name = name if done.position is None else done.position.log
             mark_recorded(graph.store, writer)
         else:
             backend: Any = get_backend("oxigraph")
@@ -101,7 +102,8 @@ def record(
                 mark = backend.catch_up(
                     inner, writer, settings, graph=graph_name(into), named_graphs=quads
                 )
-        return GraphRecorder(graph, writer, journal, name=settings.name, mark=mark)
+            name = mark.log or None
+        return GraphRecorder(graph, writer, journal, name=name, mark=mark)
     except BaseException:
         writer.close()
         raise
@@ -169,13 +171,13 @@ class GraphRecorder:
         :raises OptionsError: nothing was recorded in the ``with`` block, and the graph that was
             given to :func:`record` has changed.
         """
-        try:
-            if not self._writer.closed:
-                self.commit()
-                self._check_recorded()
-        finally:
-            self._release()
-            self._writer.close()
+        with self._writer:
+            try:
+                if not self._writer.closed:
+                    self.commit()
+                    self._check_recorded()
+            finally:
+                self._release()
 
     def _release(self) -> None:
         """Remove the mark of an Oxigraph store, unless it is that of the process that forked this
@@ -277,13 +279,7 @@ class GraphRecorder:
 
     def _move(self, namespaces: dict[str, tuple[str | None, str | None]]) -> None:
         """Set the position of the graph, so that replays skip what was recorded."""
-        place = self._writer.place
-        if self._name is None and place.before is not None:
-            before = term_text(place.before)
-            known = [each.log for each in positions(self._recorded) if each.patch == before]
-            self._name = known[0] if known else None
-        reached = place.position(self._name)
-        self._name = reached.log
+        reached = self._writer.place.position(self._name)
         bound = {
             name: None if now is None else URIRef(now) for name, (_, now) in namespaces.items()
         }

@@ -159,6 +159,6 @@ def check_recorded(store: Store) -> None:
     writer = None if found is None else found()
     if writer is not None and writer.is_of_this_process and not writer.closed:
         raise ChainError(
-            f"the graph is being recorded in the log at {writer.path}: change it through the "
+            f"the store is being recorded in the log at {writer.path}: change it through the "
             "recorder's graph only"
         )

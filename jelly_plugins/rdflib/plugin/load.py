@@ -10,22 +10,23 @@ interface into any other; a graph over an Oxigraph store is left to the backend 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, Unpack
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 from rdflib.term import BNode
 
 from ...backends import BlankNodes
-from ...codec import DEFAULT_LIMITS, AnyFrame, Decoder, Limits
+from ...codec import AnyFrame, Decoder, Limits
 from ...errors import JellyError, TermError
-from ...formats.contexts import Contexts
 from ...formats.jelly import encoded, options_for
+from ...formats.loading import DEFAULT_LOAD, LoadOptions, LoadSettings
 from ...formats.settings import ConversionSettings, Given, Job, OptionChanges
 from ...formats.table import open_reader
-from ...io.names import Format, FormatName, format_named, format_of
+from ...io.names import Format
 from ...io.progress import Progress, Steps
 from ...io.sources import Closing, Source
 from ...io.streams import AnyFrameReader, FrameReader
@@ -177,17 +178,11 @@ def load(
     graph: Graph,
     src: Source,
     *,
-    format: FormatName | None = None,  # noqa: A002
-    base: str | None = None,
-    contexts: Contexts | None = None,
     blank_nodes: BlankNodes = "fresh",
     generalized: bool = False,
-    atomic: bool = True,
-    concatenated: bool = False,
-    strict: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
     bnode_context: MutableMapping[str, BNode] | None = None,
-    progress: Progress | None = None,
+    settings: LoadSettings = DEFAULT_LOAD,
+    **options: Unpack[LoadOptions],
 ) -> int:
     """Read a source of any format into a graph, and bind the namespaces that it declares.
 
@@ -195,33 +190,24 @@ def load(
     pyoxigraph (extra ``oxigraph``), which lower-cases language tags, and declares all namespaces in
     scope in XML literals. Terms are otherwise those that rdflib's own parsers make.
 
+    An atomic load leaves the graph unchanged unless the whole source can be read. The statements
+    are held until then: about 100 bytes each, in addition to their terms. Otherwise each frame is
+    added as it is read, and the frames before an error stay. If the store itself raises, rdflib's
+    stores in memory and Oxigraph stores are unchanged; any other store keeps the statements that
+    were added. A graph whose class overrides ``add`` or ``addN`` keeps what these methods added
+    before one of them raised, as with rdflib's own parsers. Namespaces are bound last.
+
     :param graph: a Graph, which takes triples and quads of the default graph; or a Dataset or
         ConjunctiveGraph, which also take named graphs, empty ones included.
     :param src: path, URL, open binary file or bytes; compressed or not.
-    :param format: a :class:`~jelly_plugins.Format` or its name: a file ending, a title, a
-        media type, or pyoxigraph's ``RdfFormat``. By default it follows from the name of the
-        source, and is Jelly where the name says nothing.
-    :param base: IRI that relative IRIs of Turtle, TriG, RDF/XML and JSON-LD are resolved against;
-        without it they are rejected.
-    :param contexts: remote contexts of JSON-LD by IRI, or a function that returns one; none is
-        fetched. A document that is read with them is held in memory.
     :param blank_nodes: ``"fresh"`` makes new nodes for each reading, so that two files never share
         one; ``"keep"`` keeps labels.
     :param generalized: accept generalized statements, which rdflib can hold but not write.
-    :param atomic: leave the graph unchanged unless the whole source can be read. The statements are
-        held until then: about 100 bytes each, in addition to their terms. Without it, each frame is
-        added as it is read, and the frames before an error stay. If the store itself raises,
-        rdflib's stores in memory and Oxigraph stores are unchanged; any other store keeps the
-        statements that were added. A graph whose class overrides ``add`` or ``addN`` keeps what
-        these methods added before one of them raised, as with rdflib's own parsers. Namespaces are
-        bound last.
-    :param concatenated: whether options at the start of a frame start a new stream.
-    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
-    :param limits: the limits on untrusted input.
     :param bnode_context: blank nodes by label, as rdflib's N-Triples parser takes it: labels in it
         refer to those nodes, and new ones are added. Readings that share it share their nodes.
-    :param progress: called about every 10,000 statements and at the end, with the number of
-        statements since the last call, as ``tqdm.update`` takes it.
+    :param settings: see :class:`~jelly_plugins.LoadSettings`.
+    :param options: its fields, as keyword arguments: ``format``, ``base``, ``contexts``,
+        ``atomic``, ``concatenated``, ``strict``, ``progress``, ``limits``.
     :return: the number of statements read, repeats included.
     :raises ChainError: the graph is being recorded, and is not that of the recorder.
     :raises JellyError: with source, and frame and row, or line and column of text.
@@ -246,7 +232,8 @@ def load(
             "bnode_context must be a mutable mapping from labels to blank nodes "
             f"(got {bnode_context!r})"
         )
-    form = format_named(format) if format is not None else format_of(src) or Format.JELLY
+    settings = replace(settings, **options)
+    form = settings.format_for(src)
     sink = GraphSink(graph)
     whole = sink.named_graphs
     if (
@@ -259,15 +246,8 @@ def load(
             sink.default,
             src,
             whole=whole,
-            format=form,
-            base=base,
-            contexts=contexts,
             blank_nodes=blank_nodes,
-            atomic=atomic,
-            concatenated=concatenated,
-            strict=strict,
-            limits=limits,
-            progress=progress,
+            settings=settings,
         )
     make = partial(
         _factory,
@@ -283,17 +263,16 @@ def load(
             factory=make(),
             # Each stream of a concatenated file has its own scope of labels.
             next_factory=make,
-            limits=limits,
-            concatenated=concatenated,
-            strict=strict,
+            limits=settings.limits,
+            concatenated=settings.concatenated,
+            strict=settings.strict,
         )
     else:
-        changes = OptionChanges(generalized_statements=generalized)
-        settings = ConversionSettings(base=base, contexts=contexts, changes=changes, limits=limits)
-        reader = _TextFrames(Given(src, form), settings, make())
+        conversion = settings.conversion(OptionChanges(generalized_statements=generalized))
+        reader = _TextFrames(Given(src, form), conversion, make())
     with reader as frames:
         try:
-            return sink.fill(frames, atomic=atomic, progress=progress)
+            return sink.fill(frames, atomic=settings.atomic, progress=settings.progress)
         except JellyError as error:
             if isinstance(frames, FrameReader):
                 error.locate(frame=sink.rejected)

@@ -29,7 +29,6 @@ from .patch_rows import CHANGES, operations, patch_options
 from .schema import KIND, NUMBERS, PatchRow, check_written
 from .splits import FileSplit
 
-_KINDS: Final = pa.array([OperationKind.DELETE.code, OperationKind.ADD.code])
 #: Rows about their patch, which change nothing.
 ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
 
@@ -145,7 +144,8 @@ class OperationRows:
         }
         found |= {name: statements[name] for name in ("subject", "predicate", "object", "graph")}
         found["order"] = pa.array(self._order + numbers + passed)
-        found["kind"] = _KINDS.take(pa.array(np.frombuffer(batch.adds, np.uint8)))
+        kinds = pa.array([OperationKind.DELETE.code, OperationKind.ADD.code])
+        found["kind"] = kinds.take(pa.array(np.frombuffer(batch.adds, np.uint8)))
         found["name"] = found["value"] = pa.nulls(rows, pa.string())
         self._order += rows + len(batch.others)
         return _merged(found, others) if others else found

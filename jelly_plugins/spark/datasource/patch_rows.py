@@ -5,6 +5,7 @@ Needs no Spark session.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
@@ -17,6 +18,7 @@ from ...codec import (
     DEFAULT_LIMITS,
     AnyOperation,
     Header,
+    Literal,
     Namespace,
     Operation,
     OperationKind,
@@ -36,6 +38,9 @@ from .terms import joined
 #: The kinds of operations by their code in the column ``kind``: of changes, and all.
 CHANGES: Final = {kind.code: kind for kind in (OperationKind.ADD, OperationKind.DELETE)}
 ALL: Final = {kind.code: kind for kind in OperationKind}
+
+#: A string literal without escapes, whose parsing would take most of the time of writing patches.
+_PLAIN: Final = re.compile(r'"([^"\\\x00-\x1f\x7f]{,1000})"')
 
 _OF_TRANSACTIONS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
 _NAMED: Final = (
@@ -134,6 +139,8 @@ class _Terms(dict[int, Any]):
             term: Any = DEFAULT_GRAPH
         elif not text and name == GRAPH:
             raise TextError(EMPTY_GRAPH)
+        elif name == "object" and (plain := _PLAIN.fullmatch(text)):
+            term = Literal(plain[1])
         else:
             try:
                 term = self._parser.term(text.encode(), POSITIONS.index(name))

@@ -43,7 +43,7 @@ _T = TypeVar("_T")
 
 
 class Bucket:
-    """A folder in a bucket; see :class:`.Folder` for what the methods do.
+    """A folder in a bucket; see :class:`.Storage`.
 
     :param url: its URL.
     :param options: settings and credentials, and those of the cache.

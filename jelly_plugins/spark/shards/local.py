@@ -14,7 +14,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple, Self
@@ -43,8 +42,6 @@ from .storage import Storage
 _BATCH: Final = 1 << 21
 #: Operations, with the number of their unit.
 _STAGED: Final = OPERATIONS.append(pa.field("unit", pa.int64()))
-
-_shard_of: Final = lru_cache(maxsize=1 << 16)(shard_of)
 
 
 @dataclass(slots=True)
@@ -217,7 +214,7 @@ class LocalLog:
             reject_graph(graph)
         keys = pc.fill_null(statements[self._layout.shard_by], "").dictionary_encode()
         count = len(self._layout.shards)
-        numbers = np.array([_shard_of(key, count) for key in keys.dictionary.to_pylist()], np.int32)
+        numbers = np.array([shard_of(key, count) for key in keys.dictionary.to_pylist()], np.int32)
         shards = numbers[keys.indices.to_numpy()]
         order = np.argsort(shards, kind="stable")
         add = np.frombuffer(adds, np.uint8).astype(bool)

@@ -10,9 +10,9 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
@@ -20,13 +20,72 @@ from ...errors import OptionsError
 from .errors import RootError
 from .root import MAX_BYTES, VERSIONS, Shard, numbers_of, version_file
 
-if TYPE_CHECKING:
-    from .bucket import Bucket
-
-#: What versions and stores are kept in. :class:`Folder` documents the methods.
-Storage: TypeAlias = "Folder | Bucket"
 #: A root, as callers give it: a path, a ``file:`` URL, or the URL of a folder in a bucket.
 AnyRoot: TypeAlias = "str | os.PathLike[str] | Storage"
+
+
+class Storage(Protocol):
+    """What versions and stores are kept in.
+
+    :ivar name: the root in errors.
+    """
+
+    name: str
+
+    def versions(self) -> list[int]:
+        """Return the numbers of all versions, in order."""
+
+    def read(self, number: int) -> bytes:
+        """Return the file of a version.
+
+        :raises FileNotFoundError: it does not exist.
+        """
+
+    def create(self, number: int, data: bytes) -> None:
+        """Create the file of a version, durably.
+
+        :raises FileExistsError: it exists, with other content.
+        """
+
+    def age(self, number: int) -> float:
+        """Return the seconds since a version was committed.
+
+        :raises FileNotFoundError: it does not exist.
+        """
+
+    def open(self, shard: Shard) -> AbstractContextManager[Path | None]:
+        """Return the folder of a shard's store, to read; None if the shard is empty.
+
+        :raises RootError: the store is missing.
+        """
+
+    def making(self, number: int) -> AbstractContextManager[Path]:
+        """Return the folder for a new store of a shard, which does not exist yet.
+
+        What is there in the end, and was not kept, is removed.
+        """
+
+    def keep(self, folder: Path, number: int, base: Shard, opened: Path | None) -> Shard:
+        """Bring a finished store to the root, durably.
+
+        :param folder: the folder, from :meth:`making`.
+        :param number: number of the shard.
+        :param base: the shard that it was copied from, and ``opened`` its folder.
+        :return: the shard, without the number of quads.
+        """
+
+    def check(self, shards: Iterable[Shard]) -> None:
+        """Check that new stores are in the root.
+
+        :raises RootError: one is not: another machine has another folder under the path.
+        """
+
+    def stored(self) -> Mapping[str, float]:
+        """Return what attempts have made, by name, with the seconds since it was written: stores,
+        or objects, and files of versions that are not finished."""
+
+    def remove(self, versions: Iterable[int], names: Iterable[str]) -> None:
+        """Remove versions, then what :meth:`stored` has named; what does not exist is ignored."""
 
 
 def storage_at(root: AnyRoot, options: Mapping[str, Any] | None = None) -> Storage:
@@ -58,10 +117,7 @@ def storage_at(root: AnyRoot, options: Mapping[str, Any] | None = None) -> Stora
 
 
 class Folder:
-    """A folder of a file system with hard links, which each process reaches by the same path.
-
-    :ivar name: the root in errors.
-    """
+    """A folder of a file system with hard links, which each process reaches by the same path."""
 
     def __init__(self, root: Path) -> None:
         self.root: Final = root
@@ -70,7 +126,6 @@ class Folder:
     # Versions
 
     def versions(self) -> list[int]:
-        """Return the numbers of all versions, in order."""
         try:
             names = os.listdir(self.root / VERSIONS)
         except (FileNotFoundError, NotADirectoryError):
@@ -80,10 +135,6 @@ class Folder:
         return numbers_of(names)
 
     def read(self, number: int) -> bytes:
-        """Return the file of a version.
-
-        :raises FileNotFoundError: it does not exist.
-        """
         try:
             with self._version(number).open("rb") as file:
                 return file.read(MAX_BYTES + 1)
@@ -95,10 +146,6 @@ class Folder:
             ) from error
 
     def create(self, number: int, data: bytes) -> None:
-        """Create the file of a version, durably.
-
-        :raises FileExistsError: it exists, with other content.
-        """
         path = self._version(number)
         temporary = path.parent / f".{uuid4().hex}"
         try:
@@ -124,10 +171,6 @@ class Folder:
             temporary.unlink(missing_ok=True)
 
     def age(self, number: int) -> float:
-        """Return the seconds since a version was committed.
-
-        :raises FileNotFoundError: it does not exist.
-        """
         return time.time() - self._version(number).stat().st_mtime
 
     def _version(self, number: int) -> Path:
@@ -137,10 +180,6 @@ class Folder:
 
     @contextmanager
     def open(self, shard: Shard) -> Iterator[Path | None]:
-        """Return the folder of a shard's store, to read; None if the shard is empty.
-
-        :raises RootError: the store is missing.
-        """
         folder = None if shard.store is None else self.root / shard.store
         if folder is not None and not folder.is_dir():
             raise RootError(f"{shard.store} is missing", source=self.name)
@@ -148,10 +187,6 @@ class Folder:
 
     @contextmanager
     def making(self, number: int) -> Iterator[Path]:
-        """Return the folder for a new store of a shard, which does not exist yet.
-
-        What is there in the end, and was not kept, is removed.
-        """
         folder = self.root / f"shard={number}" / f".{uuid4().hex}"
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
@@ -160,13 +195,6 @@ class Folder:
             shutil.rmtree(folder, ignore_errors=True)
 
     def keep(self, folder: Path, number: int, base: Shard, opened: Path | None) -> Shard:  # noqa: ARG002
-        """Bring a finished store to the root, durably.
-
-        :param folder: the folder, from :meth:`making`.
-        :param number: number of the shard.
-        :param base: the shard that it was copied from, and ``opened`` its folder.
-        :return: the shard, without the number of quads.
-        """
         for path in folder.iterdir():
             # What is linked was written for an earlier version.
             if path.stat().st_nlink == 1:
@@ -178,10 +206,6 @@ class Folder:
         return Shard(f"shard={number}/{final.name}")
 
     def check(self, shards: Iterable[Shard]) -> None:
-        """Check that new stores are in the root.
-
-        :raises RootError: one is not: another machine has another folder under the path.
-        """
         for shard in shards:
             if shard.store is not None and not (self.root / shard.store).is_dir():
                 raise RootError(
@@ -191,8 +215,6 @@ class Folder:
                 )
 
     def stored(self) -> Mapping[str, float]:
-        """Return what attempts have made, by name, with the seconds since it was written: stores,
-        or objects, and files of versions that are not finished."""
         found = {}
         now = time.time()
         for path in (*self.root.glob("shard=*/*"), *self.root.glob(f"{VERSIONS}/.*")):
@@ -203,7 +225,6 @@ class Folder:
         return found
 
     def remove(self, versions: Iterable[int], names: Iterable[str]) -> None:
-        """Remove versions, then what :meth:`stored` has named; what does not exist is ignored."""
         for number in versions:
             self._version(number).unlink(missing_ok=True)
         for name in names:

@@ -28,6 +28,8 @@ from ...reserved import BOOKKEEPING_TEXT, reject_graph
 _PARSER: Final = LineParser(Dialect.RDF_STAR, False, False, DEFAULT_LIMITS, quads=True)
 _ROWS: Final = RowFactory()
 
+#: Characters of a term above which its form is not cached: the cache would take gigabytes.
+_CACHED: Final = 1000
 #: Characters of a line above which it is not parsed as a line: Oxigraph's parser takes 16 MiB.
 _LONG_LINE: Final = 1 << 22
 
@@ -57,7 +59,9 @@ def canonical_terms(column: pa.Array, position: int) -> pa.Array:
     made = []
     for at in np.flatnonzero(others.to_numpy(zero_copy_only=False)).tolist():
         try:
-            made.append(_canonical(texts[at].as_py(), position))
+            text = texts[at].as_py()
+            found = _canonical if len(text or "") > _CACHED else _canonical_cached
+            made.append(found(text, position))
         except JellyError as error:
             error.row = pc.index(encoded.indices, at).as_py()
             raise
@@ -66,7 +70,6 @@ def canonical_terms(column: pa.Array, position: int) -> pa.Array:
     return texts.take(encoded.indices)
 
 
-@lru_cache(maxsize=1 << 14)
 def _canonical(text: str | None, position: int) -> str | None:
     name = POSITIONS[position]
     if position == GRAPH and not text:
@@ -86,6 +89,9 @@ def _canonical(text: str | None, position: int) -> str | None:
         error.message = f"{name}: {error.message}"
         raise
     return found
+
+
+_canonical_cached: Final = lru_cache(maxsize=1 << 14)(_canonical)
 
 
 def lines_of(statements: pa.RecordBatch) -> pa.Array:

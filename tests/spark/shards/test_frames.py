@@ -28,6 +28,7 @@ from jelly_plugins.spark.shards import (
     vacuum,
     write_shards,
 )
+from jelly_plugins.spark.shards.root import Shard
 from jelly_plugins.spark.shards.storage import Folder
 
 from .logs import Writer, apply, assert_same, log_file, patch, quads, replayed
@@ -246,26 +247,52 @@ def test_an_executor_that_does_not_see_the_root_is_reported(
 
 
 class Deadly(Folder):
-    """A folder in which the first attempts to make a store end their processes."""
+    """A folder in which the first attempts at each step of a shard end their processes."""
 
-    def making(self, number: int) -> Any:
-        marker = self.root.parent / f"killed-{number}"
+    def _step(self, name: str) -> None:
+        marker = self.root.parent / f"killed-{name}"
         if not marker.exists():
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
+
+    def making(self, number: int) -> Any:
+        self._step(f"before-{number}")
         return super().making(number)
 
+    def keep(self, folder: Path, number: int, base: Shard, opened: Path | None) -> Shard:
+        self._step(f"applied-{number}")
+        kept = super().keep(folder, number, base, opened)
+        self._step(f"kept-{number}")
+        return kept
 
-def test_processes_of_executors_that_are_killed(spark: SparkSession, tmp_path: Path) -> None:
+
+@pytest.mark.parametrize("batches", [1, pytest.param(7, marks=pytest.mark.slow)])
+def test_processes_of_executors_that_are_killed(
+    spark: SparkSession, tmp_path: Path, batches: int
+) -> None:
+    """Before a shard's store is copied, once it is changed, and once it has its name."""
     writer = Writer(seed=13)
-    log = log_file(tmp_path / "log.jellyp", [writer.patch(), writer.patch()])
     root = Deadly(tmp_path / "root")
-    done = apply_patches(spark, spark.read.format("jelly-patch").load(log), root, shards=2)
-    assert done.committed
-    assert len(list(tmp_path.glob("killed-*"))) == 2
-    assert_same(tmp_path / "root", replayed(log))
+    logs = []
+    for number in range(batches):
+        logs.append(log_file(tmp_path / f"{number}.jellyp", [writer.patch(), writer.patch()]))
+        frame = spark.read.format("jelly-patch").load(logs[-1])
+        assert apply_patches(spark, frame, root, shards=1).committed
+        killed = list(tmp_path.glob("killed-*"))
+        assert len(killed) == 3
+        for marker in killed:
+            marker.unlink()
+        assert_same(tmp_path / "root", replayed(*logs))
     vacuum(root, grace=timedelta())
-    assert set(root.stored()) == set(ShardedStore(root).content.stored())
+    assert set(root.stored()) == {
+        name for version in ShardedStore(root).versions() for name in version.stored()
+    }
+
+
+def test_no_changes_are_no_rows(spark: SparkSession, tmp_path: Path) -> None:
+    log = tmp_path / "log.rdfp"
+    log.write_bytes(b"TX . A <urn:s> <urn:p> <urn:o> . TA . TX . PA a: <urn:a> . TC .")
+    assert net_changes(spark.read.format("jelly-patch").load(str(log))).collect() == []
 
 
 def test_spark_has_the_same_hash(spark: SparkSession) -> None:
