@@ -230,6 +230,15 @@ def converting(source: str, target: str) -> Reader:
     return lambda data: convert(data, Nowhere(), source_format=source, target_format=target)
 
 
+def into_oxigraph(form: str) -> Reader:
+    def read(data: bytes) -> int:
+        store = Store()
+        jelly_plugins.oxigraph.load(store, data, format=form)
+        return len(store)
+
+    return read
+
+
 class Nowhere(io.RawIOBase):
     """An output that keeps nothing."""
 
@@ -256,12 +265,12 @@ CASES: Final[dict[str, tuple[dict[str, Callable[[int], bytes]], Reader]]] = {
     ),
     "N-Quads into Oxigraph": (
         NTRIPLES,
-        lambda data: jelly_plugins.oxigraph.load(Store(), data, format="nq"),
+        into_oxigraph("nq"),
     ),
     "Turtle to Jelly": (TURTLE, converting("ttl", "jelly")),
     "Turtle into Oxigraph": (
         TURTLE,
-        lambda data: jelly_plugins.oxigraph.load(Store(), data, format="ttl"),
+        into_oxigraph("ttl"),
     ),
     "RDF/XML to Jelly": (XML, converting("rdf", "jelly")),
     "JSON-LD to Jelly": (JSON, converting("jsonld", "jelly")),

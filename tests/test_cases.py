@@ -194,8 +194,14 @@ def into_jelly(path: Path) -> int:
     return convert(path, io.BytesIO(), target_format="jelly").statements
 
 
+def into_oxigraph(path: Path) -> int | None:
+    for_oxigraph.load(Store(), path)
+    # With progress, statements are counted.
+    return for_oxigraph.load(Store(), path, progress=lambda _: None)
+
+
 READERS = [
-    lambda path: for_oxigraph.load(Store(), path),
+    into_oxigraph,
     lambda path: for_rdflib.load(rdflib.Graph(), path),
     into_jelly,
 ]

@@ -119,7 +119,7 @@ def test_nested_triple_terms(store: ox.Store, name: str) -> None:
             load(store, text, format=name)
     assert contents(store) == set()
     flat = b"<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> .\n"
-    assert load(store, flat * (DEPTH + 1), format=name) is None
+    assert load(store, flat * (DEPTH + 1), format=name) in (None, DEPTH + 1)
 
 
 @pytest.mark.parametrize("name", ["ttl", "trig"])

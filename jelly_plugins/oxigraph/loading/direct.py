@@ -15,7 +15,7 @@ from typing import Any, Final
 from pyoxigraph import RdfFormat, Store
 
 from ...errors import JellyError
-from ...formats.depth import TurtleGuard
+from ...formats.depth import DEPTH, TurtleGuard
 from ...formats.reading import ChunkFile, parser_error, parser_of
 from ...io.names import Format
 from ...io.sources import Input, Source, without_mark
@@ -64,14 +64,15 @@ def load_text(
 
     :param form: one of :data:`SYNTAXES`.
     :param graph: the graph of triples.
-    :raises UnsureError: the text may have a statement in the reserved graph, or statements that are
-        too long to be held. The store is unchanged.
+    :raises UnsureError: the text may have a statement in the reserved graph, nested triple terms in
+        a line, or statements that are too long to be held. The store is unchanged.
     :raises JellyError: the source is malformed, with line and column, or nested too deep.
     """
     has_names = form in (Format.TURTLE, Format.TRIG)
     with Input(src) as source:
         chunks = _checked(
             without_mark(source.chunks()),
+            turtle=has_names,
             reserved=form.has_graphs and not bookkeeping,
             # A transaction and a store in memory hold equal terms once.
             long=has_names and not in_memory,
@@ -107,12 +108,19 @@ def load_chunks(
     load(file, syntax, **settings)
 
 
-def _checked(chunks: Iterator[bytes], *, reserved: bool, long: bool) -> Iterator[bytes]:
+def _checked(
+    chunks: Iterator[bytes], *, turtle: bool, reserved: bool, long: bool
+) -> Iterator[bytes]:
     """Chunks of text, each of which comes out once its bytes were looked at."""
     before = b""
-    repeats = 0
-    for chunk in TurtleGuard().chunks(chunks):
+    openings = repeats = 0
+    for chunk in TurtleGuard().chunks(chunks) if turtle else chunks:
         text = before + chunk
+        if not turtle:
+            # The reader of lines knows how deep each is nested.
+            openings += text.count(b"<<(") - before.count(b"<<(")
+            if openings > DEPTH:
+                raise UnsureError
         if reserved and (any(part in text for part in _RESERVED) or _ASCII_ESCAPE.search(text)):
             raise UnsureError
         if long:
