@@ -38,6 +38,7 @@ def plain_text(quads: list[Quad]) -> tuple[list[Quad], PlainText | None, dict[Qu
     :return: the quads, graph by graph; their text, None if it is not plain; and, by original quad,
         the stored quad, where it differs.
 
+    >>> from pyoxigraph import BlankNode
     >>> quad = Quad(NamedNode("urn:s"), NamedNode("urn:p"), BlankNode("o"))
     >>> plain_text([quad])[1:]
     ({<DefaultGraph>: b'<urn:s> <urn:p> _:o .\\n'}, {})

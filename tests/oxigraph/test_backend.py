@@ -105,7 +105,7 @@ def test_a_missing_pyoxigraph_is_reported() -> None:
 def test_entry_points_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading them takes milliseconds, which messages and graphs of few statements would feel."""
     get_backend("oxigraph")
-    monkeypatch.delattr("jelly_plugins.backends.entry_points")
+    monkeypatch.delattr("importlib.metadata.entry_points")
     quad = ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), ox.Literal("o"))
     out = io.BytesIO()
     assert write_messages([[quad]] * 2, out, format="ttl") == 2

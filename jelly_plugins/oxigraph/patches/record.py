@@ -91,6 +91,7 @@ def record(
 
     >>> import tempfile
     >>> from pyoxigraph import BlankNode, NamedNode
+    >>> from jelly_plugins.oxigraph import replay
     >>> quad = Quad(BlankNode("b"), NamedNode("urn:p"), NamedNode("urn:o"))
     >>> copy = Store()
     >>> with tempfile.TemporaryDirectory() as folder:
