@@ -26,6 +26,8 @@ from jelly_plugins.patch import read_patches, undo
 from jelly_plugins.rdflib.oxigraph_store import inner_store_of
 
 S, P = "urn:s", "urn:p"
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*default_context.*")
 ONE_MORE = b"H id <urn:x> .\nTX .\nA <urn:s> <urn:p> <urn:x> .\nTC .\n"
 
 
