@@ -78,7 +78,7 @@ def with_bounded_prefixes(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class TurtleGuard:
-    """Bounds how deep Turtle or TriG is nested (blank nodes, lists and triple terms), and prefixes.
+    """Bounds how deep Turtle or TriG is nested (blank nodes, lists, triple terms, annotations), and prefixes.
 
     pyoxigraph's parser keeps up to 540 bytes for each open bracket. The guard tracks the depth only
     after many brackets or some triple terms, and before that only strings over several lines, which
@@ -123,7 +123,7 @@ class TurtleGuard:
     def _look_at(self, chunk: bytes) -> None:
         data = self._before + chunk if self._before else chunk
         if not self._is_tracked:
-            self._unseen += data.count(b"(") + data.count(b"[")
+            self._unseen += data.count(b"(") + data.count(b"[") + data.count(b"{")
             self._unseen_terms += data.count(b"<<")
             self._is_tracked = self._unseen > _UNSEEN or self._unseen_terms > _UNSEEN_TERMS
         last = data.rfind(b"\n")
@@ -156,10 +156,12 @@ class TurtleGuard:
 
 def _unfinished(text: bytes) -> int:
     """How many bytes at the end of a text may belong to those that follow: one or two of three
-    quotation marks, one of two brackets, the start of an escape."""
+    quotation marks, one of two brackets, the start of an escape or of an annotation."""
     last = text[-1:]
     if last == b"\\":
         return 1
+    if last in (b"{", b"|"):
+        return not text.endswith(b"{|")
     if last not in (b'"', b"'", b"<"):
         return 0
     return (len(text) - len(text.rstrip(last))) % (2 if last == b"<" else 3)
@@ -176,7 +178,8 @@ def _turtle_brackets(text: bytes, within: bytes = b"") -> tuple[bytes, bytes]:
     (b'([]', b"'")
     """
     text = text.replace(b'"""', _LONG_STRINGS[0]).replace(b"'''", _LONG_STRINGS[1])
-    text = text.replace(b"<<", _TERM).translate(None, _TURTLE_IRRELEVANT)
+    text = text.replace(b"{|", b"[").replace(b"|}", b"]").replace(b"<<", _TERM)
+    text = text.translate(None, _TURTLE_IRRELEVANT)
     text = _TURTLE_TOKENS.sub(b"", within + text)
     opened = _TURTLE_OPENING.search(text)
     brackets = text if opened is None else text[: opened.start()]

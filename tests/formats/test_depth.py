@@ -55,6 +55,7 @@ def json_results(depth: int) -> bytes:
         lambda: list(read_messages(b'{"urn:p":' * DEEP + b"1" + b"}" * DEEP, format="ndjsonld")),
         lambda: converted("<urn:s> <urn:p> " + "(" * 2 * DEEP, "ttl"),
         lambda: converted("[ <urn:q> 1 ; <urn:p> " * 2 * DEEP, "trig"),
+        lambda: converted("<urn:s> <urn:p> <urn:o>" + "{|<urn:p> 1" * 2 * DEEP, "ttl"),
         lambda: converted("# (\n" * DEEP + '<urn:s> <urn:p> """(""", ' + "[" * 2000, "ttl"),
         lambda: converted(rdf_xml("<rdf:Description><rdf:value>" * DEEP), "rdf"),
         lambda: converted(rdf_xml("<rdf:Seq><rdf:li a='/>'>/>" * DEEP), "rdf"),
@@ -189,7 +190,15 @@ class Text:
                 self.object(most - 1)
             self.parts.append(")")
         else:
-            ends = ("[", "]") if kind < 0.75 else ("<<", ">>") if levels == 1 else ("<<(", ")>>")
+            ends = (
+                ("[", "]")
+                if kind < 0.65
+                else ("{|", "|}")
+                if kind < 0.75
+                else ("<<", ">>")
+                if levels == 1
+                else ("<<(", ")>>")
+            )
             self.parts += [ends[0], self.space(), self.iri(), self.iri()]
             self.object(most - 1)
             self.parts += [self.space(), ends[1]]
