@@ -78,7 +78,7 @@ def with_bounded_prefixes(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class TurtleGuard:
-    """Bounds how deep Turtle or TriG is nested (blank nodes, lists, triple terms, annotations), and prefixes.
+    """Bounds how deep Turtle or TriG is nested (in brackets of any kind), and its prefixes.
 
     pyoxigraph's parser keeps up to 540 bytes for each open bracket. The guard tracks the depth only
     after many brackets or some triple terms, and before that only strings over several lines, which

@@ -30,6 +30,12 @@ _PARTIAL_BYTES: Final = 64
 _NUMBER_BYTES: Final = 1 << 10
 #: Strings, and the start of one at the end.
 _STRINGS: Final = re.compile(rb'"[^"]*+(?:"|\Z)')
+#: The key of a context, which may have escapes.
+_MAY_BE_CONTEXT: Final = re.compile(rb'"@context"|\\u00[4-7]')
+_KEY_BYTES: Final = 10
+#: Bytes of the shortest value that may have an IRI; and of IRIs that are not long.
+_SHORTEST: Final = 4
+_LONG_IRI: Final = 1 << 10
 #: The order of magnitude of the integers that are misread.
 _MAGNITUDE: Final = 20
 
@@ -39,27 +45,55 @@ def prepared(
 ) -> Iterator[bytes]:
     """A document as pyoxigraph reads it right.
 
-    :param contexts: remote contexts by IRI, or a function that returns one. With them, the document
-        is held in memory, and ``limits.frame_bytes`` bounds its length.
+    A document with contexts is held in memory, and ``limits.frame_bytes`` bounds its length:
+    pyoxigraph follows terms that refer to each other by recursion, and expands IRIs to any length.
+
+    :param contexts: remote contexts by IRI, or a function that returns one.
     :param base: IRI that those of contexts are resolved against.
     :raises TextError: a context is missing or invalid, or a number would be misread.
     :raises LimitError: values are nested too deeply, or too many in one object, or the document is
         too long.
     """
-    chunks = with_known_numbers(with_bounded_json(chunks, limits))
-    if contexts is None:
-        yield from chunks
-        return
     parts: list[bytes] = []
     size = 0
-    for chunk in chunks:
-        parts.append(chunk)
+    has_contexts = contexts is not None
+    before = b""
+    for chunk in with_known_numbers(with_bounded_json(chunks, limits)):
+        has_contexts = has_contexts or _MAY_BE_CONTEXT.search(before + chunk) is not None
+        before = chunk[-_KEY_BYTES:]
         size += len(chunk)
-        if size > limits.frame_bytes:
-            raise over(limits, "frame_bytes", size, "the length of a document with contexts=")
-    document = dump(ContextLoader(contexts, base).inlined(load_json(b"".join(parts))))
-    check_json(document, limits)
+        if size <= limits.frame_bytes:
+            parts.append(chunk)
+            continue
+        if has_contexts:
+            raise over(limits, "frame_bytes", size, "the length of a document with contexts")
+        yield from parts
+        parts.clear()
+        yield chunk
+    if not has_contexts:
+        yield from parts
+        return
+    document = b"".join(parts)
+    loader = ContextLoader(contexts, base)
+    inlined = loader.inlined(load_json(document))
+    check_iris(loader.longest, len(document), limits)
+    if contexts is not None:
+        document = dump(inlined)
+        check_json(document, limits)
     yield document
+
+
+def check_iris(longest: int, size: int, limits: Limits) -> None:
+    """Check what the IRIs of a document may come to, which contexts abbreviate.
+
+    :param longest: maximum length of what a few characters stand for.
+    :param size: of the document, in bytes.
+    :raises LimitError: they are too long.
+    """
+    expanded = size // _SHORTEST * longest
+    if longest > _LONG_IRI and expanded > limits.frame_expansion:
+        what = "the length that IRIs of a document may come to"
+        raise over(limits, "frame_expansion", expanded, what)
 
 
 def with_known_numbers(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -109,7 +143,7 @@ def check_numbers(document: bytes) -> None:
 def load_json(data: bytes) -> Any:
     """A JSON value.
 
-    :raises TextError: it is malformed; without its line.
+    :raises TextError: it is malformed.
     """
     try:
         return json.loads(data, parse_constant=_reject_constant, object_pairs_hook=_object)
@@ -117,7 +151,8 @@ def load_json(data: bytes) -> Any:
         raise TextError("values are nested too deeply") from None
     except ValueError as error:
         message = getattr(error, "msg", None) or str(error)
-        raise TextError(f"malformed JSON: {message}") from None
+        line, column = getattr(error, "lineno", None), getattr(error, "colno", None)
+        raise TextError(f"malformed JSON: {message}", line=line, column=column) from None
 
 
 def _reject_constant(name: str) -> Any:

@@ -18,7 +18,7 @@ from ..codec.common.limits import over
 from ..errors import TextError
 from ..formats.contexts import ContextLoader, dump
 from ..formats.depth import check_json
-from ..formats.json_ld import check_numbers, load_json
+from ..formats.json_ld import check_iris, check_numbers, load_json
 from ..formats.reading import (
     NO_BASE,
     check_base,
@@ -33,9 +33,6 @@ from .text import Event, ReadSettings
 #: An object that cannot have a context in it, whichever way that is written.
 _EMPTY: Final = re.compile(rb"\{[ \t]*+\}")
 _SPACE: Final = b" \t\r\n"
-#: Size of an IRI that may occur often in a document, and of the shortest name for one.
-_LONG_IRI: Final = 1 << 10
-_SHORTEST: Final = 4
 #: Statements that are held at once, at most, and the bytes that they may come to, at most, in units
 #: of the longest of their terms.
 _BATCH: Final = 1 << 9
@@ -105,10 +102,7 @@ class Documents:
         return self._parsed(dump(document), self._loader.longest)
 
     def _parsed(self, data: bytes, longest: int) -> Iterator[bytes]:
-        size = len(data) // _SHORTEST * longest
-        if longest > _LONG_IRI and size > self._limits.frame_expansion:
-            what = "the length that IRIs of a document may come to"
-            raise over(self._limits, "frame_expansion", size, what)
+        check_iris(longest, len(data), self._limits)
         check_json(data, self._limits)
         check_numbers(data)
         base = self._base or NO_BASE
