@@ -14,7 +14,15 @@ from typing import Any, Final
 from ..codec import Describe, Kind, Limits, TermFactory
 from ..codec.common.limits import over
 from ..codec.common.terms import Iri, Literal
-from ..codec.text.lines import BLANK_NODE, IRI, LANGTAG, STRING, Pattern, unescaped
+from ..codec.text.lines import (
+    BLANK_NODE,
+    IRI,
+    LANGTAG,
+    NOT_IN_IRI,
+    STRING,
+    Pattern,
+    unescaped,
+)
 from ..codec.text.ntriples import term_text, written_label
 from ..codec.text.transcoding import LONG_TERM
 from ..errors import TermError, TextError
@@ -33,6 +41,8 @@ from .w3c import (
     chunks_of,
 )
 
+#: A cell of CSV that is not a literal: an IRI, or the label of a blank node.
+_CSV_TERM: Final = re.compile(rf"https?://[^{NOT_IN_IRI}]*+|_:(\S++)")
 #: A cell of CSV, and what follows it.
 _CELL: Final = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\r\n?|\n|\Z)')
 
@@ -57,8 +67,8 @@ _TERM: Final = Pattern(
 def read_csv(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits) -> Results:
     """Read the header.
 
-    A cell that begins with ``http://`` or ``https://`` is an IRI, and one that begins with ``_:`` a
-    blank node. An empty one is unbound, and any other is a literal without a datatype.
+    A cell that is an IRI with ``http`` or ``https`` is one, ``_:`` with a label is a blank node. An
+    empty cell is unbound, and any other is a literal without a datatype.
 
     :raises TextError: here or while iterating; the text is not well-formed, or a line does not have
         a cell for each variable.
@@ -67,10 +77,10 @@ def read_csv(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits)
     terms = Terms(factory, limits)
 
     def term(cell: str) -> Any:
-        if cell.startswith("_:"):
-            return terms.term("bnode", cell[2:])
-        is_iri = cell.startswith(("http://", "https://"))
-        return terms.term("uri" if is_iri else "literal", cell)
+        found = _CSV_TERM.fullmatch(cell)
+        if found is None:
+            return terms.term("literal", cell)
+        return terms.term("uri", cell) if found[1] is None else terms.term("bnode", found[1])
 
     records = _records(chunks, limits, quotes=True)
     line, record = next(records)

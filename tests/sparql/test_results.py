@@ -123,6 +123,12 @@ def test_csv_has_no_kinds() -> None:
     assert list(read_results(written(ResultsFormat.CSV, rows=many), format="csv")) == many
 
 
+@pytest.mark.parametrize("text", ["http://e.org is down", "_:", "_: x", "https://e.org/<a>"])
+def test_cells_of_csv_that_begin_like_other_terms(text: str) -> None:
+    rows = [(Iri("http://e.org/a"), Literal(text)), (BlankNode("a"), Literal(text))]
+    assert next(read_results(written(ResultsFormat.CSV, rows=rows), format="csv")) == rows[0]
+
+
 def test_cells_of_csv_are_quoted_if_needed() -> None:
     rows = [(Iri("http://e.org/Paris,_Texas"), Literal('x"\r\n, y')), (BlankNode("b"), None)]
     data = written(ResultsFormat.CSV, rows=rows)
