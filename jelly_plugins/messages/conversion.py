@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -124,7 +124,7 @@ def _convert(
             text = TextWriter(out, target, prefixes, notation, log)
             write = text.write
         elif from_jelly:
-            # Frames have what text has not: generalized statements and metadata.
+            # Unlike text, frames can have generalized statements and metadata.
             log = stack.enter_context(MessageReader(src, source, settings))
             out = stack.enter_context(open_output(dst))
             write = JellyWriter(out, options, limits, log.name).write_quads
@@ -133,8 +133,7 @@ def _convert(
             out = stack.enter_context(open_output(dst))
             write = JellyWriter(out, options, limits, log.name).write_text
         number = metadata = 0
-        messages: Iterator[Any] = iter(log)
-        for number, message in enumerate(messages, 1):
+        for number, message in enumerate(log, 1):
             try:
                 write(message)
             except JellyError as error:

@@ -11,7 +11,6 @@ from heapq import merge
 from typing import Final, NoReturn
 
 from ..codec import Limits, LineParser, usual_lines
-from ..codec.common.limits import over
 from ..codec.text.lines import SPACE, STRING
 from ..codec.text.ntriples import Dialect as TripleDialect
 from ..errors import TextError
@@ -39,44 +38,25 @@ _BLANK: Final = re.compile(rb"(?:[ \t]*+(?:#[^\n]*+)?+\n)*+")
 def line_events(source: Input, syntax: Syntax, settings: ReadSettings) -> Generator[Event]:
     """The messages of a log in N-Triples or N-Quads."""
     log = _LineLog(syntax, settings.limits)
-    for text in _whole_lines(source, settings.limits):
-        yield from log.events(text)
+    for text in log.parser.chunks(without_mark(source.chunks())):
+        if text:
+            yield from log.events(_with_feeds(text))
     if log.first:
         yield log.first
 
 
-def _whole_lines(source: Input, limits: Limits) -> Iterator[bytes]:
-    """The text in chunks of whole lines, each of which ends with a line feed.
-
-    :raises LimitError: a line is longer than ``limits.frame_bytes``.
-    """
-    pending: list[bytes] = []
-    size = 0
-    for data in without_mark(source.chunks()):
-        # A CR at the very end may be half of a line end.
-        cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
-        if cut:
-            yield _with_feeds(b"".join((*pending, data[:cut])))
-            pending.clear()
-            size = 0
-        pending.append(data[cut:])
-        size += len(data) - cut
-        if size > limits.frame_bytes:
-            raise over(limits, "frame_bytes", size, "the length of a line")
-    if size:
-        yield _with_feeds(b"".join((*pending, b"\n")))
-
-
 def _with_feeds(text: bytes) -> bytes:
+    """Whole lines, each of which ends with a line feed."""
     if b"\r" in text:
-        return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return text
+        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return text if text.endswith(b"\n") else text + b"\n"
 
 
 class _LineLog:
     """Finds the directives.
 
     :ivar first: line of the first statement of the message that has not ended; 0 without one.
+    :ivar parser: reads the statements.
     """
 
     def __init__(self, syntax: Syntax, limits: Limits) -> None:
@@ -87,7 +67,7 @@ class _LineLog:
         self._line = 1
         #: Whether a delimiter came before.
         self._begun = False
-        self._parser = LineParser(
+        self.parser = LineParser(
             TripleDialect.RDF_STAR,
             False,
             False,
@@ -110,7 +90,7 @@ class _LineLog:
             if not end:
                 break
             lines = text[pos:end]
-            found, _, read = usual_lines(lines, 0, self._parser.quads)
+            found, _, read = usual_lines(lines, 0, self.parser.quads)
             if read < len(lines):
                 yield from self._marked(lines)
             elif found:
@@ -156,11 +136,11 @@ class _LineLog:
 
     def _statements(self, lines: bytes) -> Iterator[bytes]:
         """The statements of whole lines without directives."""
-        parser = self._parser
+        parser = self.parser
         text, _, end = usual_lines(lines, 0, parser.quads)
         if end < len(lines):
-            parser.line_ends = self._line - 1
-            text = b"".join(chunk.text for chunk in checked(lines, parser))
+            parser.line_ends = self._line - 1 + lines.count(b"\n", 0, end)
+            text += b"".join(chunk.text for chunk in checked(lines[end:], parser))
         if text:
             yield self._counted(text, lines)
         else:

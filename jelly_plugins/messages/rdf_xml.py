@@ -23,7 +23,7 @@ from ..formats.xml import declared_encoding, normalized
 from ..io.chunks import relabelled
 from ..io.sources import Input
 from .json_ld import batch_for
-from .text import Event, ReadSettings
+from .text import Event, ReadSettings, with_rest
 
 _QUOTED: Final = rb"\"[^\"]*+\"|'[^']*+'"
 _COMMENT: Final = rb"<!--(?:[^-]++|-(?!->))*+-->"
@@ -48,7 +48,7 @@ _EMPTY_TAG, _CLOSING_TAG = 1, 2
 _DEPTH: Final = 1 << 10
 _LABEL: Final = re.compile(BLANK_NODE)
 #: Text allowed before a document that is not part of it, or after the last one.
-_BETWEEN: Final = re.compile(rb"(?:[ \t\r\n]++|\xef\xbb\xbf|<!--(?:[^-]++|-(?!->))*+-->)*+")
+_BETWEEN: Final = re.compile(rb"(?:[ \t\r\n]++|\xef\xbb\xbf|" + _COMMENT + rb")*+")
 
 
 def rdf_xml_events(source: Input, settings: ReadSettings) -> Generator[Event]:
@@ -81,21 +81,11 @@ def _documents(chunks: Iterator[bytes], limits: Limits) -> Iterator[tuple[int, b
     :raises LimitError: a document is longer than ``limits.frame_bytes``.
     """
     splitter = _Splitter(limits)
-    gathered: list[bytes] = []
-    size = wanted = 0
-    for chunk in chunks:
-        gathered.append(chunk)
-        size += len(chunk)
-        if size < wanted:
-            continue
-        yield from splitter.feed(b"".join(gathered))
-        gathered = [splitter.rest]
+    for text, is_last in with_rest(chunks, lambda: splitter.rest):
+        yield from splitter.feed(text)
         size = len(splitter.rest)
-        if size > limits.frame_bytes:
+        if size > limits.frame_bytes and not is_last:
             raise over(limits, "frame_bytes", size, "the length of a document")
-        # No more text is scanned again than is new.
-        wanted = 2 * size
-    yield from splitter.feed(b"".join(gathered))
     splitter.finish()
 
 

@@ -34,10 +34,12 @@ class MessageReader(Closing):
         self.syntax = syntax
         self.name = name_of(src)
         self._messages: Generator[Message]
+        self._log: TextLog | None = None
         if syntax.format is LogFormat.JELLY:
             self._messages = read_jelly(src, settings.limits)
         else:
-            self._messages = read_text(open_log(src, syntax, settings), settings.limits)
+            self._log = open_log(src, syntax, settings)
+            self._messages = read_text(self._log, settings.limits)
 
     def __iter__(self) -> Self:
         return self
@@ -51,6 +53,9 @@ class MessageReader(Closing):
     def close(self) -> None:
         """Close the source, if it was opened here."""
         self._messages.close()
+        # A generator that was not started closes nothing.
+        if self._log is not None:
+            self._log.close()
 
 
 def read_messages(
@@ -79,8 +84,8 @@ def read_messages(
         never fetched.
     :param strict: whether to reject blank lines in NDJSON-LD.
     :param limits: the limits on untrusted input. ``frame_rows`` bounds the statements of a
-        message, ``frame_expansion`` their text, ``frame_bytes`` a line, a statement, a document or
-        a frame.
+        message, ``frame_expansion`` their text, ``frame_bytes`` a line, a token, a document or a
+        frame.
     :return: an iterator and context manager.
     :raises JellyError: while iterating: the log is malformed; with its line, or frame and row.
     :raises MissingExtraError: the syntax needs a library that is not installed.
@@ -121,8 +126,8 @@ def open_log(src: Source, syntax: Syntax, settings: ReadSettings) -> TextLog:
     """
     form = syntax.format
     events: Callable[[Input], Generator[Event]]
-    # These need libraries that may not be there.
     lines = form in (LogFormat.N_TRIPLES, LogFormat.N_QUADS)
+    # Report a missing library here, before the first message is requested.
     if form is LogFormat.YAML_LD:
         library("yaml", "YAML-LD", "messages")
     if not lines:

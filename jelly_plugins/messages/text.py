@@ -1,13 +1,13 @@
 """Messages as text: the form between the syntaxes.
 
 The reader of a syntax is a splitter: it gives lines of N-Quads and the ends of messages. The
-writers, and :class:`QuadReader` for whoever wants terms, take the text of one message after the
+writers, and :class:`QuadReader` for callers that need terms, take the text of one message after the
 other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -30,8 +30,8 @@ from ..formats.contexts import Contexts
 from ..io.sources import Closing, Input
 
 #: What a splitter gives: whole lines of N-Quads in the form of :class:`~.io.chunks.Chunk`, or the
-#: end of the message, as the line in its source that the message starts in. Only messages that
-#: exist end.
+#: end of the message, as the line in its source that the message starts in. Each message has one
+#: end.
 Event: TypeAlias = bytes | int
 
 #: More than a message may have.
@@ -52,6 +52,31 @@ class ReadSettings:
     contexts: Contexts | None = None
     strict: bool = False
     limits: Limits = DEFAULT_LIMITS
+
+
+def with_rest(chunks: Iterable[bytes], rest: Callable[[], bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Text that a splitter scans in steps: in each, what the step before left and the next chunks.
+
+    A step waits for as much new text as was left, so that no more text is scanned again than is
+    new.
+
+    :param rest: returns what the splitter has left of the text so far.
+    :return: the text of each step, and whether it is the last one, which is there even if it has
+        no new text.
+    """
+    gathered: list[bytes] = []
+    size = wanted = 0
+    for chunk in chunks:
+        gathered.append(chunk)
+        size += len(chunk)
+        if size < wanted:
+            continue
+        yield b"".join(gathered), False
+        left = rest()
+        gathered = [left]
+        size = len(left)
+        wanted = 2 * size
+    yield b"".join(gathered), True
 
 
 class TextMessage(NamedTuple):
@@ -146,7 +171,7 @@ def log_options(*, graphs: bool, rdf_star: bool = False) -> StreamOptions:
 
 
 def _internal(limits: Limits) -> Limits:
-    """Limits for rows that no frame of a stream has to hold."""
+    """Limits for rows that are not written as frames."""
     return replace(limits, frame_rows=_UNBOUNDED, frame_bytes=_UNBOUNDED, frame_repeats=_UNBOUNDED)
 
 
@@ -154,8 +179,8 @@ _INTERNAL_OPTIONS: Final = log_options(graphs=True, rdf_star=True)
 
 
 class QuadReader:
-    """Reads the text of messages as quads in generic terms: as rows of Jelly, which the kernel
-    makes of text and terms of."""
+    """Reads the text of messages as quads in generic terms: the kernel encodes the text as rows of
+    Jelly, and decodes these."""
 
     def __init__(self, limits: Limits) -> None:
         self._encoder = TextEncoder(_INTERNAL_OPTIONS, limits=_internal(limits))
@@ -176,7 +201,7 @@ class QuadReader:
 
 
 class QuadWriter:
-    """Writes quads as the text of messages: the way of :class:`QuadReader` back."""
+    """Writes quads as the text of messages, the reverse of :class:`QuadReader`."""
 
     def __init__(self, limits: Limits) -> None:
         self._encoder = Encoder(_INTERNAL_OPTIONS, limits=_internal(limits))
@@ -195,7 +220,7 @@ class QuadWriter:
 
 
 def without_place(error: JellyError, line: int | None) -> JellyError:
-    """An error of text or rows that exist only here, as one of the message in a line."""
+    """An error of internal text or rows, as one of the message that starts in a line."""
     if isinstance(error, TextError):
         error.line, error.column = line, None
         return error

@@ -39,7 +39,7 @@ _LITERAL: Final = re.compile(rb"(<(?!rdf:RDF)[^/!?<>][^<>]*+(?<!/)>)([^<\n]*+\n[
 _INDENTATION: Final = re.compile(rb"\n\t*+")
 #: Literals that are read back as others: JSON may be in a string of JSON.
 _RDF_JSON: Final = b'"@type":"http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON"'
-#: What the reader of YAML-LD has another use for.
+#: Characters by which the reader of YAML-LD represents others.
 _NOT_READ: Final = re.compile("[\U0010fffe\U0010ffff\U000fffff]")
 
 #: Characters of a line of YAML, at most.
@@ -52,7 +52,7 @@ class _Source(ChunkReader):
     def __init__(self, log: TextLog | JellyText | None, namespaces: Mapping[str, str]) -> None:
         self.name = ""
         self.namespaces = dict(namespaces)
-        # Terms that a caller made may be any.
+        # Quads that a caller made may have named graphs and relative IRIs.
         self.has_graphs = log is None or log.has_graphs
         self.has_relative_iris = log is None or log.has_relative_iris
         self.validated = log is not None and log.validated
@@ -69,7 +69,7 @@ class TextWriter:
     """Writes messages as a log of text. The writers of ``formats`` write the statements.
 
     :param prefixes: IRI by name, for Turtle, TriG and RDF/XML.
-    :param log: that the messages are of; None for quads that a caller made.
+    :param log: the log that the messages come from; None for quads that a caller made.
     :raises ValueError: a prefix has a name that needs escapes.
     """
 
@@ -117,8 +117,7 @@ class TextWriter:
             if self._finished is not None:
                 data = self._finished(data)
         if self._early:
-            # One at the start of a log makes no empty message, so that an empty first message needs
-            # two.
+            # A comment at the start of a log ends no message, so an empty first message needs two.
             if not text or not self._first:
                 self._out.write(COMMENT)
             self._first = False
@@ -128,7 +127,7 @@ class TextWriter:
     def finish(self) -> None:
         """End the log."""
         if self._early and self._empty:
-            # One at the end opens no message, so that an empty last message needs one more.
+            # A comment at the end begins no message, so an empty last message needs one more.
             self._out.write(COMMENT)
 
 

@@ -24,11 +24,11 @@ from ..formats.depth import with_bounded_prefixes
 from ..formats.reading import ChunkFile, parsed, parser_of, pyoxigraph_module
 from ..io.sources import Input, without_mark
 from .formats import EARLY_OPENING, UNANNOUNCED, Dialect, LogFormat, Syntax, label_announces
-from .text import Event, ReadSettings
+from .text import Event, ReadSettings, with_rest
 
 #: Statements that are held at once, see ``formats.parsed``.
 _BATCH: Final = 32
-#: Bytes of an IRI or a base, at most: short names may stand for it many times.
+#: Bytes of an IRI or a base, at most: short names may expand to it many times.
 _IRI_BYTES: Final = 1 << 16
 
 #: Brackets in brackets, at most: the parser has a stack.
@@ -65,7 +65,7 @@ _WORD: Final = (
 def _patterns(comment: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     """Tokens that need no attention, and what may come before the first of a message. A token that
     may continue after the text is not among them."""
-    # Those that are many come first.
+    # Frequent tokens come first.
     tokens = (
         rb"(?![0-9+-]|%b)%b(?!\.*+\Z)" % (_WORD, _NAME),
         _IRI_OPEN + rb">",
@@ -201,26 +201,17 @@ class _Splitter:
 
         :raises JellyError: after the text before the error.
         """
-        gathered: list[bytes] = []
-        size = wanted = 0
-        for chunk in chunks:
-            gathered.append(chunk)
-            size += len(chunk)
-            if size < wanted:
-                continue
-            self.chunks += 1
-            # An empty chunk would be the end of the text for the parser.
-            if out := self._scan(b"".join(gathered)):
-                yield out
+        for text, is_last in with_rest(chunks, lambda: self._data):
+            self._last = is_last
+            if is_last:
+                # A comment and a name end with the text.
+                yield (self._scan(text + b"\n") + self._data).removesuffix(b"\n")
+            else:
+                self.chunks += 1
+                # An empty chunk would be the end of the text for the parser.
+                if out := self._scan(text):
+                    yield out
             self._check()
-            gathered = [self._data]
-            size = len(self._data)
-            # No more text is scanned again than is new.
-            wanted = 2 * size
-        self._last = True
-        # A comment and a name end with the text.
-        yield (self._scan(b"".join((*gathered, b"\n"))) + self._data).removesuffix(b"\n")
-        self._check()
 
     def _check(self) -> None:
         size = len(self._data)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
+import warnings
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,18 @@ def test_paths_and_open_files(format_: str, ending: str, tmp_path: Path) -> None
         assert list(read_messages(file)) == found
     assert {message.source for message in found} == {str(path)}
     assert quad_sets(found) == quad_sets(read_messages(path))
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_log_that_is_not_read_is_closed(format_: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x.{format_}"
+    write_messages(LOGS[3], path)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        with read_messages(path):
+            pass
+        gc.collect()
+    assert not found
 
 
 def test_a_path_is_replaced_as_a_whole(tmp_path: Path) -> None:
