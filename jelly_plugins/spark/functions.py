@@ -346,7 +346,7 @@ class _Reading(_Function):
 
 
 def _chunks(value: bytes) -> Iterator[bytes]:
-    """Return a value without its compression, if any, which is detected as that of files.
+    """Return the chunks of a value, decompressed; the compression is detected as in files.
 
     :raises SourceError: the compressed data is corrupt.
     :raises LimitError: it is larger than a value may be.

@@ -26,7 +26,7 @@ from ...codec import (
     Quad,
 )
 from ...codec.common.positions import OBJECT, POSITIONS
-from ...codec.patch.operations import BEGIN, COMMIT, END, header
+from ...codec.patch.operations import BEGIN, CHAIN_KEYS, COMMIT, END, header
 from ...codec.text.columns import EMPTY_GRAPH
 from ...codec.text.ntriples import Dialect, LineParser
 from ...errors import JellyError, StatementError, TextError
@@ -49,8 +49,6 @@ _NAMED: Final = (
     OperationKind.DELETE_NAMESPACE,
 )
 _ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
-#: Headers that are also columns.
-_CHAIN: Final = ("id", "prev")
 
 
 def patch_options(settings: FileWriting) -> PatchOptions:
@@ -163,11 +161,11 @@ def encode_log(batch: pa.RecordBatch, settings: FileWriting) -> bytes:
     """
     serializer = PatchSerializer(options=patch_options(settings))
     found = list(operations(batch, ALL))
-    patches, *chains = (_column(batch, name) for name in ("patch", *_CHAIN))
+    patches, *chains = (_column(batch, name) for name in ("patch", *CHAIN_KEYS))
     starts = _starts(patches if "patch" in batch.schema.names else chains[0])
     written = b""
     for start, stop in pairwise([*starts, len(found)]):
-        headers = dict(zip(_CHAIN, (each[start:stop] for each in chains), strict=True))
+        headers = dict(zip(CHAIN_KEYS, (each[start:stop] for each in chains), strict=True))
         patch = _patch(found[start:stop], headers)
         try:
             written += serializer.add(patch)

@@ -28,7 +28,7 @@ from .root import (
     begin,
     check_layout,
     commit,
-    find,
+    newest,
     whole_number,
 )
 from .shard import Changed
@@ -219,7 +219,7 @@ def apply_patches(
         from .changes import FrameLog, rows_of, rows_of_logs, rows_of_paths
 
         if frame is None:
-            rows = rows_of_paths(spark, logs)
+            rows = rows_of_paths(session, logs)
         else:
             rows = rows_of(frame) if column is None else rows_of_logs(frame, column, order_by)
         changes = FrameLog(rows)
@@ -389,10 +389,9 @@ def _attempt(
     :raises CommitConflictError: another writer has committed first.
     """
     numbered = settings.application is not None
-    logs, start = resolve(
-        changes.patches, before.logs, check_prev=settings.check_prev, forget=numbered
-    )
-    new = changes.patches[start:]
+    patches = changes.patches
+    logs, start = resolve(patches, before.logs, check_prev=settings.check_prev, forget=numbered)
+    new = patches[start:]
     changed: list[Changed] = []
     bound: list[Bound] = []
     try:
@@ -401,7 +400,7 @@ def _attempt(
             storage.check(each.shard for each in changed)
     except JellyError:
         # A vacuum may have removed the stores of a version that is no longer the newest.
-        if storage.versions() and find(storage).number != before.number:
+        if (now := newest(storage)) is not None and now.number != before.number:
             raise CommitConflictError("another writer has committed", source=storage.name) from None
         raise
     shards = list(layout.shards)

@@ -91,9 +91,8 @@ def rows_of(frame: DataFrame, number: int = 0) -> DataFrame:
     return frame.select(_place(number, sf.col("source"), sf.lit(0)), *_IN_LOG)
 
 
-def rows_of_paths(spark: SparkSession | None, paths: Sequence[Any]) -> DataFrame:
+def rows_of_paths(spark: SparkSession, paths: Sequence[Any]) -> DataFrame:
     """Return the rows of files or folders, in the order of the paths."""
-    assert spark is not None
     # Without rows for headers, a patch without operations would be missing.
     reader = spark.read.format("jelly-patch").option("headers", "true")
     frames = (reader.load(str(path)) for path in paths)
@@ -320,11 +319,10 @@ class FrameStatements:
         for name in POSITIONS:
             if types.get(name, "void") not in ("string", "void"):
                 raise OptionsError(f"column {name} must be text of N-Triples (got {types[name]})")
-        given = (name if name in types else sf.lit(None).alias(name) for name in POSITIONS)
-        terms = frame.select(*given)
-        self._rows: Final = terms.select(
+        terms = {name: sf.col(name) if name in types else sf.lit(None) for name in POSITIONS}
+        self._rows: Final = frame.select(
             sf.lit(_ADD).alias("kind"),
-            *(sf.col(name).cast("string").alias(name) for name in POSITIONS),
+            *(column.cast("string").alias(name) for name, column in terms.items()),
         )
 
     def change(

@@ -47,7 +47,7 @@ _VENDORS: Final = {"s3": ("aws",), "s3a": ("aws",), "gs": ("google", "gcs")}
 _URL: Final = re.compile(
     r"[A-Za-z0-9]+://(?:[\w.$-]+|(?<=abfs://|bfss://)[\w.$-]+@[\w.-]+)(?:/[^?#]*)?"
 )
-#: What messages of the client have no secrets in.
+#: Parts of the client's messages that contain no secrets.
 _STATUS: Final = re.compile(r"status code: (\d{3}(?: [A-Z][A-Za-z]+)*)")
 _CODE: Final = re.compile(r"<Code>(\w{1,99})</Code>")
 _PHRASES: Final = {

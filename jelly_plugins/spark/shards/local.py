@@ -143,7 +143,7 @@ class LocalLog:
                 if not partial or not batches.is_known or error.message == AFTER_HEADERS:
                     raise
                 if not self._opens and not self._patches[-1].complete:
-                    # What may become of the patch is not known yet.
+                    # No transaction of the patch is complete: its position is not recorded yet.
                     self._patches.pop()
             if self.held_back and not partial:
                 raise TruncatedError("the log ends inside a transaction", source=batches.name)

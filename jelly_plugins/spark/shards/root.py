@@ -173,27 +173,31 @@ def numbers_of(names: Iterable[str]) -> list[int]:
 # Reading
 
 
+def newest(storage: Storage) -> Version | None:
+    """Return the newest version; None without versions.
+
+    :raises RootError: its file is damaged.
+    """
+    # Between listing and reading, a vacuum may remove a version, but never the newest one.
+    while known := storage.versions():
+        if (found := _read(storage, known[-1])) is not None:
+            return found
+    return None
+
+
 def find(storage: Storage, number: int | None = None) -> Version:
     """Return a version, by default the newest.
 
     :raises RootError: it does not exist, or its file is damaged.
     """
-    known = storage.versions()
-    if number is not None:
-        found = _read(storage, number)
-        if found is None:
-            raise RootError(
-                f"version {number} does not exist, or was vacuumed (versions: "
-                f"{', '.join(map(str, known)) or 'none'})",
-                source=storage.name,
-            )
+    found = newest(storage) if number is None else _read(storage, number)
+    if found is not None:
         return found
-    # Between listing and reading, a vacuum may remove a version, but never the newest one.
-    while known:
-        if (found := _read(storage, known[-1])) is not None:
-            return found
-        known = storage.versions()
-    raise RootError("there is no sharded store here", source=storage.name)
+    message = "there is no sharded store here"
+    if number is not None:
+        known = ", ".join(map(str, storage.versions())) or "none"
+        message = f"version {number} does not exist, or was vacuumed (versions: {known})"
+    raise RootError(message, source=storage.name)
 
 
 def every(storage: Storage) -> list[Version]:
@@ -265,11 +269,11 @@ def begin(
     :param create: whether a store without versions may be created.
     :raises RootError: the store has another layout; or it does not exist, without ``create``.
     """
-    if create and not storage.versions():
+    found = newest(storage) if create else find(storage)
+    if found is None:
         return Version(
             shards=(Shard(),) * (shards or DEFAULT_SHARDS), shard_by=shard_by or "subject"
         )
-    found = find(storage)
     for name, given, has in (
         ("shards", shards, len(found.shards)),
         ("shard_by", shard_by, found.shard_by),

@@ -1,7 +1,7 @@
 """Change one shard: copy its store, apply operations to the copy, and bring it to the root.
 
 Nothing sees the new store before a version names it. An attempt may therefore fail, run twice or
-finish late; it leaves at most a store that no version names.
+finish late; it leaves at most an unreferenced store.
 """
 
 from __future__ import annotations

@@ -81,11 +81,11 @@ class Storage(Protocol):
         """
 
     def stored(self) -> Mapping[str, float]:
-        """Return what attempts have made, by name, with the seconds since it was written: stores,
-        or objects, and files of versions that are not finished."""
+        """Return the seconds since stores, or their objects, and unfinished files of versions were
+        written, by name."""
 
     def remove(self, versions: Iterable[int], names: Iterable[str]) -> None:
-        """Remove versions, then what :meth:`stored` has named; what does not exist is ignored."""
+        """Remove versions, then names from :meth:`stored`; missing ones are ignored."""
 
 
 def storage_at(root: AnyRoot, options: Mapping[str, Any] | None = None) -> Storage:
