@@ -11,7 +11,6 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from os import urandom
 from typing import Any, Final, TypeAlias, get_args
 
 from pyoxigraph import BaseDirection, BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
@@ -159,7 +158,7 @@ class Fresh:
     """
 
     def __init__(self, key: bytes | None = None) -> None:
-        self._hash = blake2b(digest_size=16, key=urandom(32) if key is None else key)
+        self._hash = blake2b(digest_size=16, key=os.urandom(32) if key is None else key)
 
     def __call__(self, text: str) -> BlankNode:
         digest = self._hash.copy()

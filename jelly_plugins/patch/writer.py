@@ -53,11 +53,8 @@ LOOK_AHEAD: Final = 1000
 #: Rows that are handed to a serializer at once.
 BATCH: Final = 1024
 
-_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
-#: In the order in which a transaction has them.
-_CHANGES: Final = (OperationKind.DELETE, OperationKind.ADD)
-#: What ends a transaction and its patch.
-_LAST_ROWS: Final = (COMMIT, END)
+#: In the order in which a transaction of lines has them.
+_STATEMENTS: Final = (OperationKind.DELETE, OperationKind.ADD)
 _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
 _GENERIC: Final = frozenset((Iri, BlankNode, Literal, Triple, DefaultGraph))
 
@@ -163,7 +160,9 @@ class PatchSerializer:
         :raises JellyError: a statement cannot be written.
         """
         changes = [
-            (kind, lines) for kind, lines in zip(_CHANGES, (deleted, added), strict=True) if lines
+            (kind, lines)
+            for kind, lines in zip(_STATEMENTS, (deleted, added), strict=True)
+            if lines
         ]
         self._parser.begin()
         if not self._takes_quads:
@@ -177,7 +176,7 @@ class PatchSerializer:
         frames = encoder.add([*headers, BEGIN])
         for kind, lines in changes:
             frames += encoder.add_lines(kind, lines, self._parser)
-        frames += encoder.add(_LAST_ROWS)
+        frames += encoder.add((COMMIT, END))
         return b"".join(map(delimit, frames))
 
     def finish(self) -> bytes:

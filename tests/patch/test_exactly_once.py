@@ -381,7 +381,6 @@ def transaction_of(*rows: str) -> str:
     return "\n".join(["TX .", *rows, "TC .\n"])
 
 
-MORE = transaction_of(adds(4))
 UNMARKED_TWO = TWO.removesuffix("Z .\n")
 
 

@@ -129,7 +129,7 @@ def test_a_truncated_log_of_a_killed_recorder(
             module.replay(graph, path)
     assert target.data == set(map(target.quad, range(3)))
     [position] = module.positions(graph)
-    # It is a store as others are again, also for the log.
+    # Other logs and another recorder may change the store again.
     assert module.replay(graph, ONE_MORE).patches == 1
     with module.record(graph, path) as recorder:
         target.add(recorder, 3)

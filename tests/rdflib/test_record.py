@@ -411,14 +411,14 @@ def test_two_recorders(graph: Graph, path: Path) -> None:
     assert codes(other) == ["A"]
 
 
-def test_a_recorder_that_nobody_has_any_more(graph: Graph, path: Path) -> None:
+def test_a_recorder_that_was_not_closed(graph: Graph, path: Path) -> None:
     recorder = record(graph, path)
     recorder.graph.add((S, P, O))
     recorder.commit()
     [position] = positions(graph)
     del recorder
     gc.collect()
-    # The mark of an Oxigraph store is as one that a process has left that was killed.
+    # An Oxigraph store keeps its mark, as after a killed process.
     if inner_store_of(graph.store) is not None:
         with pytest.raises(ChainError, match=rf"is being recorded in .*{path.name}"):
             set_position(graph, position)

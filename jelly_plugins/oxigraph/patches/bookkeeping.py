@@ -46,6 +46,8 @@ _DEFAULT: Final = f"<{bookkeeping_iri('default')}>"
 _POSITION: Final = bookkeeping_iri("position:")
 _RECORDING: Final = NamedNode(bookkeeping_iri("recording"))
 _VALUE: Final = re.compile(r"([0-9]+) (complete|partial) (.+)", re.DOTALL)
+#: What to do while a store is being recorded.
+_REMEDY: Final = "change it through the recorder only"
 
 
 def count_quads(store: Store) -> int:
@@ -143,21 +145,18 @@ def set_recorded(
 
     :param namespaces: the IRI of each name, None for those that are not bound any more.
     :param recording: the mark of the recorder that sets them; it gets the log's name.
-    :raises ChainError: the store is being recorded by another one.
+    :raises ChainError: the store has the mark of another recorder.
     """
     graph = position.graph
     with lock_of(store):
         check_recorded(store, recording)
-        before = position_rows(store, position.log, graph)
-        after = {row_of(position_quad(position))}
-        if recording is not None:
-            before |= recording.rows()
-            after |= recording._replace(log=position.log).rows()
+        named = None if recording is None else recording._replace(log=position.log)
+        old, new = moved_rows(store, recording, position, named)
         for name, iri in namespaces.items():
-            before |= namespace_rows(store, graph, name)
+            old |= namespace_rows(store, graph, name)
             if iri is not None:
-                after.add(namespace_row(graph, name, str(iri)))
-        apply(store, before - after, after - before)
+                new.add(namespace_row(graph, name, str(iri)))
+        apply(store, old - new, new - old)
 
 
 # Logs that are being recorded
@@ -196,7 +195,7 @@ def check_recorded(
     store: Store,
     allowed: Recording | None = None,
     *,
-    remedy: str = "change it through the recorder only",
+    remedy: str = _REMEDY,
 ) -> None:
     """Reject a store that is being recorded.
 
@@ -209,9 +208,7 @@ def check_recorded(
         raise is_recorded(found, remedy)
 
 
-def is_recorded(
-    recording: Recording, remedy: str = "change it through the recorder only"
-) -> ChainError:
+def is_recorded(recording: Recording, remedy: str = _REMEDY) -> ChainError:
     """The error for a store that is being recorded."""
     name = f" {recording.log}" if recording.log else ""
     return ChainError(

@@ -77,7 +77,7 @@ class NetChanges(TransactionChanges):
         return self._characters
 
     def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
-        """Take operations up to the first row that changes nothing."""
+        """Take operations on statements and namespaces, up to the first row of another kind."""
         net, first, loose = self.net, self._first, not self._strict
         count = 0
         found = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from pyoxigraph import Store
 
@@ -82,11 +82,10 @@ def replay(
     """
     check_store(store)
     settings = replace(settings, **options)
-    place: Into = {"graph": graph, "named_graphs": named_graphs}
     recording = None if settings.dry_run else recording_of(store)
     done = Replayed()
     if recording is None:
-        apply_log(store, log, settings, done, None, **place)
+        apply_log(store, log, settings, done, None, graph=graph, named_graphs=named_graphs)
         return done
     path = log if isinstance(log, str | os.PathLike) else getattr(log, "name", None)
     if not isinstance(path, str | os.PathLike) or settings.until is not None:
@@ -95,20 +94,13 @@ def replay(
         if not has_ended:
             raise is_recorded(recording)
         try:
-            apply_log(store, log, settings, done, recording, **place)
+            apply_log(store, log, settings, done, recording, graph=graph, named_graphs=named_graphs)
         except TruncatedError:
             # Its complete patches were applied: these are all that a recorder has left.
             move(store, recording, done.position, None)
             raise
         move(store, recording, done.position, None)
     return done
-
-
-class Into(TypedDict):
-    """Where in a store a log goes; see :func:`replay`."""
-
-    graph: GraphName
-    named_graphs: bool
 
 
 def apply_log(

@@ -30,7 +30,7 @@ class TransactionChanges(Protocol):
         ...
 
     def gather(self, rows: Iterator[Operation], /) -> Operation | None:
-        """Take operations up to the first row that changes nothing.
+        """Take operations on statements and namespaces, up to the first row of another kind.
 
         :return: that row; None if there are no more.
         :raises JellyError: the store cannot hold a term.

@@ -50,8 +50,8 @@ def positions(graph: Graph) -> list[Position]:
     if store is None:
         return list(known_positions(main).values())
     backend: Any = get_backend("oxigraph")
-    graph_name = _text_in_store(main)
-    return [each for each in backend.positions(store) if each.graph == graph_name]
+    text = _text_in_store(main)
+    return [each for each in backend.positions(store) if each.graph == text]
 
 
 def set_position(graph: Graph, position: Position) -> None:
@@ -226,7 +226,7 @@ class OrderedChanges(TransactionChanges):
         return sum(len(term) for term in terms if isinstance(term, str))
 
     def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
-        """Take operations up to the first row that changes nothing."""
+        """Take operations on statements and namespaces, up to the first row of another kind."""
         for row in rows:
             if row.kind not in CHANGES:
                 return row
