@@ -29,10 +29,7 @@ _COMMANDS: Final = {
     "demo": ("demo", "Parse, load, query and dump a small real file, timed."),
     "convert": ("convert", "Convert between Jelly and other RDF formats."),
     "inspect": ("inspect", "Show options, frames, rows by kind and sizes of a Jelly stream."),
-    "validate": (
-        "validate",
-        "Check an RDF file, and compare it with other RDF files.",
-    ),
+    "validate": ("validate", "Check an RDF file, and compare it with other RDF files."),
     "load": ("store", "Load files of any format into an Oxigraph store on disk."),
     "dump": ("store", "Write an Oxigraph store, or one graph of it, in any format."),
     "query": ("query", "Query files or a store, and write the results."),

@@ -22,7 +22,13 @@ def inspect(
         bool, typer.Option("--frames", help="Print one line per frame, as it is read.")
     ] = False,
     as_json: settings.AsJson = False,
-    concatenated: settings.Concatenated = False,
+    concatenated: Annotated[
+        bool,
+        typer.Option(
+            "--concatenated",
+            help="Treat options at a frame's start as a new stream, as after cat.",
+        ),
+    ] = False,
     messages: Annotated[
         bool, typer.Option("--messages", help="Count the messages of a message log.")
     ] = False,

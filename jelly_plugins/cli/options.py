@@ -13,8 +13,7 @@ of an option, its type and its default are those of the field. Its help is the f
 ``:ivar NAME:`` in the docstring of the class; the rest is for Python. Fields that are not named
 stay out of the command. ``limits`` is always filled in: see :func:`.settings.limits_from`.
 
-How an option looks where the type of the field does not say it is an argument of
-:class:`Fields`::
+If the type of a field does not determine its option, pass the option to :class:`Fields`::
 
     Fields("strict", contexts=Option(settings.ContextFiles, settings.contexts_from))
 
@@ -71,17 +70,17 @@ class Option(NamedTuple):
 
     @property
     def flag(self) -> str:
-        """The option's name; for a pair of which the second is not the default, the second."""
+        """The option's name; of a pair such as --x/--no-x whose default is True, the second."""
         [info] = [each for each in self.annotation.__metadata__ if isinstance(each, OptionInfo)]
         flag = str(info.default)
         return flag.rpartition("/")[2] if self.default is True else flag
 
 
 class Fields:
-    """The fields of a settings class that become options.
+    """The fields of a settings class that become options; without arguments, all fields.
 
-    :param names: those whose type says all that an option needs.
-    :param options: the other ones. Without any, all fields become options.
+    :param names: fields whose type determines the option.
+    :param options: the options of other fields.
     """
 
     def __init__(self, *names: str, **options: Option) -> None:

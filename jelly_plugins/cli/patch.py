@@ -73,15 +73,8 @@ LogTo: TypeAlias = Annotated[
     PatchFormat | None,
     typer.Option("--to", help="Format to write; by default from the output's name."),
 ]
-CheckPrev: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--check-prev/--no-check-prev", help="Require each patch to follow the previous one."
-    ),
-]
-Generalized: TypeAlias = Annotated[
-    bool, typer.Option("--generalized", help="Accept generalized statements in text.")
-]
+_GENERALIZED: Final = typer.Option("--generalized", help="Accept generalized statements in text.")
+Generalized: TypeAlias = Annotated[bool, _GENERALIZED]
 
 app = typer.Typer(
     help="Logs of changes: convert, apply, undo, check. As Jelly-Patch and as RDF Patch text.",
@@ -243,12 +236,7 @@ _CHANGES: Final = Fields(
         ],
         lambda triples: None if triples is None else "triples" if triples else "quads",
     ),
-    generalized_statements=Option(
-        Annotated[
-            bool | None,
-            typer.Option("--generalized", help="Accept generalized statements in text."),
-        ]
-    ),
+    generalized_statements=Option(Annotated[bool | None, _GENERALIZED]),
     rdf_star=Option(
         Annotated[bool | None, typer.Option("--rdf-star", help="Declare quoted triples.")]
     ),

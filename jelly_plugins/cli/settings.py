@@ -161,12 +161,6 @@ Prefixes: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--prefix", metavar="NAME=IRI", help="Prefix to declare in the output."),
 ]
-Concatenated: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--concatenated", help="Treat options at a frame's start as a new stream, as after cat."
-    ),
-]
 
 
 def limits_from(usual: Limits = DEFAULT_LIMITS) -> Limits:

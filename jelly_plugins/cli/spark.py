@@ -12,7 +12,7 @@ import typer
 
 from . import console, settings
 from .console import STANDARD, WrongUsageError
-from .patch import CheckPrev, LogArguments
+from .patch import LogArguments
 from .signals import stopped_by_signals
 
 if TYPE_CHECKING:
@@ -83,7 +83,12 @@ def apply(
             "the work without Spark.",
         ),
     ] = None,
-    check_prev: CheckPrev = True,
+    check_prev: Annotated[
+        bool,
+        typer.Option(
+            "--check-prev/--no-check-prev", help="Require each patch to follow the previous one."
+        ),
+    ] = True,
     existing: Annotated[
         bool, typer.Option("--existing", help="Do not create the store; it must exist.")
     ] = False,

@@ -152,7 +152,11 @@ class Client:
         loop = asyncio.get_running_loop()
         of_loop = None
         if isinstance(frames, AsyncIterable):
-            of_loop = _FramesOfLoop(lambda: asyncio.sleep(0, aiter(frames)), loop)
+
+            async def start() -> AsyncIterator[bytes]:
+                return aiter(frames)
+
+            of_loop = _FramesOfLoop(start, loop)
         source: Any = frames if of_loop is None else of_loop
         upload = self._client._start_upload(source, timeout)
         over = asyncio.Event()

@@ -16,9 +16,10 @@ from ..codec.rdf.decoder import first_options
 from ..codec.rdf.rules import Row
 from ..errors import JellyError
 from ..formats.convert import convert
+from ..formats.loading import LoadSettings
 from ..formats.settings import ConversionSettings, OptionChanges
 from ..formats.transcode import transcode
-from ..io.names import Format, FormatName, format_named, format_of
+from ..io.names import Format, FormatName
 from ..io.sinks import Writable
 from ..io.sources import Source
 from ..io.streams import FrameBytes, encode
@@ -43,7 +44,7 @@ def outgoing(
     if isinstance(data, str | os.PathLike | bytes | bytearray | memoryview) or hasattr(
         data, "read"
     ):
-        form = format_named(format) if format is not None else format_of(data) or Format.JELLY
+        form = LoadSettings(format=format).format_for(data)
         if form is not Format.JELLY:
             return _converted(data, form, topic, options, limits)
         return iterate(_of_source(data, topic, options, limits))

@@ -1,8 +1,8 @@
 """Bounds on how long calls take: in all, and while a server waits for a client that neither sends
 nor reads.
 
-For the second only time in which the server waits for the client counts. A subscriber of a topic
-without news is not idle; a subscriber that does not read what it was sent is.
+A client is idle only while the server waits for it. A subscriber of a topic without news is not
+idle; a subscriber that does not read what it was sent is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .frames import iterate
 from .security import HEALTH_CHECK
 from .wire import SERVICE
 
-#: How often calls are looked at while a bound passes, and at least every so many seconds.
+#: Number of checks of all calls within a bound, and the maximum seconds between two checks.
 _LOOKS: Final = 4
 _SECONDS: Final = 1.0
 #: Seconds that a health check may take, which clients without a token may call too.
@@ -34,8 +34,9 @@ class TimeInterceptor(grpc.ServerInterceptor):
     pool without a bound.
 
     :param idle: seconds for which a client may be idle; None for no bound.
-    :param seconds: that a stream of :data:`.wire.SERVICE` may take; None for no bound. At most a
-        quarter more passes than the bounds, and never more than a second.
+    :param seconds: that a stream of :data:`.wire.SERVICE` may take; None for no bound.
+
+    A call is cancelled at most a quarter of the bound too late, and at most a second.
     """
 
     def __init__(self, idle: float | None, seconds: float | None) -> None:

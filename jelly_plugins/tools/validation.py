@@ -1,7 +1,8 @@
-"""Check that a stream is valid, and that its statements equal those of other files.
+"""Check that a stream is valid, that its terms are, and that its statements equal those of other
+files.
 
-Valid is what reads strictly to its end: every row, every frame, and no graph left open. Comparing
-is ``compare``'s; here is what is compared with what.
+A stream is valid if it can be read strictly to its end: every row, every frame, and no graph left
+open. :mod:`.compare` compares statements.
 """
 
 from __future__ import annotations
@@ -64,7 +65,6 @@ class Validation:
     """A stream, or a source in another format, that is valid.
 
     :ivar format: of the source. If it is not Jelly, there are no frames and no options.
-
     :ivar comparison: of the whole stream, or of the first frame that differs; None if nothing was
         compared.
     :ivar different_frames: number of frames that differ from the files for them.

@@ -24,10 +24,10 @@ class Shape(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Settings of nothing.
+    """Settings of the command below.
 
     :ivar rows: rows of a frame, see ``frames``: at least one.
-        Nobody needs more.
+        More are faster.
     :ivar strict: whether to reject what is
         malformed. Costs nothing.
     :ivar names: keep names.
