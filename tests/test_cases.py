@@ -1,4 +1,4 @@
-"""Inputs that other tools read, and that were rejected or changed here: each has its right value.
+"""Inputs that other tools read: each gives its right value, or an error that says why not.
 
 They are shared data (``cases``), whose README describes them; tests are skipped without it.
 """

@@ -24,9 +24,9 @@ CONTEXTS: Final = 32
 #: bytes or less for a bracket that is open.
 _UNSEEN: Final = 100_000
 _UNSEEN_TERMS: Final = DEPTH // 2
-#: Stand for three quotation marks; UTF-8 does not have these bytes.
+#: Represent three quotation marks; UTF-8 does not have these bytes.
 _LONG_STRINGS: Final = (b"\xff", b"\xfe")
-#: Stands for the start of a triple term or a reified triple.
+#: Represents the start of a triple term or a reified triple.
 _TERM: Final = b"\xfd"
 _TURTLE_IRRELEVANT: Final = bytes(set(range(256)) - set(b"\"'<>#\r\n[]()\xff\xfe\xfd"))
 #: Prefixes that text with many of them may declare.
@@ -200,8 +200,8 @@ def check_json(document: bytes, limits: Limits = DEFAULT_LIMITS) -> None:
 def with_bounded_json(chunks: Iterable[bytes], limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     """Chunks of JSON, each of which comes out once it was looked at.
 
-    :param limits: ``frame_rows`` bounds the values of an object that no array or only the outermost
-        one contains, as pyoxigraph holds them all: they are counted by the commas in their chunks.
+    :param limits: ``frame_rows`` bounds the values of each object at the top of the document or of
+        an array there: pyoxigraph holds all of them. Commas in the same chunks count as values.
     :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep, contexts of
         JSON-LD more than :data:`CONTEXTS` deep, or an object has too many values.
 

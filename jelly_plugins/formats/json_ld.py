@@ -86,7 +86,7 @@ def prepared(
 def check_iris(longest: int, size: int, limits: Limits) -> None:
     """Check what the IRIs of a document may come to, which contexts abbreviate.
 
-    :param longest: maximum length of what a few characters stand for.
+    :param longest: maximum length of an IRI that a few characters abbreviate.
     :param size: of the document, in bytes.
     :raises LimitError: they are too long.
     """

@@ -37,7 +37,8 @@ class LoadSettings:
     :ivar base: base IRI for relative IRIs of Turtle, TriG, RDF/XML and JSON-LD; without it they are
         rejected.
     :ivar contexts: remote contexts of JSON-LD by IRI, or a function that returns one; none is
-        fetched. A document that is read with them is held in memory.
+        fetched. A document with contexts, remote or not, is held in memory, up to ``frame_bytes``
+        of the limits.
     :ivar atomic: load all statements or none, even after an error in the last byte; the backend's
         ``load`` says what this costs.
     :ivar concatenated: treat options at the start of a frame of Jelly as a new stream, as after

@@ -148,8 +148,8 @@ class ConversionSettings:
         some 64 KiB.
     :ivar base: base IRI for relative IRIs in RDF text.
     :ivar contexts: remote contexts of JSON-LD by their IRIs, as documents or their ``@context``, or
-        a function that returns one for an IRI; none is fetched. A document that is read with them
-        is held in memory, up to ``frame_bytes`` of the limits.
+        a function that returns one for an IRI; none is fetched. A document with contexts, remote
+        or not, is held in memory, up to ``frame_bytes`` of the limits.
     :ivar blank_nodes: relabel the blank nodes of each of several sources (``"fresh"``), or treat
         equal labels as one node (``"keep"``). One source keeps its labels.
     :ivar concatenated: treat options at the start of a frame of Jelly as a new stream, as after

@@ -67,8 +67,8 @@ _TERM: Final = Pattern(
 def read_csv(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits) -> Results:
     """Read the header.
 
-    A cell that is an IRI with ``http`` or ``https`` is one, ``_:`` with a label is a blank node. An
-    empty cell is unbound, and any other is a literal without a datatype.
+    A cell that is an IRI with the scheme ``http`` or ``https`` is read as an IRI, and ``_:`` with a
+    label as a blank node. An empty cell is unbound, and any other is a literal without a datatype.
 
     :raises TextError: here or while iterating; the text is not well-formed, or a line does not have
         a cell for each variable.

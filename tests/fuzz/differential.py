@@ -63,9 +63,8 @@ SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
 }
 _TURNS: Final = [name for name, (_, often) in SORTS.items() for _ in range(often)]
 #: rdflib warns of literals that are not valid for their datatype.
-_COMMAND: Final = (
-    *(sys.executable, "-W", "ignore", "-X", "faulthandler", "-m", "tests.fuzz.differential"),
-)
+_PYTHON: Final = (sys.executable, "-W", "ignore", "-X", "faulthandler")
+_COMMAND: Final = (*_PYTHON, "-m", "tests.fuzz.differential")
 #: Maximum number of differences that are shown in full.
 _SHOWN: Final = 100
 
@@ -132,15 +131,7 @@ def supervise(cases: int, seed: int = 0, wanted: str = "") -> bool:
         while first < cases:
             child = subprocess.run(
                 [
-                    *(
-                        sys.executable,
-                        "-W",
-                        "ignore",
-                        "-X",
-                        "faulthandler",
-                        "-m",
-                        "tests.fuzz.differential",
-                    ),
+                    *_COMMAND,
                     *map(str, (cases, seed, wanted, progress.name, first)),
                 ],
                 env={"PYTHONMALLOC": "debug", **os.environ},

@@ -59,18 +59,18 @@ class QuotedText(NamedTuple):
 Text: TypeAlias = "str | QuotedText"
 
 
-def pieces(text: Text) -> Iterator[str]:
+def text_parts(text: Text) -> Iterator[str]:
     """Yield the parts of a term's text."""
     if isinstance(text, QuotedText):
         for part in text.parts:
-            yield from pieces(part)
+            yield from text_parts(part)
     else:
         yield text
 
 
 def whole(text: Text) -> str:
     """Join the parts of a term's text."""
-    return text if isinstance(text, str) else "".join(pieces(text))
+    return text if isinstance(text, str) else "".join(text_parts(text))
 
 
 def longest_term(limits: Limits) -> int:
@@ -216,7 +216,7 @@ class TextDecoder(Decoder):
             self.statements += 1
             for term in statement:
                 # Most terms have one part.
-                for text in (term,) if isinstance(term, str) else pieces(term):
+                for text in (term,) if isinstance(term, str) else text_parts(term):
                     pending.append(text)
                     size += len(text)
                     if len(text) > LONG_TERM // 4:
@@ -322,7 +322,7 @@ class TextEncoder(TermEncoder):
         :raises JellyError: a statement cannot be written with these options.
         """
         if type(data) is bytes and not self._pending and data.endswith(b"\n"):
-            whole = data
+            lines = data
         else:
             # A CR at the end of the data may be half of a line end.
             cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
@@ -330,14 +330,14 @@ class TextEncoder(TermEncoder):
                 self._pending += data
                 self._parser.check_length(len(self._pending))
                 return []
-            whole = bytes(self._pending) + data[:cut]
+            lines = bytes(self._pending) + data[:cut]
             self._pending[:] = data[cut:]
             self._parser.check_length(len(self._pending))
         before = self._parser.line_ends
         try:
-            return self._add(whole)
+            return self._add(lines)
         except BaseException:
-            self._parser.count_lines(before, whole)
+            self._parser.count_lines(before, lines)
             raise
 
     def finish(self) -> list[bytes]:
