@@ -123,7 +123,7 @@ def operations_of(text: str) -> tuple[int, Iterator[SparqlOperation]]:
 
     >>> end, [operation] = operations_of("PREFIX : <urn:> DELETE { ?s :p 1 } WHERE { ?s :p 1 . }")
     >>> end, operation.prologue, operation.delete, operation.where
-    (15, 'PREFIX : <urn:>\n', ' ?s :p 1 ', '{ ?s :p 1 . }')
+    (15, 'PREFIX : <urn:>\\n', ' ?s :p 1 ', '{ ?s :p 1 . }')
     """
     tokens = list(_tokens(text))
     at = end = 0
