@@ -129,7 +129,7 @@ def replay(
     included, is as it was before that transaction. Blank node labels are kept. The state in which
     an interrupt (Ctrl-C) leaves a graph in memory is undefined, as for every change to such a
     graph: rebuild it from the log. Over an Oxigraph store an interrupted transaction is applied or
-    not at all.
+    not at all; the next replay binds namespaces that the graph may then lack.
 
     The position is known for as long as the graph's store object lives, and is part of the result;
     for a store that lives longer than that, see :func:`set_position`. Over an Oxigraph store the
@@ -142,7 +142,9 @@ def replay(
     Update, or replay into a store in memory.
 
     A literal of type xsd:string is one literal, whether rdflib has that datatype for it or none:
-    a literal that exists in one form is not added in the other, and is deleted in both.
+    a literal that exists in one form is not added in the other, and is deleted in both. All others
+    are made by rdflib's constructor: ``"01"^^xsd:int`` and ``"1"^^xsd:int`` are one literal unless
+    ``rdflib.NORMALIZE_LITERALS`` is off.
 
     :param graph: a Graph, which takes statements without a graph and those of the default graph; or
         a Dataset or ConjunctiveGraph, which take all.
