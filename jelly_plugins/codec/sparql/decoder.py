@@ -28,8 +28,7 @@ from ..common.wire import (
     uint32,
     wrong_type,
 )
-from ..text.columns import ColumnFactory
-from ..text.ntriples import Notation
+from ..text.transcoding import TextFactory
 from .kernel import ColumnReader, TextColumnReader
 from .options import COLUMNS, LOOKUPS, RESULTS_LIMITS, ResultsOptions
 
@@ -295,7 +294,7 @@ class ResultsColumnDecoder(ResultsDecoder):
     """
 
     def __init__(self, *, limits: Limits = RESULTS_LIMITS) -> None:
-        factory: Any = ColumnFactory(Notation.RDF_1_2, limits)
+        factory: Any = TextFactory(limits=limits)
         super().__init__(factory, limits=limits)
 
     def _new_reader(self, options: ResultsOptions) -> ColumnReader:

@@ -778,7 +778,7 @@ class ColumnReader:
 class TextColumnReader(ColumnReader):
     """Reads the columns of a stream's frames as text in N-Triples syntax.
 
-    The factory must be a ``ColumnFactory``, which makes the text of terms that need escapes.
+    The factory must be a ``TextFactory``, which makes the text of terms that need escapes.
     """
 
     # The bytes of text of the frame's previous columns, and of all columns at most.
@@ -857,7 +857,7 @@ class TextColumnReader(ColumnReader):
     def _made_iri(self, value: str) -> object:
         text: bytes = f"<{value}>".encode()
         if not _are_unchanged(text, 1, len(text) - 1, _IN_IRI):
-            return build(self._factory.iri, value)
+            return build(self._factory.iri, value).encode()
         return text
 
     @cython.cfunc
@@ -873,7 +873,7 @@ class TextColumnReader(ColumnReader):
         self, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> object:  # fmt: skip
         if pos == end or end - pos > self._longest or not _are_unchanged(data, pos, end, _IN_LABEL):
-            return self._put_made(self._blank_node(data, pos, end))
+            return self._put_made(self._blank_node(data, pos, end).encode())
         return self._put(b"_:", data, pos, end, b"")
 
     @cython.cfunc
@@ -888,12 +888,12 @@ class TextColumnReader(ColumnReader):
             or not _are_unchanged(data, start, stop, _IN_STRING)
             or not _are_unchanged(data, tag, tag_stop, _IN_TAG)
         ):
-            return self._put_made(self._literal(data))
+            return self._put_made(self._literal(data).encode())
         if tag_stop:
             return self._put(b'"', data, start, stop, b'"@' + data[tag:tag_stop])
         datatype: object = self._datatype
         if datatype is not self._closing_of:
-            self._closing = build(self._factory.literal, "", None, datatype)[1:]
+            self._closing = build(self._factory.literal, "", None, datatype)[1:].encode()
             self._closing_of = datatype
         return self._put(b'"', data, start, stop, self._closing)
 
