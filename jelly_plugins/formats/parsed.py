@@ -20,7 +20,7 @@ from ..io.chunks import Chunk, ChunkReader, relabelled
 from ..io.names import Format
 from ..io.sinks import Writable
 from ..io.sources import CHUNK, Input, Source, without_mark
-from .depth import TurtleGuard
+from .depth import with_bounded_turtle
 from .json_ld import prepared
 from .lines import no_graphs, without_graphs
 from .rdf_xml import RdfXmlText
@@ -121,7 +121,7 @@ class ParsedReader(ChunkReader):
             base = base or NO_BASE
         # The guard knows what the parser has read of what it was given: nothing is read ahead.
         source: Any = (
-            ChunkFile(TurtleGuard().chunks(chunks))
+            ChunkFile(with_bounded_turtle(chunks, base))
             if form in (Format.TURTLE, Format.TRIG)
             else io.BufferedReader(ChunkFile(chunks), CHUNK)
         )
