@@ -49,7 +49,8 @@ def too_deep() -> LimitError:
 def with_bounded_turtle(
     chunks: Iterable[bytes], base: str | None, scan: TurtleScan | None = None
 ) -> Iterator[bytes]:
-    """Chunks of Turtle or TriG, each of which comes out once it was scanned.
+    """Chunks of Turtle or TriG, each of which comes out once it was scanned; before an error, the
+    text up to it.
 
     Within a long string they double, since the parser reads it from its start with each of them.
 
@@ -64,7 +65,14 @@ def with_bounded_turtle(
     parts: list[bytes] = []
     size = 0
     for chunk in chunks:
-        within = scan.scan(chunk)
+        try:
+            within = scan.scan(chunk)
+        except LimitError:
+            # The statements before it.
+            parts.append(chunk[: max(0, scan.at)])
+            if any(parts):
+                yield b"".join(parts)
+            raise
         parts.append(chunk)
         size += len(chunk)
         if within and size < waiting:

@@ -99,6 +99,7 @@ class TurtleScan:
     :param depth: levels that the text may have, in brackets of any kind.
     :param base: length of the base IRI in bytes.
 
+    :ivar at: position in the chunk of what an error is about.
     :ivar longest: bytes of the longest IRI of a prefix or base.
     :ivar repeats: number of reifiers and annotations, which repeat the object of a statement.
 
@@ -110,6 +111,7 @@ class TurtleScan:
     jelly_plugins.errors.LimitError: the text is nested more than 2 deep
     """
 
+    at = cython.declare(cython.Py_ssize_t, visibility="readonly")
     longest = cython.declare(cython.Py_ssize_t, visibility="readonly")
     repeats = cython.declare(cython.Py_ssize_t, visibility="readonly")
     state: cython.int
@@ -129,7 +131,7 @@ class TurtleScan:
         self._check(base)
         self.longest = self.base = base
         self.depth = depth
-        self.repeats = self.open = self.prefixes = 0
+        self.at = self.repeats = self.open = self.prefixes = 0
         self.state = _OUTSIDE
         self.is_long = False
         self.rest = self.declaration = b""
@@ -176,6 +178,7 @@ class TurtleScan:
                 pos += 1
             elif byte == 60 and buf[pos + 1] != 60:  # <
                 if self.declaration:
+                    self.at = pos - len(self.rest)
                     stop = _stop(buf, _IN_IRI, pos, end)
                     self._check(stop - pos - 1)
                     if stop == end:
@@ -206,6 +209,7 @@ class TurtleScan:
             else:  # << ( [ {
                 self.open += 1
                 if self.open > self.depth:
+                    self.at = pos - len(self.rest)
                     raise LimitError(f"the text is nested more than {self.depth} deep")
                 self.repeats += byte == 123 and buf[pos + 1] == 124
                 pos += 2 if byte == 60 else 1

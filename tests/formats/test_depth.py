@@ -56,7 +56,7 @@ def json_results(depth: int) -> bytes:
         lambda: converted("<urn:s> <urn:p> " + "(" * 2 * DEEP, "ttl"),
         lambda: converted("[ <urn:q> 1 ; <urn:p> " * 2 * DEEP, "trig"),
         lambda: converted("<urn:s> <urn:p> <urn:o>" + "{|<urn:p> 1" * 2 * DEEP, "ttl"),
-        lambda: converted("# (\n" * DEEP + '<urn:s> <urn:p> """(""", ' + "[" * 2000, "ttl"),
+        lambda: converted("# (\n" * DEEP + '<urn:s> <urn:p> """(""", ' + "(" * 2000, "ttl"),
         lambda: converted(rdf_xml("<rdf:Description><rdf:value>" * DEEP), "rdf"),
         lambda: converted(rdf_xml("<rdf:Seq><rdf:li a='/>'>/>" * DEEP), "rdf"),
         lambda: list(read_results(json_results(DEEP), format="srj")),

@@ -65,7 +65,7 @@ def test_iris_are_bounded(declared: str, step: int | None) -> None:
     log = f"{HEAD}<urn:a> <urn:p> <urn:b> .\nMESSAGE\n{declared}\n{'# y' * 50_000}\n".encode()
     source: Any = log if step is None else io.BufferedReader(io.BytesIO(log), step)  # type: ignore[arg-type]
     found = []
-    with pytest.raises(TextError, match="has more than 65536 bytes"):
+    with pytest.raises(LimitError, match="has more than 65536 bytes"):
         found.extend(read_messages(source, format="ttl"))
     assert len(found) == 1
 
