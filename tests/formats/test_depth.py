@@ -58,7 +58,7 @@ def json_results(depth: int) -> bytes:
         lambda: converted("<urn:s> <urn:p> <urn:o>" + "{|<urn:p> 1" * 2 * DEEP, "ttl"),
         lambda: converted("# (\n" * DEEP + '<urn:s> <urn:p> """(""", ' + "(" * 2000, "ttl"),
         lambda: converted(rdf_xml("<rdf:Description><rdf:value>" * DEEP), "rdf"),
-        lambda: converted(rdf_xml("<rdf:Seq><rdf:li a='/>'>/>" * DEEP), "rdf"),
+        lambda: converted(rdf_xml("<rdf:Seq rdf:b='/>'><rdf:li>" * DEEP), "rdf"),
         lambda: list(read_results(json_results(DEEP), format="srj")),
         # Nested and never closed.
         lambda: converted("PREFIX : <urn:> :s :p " + "<<(:s :p " * DEEP, "ttl"),
@@ -109,9 +109,9 @@ LONG = "x" * (60 << 10)
 def test_long_prefixes_and_bases(text: str, size: int, scan_type: type[TurtleScan]) -> None:
     scan = scan_type(DEPTH)
     data = text.encode()
+    chunks = [data[at : at + size] for at in range(0, len(data), size)]
     with pytest.raises(LimitError, match="65536 bytes"):
-        for at in range(0, len(data), size):
-            scan.scan(data[at : at + size])
+        list(with_bounded_turtle(chunks, None, scan))
     with pytest.raises(LimitError, match="65536 bytes"):
         converted(text, "trig")
 
