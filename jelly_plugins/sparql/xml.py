@@ -14,7 +14,7 @@ from ..codec import Describe, Kind, Limits, TermFactory
 from ..codec.common.limits import over
 from ..codec.text.ntriples import written_label
 from ..errors import JellyError, TermError, TextError
-from ..formats.xml import NO_CHARACTER
+from ..formats.rdf_xml import NO_CHARACTER
 from .w3c import (
     PARTS,
     Results,
