@@ -12,8 +12,8 @@ from ..errors import LimitError, TermError
 #: Namespaces that a stream may declare: rdflib takes a time for each that grows with their number.
 MAX_NAMESPACES: Final = 4096
 
-#: Namespaces of one stream that may begin with one another: rdflib keeps them in a tree and
-#: descends it recursively.
+#: Namespaces of one stream that may begin with one another, counted from time to time: rdflib keeps
+#: them in a tree and descends it recursively.
 MAX_NESTED: Final = 200
 
 #: Declarations after which they are counted again.
@@ -50,7 +50,7 @@ class DeclaredNamespaces:
         if len(self._found) > MAX_NAMESPACES:
             raise LimitError(f"more than {MAX_NAMESPACES} namespaces are declared")
         insort(self._iris, iri)
-        # Counting takes as many steps as there are declarations. rdflib's tree can be some 100 deeper.
+        # Each count takes as many steps as there are declarations.
         if len(self._iris) % _COUNTED == 0 and self._depth() > MAX_NESTED:
             raise LimitError(f"more than {MAX_NESTED} namespaces nest (begin with one another)")
 
