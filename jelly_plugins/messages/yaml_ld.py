@@ -115,7 +115,7 @@ class _Bounded:
                 raise over(self._limits, "frame_bytes", self.since_event, "the length of a value")
             found = _NOT_READ.search(before + chunk)
             if found is not None and len(found[0]) == 1:
-                raise TextError("YAML-LD must be in UTF-8, without null characters")
+                raise TextError("malformed YAML: it must be in UTF-8, without null characters")
             if found is not None:
                 raise TextError(
                     "U+0085, U+2028 and U+2029 are not read as they are: PyYAML takes them for "
