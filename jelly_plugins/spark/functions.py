@@ -30,7 +30,6 @@ from ..io.sources import Input
 from ..patch.columns import PatchColumnReader
 from .datasource.decoding import decode_frames
 from .datasource.formats import complete, plain
-from .datasource.operations import OperationRows
 from .datasource.options import (
     PERMISSIVE,
     FileReading,
@@ -40,12 +39,8 @@ from .datasource.options import (
     Settings,
     check_options,
 )
-from .datasource.patch_rows import encode_log
+from .datasource.patch_rows import GRAPH, KIND, ROWS, OperationRows, encode_log
 from .datasource.schema import (
-    GRAPH,
-    KIND,
-    NUMBERS,
-    PatchRow,
     arrow_schema,
     check_written,
     operation_fields,
@@ -68,7 +63,7 @@ _WRITE: Final = (
 )
 
 #: Maximum rows, and bytes, of a batch of results.
-ROWS: Final = 1 << 16
+MAX_ROWS: Final = 1 << 16
 BYTES: Final = 16 << 20
 #: Maximum bytes of a decompressed, and of a decoded value: a few bytes can repeat a long term many
 #: times.
@@ -316,7 +311,7 @@ class _Reading(_Function):
             batches += found or ()
             offsets.append(offsets[-1] + sum(batch.num_rows for batch in found or ()))
             size += sum(batch.get_total_buffer_size() for batch in found or ())
-            if max(offsets[-1], len(nulls)) >= ROWS or size >= BYTES:
+            if max(offsets[-1], len(nulls)) >= MAX_ROWS or size >= BYTES:
                 yield self._array(nulls, offsets, batches, errors)
                 nulls, offsets, batches, errors, size = [], [0], [], {}, 0
         yield self._array(nulls, offsets, batches, errors)
@@ -329,14 +324,12 @@ class _Reading(_Function):
         errors: Mapping[int, str],
     ) -> Any:
         """Return values as an array."""
-        rows = offsets[-1]
-        found = {}
-        if rows:
-            table = pa.Table.from_batches(batches, schema=self._decoded)
-            found = {name: pa.concat_arrays(table[name].chunks) for name in table.schema.names}
+        empty = pa.RecordBatch.from_pylist([], schema=self._decoded)
+        found = pa.concat_batches(batches or [empty])
         if self._column is not None:
-            found[self._column.lower()] = pa.array(map(errors.get, range(rows)), pa.string())
-        elements = complete(found, rows, "", arrow_schema(self._schema))
+            texts = pa.array(map(errors.get, range(offsets[-1])), pa.string())
+            found = found.append_column(self._column.lower(), texts)
+        elements = complete(found, "", arrow_schema(self._schema))
         return pa.ListArray.from_arrays(
             pa.array(offsets, pa.int32()),
             elements.to_struct_array(),
@@ -414,18 +407,14 @@ class FromJellyPatch(_Reading):
     name = "from_jelly_patch"
     _names = (*_READ, "headers")
     _made = PatchReading
-    _decoded = pa.schema(
-        (name, pa.int64() if name in NUMBERS else pa.string()) for name in PatchRow._fields
-    )
+    _decoded = ROWS
 
     def _fields(self, terms: str) -> list[StructField]:
         return operation_fields(terms)
 
     def _decode(self, chunks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
         with PatchColumnReader(ChunkFile(chunks)) as batches:
-            for found in OperationRows(self._settings.headers).tables(batches):
-                columns = [found[name] for name in self._decoded.names]
-                yield pa.RecordBatch.from_arrays(columns, schema=self._decoded)
+            yield from OperationRows(self._settings.headers).batches(batches)
 
 
 class _Writing(_Function):
@@ -499,7 +488,7 @@ class ToJelly(_Writing):
 
 class ToJellyPatch(_Writing):
     name = "to_jelly_patch"
-    _besides = (KIND,), tuple({*PatchRow._fields} - {KIND, *POSITIONS})
+    _besides = (KIND,), tuple({*ROWS.names} - {KIND, *POSITIONS})
 
     def _encode(self, rows: Any) -> bytes:
         return encode_log(rows, self._settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO, Generic, Protocol, TypeVar
 
 import pyarrow as pa
@@ -86,27 +86,24 @@ class Format(ABC, Generic[_ReadingT, _WritingT]):
         """
 
 
-def complete(
-    found: Mapping[str, pa.Array], rows: int, path: str, schema: pa.Schema
-) -> pa.RecordBatch:
+def complete(found: pa.RecordBatch, path: str, schema: pa.Schema) -> pa.RecordBatch:
     """Return a batch with the columns of ``schema``, made of the columns that were read.
 
-    :param found: columns by name, in lower case; terms are text.
-    :param rows: number of rows.
+    :param found: columns whose names are in lower case; terms are text.
     :param path: the value of the column ``source``.
     """
     columns = []
     for field in schema:
         name = field.name.lower()
-        if name in found:
+        if name in found.schema.names:
             column = found[name]
             if pa.types.is_struct(field.type):
                 column = split_terms(column.cast(pa.string()), field.type)
             columns.append(column if column.type == field.type else column.cast(field.type))
         elif name == "source":
-            columns.append(pa.repeat(pa.scalar(path, pa.string()), rows))
+            columns.append(pa.repeat(pa.scalar(path, pa.string()), found.num_rows))
         else:
-            columns.append(pa.nulls(rows, field.type))
+            columns.append(pa.nulls(found.num_rows, field.type))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

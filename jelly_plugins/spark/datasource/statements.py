@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any, BinaryIO, Final
 
@@ -32,7 +32,8 @@ from .decoding import cut, decode
 from .files import DataFile, Files
 from .formats import Format, complete
 from .options import FileWriting, JellyReading, JellyWriting
-from .schema import GRAPH, check_written
+from .patch_rows import GRAPH
+from .schema import check_written
 from .splits import FileSplit
 from .terms import joined
 
@@ -61,18 +62,15 @@ class Statements(Format[JellyReading, JellyWriting]):
         for columns in decode(file, split, concatenated=settings.concatenated):
             fields = pa.schema([arrow.QUADS.field(name) for name in names])
             batch = arrow.record_batch(columns, fields)
-            found = dict(zip(names, batch.columns, strict=True))
-            rows = columns.rows
             if relabel is not None:
-                found = {name: relabel.column(column) for name, column in found.items()}
+                batch = pa.RecordBatch.from_arrays(map(relabel.column, batch.columns), names=names)
             if "frame" in wanted and settings.source_columns:
-                found["frame"] = _frames(columns)
-            if conditions:
-                met = _meeting(found, conditions)
-                found = {name: column.filter(met) for name, column in found.items()}
-                rows = pc.sum(met).as_py()
-            if rows:
-                yield complete(found, rows, split.path, schema)
+                batch = batch.append_column("frame", _frames(columns))
+            for name, term in conditions.items():
+                column = batch[name]
+                batch = batch.filter(pc.equal(column, term) if term else pc.is_null(column))
+            if batch.num_rows:
+                yield complete(batch, split.path, schema)
 
     def check(self, schema: StructType, settings: JellyWriting) -> None:
         check_written(schema)
@@ -156,22 +154,6 @@ def _stream_options(settings: FileWriting, graphs: bool, stream_name: str = "") 
         rdf_star=settings.quoted_triples,
         **settings.tables,
     )
-
-
-def _meeting(found: Mapping[str, Any], conditions: Mapping[str, str]) -> pa.Array:
-    """Return a mask of the rows that meet the conditions.
-
-    :param found: columns by name; must include all columns with conditions.
-    """
-    met = None
-    for name, term in conditions.items():
-        column = found[name]
-        if term:
-            mask = pc.is_in(column, value_set=pa.array([term], column.type))
-        else:
-            mask = pc.is_null(column)
-        met = mask if met is None else pc.and_(met, mask)
-    return met
 
 
 class Relabelling:

@@ -9,10 +9,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from ..shards.errors import RootError
-from ..shards.root import Shard, find, shard_of
-from ..shards.scanning import pattern_of, reading, scan
-from ..shards.storage import storage_at
+from ..shards.root import RootError, Shard, find, shard_of, storage_at
+from ..shards.store import pattern_of, reading, scan
 from .formats import complete
 from .options import StoreReading
 from .schema import arrow_schema
@@ -59,8 +57,7 @@ class VersionReader(DataSourceReader):
         with reading(self._storage, shard) as store:
             for batch in scan(store, pattern_of(conditions)):
                 rows += batch.num_rows
-                columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-                yield complete(columns, batch.num_rows, "", schema)
+                yield complete(batch, "", schema)
         if rows != shard.quads and not conditions:
             raise RootError(
                 f"{shard.store} has {rows} quads, but its version has {shard.quads}",

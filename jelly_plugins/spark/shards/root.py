@@ -1,4 +1,4 @@
-"""The versions of a sharded store, and the shard of a quad. No Spark, no Oxigraph.
+"""The versions of a sharded store, and the folder that has them. No Spark, no Oxigraph.
 
 A version is one file, which names the store of each shard and everything else that belongs to the
 content. It is created if it does not exist yet, and never changed: that single step is the commit.
@@ -9,30 +9,32 @@ from __future__ import annotations
 
 import json
 import operator
+import os
+import shutil
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 import xxhash
 
-from ...errors import LimitError
-from .errors import CommitConflictError, RootError
+from ...errors import JellyError, LimitError, OptionsError
 
 if TYPE_CHECKING:
-    from .storage import Storage
+    from .bucket import Bucket
 
 #: The layout that this module reads and writes.
 FORMAT: Final = 1
 #: Default number of shards of a new store, and the maximum.
 DEFAULT_SHARDS: Final = 16
 MAX_SHARDS: Final = 1 << 16
-#: Maximum number of logs whose positions a version has.
-MAX_LOGS: Final = 10_000
 #: Maximum size of a version's file.
 MAX_BYTES: Final = 64 << 20
-
 #: The folder of versions.
 VERSIONS: Final = "_versions"
 
@@ -42,6 +44,21 @@ ShardBy = Literal["subject", "graph"]
 #: Seed of Spark's ``xxhash64``.
 _SEED: Final = 42
 _SIGN: Final = 1 << 63
+
+
+class RootError(JellyError):
+    """The root of a sharded store is missing, damaged, cannot be reached, or has another layout.
+
+    The message contains no credentials.
+    """
+
+
+class CommitConflictError(JellyError):
+    """Another writer has committed first. Nothing was changed; the call can be repeated."""
+
+
+class CheckpointError(JellyError):
+    """The batches of an application are of another streaming query than before."""
 
 
 def shard_of(key: str, shards: int) -> int:
@@ -85,11 +102,11 @@ class Shard:
 
 
 class Log(NamedTuple):
-    """How far a log was applied.
+    """How far a log of patches with ids was applied.
 
-    :ivar first: id of the first patch that was applied of it, in the syntax of N-Triples.
-    :ivar last: id of the last one.
-    :ivar rows: number of rows of the last patch.
+    :ivar first: id of its first patch, in the syntax of N-Triples.
+    :ivar last: id of the last patch that was applied.
+    :ivar rows: number of rows of that patch, without headers and its end.
     """
 
     first: str
@@ -101,23 +118,11 @@ class Batch(NamedTuple):
     """The last batch of an application.
 
     :ivar number: its number.
-    :ivar query: id of the streaming query that numbers the batches; None if unknown.
+    :ivar query: id of the streaming query, if it is one.
     """
 
     number: int
     query: str | None = None
-
-
-class Bound(NamedTuple):
-    """An operation on a namespace.
-
-    :ivar graph: the graph, empty for the default graph.
-    :ivar iri: the IRI that the name is bound to; None to remove the name.
-    """
-
-    graph: str
-    name: str
-    iri: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +155,11 @@ class Version:
         """Number of quads in all shards."""
         return sum(shard.quads for shard in self.shards)
 
+    @property
+    def age(self) -> float:
+        """Seconds since it was committed."""
+        return time.time() - datetime.fromisoformat(self.time).timestamp()
+
     def stored(self) -> Iterator[str]:
         """Return the names of what the version needs in the root: stores, or objects of files."""
         for shard in self.shards:
@@ -159,30 +169,7 @@ class Version:
                 yield shard.store
 
 
-def version_file(number: int) -> str:
-    """Return the name of a version's file, relative to the root."""
-    return f"{VERSIONS}/{number:012d}.json"
-
-
-def numbers_of(names: Iterable[str]) -> list[int]:
-    """Return the numbers of versions whose files have these names, in order."""
-    stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
-    return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit())
-
-
-# Reading
-
-
-def newest(storage: Storage) -> Version | None:
-    """Return the newest version; None without versions.
-
-    :raises RootError: its file is damaged.
-    """
-    # Between listing and reading, a vacuum may remove a version, but never the newest one.
-    while known := storage.versions():
-        if (found := _read(storage, known[-1])) is not None:
-            return found
-    return None
+# Versions
 
 
 def find(storage: Storage, number: int | None = None) -> Version:
@@ -200,6 +187,15 @@ def find(storage: Storage, number: int | None = None) -> Version:
     raise RootError(message, source=storage.name)
 
 
+def newest(storage: Storage) -> Version | None:
+    """Return the newest version; None without versions."""
+    # Between listing and reading, a vacuum may remove a version, but never the newest one.
+    while known := storage.versions():
+        if (found := _read(storage, known[-1])) is not None:
+            return found
+    return None
+
+
 def every(storage: Storage) -> list[Version]:
     """Return all versions, the newest first.
 
@@ -210,53 +206,45 @@ def every(storage: Storage) -> list[Version]:
 
 
 def _read(storage: Storage, number: int) -> Version | None:
-    """Read a version; None if it does not exist."""
     try:
-        data = storage.read(number)
+        found = json.loads(storage.read(number))
+        if found.pop("format") != FORMAT or found["number"] != number:
+            raise ValueError("its format or its number is another one")
+        check_layout(len(found["shards"]), found["shard_by"])
+        datetime.fromisoformat(found["time"])
+        return Version(
+            **{
+                **found,
+                "shards": tuple(map(_shard, found["shards"])),
+                "logs": tuple(Log(str(a), str(z), int(rows)) for a, z, rows in found["logs"]),
+                "batches": {
+                    name: Batch(int(last), query)
+                    for name, (last, query) in found["batches"].items()
+                },
+                "namespaces": {graph: {**names} for graph, names in found["namespaces"].items()},
+            }
+        )
     except FileNotFoundError:
         return None
-    try:
-        return _parse(json.loads(data), number)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise RootError(
             f"the file of version {number} is damaged: {error}", source=storage.name
         ) from error
 
 
-def _parse(found: dict[str, Any], number: int) -> Version:
-    if found.pop("format") != FORMAT:
-        raise ValueError("its format is unknown")
-    if found["number"] != number:
-        raise ValueError(f"it is of version {found['number']}")
-    shards = tuple(_shard(each) for each in found.pop("shards"))
-    check_layout(len(shards), found["shard_by"])
-    logs = tuple(Log(str(first), str(last), int(rows)) for first, last, rows in found.pop("logs"))
-    batches = {
-        str(name): Batch(int(last), query) for name, (last, query) in found.pop("batches").items()
-    }
-    namespaces = {graph: dict(names) for graph, names in found.pop("namespaces").items()}
-    return Version(shards=shards, logs=logs, batches=batches, namespaces=namespaces, **found)
-
-
 def _shard(fields: dict[str, Any]) -> Shard:
-    store, files = fields.get("store"), fields.get("files")
-    listed = None
+    store, files = fields["store"], fields["files"]
     if files is not None:
-        listed = {
-            name: File(str(where), int(size), str(sum_))
-            for name, (where, size, sum_) in files.items()
+        files = {
+            name: File(str(at), int(size), str(sum_)) for name, (at, size, sum_) in files.items()
         }
-    names = [*(listed or ()), *(file.object for file in (listed or {}).values())]
     # The names become paths.
-    for name in (*names, *([] if store is None else [store])):
-        if ".." in name.split("/") or name.startswith("/"):
+    for name in filter(None, (store, *(file.object for file in (files or {}).values()))):
+        if name.startswith("/") or ".." in name.split("/"):
             raise ValueError("a name is outside of the root")
-    if any("/" in name for name in listed or ()):
-        raise ValueError("the name of a file has a slash")
-    return Shard(store, int(fields["quads"]), listed)
-
-
-# Writing
+    if any("/" in name or name in (".", "..") for name in files or ()):
+        raise ValueError("the name of a file is a path")
+    return Shard(store, int(fields["quads"]), files)
 
 
 def begin(
@@ -271,17 +259,14 @@ def begin(
     """
     found = newest(storage) if create else find(storage)
     if found is None:
-        return Version(
-            shards=(Shard(),) * (shards or DEFAULT_SHARDS), shard_by=shard_by or "subject"
-        )
-    for name, given, has in (
-        ("shards", shards, len(found.shards)),
-        ("shard_by", shard_by, found.shard_by),
-    ):
-        if given is not None and given != has:
+        shard_by = shard_by or "subject"
+        return Version(shards=(Shard(),) * (shards or DEFAULT_SHARDS), shard_by=shard_by)
+    has = {"shards": len(found.shards), "shard_by": found.shard_by}
+    for name, given in (("shards", shards), ("shard_by", shard_by)):
+        if given not in (None, has[name]):
             raise RootError(
-                f"the store has {name}={has!r}, not {given!r}: omit {name}, or rewrite the store "
-                "with write_shards(…, mode='overwrite')",
+                f"the store has {name}={has[name]!r}, not {given!r}: omit {name}, or rewrite the "
+                "store with write_shards(…, mode='overwrite')",
                 source=storage.name,
             )
     return found
@@ -297,12 +282,7 @@ def commit(storage: Storage, version: Version) -> Version:
     """
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     version = replace(version, time=now, id=uuid4().hex)
-    fields = asdict(version)
-    fields["shards"] = [
-        {name: value for name, value in shard.items() if value is not None}
-        for shard in fields["shards"]
-    ]
-    data = json.dumps({"format": FORMAT, **fields}).encode()
+    data = json.dumps({"format": FORMAT, **asdict(version)}).encode()
     if len(data) > MAX_BYTES:
         raise LimitError(
             f"the file of a version must not exceed {MAX_BYTES} bytes (got {len(data)})",
@@ -337,12 +317,210 @@ def whole_number(name: str, value: Any) -> int:
     :raises TypeError: it has another type, such as ``bool``.
     :raises ValueError: it is negative, or does not fit 64 bits.
     """
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        found = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number (got {value!r})") from None
-    if not 0 <= found < _SIGN:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be a whole number (got {value!r})")
+    if not 0 <= operator.index(value) < _SIGN:
         raise ValueError(f"{name} must be from 0 to {_SIGN - 1} (got {value!r})")
-    return found
+    return operator.index(value)
+
+
+# Where the versions are
+
+
+class Folder:
+    """A folder of a file system with hard links, which each process reaches by the same path.
+
+    It keeps files of versions, which are created only if they do not exist, and stores of shards,
+    which never change. A :class:`.Bucket` has the same methods. Both can be sent to other
+    processes.
+
+    :ivar name: the root in errors.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root: Final = root
+        self.name = str(root)
+
+    def versions(self) -> list[int]:
+        """Return the numbers of all versions, in order."""
+        with self._errors("its versions cannot be listed"):
+            try:
+                return numbers_of(os.listdir(self.root / VERSIONS))
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+
+    def read(self, number: int) -> bytes:
+        """Return the file of a version.
+
+        :raises FileNotFoundError: it does not exist.
+        """
+        with (
+            self._errors(f"version {number} cannot be read"),
+            (self.root / version_file(number)).open("rb") as file,
+        ):
+            return file.read(MAX_BYTES + 1)
+
+    def create(self, number: int, data: bytes) -> None:
+        """Create the file of a version, durably.
+
+        :raises FileExistsError: it exists, with other content.
+        """
+        path = self.root / version_file(number)
+        temporary = path.parent / f".{uuid4().hex}"
+        with self._errors(f"version {number} cannot be written"):
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                temporary.write_bytes(data)
+                _sync(temporary)
+                os.link(temporary, path)
+            except FileExistsError:
+                # Over NFS, a request that is sent again reports that the first one was done.
+                if temporary.stat().st_nlink == 1:
+                    raise
+            finally:
+                temporary.unlink(missing_ok=True)
+            _sync(path.parent)
+
+    @contextmanager
+    def open(self, shard: Shard) -> Iterator[Path | None]:
+        """Return the folder of a shard's store, to read; None if the shard is empty.
+
+        :raises RootError: the store is missing.
+        """
+        self.check((shard,), "is missing")
+        yield None if shard.store is None else self.root / shard.store
+
+    @contextmanager
+    def making(self, number: int) -> Iterator[Path]:
+        """Return the folder for a new store of a shard, which does not exist yet.
+
+        What is there in the end, and was not kept, is removed.
+        """
+        folder = self.root / f"shard={number}" / f".{uuid4().hex}"
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def keep(self, folder: Path, number: int, base: Shard, opened: Path | None) -> Shard:  # noqa: ARG002
+        """Bring a finished store to the root, durably.
+
+        :param folder: the folder, from :meth:`making`.
+        :param number: number of the shard.
+        :param base: the shard that it was copied from, and ``opened`` its folder.
+        :return: the shard, without the number of quads.
+        """
+        for path in folder.iterdir():
+            # What is linked was written for an earlier version.
+            if path.stat().st_nlink == 1:
+                _sync(path)
+        _sync(folder)
+        final = folder.with_name(folder.name.removeprefix("."))
+        folder.rename(final)
+        _sync(final.parent)
+        return Shard(f"shard={number}/{final.name}")
+
+    def check(self, shards: Iterable[Shard], problem: str) -> None:
+        """Check that the stores of shards are in the root.
+
+        :param problem: what an error says of one that is not.
+        :raises RootError: one is not.
+        """
+        for shard in shards:
+            if shard.store is not None and not (self.root / shard.store).is_dir():
+                raise RootError(f"{shard.store} {problem}", source=self.name)
+
+    def stored(self) -> Mapping[str, float]:
+        """Return the seconds since stores, or their objects, and unfinished files of versions were
+        written, by name."""
+        found = {}
+        now = time.time()
+        for path in (*self.root.glob("shard=*/*"), *self.root.glob(f"{VERSIONS}/.*")):
+            try:
+                found[path.relative_to(self.root).as_posix()] = now - path.stat().st_mtime
+            except FileNotFoundError:
+                continue
+        return found
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files of versions, and names from :meth:`stored`; missing ones are ignored."""
+        for path in map(self.root.joinpath, names):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _errors(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (FileExistsError, FileNotFoundError):
+            raise
+        except OSError as error:
+            raise RootError(f"{what}: {error}", source=self.name) from error
+
+
+Storage: TypeAlias = "Folder | Bucket"
+#: A root, as callers give it: a path, a ``file:`` URL, or the URL of a folder in a bucket.
+AnyRoot: TypeAlias = "str | os.PathLike[str] | Storage"
+
+
+def storage_at(root: AnyRoot, options: Mapping[str, Any] | None = None) -> Storage:
+    """Return the storage of a root.
+
+    :param options: settings of a bucket.
+    :raises RootError: the root is not a valid path or URL.
+    :raises OptionsError: a setting is invalid, or given for a folder.
+    """
+    if not isinstance(root, str | os.PathLike):
+        return root
+    text = os.fspath(root)
+    if "://" in text and not text.startswith("file:"):
+        from .bucket import Bucket
+
+        return Bucket(text, options or {})
+    if options:
+        raise OptionsError("storage_options are for buckets, and the root is a folder", source=text)
+    if text.startswith("file:"):
+        parts = urlsplit(text)
+        if parts.netloc not in ("", "localhost"):
+            raise RootError("a file: URL must not name a host", source=text)
+        text = unquote(parts.path)
+    if not text:
+        raise RootError("the root must not be empty")
+    return Folder(Path(text).absolute())
+
+
+def version_file(number: int) -> str:
+    """Return the name of a version's file, relative to the root."""
+    return f"{VERSIONS}/{number:012d}.json"
+
+
+def numbers_of(names: Iterable[str]) -> list[int]:
+    """Return the numbers of versions whose files have these names, in order."""
+    stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
+    return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit())
+
+
+@contextmanager
+def unreadable(what: str, source: str) -> Iterator[None]:
+    """Convert exceptions that Oxigraph raises for a damaged store to a :class:`RootError`.
+
+    :param what: what failed.
+    :param source: the root.
+    """
+    try:
+        yield
+    except JellyError:
+        raise
+    except (OSError, RuntimeError, ValueError) as error:
+        raise RootError(f"{what}: {error}", source=source) from error
+
+
+def _sync(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jelly_plugins.spark.shards import apply_patches, shard, storage
+from jelly_plugins.spark.shards import apply_patches, root, shard
 
 #: Number of steps so far; a step has a beginning and an end.
 count = 0
@@ -43,7 +43,7 @@ def watch(last: int) -> None:
     for owner, name in (
         (shard, "copy"),
         (shard, "write"),
-        (storage, "_sync"),
+        (root, "_sync"),
         (os, "link"),
         (shutil, "rmtree"),
         (Path, "mkdir"),
@@ -53,7 +53,7 @@ def watch(last: int) -> None:
         setattr(owner, name, watched(getattr(owner, name), last))
 
 
-def main(root: str, log: str, last: str, master: str = "") -> None:
+def main(folder: str, log: str, last: str, master: str = "") -> None:
     spark = None
     if master:
         from jelly_plugins.spark import session
@@ -62,7 +62,7 @@ def main(root: str, log: str, last: str, master: str = "") -> None:
 
         spark = session(master, config=SETTINGS)
     watch(int(last))
-    apply_patches(spark, log, root, shards=3)
+    apply_patches(spark, log, folder, shards=3)
     print(count)
 
 

@@ -25,7 +25,7 @@ from jelly_plugins.spark.shards import (
     verify,
 )
 from jelly_plugins.spark.shards.queries import scope_of
-from jelly_plugins.spark.shards.storage import Folder
+from jelly_plugins.spark.shards.root import Folder
 
 from .logs import Writer, apply, assert_same, log_file, quads, replayed, solutions
 
@@ -65,7 +65,6 @@ def test_every_version_can_be_opened(root: Path) -> None:
             ShardedStore(root, wrong)  # type: ignore[arg-type]
     with pytest.raises(RootError, match="there is no sharded store here"):
         ShardedStore(root.parent)
-    assert f"<th>quads</th><td>{len(store)}</td>" in store._repr_html_()
 
 
 def test_patterns_find_what_a_single_store_finds(root: Path, single: Store) -> None:
@@ -186,10 +185,8 @@ STARS = [
     "SELECT ?s ?a { ?s <urn:p0> ?a ; <urn:p1> ?b FILTER(isBlank(?b)) }",
     "SELECT * { ?s <urn:p0> ?a OPTIONAL { ?s <urn:p1> ?b } BIND(str(?a) AS ?t) }",
     "SELECT * { ?s <urn:p0> ?a MINUS { ?s <urn:p1> <urn:o1> } }",
-    "SELECT * { ?s <urn:p0> ?a FILTER NOT EXISTS { ?s <urn:p1> ?b } }",
-    "SELECT * { ?s <urn:p0> ?a FILTER(?a = 1 || EXISTS { ?s <urn:p1> ?b FILTER(?b != 1) }) }",
     "SELECT * { VALUES ?o { <urn:o1> <urn:o2> } ?s <urn:p0> ?o }",
-    "SELECT * { { ?s <urn:p0> ?o } UNION { ?t <urn:p1> ?o } }",
+    "SELECT * { { ?s <urn:p0> ?o } UNION { ?s <urn:p1> ?o } }",
     "SELECT * { GRAPH ?g { ?s <urn:p0> ?a ; ?p ?b } }",
     "SELECT * { GRAPH <urn:g> { <urn:s1> ?p ?o } }",
     "SELECT * { <urn:s1> ?p ?o }",
@@ -201,8 +198,7 @@ GRAPHS = [
     "SELECT * { ?s <urn:p0> ?b . ?b ?p ?c }",
     "SELECT * { GRAPH <urn:g> { ?s (<urn:p0>/<urn:p1>)+ ?b } }",
     "SELECT * { GRAPH ?g { ?s <urn:p0> ?b OPTIONAL { ?b <urn:p1> ?c } } }",
-    "SELECT * { { ?s <urn:p0> ?o } UNION { GRAPH ?g { ?s <urn:p1> ?o } } }",
-    "SELECT * { GRAPH ?g { ?a <urn:p0> ?b FILTER EXISTS { ?b ?c ?d } } }",
+    "SELECT * { { GRAPH ?g { ?s <urn:p0> ?o } } UNION { GRAPH ?g { ?s <urn:p1> ?o } } }",
 ]
 
 #: For both ways of sharding.
@@ -218,7 +214,7 @@ REJECTED = {
     "SELECT * { { ?s ?p ?o } UNION { VALUES ?x { 1 } } }": "side of a UNION",
     "SELECT * FROM <urn:g> { ?s ?p ?o }": "FROM",
     "SELECT * { SERVICE <urn:x> { ?s ?p ?o } }": "ServiceGraphPattern",
-    "SELECT * { BIND(1 AS ?x) FILTER EXISTS { ?s ?p ?o } }": "EXISTS needs",
+    "SELECT * { BIND(1 AS ?x) FILTER EXISTS { ?s ?p ?o } }": "EXISTS is not supported",
     "ASK { ?s ?p ?o }": "only SELECT queries are supported",
     "CONSTRUCT WHERE { ?s ?p ?o }": "only SELECT queries are supported",
     "SELECT nonsense": "not well-formed",
