@@ -194,7 +194,8 @@ def batch_sink(
     :raises RootError: the root's path or URL is not valid. Its contents are checked with each
         batch.
     """
-    storage = storage_at(root, settings.pop("storage_options", None))
+    # The connection to a bucket is reused.
+    storage: Any = storage_at(root, settings.pop("storage_options", None))
 
     def sink(frame: DataFrame, number: int) -> None:
         apply_patches(

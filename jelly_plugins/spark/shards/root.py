@@ -463,10 +463,10 @@ class Folder:
 
 Storage: TypeAlias = "Folder | Bucket"
 #: A root, as callers give it: a path, a ``file:`` URL, or the URL of a folder in a bucket.
-AnyRoot: TypeAlias = "str | os.PathLike[str] | Storage"
+AnyRoot: TypeAlias = str | os.PathLike[str]
 
 
-def storage_at(root: AnyRoot, options: Mapping[str, Any] | None = None) -> Storage:
+def storage_at(root: AnyRoot | Storage, options: Mapping[str, Any] | None = None) -> Storage:
     """Return the storage of a root.
 
     :param options: settings of a bucket.
