@@ -30,15 +30,7 @@ from ..io.sources import Input
 from ..patch.columns import PatchColumnReader
 from .datasource.decoding import decode_frames
 from .datasource.formats import complete, plain
-from .datasource.options import (
-    PERMISSIVE,
-    FileReading,
-    FileWriting,
-    JellyReading,
-    PatchReading,
-    Settings,
-    check_options,
-)
+from .datasource.options import PERMISSIVE, READING, WRITING, Option, Settings, check_options
 from .datasource.patch_rows import GRAPH, KIND, ROWS, OperationRows, encode_log
 from .datasource.schema import (
     arrow_schema,
@@ -186,14 +178,15 @@ class _Function:
     have other sizes.
 
     :cvar name: name of the function.
-    :cvar _names: names of its options, and ``_made`` their class.
+    :cvar _names: names of its options, which are those of a format in a table.
     :param options: as the caller gives them; None if they are the second argument, as in SQL.
     :ivar type: type of the result.
     """
 
     name: ClassVar[str]
     _names: ClassVar[tuple[str, ...]]
-    _made: ClassVar[type[Settings]]
+    _format: ClassVar[str]
+    _table: ClassVar[tuple[Option, ...]]
     type: DataType
 
     def __init__(self, options: Mapping[str, str] | None) -> None:
@@ -207,8 +200,8 @@ class _Function:
         """
         check_options(options, self._names, self.name)
         given = CaseInsensitiveDict({name: str(value) for name, value in options.items()})
-        self._permissive = FileReading.of(given).mode == PERMISSIVE
-        self._settings: Any = self._made.of(given)
+        self._permissive = Settings.of(READING, "jelly", given)["mode"] == PERMISSIVE
+        self._settings = Settings.of(self._table, self._format, given)
 
     @abstractmethod
     def _results(self, values: Any, sources: Any) -> Iterator[Any]:
@@ -267,11 +260,12 @@ class _Reading(_Function):
     """
 
     _decoded: ClassVar[pa.Schema]
+    _table = READING
 
     def _set(self, options: Mapping[str, str]) -> None:
         super()._set(options)
-        fields = self._fields(self._settings.terms)
-        self._column: str | None = self._settings.column_name_of_corrupt_record
+        fields = self._fields(self._settings["terms"])
+        self._column: str | None = self._settings["columnNameOfCorruptRecord"]
         self._schema = with_errors(fields, self._column)
         self.type = ArrayType(self._schema)
 
@@ -371,7 +365,7 @@ def _bounded(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
 class FromJelly(_Reading):
     name = "from_jelly"
     _names = (*_READ, "concatenated")
-    _made = JellyReading
+    _format = "jelly"
     _decoded = QUADS
 
     def __init__(self, options: Mapping[str, str] | None, opening: bytes = b"") -> None:
@@ -381,7 +375,7 @@ class FromJelly(_Reading):
 
     def _set(self, options: Mapping[str, str]) -> None:
         super()._set(options)
-        if self._opening and self._settings.concatenated:
+        if self._opening and self._settings["concatenated"]:
             raise OptionsError(
                 "option concatenated excludes stream_options, with which a value is a single frame"
             )
@@ -390,7 +384,7 @@ class FromJelly(_Reading):
         return statement_fields(terms)
 
     def _decode(self, chunks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
-        concatenated = self._settings.concatenated
+        concatenated = self._settings["concatenated"]
         frames = [b"".join(chunks)] if self._opening else _frames(chunks)
         found = decode_frames(frames, opening=self._opening, concatenated=concatenated)
         return map(record_batch, found)
@@ -406,7 +400,7 @@ def _frames(chunks: Iterator[bytes]) -> Iterator[bytes]:
 class FromJellyPatch(_Reading):
     name = "from_jelly_patch"
     _names = (*_READ, "headers")
-    _made = PatchReading
+    _format = "jelly-patch"
     _decoded = ROWS
 
     def _fields(self, terms: str) -> list[StructField]:
@@ -414,7 +408,7 @@ class FromJellyPatch(_Reading):
 
     def _decode(self, chunks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
         with PatchColumnReader(ChunkFile(chunks)) as batches:
-            yield from OperationRows(self._settings.headers).batches(batches)
+            yield from OperationRows(self._settings["headers"]).batches(batches)
 
 
 class _Writing(_Function):
@@ -425,8 +419,13 @@ class _Writing(_Function):
 
     _besides: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = ((), ())
     _names = _WRITE
-    _made = FileWriting
+    _table = WRITING
     type = BinaryType()
+
+    def _set(self, options: Mapping[str, str]) -> None:
+        super()._set(options)
+        # A value is read as a whole.
+        self._settings.pop("restartEvery", None)
 
     @abstractmethod
     def _encode(self, rows: Any) -> bytes:
@@ -475,6 +474,7 @@ class _Writing(_Function):
 
 class ToJelly(_Writing):
     name = "to_jelly"
+    _format = "jelly"
 
     def _encode(self, rows: Any) -> bytes:
         if GRAPH in rows.schema.names and rows[GRAPH].null_count == rows.num_rows:
@@ -488,6 +488,7 @@ class ToJelly(_Writing):
 
 class ToJellyPatch(_Writing):
     name = "to_jelly_patch"
+    _format = "jelly-patch"
     _besides = (KIND,), tuple({*ROWS.names} - {KIND, *POSITIONS})
 
     def _encode(self, rows: Any) -> bytes:

@@ -5,7 +5,7 @@ Written files have one patch each, with one transaction of additions and deletio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import BinaryIO
 from uuid import NAMESPACE_OID, uuid5
@@ -19,61 +19,49 @@ from ...errors import JellyError
 from ...io.sinks import compressed
 from ...patch.columns import PatchColumnReader
 from ...patch.writer import PatchSerializer
-from .files import DataFile, Files
-from .formats import Format, complete
-from .options import FileWriting, PatchReading
+from .formats import FileSplit, Format, complete
+from .options import Settings
 from .patch_rows import CHANGES, KIND, OperationRows, operations, patch_options
 from .schema import check_written
-from .splits import FileSplit
 
 
-class Operations(Format[PatchReading, FileWriting]):
+class Operations(Format):
     """The format ``jelly-patch``."""
 
+    name = "jelly-patch"
     suffix = ".jellyp"
 
-    def split(
-        self,
-        file: DataFile,
-        files: Files,  # noqa: ARG002
-        target: int,  # noqa: ARG002
-    ) -> Iterable[tuple[FileSplit, int]]:
-        return [(FileSplit(file.path), file.size)]
-
     def read(
-        self, file: BinaryIO, split: FileSplit, settings: PatchReading, schema: pa.Schema
+        self, file: BinaryIO, split: FileSplit, settings: Settings, schema: pa.Schema
     ) -> Iterator[pa.RecordBatch]:
         with PatchColumnReader(file) as batches:
-            for found in OperationRows(settings.headers).batches(batches):
+            for found in OperationRows(settings["headers"]).batches(batches):
                 yield complete(found, split.path, schema)
 
-    def check(self, schema: StructType, settings: FileWriting) -> None:
+    def check(self, schema: StructType, settings: Settings) -> None:
         check_written(schema, (KIND,))
         PatchEncoder(patch_options(settings))
-
-    def divide(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return iter(batches)
 
     def writer(
         self,
         file: BinaryIO,
         name: str,
         schema: pa.Schema,  # noqa: ARG002
-        settings: FileWriting,
+        settings: Settings,
     ) -> OperationWriter:
         # The same id for each attempt at a task, so that a replay skips a repeated patch.
         return OperationWriter(file, f"urn:uuid:{uuid5(NAMESPACE_OID, name)}", settings)
 
 
 class OperationWriter:
-    """Writes one patch to an open file, see :class:`.BatchWriter`.
+    """Writes one patch to an open file, see :meth:`.Format.writer`.
 
     :param id: id of the patch.
     """
 
-    def __init__(self, file: BinaryIO, id: str, settings: FileWriting) -> None:  # noqa: A002
+    def __init__(self, file: BinaryIO, id: str, settings: Settings) -> None:  # noqa: A002
         self._stack = ExitStack()
-        self._out = self._stack.enter_context(compressed(file, settings.compression))
+        self._out = self._stack.enter_context(compressed(file, settings["compression"]))
         self._serializer = PatchSerializer(options=patch_options(settings))
         self._out.write(self._serializer.add([header("id", Iri(id)), BEGIN]))
         self.rows = 0

@@ -32,7 +32,7 @@ from ...codec.text.ntriples import Dialect, LineParser
 from ...errors import JellyError, StatementError, TextError
 from ...patch.model import ID, PREV
 from ...patch.writer import PatchSerializer
-from .options import FileWriting
+from .options import Settings
 from .terms import joined
 
 GRAPH: Final = "graph"
@@ -178,9 +178,9 @@ class OperationRows:
 # Writing
 
 
-def patch_options(settings: FileWriting) -> PatchOptions:
+def patch_options(settings: Settings) -> PatchOptions:
     """Return the options of a stream of quads."""
-    return PatchOptions(rdf_star=settings.quoted_triples, **settings.tables)
+    return PatchOptions(**settings.stream_options)
 
 
 def operations(
@@ -275,7 +275,7 @@ class _Terms(dict[int, Any]):
         return term
 
 
-def encode_log(batch: pa.RecordBatch, settings: FileWriting) -> bytes:
+def encode_log(batch: pa.RecordBatch, settings: Settings) -> bytes:
     """Encode rows as a log.
 
     A patch starts at a row with another value in the column ``patch``, or without that column in

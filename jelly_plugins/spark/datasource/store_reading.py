@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from ..shards.root import RootError, Shard, find, shard_of, storage_at
 from ..shards.store import pattern_of, reading, scan
 from .formats import complete
-from .options import StoreReading
+from .options import Settings
 from .schema import arrow_schema
 
 
@@ -29,15 +29,15 @@ class VersionReader(DataSourceReader):
     Does not implement ``pushFilters``, see :class:`.FolderReader`.
     """
 
-    def __init__(self, root: str, settings: StoreReading, schema: StructType) -> None:
-        self._storage = storage_at(root, settings.storage_options or None)
+    def __init__(self, root: str, settings: Settings, schema: StructType) -> None:
+        self._storage = storage_at(root, settings["storageOptions"] or None)
         self._settings = settings
         self._schema = schema
 
     def partitions(self) -> Sequence[InputPartition]:
         conditions = self._settings.conditions
         pattern_of(conditions)
-        version = find(self._storage, self._settings.version_as_of)
+        version = find(self._storage, self._settings["versionAsOf"])
         key = conditions.get(version.shard_by)
         only = None if key is None else shard_of(key, len(version.shards))
         return [
