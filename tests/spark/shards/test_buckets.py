@@ -29,7 +29,7 @@ from jelly_plugins.spark.shards.bucket import Bucket
 
 from .logs import apply, assert_same, quads
 from .model import quads_after, random_log, text_of
-from .s3 import SECRET, Asked, S3Server
+from .s3 import SECRET, S3Server
 
 _NUMBERS = count()
 
@@ -133,7 +133,7 @@ def test_random_faults_of_the_server(s3: S3Server, bucket: Bucket) -> None:
     failed: list[str] = []
     for stop in range(1, len(patches) + 1):
         for _ in range(3):
-            s3.happens(lambda _: pick.choice(["failed", "lost", *[None] * 20]))
+            s3.happens(lambda *_: pick.choice(["failed", "lost", *[None] * 20]))
             try:
                 apply(bucket, text_of(patches[:stop]), shards=2)
             except JellyError as error:
@@ -155,9 +155,9 @@ def test_a_commit_whose_outcome_is_not_reported(s3: S3Server, bucket: Bucket, fa
     """It is read back, and done again if it was not done."""
     happened = []
 
-    def at_commit(asked: Asked) -> str | None:
-        if asked.method == "PUT" and "_versions" in asked.path and not happened:
-            happened.append(asked)
+    def at_commit(method: str, path: str) -> str | None:
+        if method == "PUT" and "_versions" in path and not happened:
+            happened.append(path)
             return fault
         return None
 
@@ -168,7 +168,7 @@ def test_a_commit_whose_outcome_is_not_reported(s3: S3Server, bucket: Bucket, fa
 
 
 def test_a_wrong_key_is_reported_without_it(s3: S3Server, bucket: Bucket) -> None:
-    s3.happens(lambda _: "denied")
+    s3.happens(lambda *_: "denied")
     with pytest.raises(RootError) as caught:
         apply(bucket, b"A <urn:s> <urn:p> <urn:1> .", shards=1)
     assert SECRET not in repr(caught.value)
@@ -265,3 +265,20 @@ def test_a_root_that_is_not_a_bucket() -> None:
 def test_what_is_pickled_is_the_same(memory: Bucket) -> None:
     made: Any = memory.__reduce__()
     assert made[0](*made[1]).name == memory.name
+
+
+@pytest.mark.parametrize("kind", ["memory", "bucket"])
+def test_one_of_many_writers_creates_a_version(request: pytest.FixtureRequest, kind: str) -> None:
+    root: Bucket = request.getfixturevalue(kind)
+
+    def create(writer: int) -> bytes | None:
+        data = b"%d" % writer
+        try:
+            root.create(1, data)
+        except FileExistsError:
+            return None
+        return data
+
+    with ThreadPoolExecutor(8) as pool:
+        created = [data for data in pool.map(create, range(8)) if data is not None]
+    assert created == [root.read(1)]
