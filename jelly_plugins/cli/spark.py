@@ -79,7 +79,7 @@ def apply(
         typer.Option(
             "--master",
             metavar="URL",
-            help="Spark's master URL, such as local[*]; by default, processes of this machine do "
+            help="Spark's master URL, such as local[*]; by default, this process does "
             "the work without Spark.",
         ),
     ] = None,

@@ -96,7 +96,7 @@ def apply_patches(
     does an unfinished one at the end of a log; Spark's data source rejects such a file. RDF has set
     semantics: the last operation on each quad counts.
 
-    :param spark: the Spark session that does the work; None for processes of this machine, which
+    :param spark: the Spark session that does the work; None for this process, which
         is faster for logs of up to some million operations, and is used for bytes and open files.
     :param src: a log, or several files of one in order: paths, URLs, open binary files or bytes,
         with Jelly-Patch or RDF Patch text, compressed or not. With ``spark``, also a DataFrame with

@@ -44,8 +44,6 @@ _CACHE_BYTES: Final = 10 << 30
 #: Number of objects that are put or fetched at the same time, and size of the chunks.
 _AT_ONCE: Final = 8
 _CHUNK: Final = 4 << 20
-#: How often to try to find out whether a version was created.
-_ATTEMPTS: Final = 3
 
 #: A scheme, a bucket (or a container and an account), and folders.
 _URL: Final = re.compile(
@@ -123,25 +121,21 @@ class Bucket:
 
     def create(self, number: int, data: bytes) -> None:
         name = version_file(number)
-        for left in reversed(range(_ATTEMPTS)):
-            try:
-                self._put(name, data, mode="create")
-                return
-            except (FileExistsError, RootError) as error:
-                failure = error
-            # A request that failed may have been done, also by an earlier attempt of the client.
-            try:
-                if self.read(number) == data:
-                    return
+        try:
+            self._put(name, data, mode="create")
+            return
+        except (FileExistsError, RootError) as error:
+            failure = error
+        # A request that failed may have been done, also by an earlier attempt of the client.
+        try:
+            if self.read(number) != data:
                 raise FileExistsError(f"{self.name}/{name}")
-            except FileNotFoundError:
-                if not left:
-                    raise failure from None
-            except RootError:
-                raise RootError(
-                    f"it is unknown whether version {number} was created: {failure}",
-                    source=self.name,
-                ) from None
+        except FileNotFoundError:
+            raise failure from None
+        except RootError:
+            raise RootError(
+                f"it is unknown whether version {number} was created: {failure}", source=self.name
+            ) from None
 
     @contextmanager
     def open(self, shard: Shard) -> Iterator[Path | None]:

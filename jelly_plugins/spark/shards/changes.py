@@ -7,12 +7,7 @@ parts of the file. Memory does not grow with the log, except for some bytes for 
 
 from __future__ import annotations
 
-import os
-import pickle
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -29,14 +24,15 @@ from ...codec.common.positions import POSITIONS
 from ...codec.patch.columns import OperationGatherer
 from ...codec.patch.operations import END, OperationKind
 from ...codec.text.ntriples import Notation
-from ...errors import ChainError, JellyError, LimitError, TruncatedError
+from ...errors import ChainError, LimitError, TruncatedError
 from ...io.sources import Source
 from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
 from ...reserved import reject_graph
 from ..datasource.patch_rows import ABOUT, ROWS, OperationRows
-from .root import Log, Shard, Storage, Version, shard_of
-from .shard import OPERATIONS, TOGETHER, Changed, change
+from .root import Log, Storage, Version, shard_of
+from .shard import OPERATIONS, Changed
+from .shard import change as change_shard
 
 #: Maximum number of logs whose positions a version has.
 MAX_LOGS: Final = 10_000
@@ -296,49 +292,36 @@ def _summary(
         patches.pop()
 
     def change(storage: Storage, layout: Version, start: int) -> tuple[list[Changed], list[Bound]]:
-        works = [
-            _Work(storage, number, layout.shards[number], path, parts[number], counting, start)
-            for number in sorted(parts)
-        ]
-        # Each process has enough to do.
-        processes = min(os.cpu_count() or 1, 1 + path.stat().st_size // TOGETHER, len(works))
-        made = _run(works, processes) if processes > 1 else [work() for work in works]
+        made = []
+        for number in sorted(parts):
+            batches = _operations(path, parts[number], counting, start)
+            # A shard without operations is not copied.
+            if (first := next(batches, None)) is not None:
+                base = layout.shards[number]
+                made.append(change_shard(storage, number, base, chain((first,), batches)))
         return made, [Bound.of(row) for row in bound if row["patch"] >= start]
 
     return Changes(patches, change, len(aborts), held_back)
 
 
-class _Work(NamedTuple):
-    """The work of one shard.
+def _operations(
+    path: Path, parts: Iterable[tuple[int, int, int]], counting: pa.Array, start: int
+) -> Iterator[pa.RecordBatch]:
+    """Return the operations of a shard that count.
 
-    :ivar parts: number of a batch in the file, and the rows in it.
-    :ivar counting: the transactions that count.
-    :ivar start: number of the first patch that counts.
+    :param parts: number of a batch in the file, and the rows in it.
+    :param counting: the transactions that count.
+    :param start: number of the first patch that counts.
     """
-
-    storage: Storage
-    number: int
-    base: Shard
-    file: Path
-    parts: list[tuple[int, int, int]]
-    counting: Any
-    start: int
-
-    def __call__(self) -> Changed:
-        batches = (batch for batch in self._batches() if batch.num_rows)
-        # A shard without operations is not copied.
-        if (first := next(batches, None)) is None:
-            return Changed(self.number, self.base, 0, 0)
-        return change(self.storage, self.number, self.base, chain((first,), batches))
-
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        with pa.memory_map(str(self.file)) as file:
-            opened = pa.ipc.open_file(file)
-            for number, start, stop in self.parts:
-                batch = opened.get_batch(number).slice(start, stop - start)
-                counts = pc.is_in(batch["transaction"], value_set=self.counting)
-                is_new = pc.greater_equal(batch["patch"], self.start)
-                yield operations_of(batch.filter(pc.and_(counts, is_new)))
+    with pa.memory_map(str(path)) as file:
+        opened = pa.ipc.open_file(file)
+        for number, first, stop in parts:
+            batch = opened.get_batch(number).slice(first, stop - first)
+            counts = pc.is_in(batch["transaction"], value_set=counting)
+            is_new = pc.greater_equal(batch["patch"], start)
+            found = operations_of(batch.filter(pc.and_(counts, is_new)))
+            if found.num_rows:
+                yield found
 
 
 def operations_of(rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -346,36 +329,3 @@ def operations_of(rows: pa.RecordBatch) -> pa.RecordBatch:
     rows = rows.filter(pc.is_in(rows["kind"], value_set=pa.array(CHANGES)))
     columns = [rows[name].cast(pa.string()) for name in POSITIONS]
     return pa.RecordBatch.from_arrays([*columns, pc.equal(rows["kind"], ADD)], schema=OPERATIONS)
-
-
-def _run(works: Sequence[_Work], processes: int) -> list[Changed]:
-    """Do works in several processes.
-
-    :raises JellyError: a work has raised it, or a process has ended.
-    """
-    # Not multiprocessing: its processes import the main module, which would run a script again.
-    program = [sys.executable, "-c", f"from {__name__} import main; main()"]
-
-    def one(part: Sequence[_Work]) -> list[Changed]:
-        done = subprocess.run(
-            program, input=pickle.dumps(part), stdout=subprocess.PIPE, check=False
-        )
-        if done.returncode:
-            raise JellyError(f"a process that works on shards has ended: {done.returncode}")
-        found = pickle.loads(done.stdout)
-        if isinstance(found, Exception):
-            raise found
-        return found  # type: ignore[no-any-return]
-
-    with ThreadPoolExecutor(processes) as pool:
-        parts = pool.map(one, [works[number::processes] for number in range(processes)])
-        return [each for part in parts for each in part]
-
-
-def main() -> None:
-    """Do the works that arrive, and send what they return."""
-    try:
-        done: Any = [work() for work in pickle.load(sys.stdin.buffer)]
-    except Exception as error:
-        done = error
-    pickle.dump(done, sys.stdout.buffer)

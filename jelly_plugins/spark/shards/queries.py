@@ -1,14 +1,10 @@
 """Check which queries each shard can answer independently, so that the answers can be united.
 
 A shard has all quads with the same key, the subject or the graph. A query is supported if all of
-its triple patterns have one key: the same variable, or the same term. Everything that is not known
-to be safe is rejected:
-
-1. Operations on several solutions (DISTINCT, ORDER BY, LIMIT, aggregates, subqueries) would apply
-   to the solutions of one shard only.
-2. A part without patterns, such as VALUES, has the same solutions in each shard, so it must not be
-   a side of a UNION, nor what OPTIONAL or MINUS extend.
-3. The patterns of EXISTS are in an expression, which is not analysed.
+its triple patterns have one key, the same variable or the same term, and each of its groups has a
+pattern. Everything that is not known to be safe is rejected: operations on several solutions, such
+as DISTINCT and aggregates, and groups without patterns, such as VALUES, which have the same
+solutions in each shard.
 
 rdflib parses the structure of a query, but Oxigraph evaluates it. Queries that the two could parse
 differently are rejected.
@@ -17,6 +13,7 @@ differently are rejected.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from pyoxigraph import Store
@@ -62,22 +59,19 @@ def scope_of(query: str, shard_by: ShardBy) -> Scope:
     """
     # Checked before Oxigraph evaluates it, which would query the endpoint of SERVICE.
     part = _algebra(query)
-    keys: list[Any] = []
     try:
-        _check(part, "", shard_by, keys)
-        if any(key != keys[0] for key in keys):
-            raise QueryError(
-                f"not all triple patterns have the same {shard_by}, so their quads may be in "
-                "different shards"
-            )
+        keys = list(_keys(part, "", shard_by))
     except QueryError as error:
         error.message += " (docs/how-to/spark-joins.md shows such queries in Spark SQL)"
         raise
     except Exception as error:
         # rdflib's algebra is not fully documented.
         raise QueryError(f"the query cannot be checked: {error!r}") from error
-    if not keys:
-        raise QueryError("the query has no triple pattern, so every shard would answer it")
+    if any(key != keys[0] for key in keys):
+        raise QueryError(
+            f"not all triple patterns have the same {shard_by}, so their quads may be in different "
+            "shards (docs/how-to/spark-joins.md shows such queries in Spark SQL)"
+        )
     try:
         found: Any = Store().query(query)
     except (SyntaxError, ValueError, OSError, RuntimeError) as error:
@@ -130,41 +124,32 @@ def _algebra(query: str) -> Any:
     return algebra.p
 
 
-def _check(part: Any, graph: Any, shard_by: ShardBy, keys: list[Any]) -> bool:
-    """Check a part of a query, and collect the keys of its patterns.
+def _keys(part: Any, graph: Any, shard_by: ShardBy) -> Iterator[Any]:
+    """Return the keys of the triple patterns in a part of a query, of which there is at least one.
 
     :param graph: the graph of the part; the empty string for the default graph.
-    :return: whether it has a triple pattern.
     :raises QueryError: it is not supported.
     """
     from rdflib.term import Identifier
 
     name = part.name
+    _check_expression(part.get("expr"))
     if name == "BGP":
+        if not part.triples:
+            raise QueryError("each group must begin with a triple pattern")
         for subject, predicate, _ in part.triples:
             if shard_by == "subject" and not isinstance(predicate, Identifier):
                 raise QueryError("property paths are only supported with shards by graph")
-            keys.append(subject if shard_by == "subject" else graph)
-        return bool(part.triples)
-    if name in ("Project", "Filter", "Extend"):
-        _check_expression(part.get("expr"))
-        return _check(part.p, graph, shard_by, keys)
-    if name == "Graph":
-        if graph != "" or not _check(part.p, part.term, shard_by, keys):
-            raise QueryError("GRAPH must contain a triple pattern, and no other GRAPH")
-        return True
-    if name in ("Join", "LeftJoin", "Minus", "Union"):
-        _check_expression(part.get("expr"))
-        left, right = (_check(each, graph, shard_by, keys) for each in (part.p1, part.p2))
-        if name == "Union" and not (left and right):
-            raise QueryError("each side of a UNION must have a triple pattern")
-        if name in ("LeftJoin", "Minus") and not left:
-            raise QueryError("OPTIONAL and MINUS need a triple pattern before them")
-        return left or right
-    # A table of solutions: rdflib has a list if it is empty.
-    if name == "ToMultiSet" and (isinstance(part.p, list) or part.p.name == "values"):
-        return False
-    raise QueryError(f"{name} needs the solutions of all shards: apply it to the result")
+            yield subject if shard_by == "subject" else graph
+    elif name in ("Project", "Filter", "Extend"):
+        yield from _keys(part.p, graph, shard_by)
+    elif name == "Graph" and graph == "":
+        yield from _keys(part.p, part.term, shard_by)
+    elif name in ("Join", "LeftJoin", "Minus", "Union"):
+        yield from _keys(part.p1, graph, shard_by)
+        yield from _keys(part.p2, graph, shard_by)
+    else:
+        raise QueryError(f"{name} is not supported: apply it to the result")
 
 
 def _check_expression(expression: Any) -> None:

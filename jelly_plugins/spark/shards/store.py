@@ -177,10 +177,10 @@ class ShardedStore:
 
         With shards by subject, these are queries about one subject at a time: all triple patterns
         have the same subject, a variable or a term. With shards by graph, all are in the same
-        graph. FILTER, BIND, VALUES, OPTIONAL, MINUS and UNION are supported within that, and
-        property paths with shards by graph. Operations on all solutions are not: apply DISTINCT,
-        ORDER BY, LIMIT and aggregates to the result. EXISTS, FROM, SERVICE, BASE, NOW() and escapes
-        such as ``\\u0041`` are not supported either. Other queries are rejected; the solutions of a
+        graph. FILTER, BIND, OPTIONAL, MINUS and UNION are supported within that, and property paths
+        with shards by graph. Operations on all solutions are not: apply DISTINCT, ORDER BY, LIMIT
+        and aggregates to the result. VALUES, EXISTS, FROM, SERVICE, BASE, NOW() and escapes such as
+        ``\\u0041`` are not supported either. Other queries are rejected; the solutions of a
         supported query equal those of a single store with all quads. For any other query, read the
         format ``jelly-store`` with Spark SQL, or query each :meth:`shard`.
 

@@ -57,30 +57,14 @@ def test_the_shards_have_what_a_single_store_has(
     assert ShardedStore(root).content.namespaces == {"": {"ex": "urn:7"}}
 
 
-def test_small_batches_and_processes_give_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_small_batches_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard, "TOGETHER", 2000)
     monkeypatch.setattr(shard, "_SMALL", 3)
-    monkeypatch.setattr(changes, "TOGETHER", 2000)
     monkeypatch.setattr(changes, "_BATCH", 500)
     writer = Writer(seed=2, subjects=5)
     log = log_file(tmp_path / "log.jellyp", [writer.patch(90), writer.patch(90)])
     apply(tmp_path / "root", log)
     assert_same(tmp_path / "root", replayed(log))
-
-
-def test_an_error_of_a_process_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "TOGETHER", 1)
-    root = tmp_path / "root"
-    apply(root, b"".join(b"A <urn:s%d> <urn:p> <urn:o> ." % n for n in range(9)))
-    for store in ShardedStore(root).content.stored():
-        (root / store / "CURRENT").unlink()
-    with pytest.raises(RootError, match=r"shard \d: .* cannot be copied"):
-        apply(root, b"".join(b"A <urn:s%d> <urn:p> <urn:x> ." % n for n in range(9)))
-    monkeypatch.setattr(changes.sys, "executable", "/bin/false")
-    with pytest.raises(JellyError, match="process that works on shards has ended"):
-        apply(root, b"".join(b"A <urn:s%d> <urn:p> <urn:x> ." % n for n in range(9)))
 
 
 def test_the_last_operation_on_a_quad_counts_whatever_form_it_has(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_a_writer_that_always_loses_changes_nothing(
             written.append("done")
         return change(*arguments)
 
-    monkeypatch.setattr("jelly_plugins.spark.shards.changes.change", overtaken)
+    monkeypatch.setattr("jelly_plugins.spark.shards.changes.change_shard", overtaken)
     with pytest.raises(CommitConflictError, match="another writer has committed version 12"):
         apply(root, b"A <urn:s> <urn:p> <urn:2> .")
     assert len(quads(root)) == 12
