@@ -30,9 +30,11 @@ from ..io.sources import Input
 from ..patch.columns import PatchColumnReader
 from .datasource.decoding import decode_frames
 from .datasource.formats import complete, plain
+from .datasource.operations import encode_log
 from .datasource.options import PERMISSIVE, READING, WRITING, Option, Settings, check_options
-from .datasource.patch_rows import GRAPH, KIND, ROWS, OperationRows, encode_log
 from .datasource.schema import (
+    GRAPH,
+    KIND,
     arrow_schema,
     check_written,
     operation_fields,
@@ -40,6 +42,7 @@ from .datasource.schema import (
     with_errors,
 )
 from .datasource.statements import StreamWriter
+from .patch_rows import ROWS, OperationRows
 
 if TYPE_CHECKING:
     from pyspark.sql._typing import ColumnOrName

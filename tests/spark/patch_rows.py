@@ -9,7 +9,7 @@ from typing import Any, Final
 from jelly_plugins.codec import AnyOperation, OperationKind
 from jelly_plugins.io.sources import Source
 from jelly_plugins.patch import PatchReader
-from jelly_plugins.spark.datasource.patch_rows import ABOUT, PatchRow
+from jelly_plugins.spark.patch_rows import ABOUT, PatchRow
 
 from ..ntriples import WholeTexts
 

@@ -9,7 +9,7 @@ import pytest
 from jelly_plugins.codec import delimit
 from jelly_plugins.patch import write_patches
 from jelly_plugins.patch.columns import PatchColumnReader
-from jelly_plugins.spark.datasource.patch_rows import OperationRows, PatchRow
+from jelly_plugins.spark.patch_rows import OperationRows, PatchRow
 
 from ..codec.test_patch_columns import frames, rows
 from .patch_rows import read_rows

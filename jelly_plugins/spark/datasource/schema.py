@@ -14,8 +14,12 @@ from pyspark.sql.types import DataType, LongType, NullType, StringType, StructFi
 
 from ...codec.common.positions import POSITIONS
 from ...errors import OptionsError
+from ..patch_rows import NUMBERS, PatchRow
 from .options import SPLIT
-from .patch_rows import GRAPH, NUMBERS, PatchRow
+
+GRAPH: Final = "graph"
+#: The column with the kind of operation.
+KIND: Final = "kind"
 
 #: The fields of a split term.
 TERM: Final = StructType(

@@ -32,8 +32,7 @@ from .decoding import cut, decode
 from .files import DataFile, Files
 from .formats import FileSplit, Format, complete
 from .options import Settings
-from .patch_rows import GRAPH
-from .schema import check_written
+from .schema import GRAPH, check_written
 from .terms import joined
 
 #: Literals and IRIs, which may contain any text, and the start of a blank node.

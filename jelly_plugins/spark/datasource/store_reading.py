@@ -9,7 +9,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from ..shards.root import RootError, Shard, find, shard_of, storage_at
+from ..shards.root import RootError, Shard, find, shard_of
+from ..shards.storage import storage_at
 from ..shards.store import pattern_of, reading, scan
 from .formats import complete
 from .options import Settings

@@ -18,21 +18,19 @@ from ...io.sources import Source
 from ...notebook import Shown
 from .changes import Changes, local_changes, resolve
 from .root import (
-    AnyRoot,
     Batch,
     CheckpointError,
     CommitConflictError,
     Shard,
     ShardBy,
-    Storage,
     Version,
     begin,
     check_layout,
     commit,
     newest,
-    storage_at,
     whole_number,
 )
+from .storage import AnyRoot, Storage, storage_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

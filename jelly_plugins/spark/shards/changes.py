@@ -29,10 +29,11 @@ from ...io.sources import Source
 from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
 from ...reserved import reject_graph
-from ..datasource.patch_rows import ABOUT, ROWS, OperationRows
-from .root import Log, Storage, Version, shard_of
+from ..patch_rows import ABOUT, ROWS, OperationRows
+from .root import Log, Version, shard_of
 from .shard import OPERATIONS, Changed
 from .shard import change as change_shard
+from .storage import Storage
 
 #: Maximum number of logs whose positions a version has.
 MAX_LOGS: Final = 10_000

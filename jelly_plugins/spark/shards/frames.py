@@ -25,7 +25,7 @@ from pyspark.sql.types import StringType
 from ...codec.common.positions import POSITIONS
 from ...codec.patch.operations import OperationKind
 from ...errors import JellyError, OptionsError, SourceError
-from ..datasource.patch_rows import ABOUT, ROWS
+from ..patch_rows import ABOUT, ROWS
 from .changes import (
     ABORT,
     ADD,
@@ -37,8 +37,9 @@ from .changes import (
     PatchRows,
     operations_of,
 )
-from .root import Shard, Storage, Version
+from .root import Shard, Version
 from .shard import Changed, canonical_terms, change
+from .storage import Storage
 
 #: The columns of an operation in its log.
 _IN_LOG: Final = tuple(ROWS.names)

@@ -32,7 +32,8 @@ from ...errors import JellyError, TermError, TextError
 from ...oxigraph.canonical import KNOWN_DATATYPE, SURE_TERMS, SURE_TYPED
 from ...oxigraph.rows import TERMS, RowFactory
 from ...reserved import reject_graph
-from .root import RootError, Shard, Storage, unreadable
+from .root import RootError, Shard, unreadable
+from .storage import Storage
 
 #: Operations on statements: their terms, and whether they are added.
 OPERATIONS: Final = QUADS.append(pa.field("add", pa.bool_()))

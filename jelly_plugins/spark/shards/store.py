@@ -34,18 +34,8 @@ from ...oxigraph.rows import TERMS, describe_text, graph_text, text_of
 from ...oxigraph.terms import GraphName, describe_directed
 from ...sparql import ResultsFormat, write_results
 from .queries import Scope, scope_of
-from .root import (
-    AnyRoot,
-    Shard,
-    Storage,
-    Version,
-    every,
-    find,
-    shard_of,
-    storage_at,
-    unreadable,
-    whole_number,
-)
+from .root import Shard, Version, every, find, shard_of, unreadable, whole_number
+from .storage import AnyRoot, Storage, storage_at
 
 _QUADS: Final = StreamOptions(
     physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS, rdf_star=True

@@ -10,17 +10,8 @@ from typing import Any, Final
 
 from ...errors import JellyError
 from ...notebook import Shown
-from .root import (
-    AnyRoot,
-    RootError,
-    Version,
-    commit,
-    every,
-    find,
-    storage_at,
-    version_file,
-    whole_number,
-)
+from .root import RootError, Version, commit, every, find, version_file, whole_number
+from .storage import AnyRoot, storage_at
 from .store import reading
 
 #: Default number of versions that a vacuum keeps, and for how long it keeps others.

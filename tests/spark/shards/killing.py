@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jelly_plugins.spark.shards import apply_patches, root, shard
+from jelly_plugins.spark.shards import apply_patches, shard, storage
 
 #: Number of steps so far; a step has a beginning and an end.
 count = 0
@@ -43,7 +43,7 @@ def watch(last: int) -> None:
     for owner, name in (
         (shard, "copy"),
         (shard, "write"),
-        (root, "_sync"),
+        (storage, "_sync"),
         (os, "link"),
         (shutil, "rmtree"),
         (Path, "mkdir"),

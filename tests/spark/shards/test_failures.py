@@ -19,13 +19,11 @@ from jelly_plugins.spark.shards import (
     ShardedStore,
     applying,
     shard,
+    storage,
     vacuum,
     verify,
 )
-from jelly_plugins.spark.shards import (
-    root as root_module,
-)
-from jelly_plugins.spark.shards.root import Folder
+from jelly_plugins.spark.shards.storage import Folder
 from tests.shared_data import ROOT
 
 from .logs import apply, assert_same, quads
@@ -169,7 +167,7 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    for owner, name in ((root_module, "_sync"), (root_module.os, "link"), (Path, "mkdir")):
+    for owner, name in ((storage, "_sync"), (storage.os, "link"), (Path, "mkdir")):
         with monkeypatch.context() as patched:
             patched.setattr(owner, name, full)
             with pytest.raises(RootError, match="No space left"):

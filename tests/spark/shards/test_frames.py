@@ -29,7 +29,7 @@ from jelly_plugins.spark.shards import (
     vacuum,
     write_shards,
 )
-from jelly_plugins.spark.shards.root import Folder, Shard
+from jelly_plugins.spark.shards.storage import Folder, Shard
 
 from .logs import Writer, apply, assert_same, log_file, patch, quads, replayed
 from .model import quads_after, random_log, text_of

@@ -9,7 +9,7 @@ from obstore.exceptions import GenericError
 
 from jelly_plugins import JellyError
 from jelly_plugins.spark.shards.bucket import Bucket, public_message
-from jelly_plugins.spark.shards.root import storage_at
+from jelly_plugins.spark.shards.storage import storage_at
 
 
 @pytest.mark.parametrize(

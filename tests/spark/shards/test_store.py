@@ -24,7 +24,7 @@ from jelly_plugins.spark.shards import (
     verify,
 )
 from jelly_plugins.spark.shards.queries import scope_of
-from jelly_plugins.spark.shards.root import Folder
+from jelly_plugins.spark.shards.storage import Folder
 
 from .logs import Writer, apply, assert_same, log_file, quads, replayed
 
