@@ -350,9 +350,10 @@ def check_options(
     :raises OptionsError: an option does not exist; suggests a similar name.
     """
     known = {name.lower(): name for name in names}
-    for name in map(str.lower, given):
-        if name == _OF_TABLE:
-            raise OptionsError(_IN_CATALOG)
+    lower = [name.lower() for name in given]
+    if _OF_TABLE in lower:
+        raise OptionsError(_IN_CATALOG)
+    for name in lower:
         if name in (*known, *besides):
             continue
         longer = [each for each in known if each.startswith(name)]
