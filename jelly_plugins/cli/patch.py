@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
-import typer
+from click.exceptions import Exit
 
 from ..codec import Iri, Quad, Triple
 from ..io.names import Format
@@ -20,7 +20,7 @@ from ..patch.logs.conversion import PatchOptionChanges
 from ..patch.replay.settings import ReplaySettings
 from . import console, settings
 from .console import STANDARD, WrongUsageError
-from .options import Fields, Option
+from .options import Argument, FieldOption, Fields, Group, Option
 from .settings import StoreFolder
 from .store import (
     graph_name,
@@ -54,33 +54,29 @@ class DiffBlankNodes(StrEnum):
 
 LogArgument: TypeAlias = Annotated[
     str,
-    typer.Argument(
-        metavar="LOG", help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin."
-    ),
+    Argument(metavar="LOG", help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin."),
 ]
 LogArguments: TypeAlias = Annotated[
     list[str],
-    typer.Argument(
+    Argument(
         metavar="LOG",
         help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin. In their order.",
     ),
 ]
 LogFrom: TypeAlias = Annotated[
     PatchFormat | None,
-    typer.Option("--from", help="Format of the log; by default detected from its content."),
+    Option("--from", help="Format of the log; by default detected from its content."),
 ]
 LogTo: TypeAlias = Annotated[
     PatchFormat | None,
-    typer.Option("--to", help="Format to write; by default from the output's name."),
+    Option("--to", help="Format to write; by default from the output's name."),
 ]
-_GENERALIZED: Final = typer.Option("--generalized", help="Accept generalized statements in text.")
+_GENERALIZED: Final = Option("--generalized", help="Accept generalized statements in text.")
 Generalized: TypeAlias = Annotated[bool, _GENERALIZED]
 
-app = typer.Typer(
-    help="Logs of changes: convert, apply, undo, check. As Jelly-Patch and as RDF Patch text.",
-    rich_markup_mode=None,
+app = Group(
+    "patch", "Logs of changes: convert, apply, undo, check. As Jelly-Patch and as RDF Patch text."
 )
-app.callback(invoke_without_command=True)(settings.help_without_command)
 
 
 # Into stores
@@ -93,13 +89,13 @@ _REPLAY: Final = Fields(
 )
 
 
-@app.command()
+@app.register
 def apply(
     log: LogArgument,
     store: StoreFolder,
     graph: Annotated[
         str | None,
-        typer.Option("--graph", metavar="IRI", help="Graph to use instead of the default graph."),
+        Option("--graph", metavar="IRI", help="Graph to use instead of the default graph."),
     ] = None,
     as_json: settings.AsJson = False,
     *,
@@ -189,7 +185,7 @@ def _position_text(position: Position) -> str:
     return f"patch {position.patch}{rest}"
 
 
-@app.command()
+@app.register
 def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
     """Show the positions of an Oxigraph store on disk in its logs."""
     reject_no_store(store)
@@ -219,16 +215,16 @@ def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
 #: The options of :class:`.PatchOptionChanges`.
 _CHANGES: Final = Fields(
     "preset",
-    stream_type=Option(
+    stream_type=FieldOption(
         Annotated[
             StreamType | None,
-            typer.Option("--type", help="Stream type of the Jelly-Patch written."),
+            Option("--type", help="Stream type of the Jelly-Patch written."),
         ]
     ),
-    statement_type=Option(
+    statement_type=FieldOption(
         Annotated[
             bool | None,
-            typer.Option(
+            Option(
                 "--triples/--quads",
                 show_default=False,
                 help="Statement type of RDF Patch text, which does not declare it.",
@@ -236,14 +232,14 @@ _CHANGES: Final = Fields(
         ],
         lambda triples: None if triples is None else "triples" if triples else "quads",
     ),
-    generalized_statements=Option(Annotated[bool | None, _GENERALIZED]),
-    rdf_star=Option(
-        Annotated[bool | None, typer.Option("--rdf-star", help="Declare quoted triples.")]
+    generalized_statements=FieldOption(Annotated[bool | None, _GENERALIZED]),
+    rdf_star=FieldOption(
+        Annotated[bool | None, Option("--rdf-star", help="Declare quoted triples.")]
     ),
 )
 
 
-@app.command()
+@app.register
 def convert(
     sources: LogArguments,
     output: settings.Output = STANDARD,
@@ -272,33 +268,33 @@ def convert(
             changes=changes,
             notation=settings.notation(rdf_12),
             strict=strict,
-            limits=settings.limits_from(),
+            limits=console.limits_from(),
         )
 
 
-@app.command()
+@app.register
 def diff(
     old: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="OLD", help="RDF file, compressed or not, or folder of an Oxigraph store."
         ),
     ],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="RDF file or store, as OLD.")],
+    new: Annotated[str, Argument(metavar="NEW", help="RDF file or store, as OLD.")],
     output: settings.Output = STANDARD,
     from_: settings.From = None,
     to: LogTo = None,
     force: settings.Force = False,
     patch_id: Annotated[
         str | None,
-        typer.Option("--id", metavar="ID", help="Id of the patch; by default a new UUID."),
+        Option("--id", metavar="ID", help="Id of the patch; by default a new UUID."),
     ] = None,
     prev: Annotated[
-        str | None, typer.Option("--prev", metavar="ID", help="Id of the patch before it.")
+        str | None, Option("--prev", metavar="ID", help="Id of the patch before it.")
     ] = None,
     blank_nodes: Annotated[
         DiffBlankNodes,
-        typer.Option(
+        Option(
             "--blank-nodes",
             help="Give the blank nodes of files canonical labels and keep those of stores (auto), "
             "keep all labels, make all canonical, or reject blank nodes.",
@@ -319,7 +315,7 @@ def diff(
 
     if old == new == STANDARD:
         raise WrongUsageError("only one side can be stdin")
-    limits = settings.limits_from()
+    limits = console.limits_from()
     target, dst = log_output(output, to, force)
     made = diff_(
         *(_statements(name, from_, base, limits, blank_nodes) for name in (old, new)),
@@ -366,7 +362,7 @@ def _iri(text: str) -> Iri:
     return Iri(text[1:-1] if text.startswith("<") and text.endswith(">") else text)
 
 
-@app.command()
+@app.register
 def invert(
     log: LogArgument,
     output: settings.Output = STANDARD,
@@ -388,7 +384,7 @@ def invert(
         write_patches(invert_log(patches), dst, format=target)
 
 
-@app.command()
+@app.register
 def compact(
     logs: LogArguments,
     output: settings.Output = STANDARD,
@@ -397,7 +393,7 @@ def compact(
     force: settings.Force = False,
     exact: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--exact",
             help="Omit what is added and deleted again. Correct only if each addition added "
             "something and each deletion deleted something.",
@@ -422,25 +418,25 @@ def compact(
 
 LogFile: TypeAlias = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="LOG", help="File of Jelly-Patch or RDF Patch text, to which patches are appended."
     ),
 ]
 Count: TypeAlias = Annotated[
     int | None,
-    typer.Option("--count", min=1, help="Number of patches; 1 by default, without --to."),
+    Option("--count", min=1, help="Number of patches; 1 by default, without --to."),
 ]
 ToPatch: TypeAlias = Annotated[
     str | None,
-    typer.Option("--to", metavar="ID", help="Go to the state after the patch with this id."),
+    Option("--to", metavar="ID", help="Go to the state after the patch with this id."),
 ]
 AlsoStore: TypeAlias = Annotated[
     str | None,
-    typer.Option("--store", metavar="DIR", help="Oxigraph store to apply the log to afterwards."),
+    Option("--store", metavar="DIR", help="Oxigraph store to apply the log to afterwards."),
 ]
 
 
-@app.command()
+@app.register
 def undo(
     log: LogFile,
     count: Count = None,
@@ -458,7 +454,7 @@ def undo(
     _append(undo_, "undoes", log, count, to, store, as_json)
 
 
-@app.command()
+@app.register
 def redo(
     log: LogFile,
     count: Count = None,
@@ -493,7 +489,7 @@ def _append(
         raise WrongUsageError("a log to append to is a file")
     if count is not None and to is not None:
         raise WrongUsageError("--count and --to exclude each other")
-    limits = settings.limits_from()
+    limits = console.limits_from()
     console.require_files([log])
     done = None
     if store is None:
@@ -529,14 +525,12 @@ def _append(
 # To read
 
 
-@app.command()
+@app.register
 def show(
     log: LogArgument,
-    summary: Annotated[
-        bool, typer.Option("--summary", help="Print a line for each patch only.")
-    ] = False,
+    summary: Annotated[bool, Option("--summary", help="Print a line for each patch only.")] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one line of JSON per patch, with its counts.")
+        bool, Option("--json", help="Print one line of JSON per patch, with its counts.")
     ] = False,
     from_: LogFrom = None,
     generalized: Generalized = False,
@@ -590,7 +584,7 @@ def _print_lines(listed: Iterable[Line]) -> None:
         terminal.print(Text(text, style), soft_wrap=True)
 
 
-@app.command()
+@app.register
 def check(
     log: LogArgument,
     from_: LogFrom = None,
@@ -612,14 +606,14 @@ def check(
             format=from_,
             generalized=generalized,
             strict=strict,
-            limits=settings.limits_from(),
+            limits=console.limits_from(),
         )
     if as_json:
         console.print_json(_report_as_dict(report))
     else:
         _print_report(report)
     if not report:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _print_report(report: Report) -> None:
@@ -689,7 +683,7 @@ def _reading(
     """The patches of some logs, one log after another."""
     from ..patch import read_patches
 
-    limits = settings.limits_from()
+    limits = console.limits_from()
     with console.open_sources(logs, doing, printing=printing) as opened:
         yield chain.from_iterable(
             read_patches(source, format=from_, generalized=generalized, limits=limits)

@@ -13,7 +13,7 @@ from xml.parsers import expat
 from ..codec import Describe, Limits, TermFactory
 from ..codec.common.limits import over
 from ..errors import JellyError, TermError, TextError
-from ..formats.xml import NO_CHARACTER
+from ..formats.rdf_xml import NO_CHARACTER
 from .terms import PARTS, Results, Solution, TermReader, check_count, check_variables, written
 
 _SPARQL: Final = "http://www.w3.org/2005/sparql-results#"
