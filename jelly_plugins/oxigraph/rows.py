@@ -218,8 +218,6 @@ def describe_text(text: str) -> tuple[Any, ...]:
     if text[:1] == "<" and text[:3] != _QUOTED:
         return (Kind.IRI, text[1:-1])
     term = _found(text)
-    if isinstance(term, BlankNode):
-        return Parameterised.of(str(term), term)
     if isinstance(term, Literal) and term.direction is not None:
         direction = text[text.rindex("--") :]
         return (Kind.LITERAL, term.value, f"{term.language}{direction}", None)
