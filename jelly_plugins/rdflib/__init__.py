@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .patches.replay import positions, replay, set_position
     from .plugin.load import load
     from .plugin.streams import (
+        StreamSettings,
         read_graphs,
         read_quads,
         read_statements,
@@ -60,6 +61,7 @@ register_suffixes()
 
 __all__ = [
     "GraphRecorder",
+    "StreamSettings",
     "load",
     "positions",
     "read_graphs",

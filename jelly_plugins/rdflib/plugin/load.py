@@ -20,7 +20,7 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 from rdflib.term import BNode
 
 from ...backends import BlankNodes
-from ...codec import AnyFrame, Decoder, Limits
+from ...codec import DEFAULT_LIMITS, AnyFrame, Decoder, Limits
 from ...errors import JellyError, TermError
 from ...formats.jelly import encoded, options_for
 from ...formats.loading import DEFAULT_LOAD, LoadOptions, LoadSettings
@@ -321,8 +321,8 @@ def _factory(
 def open_frames(
     src: Source,
     *,
-    concatenated: bool,
-    limits: Limits,
+    concatenated: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
     strict: bool = False,
     **terms: Any,
 ) -> AnyFrameReader:
