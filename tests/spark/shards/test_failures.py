@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from collections.abc import Callable
@@ -160,19 +161,24 @@ def test_a_vacuum_overtakes_an_attempt(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(quads(root)) == 2
 
 
-def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.ENOENT, errno.EACCES])
+@pytest.mark.parametrize(
+    ("owner", "name"), [(storage, "_sync"), (storage.os, "link"), (Path, "mkdir")]
+)
+def test_an_error_of_the_file_system_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: int
+) -> None:
     root = tmp_path / "root"
     apply(root, b"A <urn:s> <urn:p> <urn:1> .")
 
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(28, "No space left on device")
+    def failing(*_: Any, **__: Any) -> None:
+        raise OSError(number, "it fails")
 
-    for owner, name in ((storage, "_sync"), (storage.os, "link"), (Path, "mkdir")):
-        with monkeypatch.context() as patched:
-            patched.setattr(owner, name, full)
-            with pytest.raises(RootError, match="No space left"):
-                apply(root, b"A <urn:s> <urn:p> <urn:2> .")
-        assert len(quads(root)) == 1
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, failing)
+        with pytest.raises(RootError, match="it fails"):
+            apply(root, b"A <urn:s> <urn:p> <urn:2> .")
+    assert len(quads(root)) == 1
     assert apply(root, b"A <urn:s> <urn:p> <urn:2> .").committed
 
 
