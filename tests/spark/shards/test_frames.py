@@ -17,14 +17,13 @@ from pyspark.sql.functions import concat_ws, explode, lit
 
 from jelly_plugins import ChainError, JellyError, OptionsError
 from jelly_plugins.patch import Patch, write_patches
-from jelly_plugins.spark import from_jelly_patch
+from jelly_plugins.spark import from_jelly_patch, net_changes
 from jelly_plugins.spark.shards import (
     CommitConflictError,
     RootError,
     ShardedStore,
     apply_patches,
     batch_sink,
-    net_changes,
     shard_of,
     vacuum,
     write_shards,
