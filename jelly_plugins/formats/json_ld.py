@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ..codec import Limits
 from ..codec.common.limits import over
-from ..errors import TextError
+from ..errors import LimitError, TextError
 from .contexts import ContextLoader, Contexts, dump
 from .depth import JsonText, check_json, with_bounded_json
 
@@ -36,6 +36,8 @@ _KEY_BYTES: Final = 10
 #: Bytes of the shortest value that may have an IRI; and of IRIs that are not long.
 _SHORTEST: Final = 4
 _LONG_IRI: Final = 1 << 10
+#: Terms that may be copied: the parser copies all in force for each context.
+_COPIES: Final = 2_000_000
 #: The order of magnitude of the integers that are misread.
 _MAGNITUDE: Final = 20
 
@@ -76,24 +78,30 @@ def prepared(
     document = b"".join(parts)
     loader = ContextLoader(contexts, base)
     inlined = loader.inlined(load_json(document))
-    check_iris(loader.longest, len(document), limits)
+    check_contexts(loader.longest, loader.copies, len(document), limits)
     if contexts is not None:
         document = dump(inlined)
         check_json(document, limits)
     yield document
 
 
-def check_iris(longest: int, size: int, limits: Limits) -> None:
-    """Check what the IRIs of a document may come to, which contexts abbreviate.
+def check_contexts(longest: int, copies: int, size: int, limits: Limits) -> None:
+    """Check what the contexts of a document make of it, see :class:`~.contexts.ContextLoader`.
 
     :param longest: maximum length of an IRI that a few characters abbreviate.
+    :param copies: number of terms that are copied.
     :param size: of the document, in bytes.
-    :raises LimitError: they are too long.
+    :raises LimitError: IRIs are too long, or terms are copied too often.
     """
     expanded = size // _SHORTEST * longest
     if longest > _LONG_IRI and expanded > limits.frame_expansion:
         what = "the length that IRIs of a document may come to"
         raise over(limits, "frame_expansion", expanded, what)
+    if copies > _COPIES + size:
+        raise LimitError(
+            f"the terms in force at all contexts come to {copies:,}: more than {_COPIES:,}, "
+            "and one for each byte of the document"
+        )
 
 
 def with_known_numbers(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -210,3 +210,34 @@ def read(document: bytes, limits: Limits) -> int:
     out = io.BytesIO()
     convert(document, out, source_format="jsonld", target_format="nt", limits=limits)
     return out.getvalue().count(b"\n")
+
+
+TERMS = {f"t{n}": f"urn:{n}" for n in range(4000)}
+SCOPED = {"@id": "urn:s", "@context": {"x": "urn:x"}}
+
+
+@pytest.mark.parametrize(
+    ("context", "node", "count"),
+    [
+        (dict.fromkeys(TERMS, SCOPED), {}, 1),
+        (TERMS, {"@context": {"x": "urn:x"}}, 1000),
+        (TERMS | {"s": SCOPED}, {"s": {"x": 1}}, 1000),
+        (TERMS | {"s": SCOPED}, {"@type": "s"}, 1000),
+        ([TERMS, "urn:c"], {"@context": ["urn:d"]}, 1000),
+    ],
+    ids=["scoped", "siblings", "uses", "types", "remote"],
+)
+def test_copies_of_terms_are_bounded(context: Any, node: dict[str, Any], count: int) -> None:
+    """The parser copies the terms in force for each context."""
+    remote = {"urn:c": {"y": "urn:y"}, "urn:d": {"x": "urn:x"}}
+
+    def read(count: int) -> int:
+        nodes = [{"@id": "urn:a", "urn:p": 1, **node}] * count
+        text = json.dumps({"@context": context, "@graph": nodes}).encode()
+        settings = ConversionSettings(contexts=remote)
+        return len(list(read_statements(text, Format.JSON_LD, settings)))
+
+    with pytest.raises(LimitError, match="terms in force"):
+        read(count)
+    if count > 1:
+        assert read(100) >= 100
