@@ -16,8 +16,7 @@ from ..codec.rdf.decoder import first_options
 from ..codec.rdf.rules import Row
 from ..errors import JellyError
 from ..formats.convert import convert
-from ..formats.loading import LoadSettings
-from ..formats.settings import ConversionSettings, OptionChanges
+from ..formats.settings import ConversionSettings, LoadSettings, OptionChanges
 from ..formats.transcode import transcode
 from ..io.names import Format, FormatName
 from ..io.sinks import Writable

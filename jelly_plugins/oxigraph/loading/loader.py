@@ -30,9 +30,16 @@ from ...codec import DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
 from ...errors import JellyError, TermError
 from ...formats.convert import as_jelly
 from ...formats.lines import without_graphs
-from ...formats.loading import DEFAULT_LOAD, LoadOptions, LoadSettings
 from ...formats.reading import ChunkFile, parser_error, reject_jelly
-from ...formats.settings import ConversionSettings, Given, Job, OptionChanges
+from ...formats.settings import (
+    DEFAULT_LOAD,
+    ConversionSettings,
+    Given,
+    Job,
+    LoadOptions,
+    LoadSettings,
+    OptionChanges,
+)
 from ...formats.table import open_reader
 from ...io.chunks import Chunk, ChunkReader
 from ...io.names import Format
