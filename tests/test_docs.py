@@ -15,7 +15,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from typer.main import get_group
 
 import jelly_plugins
 import jelly_plugins.spark.shards
@@ -130,7 +129,7 @@ def test_relative_links_work_in_a_checkout(document: str) -> None:
 
 
 def test_commands_and_options_in_pages_exist() -> None:
-    known = set(commands(get_group(app)))
+    known = set(commands(app))
     groups = {name.split()[0] for name in known}
     options = {
         option
@@ -152,7 +151,7 @@ def test_commands_and_options_in_pages_exist() -> None:
 def test_the_page_of_commands_has_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS / "site"))
     page = import_module("command_page").sections()
-    for name in commands(get_group(app)):
+    for name in commands(app):
         assert f"\n## jelly {name}\n" in page
         for example in EXAMPLES[name]:
             assert f"\n{example}\n" in page

@@ -126,3 +126,14 @@ def test_the_expansion_of_remote_contexts_is_limited() -> None:
     loader = ContextLoader(contexts, None)
     with pytest.raises(TextError, match="contexts"):
         loader.context("urn:59")
+
+
+def test_a_large_context_is_not_processed_for_any_number_of_small_documents() -> None:
+    context = json.dumps({"@context": {f"t{n}": f"urn:{n}" for n in range(2000)}})
+    documents = '{"@id": "urn:a", "t1": "%s"}\n'
+    limits = Limits(frame_expansion=1 << 17)
+    assert (
+        sizes(f"{context}\n" + documents % ("x" * 100) * 10, "ndjsonld", limits=limits) == [1] * 10
+    )
+    with pytest.raises(LimitError, match="frame_expansion"):
+        sizes(f"{context}\n" + documents % "" * 100, "ndjsonld", limits=limits)
