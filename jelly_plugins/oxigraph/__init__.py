@@ -44,7 +44,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from .dumping.dumper import dump
     from .dumping.statements import encode_quads, write_quads
-    from .loading.loader import load, read_quads
+    from .loading import load, read_quads
     from .patches.bookkeeping import (
         BOOKKEEPING,
         count_quads,
@@ -84,7 +84,7 @@ if not TYPE_CHECKING:
         {
             "dumping.dumper": ("dump",),
             "dumping.statements": ("encode_quads", "write_quads"),
-            "loading.loader": ("load", "read_quads"),
+            "loading": ("load", "read_quads"),
             "patches.bookkeeping": (
                 "BOOKKEEPING",
                 "count_quads",

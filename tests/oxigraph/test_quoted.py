@@ -125,9 +125,8 @@ def test_generalized_quoted_triples_are_rejected_when_reifying() -> None:
         Triple(Triple(Literal("x"), P, O), P, O),
         Triple(Literal("x"), P, O),
     ):
-        with pytest.raises(TermError, match=r"Oxigraph cannot hold a (quoted|literal)") as caught:
+        with pytest.raises(TermError):
             list(read_quads(jelly(statement, **GENERALIZED), quoted_triples="reify"))
-        assert caught.value.row is not None
 
 
 @pytest.mark.parametrize(("blank_nodes", "again"), [("keep", 2), ("fresh", 4)])
