@@ -42,8 +42,7 @@ except ImportError as error:
     raise MissingExtraError.of("Oxigraph needs pyoxigraph", "oxigraph") from error
 
 if TYPE_CHECKING:
-    from .dumping.dumper import dump
-    from .dumping.statements import encode_quads, write_quads
+    from .dumping import dump, encode_quads, write_quads
     from .loading import load, read_quads
     from .patches.bookkeeping import (
         BOOKKEEPING,
@@ -82,8 +81,7 @@ if not TYPE_CHECKING:
         __name__,
         __all__,
         {
-            "dumping.dumper": ("dump",),
-            "dumping.statements": ("encode_quads", "write_quads"),
+            "dumping": ("dump", "encode_quads", "write_quads"),
             "loading": ("load", "read_quads"),
             "patches.bookkeeping": (
                 "BOOKKEEPING",

@@ -8,7 +8,7 @@ from pyoxigraph import Store
 
 from ..backends import Backend, BlankNodes
 from ..codec import TermFactory
-from .dumping.dumper import dump
+from .dumping import dump
 from .loading import load
 from .patches.bookkeeping import (
     move,

@@ -18,7 +18,7 @@ from ...arrow import QUADS
 from ...codec.common.conversion import convert
 from ...codec.common.positions import POSITIONS
 from ...errors import TermError
-from ...oxigraph.dumping.statements import lines_of
+from ...oxigraph.dumping import lines_of
 from ...oxigraph.rows import TERMS, describe_text
 from .errors import unreadable
 from .root import Shard

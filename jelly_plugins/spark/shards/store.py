@@ -16,7 +16,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store,
 from ...codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
 from ...io.sinks import Destination
 from ...notebook import table
-from ...oxigraph.dumping.statements import write_quads
+from ...oxigraph.dumping import write_quads
 from ...oxigraph.rows import graph_text, text_of
 from ...oxigraph.terms import GraphName, describe_directed
 from ...sparql import ResultsFormat, write_results
