@@ -22,7 +22,7 @@ from ..errors import JellyError, LimitError, TermError, TextError
 from ..io.chunks import relabelled
 from ..lazy import library
 from .depth import DEPTH, too_deep
-from .turtle_scan import IRI_BYTES
+from .scans import IRI_BYTES
 
 #: A name of XML without a colon.
 NAME: Final = rf"[{NAME_START}][{LABEL_PART}.]*+"

@@ -18,7 +18,7 @@ from ..codec.common.limits import over
 from ..errors import TextError
 from ..formats.contexts import ContextLoader, dump
 from ..formats.depth import check_json
-from ..formats.json_ld import check_contexts, check_numbers, load_json
+from ..formats.json_ld import check_contexts, load_json
 from ..formats.reading import (
     NO_BASE,
     check_base,
@@ -124,7 +124,6 @@ class Documents:
     def _parsed(self, data: bytes, longest: int, copies: int) -> Iterator[bytes]:
         check_contexts(longest, copies, len(data), self._limits)
         check_json(data, self._limits)
-        check_numbers(data)
         base = self._base or NO_BASE
         parser = parser_of(data, self._format, base)
         for lines in parsed(parser, batch=batch_for(len(data)), first_line=1):

@@ -85,7 +85,7 @@ class _Copies:
     """The solutions of results, of which each gets a copy of its terms.
 
     A few bytes can repeat a term of megabytes: what long terms take in a frame is limited, as in
-    :class:`~.terms.QuadFactory`.
+    ``loading``.
     """
 
     def __init__(self, results: ResultsReader, limits: Limits) -> None:

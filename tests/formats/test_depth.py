@@ -11,7 +11,7 @@ import pytest
 
 from jelly_plugins import Limits, convert
 from jelly_plugins.errors import LimitError, TextError
-from jelly_plugins.formats import turtle_scan
+from jelly_plugins.formats import scans
 from jelly_plugins.formats.depth import DEPTH, TurtleScan, with_bounded_json, with_bounded_turtle
 from jelly_plugins.messages import read_messages
 from jelly_plugins.sparql import read_results
@@ -105,7 +105,7 @@ LONG = "x" * (60 << 10)
     ],
 )
 @pytest.mark.parametrize("size", [1000, 1 << 20])
-@pytest.mark.parametrize("scan_type", [TurtleScan, turtle_scan.TurtleScan])
+@pytest.mark.parametrize("scan_type", [TurtleScan, scans.TurtleScan])
 def test_long_prefixes_and_bases(text: str, size: int, scan_type: type[TurtleScan]) -> None:
     scan = scan_type(DEPTH)
     data = text.encode()
@@ -230,7 +230,7 @@ class Text:
 
 
 @pytest.mark.parametrize("seed", range(100))
-@pytest.mark.parametrize("scan_type", [TurtleScan, turtle_scan.TurtleScan])
+@pytest.mark.parametrize("scan_type", [TurtleScan, scans.TurtleScan])
 def test_the_depth_of_turtle(seed: int, scan_type: type[TurtleScan]) -> None:
     draw = random.Random(seed)
     text = Text(draw)

@@ -14,7 +14,8 @@ from jelly_plugins import Literal, convert, oxigraph
 from jelly_plugins import rdflib as backend
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 from jelly_plugins.errors import LimitError, TextError
-from jelly_plugins.formats.json_ld import prepared, with_known_numbers
+from jelly_plugins.formats.depth import with_bounded_json
+from jelly_plugins.formats.json_ld import prepared
 from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
@@ -102,10 +103,10 @@ def test_numbers(number: str) -> None:
     for size in (1, 7, len(document)):
         chunks = [document[at : at + size] for at in range(0, len(document), size)]
         if expected is not None:
-            assert list(with_known_numbers(chunks)) == chunks
+            assert list(with_bounded_json(chunks)) == chunks
             continue
         with pytest.raises(TextError, match=r"the number .* cannot be read as an integer"):
-            list(with_known_numbers(chunks))
+            list(with_bounded_json(chunks))
     if expected is None:
         with pytest.raises(TextError, match="cannot be read as an integer"):
             objects(document)
@@ -125,7 +126,7 @@ def test_numbers_in_strings_are_not_checked() -> None:
 
 def test_a_number_of_many_digits_takes_linear_time() -> None:
     chunks = [b"[", *[b"1" * 4096] * 2048, b"]"]
-    assert sum(map(len, with_known_numbers(chunks))) == 2 + 4096 * 2048
+    assert sum(map(len, with_bounded_json(chunks))) == 2 + 4096 * 2048
 
 
 def test_type_maps_are_rejected() -> None:
