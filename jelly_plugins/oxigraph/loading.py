@@ -463,10 +463,11 @@ def _reified(line: bytes) -> bytes:
     reifiers: dict[bytes, bytes] = {}
 
     def term(*, is_subject: bool = False) -> bytes:
-        token: bytes = next(tokens)
+        token: bytes = next(tokens, b"")
         if token != b"<<(":
             return token
-        quoted = b"<<( %b %b %b %b" % (term(is_subject=True), term(), term(), next(tokens))
+        parts = (token, term(is_subject=True), term(), term(), next(tokens, b""))
+        quoted = b" ".join(parts)
         if not is_subject:
             return quoted
         label = b"_:b" + blake2b(quoted, digest_size=16).hexdigest()[1:].encode()

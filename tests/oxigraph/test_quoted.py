@@ -111,6 +111,18 @@ def test_subjects_inside_quoted_triples_are_reified() -> None:
     assert statement.subject == outer.subject != inner.subject
 
 
+def test_strings_are_not_quoted_triples() -> None:
+    strings = [
+        Literal('<<( <<( \\ " )>> <urn:x> .', langtag="en"),
+        Literal("<<(\n<<( ", None, "urn:d"),
+    ]
+    statements = [Quad(S, P, Triple(S, P, text), G) for text in strings]
+    data = jelly(*statements)
+    expected = set(map(str, read_quads(data)))
+    assert set(map(str, read_quads(data, quoted_triples="reify"))) == expected
+    assert reified(*statements, Quad(Triple(S, P, strings[0]), P, strings[1], G)) >= expected
+
+
 def test_different_quoted_triples_have_different_reifiers() -> None:
     others = [QUOTED, Triple(S, P, S), Triple(BlankNode("s"), P, O), Triple(S, P, Literal("urn:o"))]
     data = jelly(*(Triple(quoted, P, O) for quoted in others))
