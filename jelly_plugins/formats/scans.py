@@ -73,7 +73,8 @@ _KEY = cython.declare(bytes, b'"@context"')
 _KEY_BYTES = cython.declare(cython.Py_ssize_t, 10)
 #: Longer numbers are not checked.
 _NUMBER_BYTES = cython.declare(cython.Py_ssize_t, 1 << 10)
-_NUMBER: Final = re.compile(rb"[0-9]++(?:\.[0-9]++)?+(?:[eE][+\-]?[0-9]++)?+")
+#: A number, with an exponent that Python's decimals have.
+_NUMBER: Final = re.compile(rb"[0-9]++(?:\.[0-9]++)?+(?:[eE][+\-]?0*[0-9]{1,6})?+")
 #: The order of magnitude of the integers that are misread.
 _MAGNITUDE: Final = 20
 

@@ -116,6 +116,16 @@ def test_numbers(number: str) -> None:
         assert objects(document)[1].lex == expected
 
 
+def test_numbers_with_long_exponents() -> None:
+    exponent = "9" * 30
+    for number in (f"1e-{exponent}", f"1e{exponent}"):
+        document = f'{{"@id": "urn:s", "urn:p": {number}}}'.encode()
+        assert list(with_bounded_json([document])) == [document]
+    assert objects(b'{"@id": "urn:s", "urn:p": 10e0000000000}') == [
+        Literal("10", None, XSD + "integer")
+    ]
+
+
 def test_numbers_in_strings_are_not_checked() -> None:
     text = '{"@id": "urn:s", "urn:1e20": ["100000000000000000000", "\\\\", " 1e20 \\" 1e20"]}'
     assert len(objects(text.encode())) == 3
