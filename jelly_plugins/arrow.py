@@ -38,8 +38,9 @@ from .codec import (
 from .codec.common.options import member
 from .codec.sparql.decoder import ResultsColumnDecoder, ResultsFrame
 from .codec.sparql.options import RESULTS_LIMITS
-from .codec.text.columns import ColumnFactory, column_of
+from .codec.text.columns import column_of
 from .codec.text.ntriples import Dialect, Notation
+from .codec.text.transcoding import Text, TextFactory, whole
 from .errors import MissingExtraError, StatementError
 from .io.names import check_jelly_name
 from .io.progress import Progress, Steps
@@ -392,14 +393,14 @@ class _ColumnResults(ResultsReader):
         format: ResultsFormat | str | None,  # noqa: A002
         limits: Limits,
     ) -> None:
-        factory: Any = ColumnFactory(Notation.RDF_1_2, limits)
+        factory: Any = TextFactory(limits=limits)
         super().__init__(src, format=format, factory=factory, limits=limits)
 
     def _decoder(self) -> ResultsColumnDecoder:
         return ResultsColumnDecoder(limits=self._limits)
 
-    def _column(self, cells: Sequence[bytes | None]) -> Column:
-        return column_of(cells)
+    def _column(self, cells: Sequence[Text | None]) -> Column:
+        return column_of([None if cell is None else whole(cell).encode() for cell in cells])
 
 
 def _result_batches(

@@ -38,7 +38,6 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 SERVER = "needs an S3 server: tests/spark/shards/test_buckets.py runs it with one"
 BENCHMARK = "takes minutes of both processors; tests/bench/test_bench.py runs each job in small"
 BROKER = "needs a broker of Kafka: tests/kafka/test_kafka.py runs it with one"
-DEMO = "starts a Spark of its own: tests/spark/test_demo.py runs it"
 
 #: Blocks that are not run, by page and first line, with the reason.
 NOT_RUN = {
@@ -47,7 +46,6 @@ NOT_RUN = {
     ("how-to/kafka.md", "from pyoxigraph import Store"): BROKER,
     ("how-to/kafka.md", "from jelly_plugins.spark import"): BROKER,
     ("spark-scale.md", "python -m tests.bench.spark_store_jobs batches"): BENCHMARK,
-    ("start/spark.md", "python -m jelly_plugins.spark"): DEMO,
 }
 
 

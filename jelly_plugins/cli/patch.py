@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from enum import StrEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
@@ -34,9 +34,8 @@ from .store import (
 if TYPE_CHECKING:
     from ..io.sinks import Destination
     from ..io.sources import Source
-    from ..patch import Patch, Report
-    from ..patch.logs.listing import Line, Summary
-    from ..patch.replay.position import Position, Replayed
+    from ..patch import Patch
+    from ..patch.replay.position import Position
 
 
 class StreamType(StrEnum):
@@ -113,56 +112,29 @@ def apply(
     into = {} if graph is None else {"graph": graph_name(graph)}
     console.require_files([log])
     from ..oxigraph import replay
-    from ..patch.replay.position import Replayed
 
-    done = Replayed()
-    try:
-        filled = _unchanged(store) if replaying.dry_run else open_store(store)
-        with _replaying(log, replaying.follow) as (source, show):
+    if not replaying.dry_run:
+        filled = open_store(store)
+    elif is_store(store):
+        filled = open_to_read(store)
+    else:
+        # A missing store is not created.
+        from ..formats.reading import pyoxigraph_module
 
-            def note(operations: int) -> None:
-                done.transactions += 1
-                done.operations += operations
-                if show is not None:
-                    show(operations)
-
-            done = replay(filled, source, **into, settings=replace(replaying, progress=note))
-    except KeyboardInterrupt:
-        # What a followed log usually ends with.
-        counts = {"transactions": done.transactions, "operations": done.operations}
-        console.print_report(
-            as_json, counts, {name: f"{number:,}" for name, number in counts.items()}
-        )
-        raise
-    _print_replayed(done, replaying.dry_run, as_json)
-
-
-def _unchanged(folder: str) -> Any:
-    """The store in a folder, which must not change; a missing store is not created."""
-    from ..formats.reading import pyoxigraph_module
-
-    return open_to_read(folder) if is_store(folder) else pyoxigraph_module().Store()
-
-
-@contextmanager
-def _replaying(log: str, follow: bool) -> Iterator[tuple[Source, Any]]:
-    """The log to read, and a progress display if there is one: the size of a file that
-    grows is not known."""
-    if follow:
-        # Followers of a log see each transaction within a tenth of a second.
+        filled = pyoxigraph_module().Store()
+    if replaying.follow:
+        # The size of a file that grows is not known. Followers see each transaction within a tenth
+        # of a second.
         with console.counting("apply", "operation", refreshes=25) as show:
-            yield log, show
+            done = replay(filled, log, **into, settings=replace(replaying, progress=show))
     else:
         with console.open_sources([log], "apply") as [source]:
-            yield source, None
-
-
-def _print_replayed(done: Replayed, dry_run: bool, as_json: bool) -> None:
+            done = replay(filled, source, **into, settings=replaying)
     console.print_report(
         as_json,
-        asdict(done) | {"dry_run": dry_run},
+        asdict(done) | {"dry_run": replaying.dry_run},
         {
-            "dry run": "nothing was changed" if dry_run else None,
+            "dry run": "nothing was changed" if replaying.dry_run else None,
             "patches": f"{done.patches:,}",
             "transactions": f"{done.transactions:,}",
             "operations": f"{done.operations:,}",
@@ -430,10 +402,6 @@ ToPatch: TypeAlias = Annotated[
     str | None,
     Option("--to", metavar="ID", help="Go to the state after the patch with this id."),
 ]
-AlsoStore: TypeAlias = Annotated[
-    str | None,
-    Option("--store", metavar="DIR", help="Oxigraph store to apply the log to afterwards."),
-]
 
 
 @app.register
@@ -441,7 +409,6 @@ def undo(
     log: LogFile,
     count: Count = None,
     to: ToPatch = None,
-    store: AlsoStore = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Undo the newest patches of a log, by appending.
@@ -451,7 +418,7 @@ def undo(
     """
     from ..patch import undo as undo_
 
-    _append(undo_, "undoes", log, count, to, store, as_json)
+    _append(undo_, "undoes", log, count, to, as_json)
 
 
 @app.register
@@ -459,7 +426,6 @@ def redo(
     log: LogFile,
     count: Count = None,
     to: ToPatch = None,
-    store: AlsoStore = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Redo patches that were undone, by appending them.
@@ -468,7 +434,7 @@ def redo(
     """
     from ..patch import redo as redo_
 
-    _append(redo_, "redoes", log, count, to, store, as_json)
+    _append(redo_, "redoes", log, count, to, as_json)
 
 
 def _append(
@@ -477,10 +443,9 @@ def _append(
     log: str,
     count: int | None,
     to: str | None,
-    store: str | None,
     as_json: bool,
 ) -> None:
-    """Append patches to a log, and apply the log to a store.
+    """Append patches to a log.
 
     :param function: appends them.
     :param header: their header that has the id of another patch.
@@ -489,37 +454,21 @@ def _append(
         raise WrongUsageError("a log to append to is a file")
     if count is not None and to is not None:
         raise WrongUsageError("--count and --to exclude each other")
-    limits = console.limits_from()
     console.require_files([log])
-    done = None
-    if store is None:
-        appended = function(log, count=count, to=to, limits=limits)
-    else:
-        from ..oxigraph import replay
-
-        if not is_store(store):
-            raise WrongUsageError(f"--store: {store} is not an Oxigraph store")
-        filled = open_store(store)
-        # Nothing is appended if the log does not fit the store.
-        replay(filled, log, dry_run=True, limits=limits)
-        appended = function(log, count=count, to=to, limits=limits)
-        done = replay(filled, log, limits=limits)
     from ..codec.text.ntriples import term_text
 
+    appended = function(log, count=count, to=to, limits=console.limits_from())
     named = [(patch.id, patch.header(header)) for patch in appended]
     patches = [
         {"id": term_text(made), header: term_text(other)} for made, other in named if made and other
     ]
     if as_json:
-        replayed = None if done is None else asdict(done)
-        console.print_json({"patches": patches, "replayed": replayed})
+        console.print_json({"patches": patches})
         return
     for each in patches:
         print(f"patch {each['id']} {header} {each[header]}")
     if not patches:
         print("nothing to append")
-    if done is not None:
-        _print_replayed(done, False, False)
 
 
 # To read
@@ -535,10 +484,7 @@ def show(
     from_: LogFrom = None,
     generalized: Generalized = False,
 ) -> None:
-    """Print a log in readable form, coloured on a terminal.
-
-    IRIs are shortened by the prefixes that the log declares.
-    """
+    """Print a log as RDF Patch text, coloured on a terminal."""
     from ..patch.logs.listing import lines, summaries
 
     with _reading([log], "show", from_, generalized, printing=True) as patches:
@@ -546,17 +492,22 @@ def show(
             for each in summaries(patches):
                 console.print_json(asdict(each))
         elif summary:
-            for each in summaries(patches):
-                print(_summary_text(each))
+            for number, id_, prev, rows in map(astuple, summaries(patches)):
+                counts = ", ".join(f"{count:,} {code}" for code, count in rows.items())
+                named = "" if id_ is None else f" {id_}"
+                follows = "" if prev is None else f" after {prev}"
+                print(f"patch {number}{named}{follows}: {counts or 'no rows'}")
+        elif not sys.stdout.isatty():
+            for line in lines(patches):
+                print(line.text)
         else:
-            _print_lines(lines(patches))
+            from rich.console import Console
+            from rich.text import Text
 
-
-def _summary_text(summary: Summary) -> str:
-    rows = ", ".join(f"{number:,} {code}" for code, number in summary.rows.items())
-    named = "" if summary.id is None else f" {summary.id}"
-    follows = "" if summary.prev is None else f" after {summary.prev}"
-    return f"patch {summary.number}{named}{follows}: {rows or 'no rows'}"
+            terminal = Console()
+            for kind, text in lines(patches):
+                style = "bold" if kind is None else _STYLES.get(kind.code, "dim")
+                terminal.print(Text(text, style), soft_wrap=True)
 
 
 #: How lines look on a terminal, by the code of their row in RDF Patch.
@@ -568,20 +519,6 @@ _STYLES: Final = {
     "H": "yellow",
     "TA": "bold magenta",
 }
-
-
-def _print_lines(listed: Iterable[Line]) -> None:
-    if not sys.stdout.isatty():
-        for line in listed:
-            print(line.text)
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    terminal = Console()
-    for kind, text in listed:
-        style = "bold" if kind is None else _STYLES.get(kind.code, "dim")
-        terminal.print(Text(text, style), soft_wrap=True)
 
 
 @app.register
@@ -608,46 +545,42 @@ def check(
             strict=strict,
             limits=console.limits_from(),
         )
-    if as_json:
-        console.print_json(_report_as_dict(report))
-    else:
-        _print_report(report)
-    if not report:
-        raise Exit(1)
-
-
-def _print_report(report: Report) -> None:
-    found = _report_as_dict(report)
-    rows = ", ".join(f"{number:,} {code}" for code, number in found["rows"].items())
-    console.print_fields(
-        {
-            "format": found["format"],
-            "patches": f"{report.patches:,}",
-            "rows": rows or None,
-            "first id": found["first_id"],
-            "follows": found["first_prev"],
-            "last id": found["last_id"],
-        }
-    )
-    for number, message in report.problems:
-        print(f"patch {number}: {message}")
-    for message in report.deviations:
-        print(f"deviation from the specification: {message}")
-
-
-def _report_as_dict(report: Report) -> dict[str, Any]:
     from ..codec.text.ntriples import term_text
 
-    ids = {name: getattr(report, name) for name in ("first_id", "first_prev", "last_id")}
-    return {
+    ids = {
+        name: None if term is None else term_text(term)
+        for name in ("first_id", "first_prev", "last_id")
+        for term in [getattr(report, name)]
+    }
+    rows = {kind.code: number for kind, number in report.rows.items()}
+    found = {
         "valid": bool(report),
         "format": report.format,
         "patches": report.patches,
-        "rows": {kind.code: number for kind, number in report.rows.items()},
-        **{name: None if term is None else term_text(term) for name, term in ids.items()},
+        "rows": rows,
+        **ids,
         "problems": [problem._asdict() for problem in report.problems],
         "deviations": report.deviations,
     }
+    console.print_report(
+        as_json,
+        found,
+        {
+            "format": report.format,
+            "patches": f"{report.patches:,}",
+            "rows": ", ".join(f"{number:,} {code}" for code, number in rows.items()) or None,
+            "first id": ids["first_id"],
+            "follows": ids["first_prev"],
+            "last id": ids["last_id"],
+        },
+    )
+    if not as_json:
+        for number, message in report.problems:
+            print(f"patch {number}: {message}")
+        for message in report.deviations:
+            print(f"deviation from the specification: {message}")
+    if not report:
+        raise Exit(1)
 
 
 # What commands share

@@ -75,7 +75,7 @@ def apply(
         Option(
             "--master",
             metavar="URL",
-            help="Spark's master URL, such as local[*]; by default, processes of this machine do "
+            help="Spark's master URL, such as local[*]; by default, this process does "
             "the work without Spark.",
         ),
     ] = None,
@@ -85,16 +85,13 @@ def apply(
             "--check-prev/--no-check-prev", help="Require each patch to follow the previous one."
         ),
     ] = True,
-    existing: Annotated[
-        bool, Option("--existing", help="Do not create the store; it must exist.")
-    ] = False,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Apply the files of a log to a sharded store, as one version.
 
     Patches with ids are applied once: repeating the command does nothing, or applies what was added
-    to the log. The store is created if it does not exist, unless --existing.
+    to the log. The store is created if it does not exist.
     """
     if logs.count(STANDARD) > 1:
         raise WrongUsageError("stdin can be given only once")
@@ -113,7 +110,6 @@ def apply(
                 shards=shards,
                 shard_by=None if shard_by is None else shard_by.value,
                 check_prev=check_prev,
-                create=not existing,
                 storage_options=options or None,
                 limits=console.limits_from(),
             )

@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 #: Whether the module is compiled.
 compiled = False
 
-int = bint = uint = uchar = p_uchar = ulonglong = Py_ssize_t = None  # noqa: A001
+int = p_int = bint = uint = uchar = p_uchar = ulonglong = Py_ssize_t = None  # noqa: A001
 
 
 def _unchanged(item: _T) -> _T:
@@ -34,4 +34,9 @@ def exceptval(*_: object, **__: object) -> Callable[[_T], _T]:
 
 def declare(_: object = None, value: Any = None, **__: object) -> Any:
     """Return the value of a typed variable."""
+    return value
+
+
+def cast(_: object, value: Any) -> Any:
+    """Return a value as another type."""
     return value

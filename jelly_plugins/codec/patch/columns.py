@@ -13,16 +13,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...errors import TermError
+from ...errors import OrderError, TermError
 from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.terms import TermFactory
 from ..text.columns import (
     DEFAULT_BATCH_BYTES,
     DEFAULT_BATCH_ROWS,
+    NOT_ITS_TURN,
     Batch,
     Columns,
-    FrameTurns,
-    cell_of,
 )
 from ..text.ntriples import Notation
 from ..text.transcoding import TextFactory, whole
@@ -72,7 +71,9 @@ class OperationGatherer:
         for row in operations:
             kind, value = row
             if kind is _ADD or kind is _DELETE:
-                batch.add(tuple(map(self._cell, value)))
+                for term in value:
+                    self._check_size(len(whole(term).encode()))
+                batch.add(value)
                 self._adds.append(kind is _ADD)
             else:
                 self._others.append((len(batch.rows), _with_text(row)))
@@ -89,11 +90,6 @@ class OperationGatherer:
         self._adds.clear()
         self._others.clear()
         return [found]
-
-    def _cell(self, term: Any) -> bytes:
-        cell = cell_of(term)
-        self._check_size(len(cell))
-        return cell
 
 
 def _with_text(row: AnyOperation) -> AnyOperation:
@@ -116,7 +112,7 @@ class ValidatingFactory(TextFactory):
 
     def __init__(self, validator: TermFactory[Any], notation: Notation, limits: Limits) -> None:
         super().__init__(notation, limits=limits)
-        self._writer = validator
+        self._writer: Any = validator
         self.default_graph = validator.default_graph
 
     def iri(self, value: str) -> Any:
@@ -145,7 +141,7 @@ class ValidatingFactory(TextFactory):
         return self._writer.quad(terms)
 
     def _bounded(self, term: Any) -> Any:
-        self.check_size(len(cell_of(term)))
+        self.check_size(len(whole(term).encode()))
         return term
 
 
@@ -199,7 +195,8 @@ class PatchColumnDecoder(PatchDecoder):
     ) -> None:
         self._gathered = OperationGatherer(limits, batch_rows, batch_bytes)
         super().__init__(text_factory(notation, validator, limits), limits=limits, strict=strict)
-        self._turns = FrameTurns()
+        #: Whether a frame is not consumed yet, or ended in an error.
+        self._unfinished = False
 
     def decode(self, data: bytes) -> Iterator[OperationColumns]:  # type: ignore[override]
         """Decode the next frame, and return an iterator over the full columns. Exhaust it before
@@ -208,8 +205,11 @@ class PatchColumnDecoder(PatchDecoder):
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, on any error.
         """
-        with self._turns.turn_of(self.next_frame):
-            yield from self._gathered.add(super().decode(data).operations)
+        if self._unfinished:
+            raise OrderError(NOT_ITS_TURN, frame=self.next_frame)
+        self._unfinished = True
+        yield from self._gathered.add(super().decode(data).operations)
+        self._unfinished = False
 
     def flush(self) -> list[OperationColumns]:
         """Return the rows collected so far as one batch, or none."""

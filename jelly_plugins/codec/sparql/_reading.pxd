@@ -5,8 +5,8 @@ cdef extern from "Python.h":
     int _resize "PyByteArray_Resize"(object, Py_ssize_t) except -1
 
 cdef int IRIS, BLANK_NODES, LITERALS, MIXED, NAMES, PREFIXES, DATATYPES
-cdef int _IN_IRI, _IN_STRING, _IN_LABEL, _IN_TAG, _IN_ASCII_STRING
-cdef long long _KEPT_BYTES, _KEPT_TERMS, _FIRST_BYTES, _NO_LIMIT
+cdef int _IN_IRI, _IN_STRING, _IN_LABEL, _IN_TAG
+cdef long long _CACHED_CHARACTERS, _CACHED_TERMS, _NO_LIMIT
 cdef unsigned long long _MAX_UINT32
-cdef bytes _PLAIN
+cdef bytes _UNCHANGED
 cdef object _NEW, _SET_IRI, _SET_LABEL, _SET_LEX, _SET_TAG, _SET_DATATYPE

@@ -28,15 +28,13 @@ from ..common.wire import (
     uint32,
     wrong_type,
 )
-from ..text.columns import ColumnFactory
-from ..text.ntriples import Notation
+from ..text.transcoding import TextFactory
 from .kernel import ColumnReader, TextColumnReader
-from .options import COLUMNS, RESULTS_LIMITS, ResultsOptions
+from .options import COLUMNS, LOOKUPS, RESULTS_LIMITS, ResultsOptions
 
 _OPTIONS: Final = 1
 _VARIABLES: Final = 2
 _ROW_COUNT: Final = 3
-_LOOKUPS: Final = (4, 5, 6)
 _ASK: Final = 11
 _METADATA: Final = 15
 
@@ -143,7 +141,7 @@ class ResultsDecoder:
         ):
             raise OrderError("the result of an ASK query has variables, columns or rows")
         reader.begin_frame()
-        for number in _LOOKUPS:
+        for number in LOOKUPS:
             for start, stop, _ in fields.get(number, ()):
                 reader.set_entries(number, data, start, stop)
         if self.variables is not None:
@@ -296,7 +294,7 @@ class ResultsColumnDecoder(ResultsDecoder):
     """
 
     def __init__(self, *, limits: Limits = RESULTS_LIMITS) -> None:
-        factory: Any = ColumnFactory(Notation.RDF_1_2, limits)
+        factory: Any = TextFactory(limits=limits)
         super().__init__(factory, limits=limits)
 
     def _new_reader(self, options: ResultsOptions) -> ColumnReader:

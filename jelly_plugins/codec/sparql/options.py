@@ -19,6 +19,11 @@ BLANK_NODES: Final = 8
 LITERALS: Final = 9
 MIXED: Final = 10
 COLUMNS: Final = (IRIS, BLANK_NODES, LITERALS, MIXED)
+#: Lookups: their fields in a frame.
+NAMES: Final = 4
+PREFIXES: Final = 5
+DATATYPES: Final = 6
+LOOKUPS: Final = (NAMES, PREFIXES, DATATYPES)
 
 #: Default limits of readers: the tables may be as large as the format's largest preset.
 RESULTS_LIMITS: Final = Limits(name_table=16384, prefix_table=4096)

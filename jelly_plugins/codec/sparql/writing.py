@@ -9,7 +9,6 @@ Reference: sparql.proto, "Columns"; rdf2.proto.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 from ...errors import TermError
@@ -18,7 +17,7 @@ from ..common.lookups import WriterTable
 from ..common.term_writer import NoRoomError
 from ..common.terms import BlankNode, Iri, Kind, Literal, terms_of, text_of
 from ..common.terms import describe as describe_generic
-from .options import BLANK_NODES, IRIS, LITERALS, MIXED
+from .options import BLANK_NODES, DATATYPES, IRIS, LITERALS, LOOKUPS, MIXED, NAMES, PREFIXES
 
 try:
     import cython
@@ -49,91 +48,6 @@ class Value:
     raw: bytes
     tag: object
     datatype: object
-
-
-@cython.final
-@cython.cclass
-class Last:
-    """A lookup entry."""
-
-    value: object
-    entry_id: cython.Py_ssize_t
-
-    def __init__(self) -> None:
-        self.value = None
-        self.entry_id = 0
-
-
-@cython.final
-@cython.cclass
-class Table:
-    """A lookup; new entries replace the least recently used ones that the frame does not use."""
-
-    name: str
-    size: cython.Py_ssize_t
-    #: Total characters of all entries.
-    characters: cython.Py_ssize_t
-    #: Ids by value, the least recently used first, and the frames that used them last, by id.
-    _ids: object
-    _used: list
-    _last: cython.Py_ssize_t
-
-    def __init__(self, name: str, size: int) -> None:
-        self.name = name
-        self.size = size
-        self.characters = self._last = 0
-        self._ids = OrderedDict()
-        self._used = [0]
-
-    @cython.cfunc
-    @cython.exceptval(-1)
-    def find(self, value: str, frame: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """The id of a value, which the frame uses; 0 if it has none."""
-        entry_id = self._ids.get(value)
-        if entry_id is None:
-            return 0
-        self._ids.move_to_end(value)
-        self._used[entry_id] = frame
-        return entry_id
-
-    @cython.cfunc
-    @cython.exceptval(-1)
-    def assign(self, value: str, frame: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """A new id of a value.
-
-        :raises NoRoomError: the frame uses all entries.
-        """
-        entry_id: cython.Py_ssize_t = len(self._ids) + 1
-        if entry_id <= self.size:
-            self._used.append(frame)
-        else:
-            oldest, entry_id = next(iter(self._ids.items()))
-            if self._used[entry_id] == frame:
-                # Compiled attributes are not visible outside.
-                raise NoRoomError(WriterTable(self.name, self.size))
-            del self._ids[oldest]
-            self.characters -= len(oldest)
-            self._used[entry_id] = frame
-        self._ids[value] = entry_id
-        self.characters += len(value)
-        return entry_id
-
-    @cython.cfunc
-    @cython.exceptval(-1)
-    def written(self, entry_id: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """The id of a new entry as it is written: 0 after that of the entry before."""
-        follows: cython.bint = entry_id == self._last + 1
-        self._last = entry_id
-        return 0 if follows else entry_id
-
-
-@cython.final
-@cython.cclass
-class Column:
-    """The run values of a column and its layout."""
-
-    values: list
-    layout: bytearray
 
 
 @cython.cfunc
@@ -238,14 +152,12 @@ class ColumnWriter:
     _limits: object
     _longest: cython.Py_ssize_t
     _known: dict
-    _names: Table
-    _prefixes: Table
-    _datatypes: Table
+    # Lookups by their fields in a frame, and the last value and id of each that the frame has used.
+    _tables: dict
+    _last: dict
     # Entries for the next frame: the complete fields, and the body of the last one.
     _entries: dict
     _bodies: dict
-    # The last entry of each lookup that the frame has used: it is not replaced before its end.
-    _last: dict
     _frame: cython.Py_ssize_t
     _whole: cython.bint
     # The ids that zeros in the next IRI would refer to.
@@ -260,12 +172,14 @@ class ColumnWriter:
             limits.string_bytes, max(limits.frame_bytes - ROW_OVERHEAD, -1), 1 << 61
         )
         self._known = {}
-        self._names = Table("name", options.max_name_table_size)
-        self._prefixes = Table("prefix", options.max_prefix_table_size)
-        self._datatypes = Table("datatype", options.max_datatype_table_size)
-        self._entries = {4: bytearray(), 5: bytearray(), 6: bytearray()}
-        self._bodies = {4: bytearray(), 5: bytearray(), 6: bytearray()}
-        self._last = {4: Last(), 5: Last(), 6: Last()}
+        self._tables = {
+            NAMES: WriterTable("name", options.max_name_table_size),
+            PREFIXES: WriterTable("prefix", options.max_prefix_table_size),
+            DATATYPES: WriterTable("datatype", options.max_datatype_table_size),
+        }
+        self._last = {}
+        self._entries = {number: bytearray() for number in LOOKUPS}
+        self._bodies = {number: bytearray() for number in LOOKUPS}
         self._frame = 1
         self._whole = False
         self._prefix_id = self._name_id = 0
@@ -273,7 +187,7 @@ class ColumnWriter:
     def begin(self) -> None:
         """Start a frame: entries that are used from here on are kept until its end."""
         self._frame += 1
-        self._last = {4: Last(), 5: Last(), 6: Last()}
+        self._last.clear()
 
     def text(self, value: Any, what: str) -> bytes:
         """The UTF-8 bytes of a string."""
@@ -297,25 +211,32 @@ class ColumnWriter:
 
     # Cells to values
 
-    def column(self, cells: Any) -> tuple[Column, int, int]:
+    def column(self, cells: Any) -> tuple[tuple[list[Value], bytearray, bool], int, int]:
         """Make the column of some cells; None is an unbound cell.
 
-        :return: the column, the bytes of its values, and a bit for each kind of term.
+        :return: the column (its run values, its layout, and whether literals have one datatype and
+            no language tags), the bytes of its values, and a bit for each kind of term.
         """
         try:
             terms, layout = squeeze(cells)
         except AttributeError as error:
             raise TermError(f"a cell is not a term: {error}") from None
-        made: Column = Column()
+        values: list = []
         value: Value
+        datatype: object = None
+        of_one_datatype: cython.bint = True
         size: cython.Py_ssize_t = 0
         kinds: cython.int = 0
-        made.layout = layout
-        made.values = [self._value(term) for term in terms]
-        for value in made.values:
+        for term in terms:
+            value = self._value(term)
+            if not values:
+                datatype = value.datatype
+            if value.tag is not None or value.datatype != datatype:
+                of_one_datatype = False
+            values.append(value)
             size += len(value.raw) + (0 if value.tag is None else len(value.tag))
             kinds |= 1 << value.kind
-        return made, size, kinds
+        return (values, layout, of_one_datatype), size, kinds
 
     @cython.cfunc
     def _value(self, term: object) -> Value:
@@ -395,17 +316,18 @@ class ColumnWriter:
         :raises NoRoomError: the columns need more entries than a lookup can hold.
         """
         into: bytearray = bytearray()
-        column: Column
         self._whole = whole
-        for number, column in columns:
-            body = self._body(number, column.values)
-            if column.layout:
-                _put_field(body, 2, column.layout)
+        for number, (values, layout, of_one_datatype) in columns:
+            body = self._body(number, values, of_one_datatype)
+            if layout:
+                _put_field(body, 2, layout)
             _put_field(into, number, body)
         return bytes(into)
 
     @cython.cfunc
-    def _body(self, number: cython.int, values: list) -> bytearray:
+    def _body(
+        self, number: cython.int, values: list, of_one_datatype: cython.bint
+    ) -> bytearray:  # fmt: skip
         """Write the run values of a column."""
         into: bytearray = bytearray()
         value: Value
@@ -415,7 +337,7 @@ class ColumnWriter:
         elif number == BLANK_NODES:
             for value in values:
                 _put_field(into, 1, value.raw)
-        elif number == LITERALS and _are_of_one_datatype(values):
+        elif number == LITERALS and of_one_datatype and values:
             for value in values:
                 _put_field(into, 3, value.raw)
             value = values[0]
@@ -492,13 +414,13 @@ class ColumnWriter:
         name: str = value.text
         cut: cython.Py_ssize_t
         prefix_id: cython.Py_ssize_t = 0
-        if self._prefixes.size:
+        if self._tables[PREFIXES].size:
             if not self._whole:
                 cut = max(name.rfind("#"), name.rfind("/")) + 1
                 prefix = name[:cut]
                 name = name[cut:]
-            prefix_id = self._entry_id(5, self._prefixes, prefix)
-        name_id: cython.Py_ssize_t = self._entry_id(4, self._names, name)
+            prefix_id = self._entry_id(PREFIXES, prefix)
+        name_id: cython.Py_ssize_t = self._entry_id(NAMES, name)
         written = (
             0 if prefix_id == self._prefix_id else prefix_id,
             0 if name_id == self._name_id + 1 else name_id,
@@ -510,40 +432,42 @@ class ColumnWriter:
     @cython.cfunc
     @cython.exceptval(-1)
     def _datatype_id(self, datatype: str) -> cython.Py_ssize_t:
-        if not self._datatypes.size:
+        if not self._tables[DATATYPES].size:
             raise TermError(f"a literal of datatype {datatype}, but max_datatype_table_size is 0")
-        return self._entry_id(6, self._datatypes, datatype)
+        return self._entry_id(DATATYPES, datatype)
 
     @cython.cfunc
     @cython.exceptval(-1)
-    def _entry_id(self, number: cython.int, table: Table, value: str) -> cython.Py_ssize_t:
+    def _entry_id(self, number: cython.int, value: str) -> cython.Py_ssize_t:
         """The id of an entry, which is made if it is missing."""
-        last: Last = self._last[number]
-        if last.value == value:
-            # Most IRIs have the prefix of the one before, and most literals its datatype.
-            return last.entry_id
+        last = self._last.get(number)
+        # Most IRIs have the prefix of the one before, and most literals its datatype.
+        if last is not None and last[0] == value:
+            return last[1]
+        table = self._tables[number]
         found: cython.Py_ssize_t = table.find(value, self._frame)
-        if found:
-            last.value = value
-            last.entry_id = found
-            return found
+        if not found:
+            found = self._new_entry(number, table, value)
+        self._last[number] = (value, found)
+        return found
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _new_entry(self, number: cython.int, table: object, value: str) -> cython.Py_ssize_t:
         characters = table.characters + len(value)
         if characters > self._limits.lookup_characters:
             what = f"the length of all {table.name} entries"
             raise over(self._limits, "lookup_characters", characters, what)
-        entry_id: cython.Py_ssize_t = table.assign(value, self._frame)
-        written: cython.Py_ssize_t = table.written(entry_id)
-        if written:
+        ids = table.assign(value, self._frame)
+        if ids is None:
+            raise NoRoomError(table)
+        if ids[1]:
             # An id begins another field.
             self._end_entries(number)
-            body: bytearray = self._bodies[number]
-            body.append(1 << 3)
-            _put_number(body, written)
-        body = self._bodies[number]
-        _put_field(body, 2, value.encode())
-        last.value = value
-        last.entry_id = entry_id
-        return entry_id
+            self._bodies[number].append(1 << 3)
+            _put_number(self._bodies[number], ids[1])
+        _put_field(self._bodies[number], 2, value.encode())
+        return ids[0]
 
     @cython.cfunc
     def _end_entries(self, number: cython.int) -> object:
@@ -554,23 +478,8 @@ class ColumnWriter:
 
     def take_entries(self) -> bytes:
         """The entries for the next frame, as its fields."""
-        for number in (4, 5, 6):
+        for number in LOOKUPS:
             self._end_entries(number)
-        taken = b"".join([self._entries[number] for number in (4, 5, 6)])
-        self._entries = {4: bytearray(), 5: bytearray(), 6: bytearray()}
+        taken = b"".join(self._entries.values())
+        self._entries = {number: bytearray() for number in LOOKUPS}
         return taken
-
-
-@cython.cfunc
-@cython.exceptval(-1)
-def _are_of_one_datatype(values: list) -> cython.bint:
-    """Whether there are values, without a language tag and of one datatype."""
-    first: Value
-    value: Value
-    if not values:
-        return False
-    first = values[0]
-    for value in values:
-        if value.tag is not None or value.datatype != first.datatype:
-            return False
-    return True

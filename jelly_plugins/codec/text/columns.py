@@ -11,10 +11,9 @@ Reference: Arrow columnar format, section "Variable-size Binary Layout".
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, zip_longest
+from itertools import accumulate, pairwise, zip_longest
 from typing import Any, Final, TypeAlias
 
 from ...errors import JellyError, OrderError, TextError, WireError
@@ -93,70 +92,24 @@ class Columns:
     frames: tuple[tuple[int, int], ...] = ()
 
 
-class ColumnFactory(TextFactory):
-    """Makes terms as N-Triples text in UTF-8: the cells of columns."""
-
-    def __init__(self, notation: Notation, limits: Limits) -> None:
-        super().__init__(notation, limits=limits)
-        self.default_graph = b""
-
-    def iri(self, value: str) -> bytes:
-        return cell_of(super().iri(value))
-
-    def blank_node(self, label: str) -> bytes:
-        return cell_of(super().blank_node(label))
-
-    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> bytes:
-        return cell_of(super().literal(lex, langtag, datatype))
-
-    def quoted_triple(self, *terms: bytes) -> bytes:
-        return cell_of(super().quoted_triple(*(str(term, "utf-8") for term in terms)))
-
-
-def cell_of(text: Text) -> bytes:
-    """Convert a term's text to the cell of a column."""
-    return whole(text).encode()
-
-
-class FrameTurns:
-    """Prevents decoding a frame before the previous one is consumed or after an error."""
-
-    def __init__(self) -> None:
-        self._taken = True
-
-    @contextmanager
-    def turn_of(self, frame: int) -> Iterator[None]:
-        """Return the context in which a frame is decoded and its output is consumed.
-
-        :raises OrderError: the previous frame is not consumed, or ended in an error.
-        """
-        if not self._taken:
-            raise OrderError(NOT_ITS_TURN, frame=frame)
-        self._taken = False
-        yield
-        self._taken = True
-
-
-def check_batch(batch_rows: int, batch_bytes: int) -> None:
-    """Reject bounds of batches that are too large for 32-bit offsets."""
-    if not (0 < batch_rows <= CEILING and 0 < batch_bytes <= CEILING):
-        raise ValueError(f"batch_rows and batch_bytes must be from 1 to {CEILING}")
-
-
 class Batch:
-    """Rows of cells until they become columns."""
+    """Collects statements whose terms are text until they become columns.
+
+    :raises ValueError: a bound is too large for 32-bit offsets.
+    """
 
     def __init__(self, batch_rows: int, batch_bytes: int) -> None:
         check_batch(batch_rows, batch_bytes)
         self._most_rows = batch_rows
         self._most_bytes = batch_bytes
-        self.rows: list[tuple[bytes, ...]] = []
+        self.rows: list[list[bytes]] = []
         self._bytes = 0
         #: Number of rows of each frame.
         self._frames: dict[int, int] = {}
 
-    def add(self, cells: tuple[bytes, ...], frame: int | None = None) -> None:
-        """Add a row of three or four cells."""
+    def add(self, terms: Iterable[Text], frame: int | None = None) -> None:
+        """Add a statement of three or four terms; the default graph is empty."""
+        cells = [whole(term).encode() for term in terms]
         self.rows.append(cells)
         self._bytes += sum(map(len, cells))
         if frame is not None:
@@ -168,11 +121,52 @@ class Batch:
 
     def take(self) -> Columns:
         """Return the rows as columns, and remove them."""
-        columns = columns_of(self.rows, tuple(self._frames.items()))
+        terms = list(zip_longest(*self.rows, fillvalue=b"")) or [(), (), ()]
+        subject, predicate, object_ = map(column_of, terms[:3])
+        graph = None
+        if len(terms) == 4 and any(terms[3]):
+            graph = column_of([cell or None for cell in terms[3]], nullable=True)
+        columns = Columns(
+            rows=len(self.rows),
+            subject=subject,
+            predicate=predicate,
+            object=object_,
+            graph=graph,
+            frames=tuple(self._frames.items()),
+        )
         self.rows.clear()
         self._frames.clear()
         self._bytes = 0
         return columns
+
+
+def check_batch(batch_rows: int, batch_bytes: int) -> None:
+    """Reject bounds of batches that are too large for 32-bit offsets."""
+    if not (0 < batch_rows <= CEILING and 0 < batch_bytes <= CEILING):
+        raise ValueError(f"batch_rows and batch_bytes must be from 1 to {CEILING}")
+
+
+def column_of(cells: Sequence[bytes | None], *, nullable: bool = False) -> Column:
+    """Make a column of texts; None is null.
+
+    :param nullable: whether the column has validity bits even if no cell is null.
+
+    >>> column_of([b"_:b", None]).values()
+    ['_:b', None]
+    """
+    sizes = (0 if cell is None else len(cell) for cell in cells)
+    validity = None
+    if nullable or None in cells:
+        validity = bytearray((len(cells) + 7) // 8)
+        for row, cell in enumerate(cells):
+            if cell is not None:
+                validity[row >> 3] |= 1 << (row & 7)
+    return Column(
+        rows=len(cells),
+        offsets=struct.pack(f"<{len(cells) + 1}i", *accumulate(sizes, initial=0)),
+        data=b"".join(filter(None, cells)),
+        validity=validity,
+    )
 
 
 class ColumnDecoder(Decoder):
@@ -210,7 +204,8 @@ class ColumnDecoder(Decoder):
         super().__init__(
             TextFactory(notation, limits=limits), limits=limits, first_frame=first_frame
         )
-        self._turns = FrameTurns()
+        #: Whether a frame is not consumed yet, or ended in an error.
+        self._unfinished = False
 
     def decode(self, data: bytes) -> Iterator[Columns]:  # type: ignore[override]
         """Decode the next frame, and return an iterator over the full columns. Exhaust it before
@@ -220,15 +215,15 @@ class ColumnDecoder(Decoder):
         :raises JellyError: with frame and row, on any error. Columns with rows of the frame may
             have been yielded before; :meth:`flush` returns none of its rows.
         """
-        batch = self._batch
         number = self.next_frame
-        with self._turns.turn_of(number):
-            for statement in super().decode(data).statements:
-                # Most terms have one part.
-                cells = [x.encode() if type(x) is str else cell_of(x) for x in statement]
-                batch.add(tuple(cells), number)
-                if batch.is_full(len(batch.rows)):
-                    yield batch.take()
+        if self._unfinished:
+            raise OrderError(NOT_ITS_TURN, frame=number)
+        self._unfinished = True
+        for statement in super().decode(data).statements:
+            self._batch.add(statement, number)
+            if self._batch.is_full(len(self._batch.rows)):
+                yield self._batch.take()
+        self._unfinished = False
 
     def flush(self) -> list[Columns]:
         """Return the rows collected so far as one batch, or none if there are no rows."""
@@ -242,46 +237,6 @@ class ColumnDecoder(Decoder):
         """
         super().finish()
         return self.flush()
-
-
-def columns_of(rows: list[tuple[bytes, ...]], frames: tuple[tuple[int, int], ...] = ()) -> Columns:
-    """Make the columns of statements that are tuples of three or four texts."""
-    terms = list(zip_longest(*rows, fillvalue=b"")) or [(), (), ()]
-    subject, predicate, object_ = map(column_of, terms[:3])
-    named = len(terms) == 4 and any(terms[3])
-    return Columns(
-        rows=len(rows),
-        subject=subject,
-        predicate=predicate,
-        object=object_,
-        graph=column_of([cell or None for cell in terms[3]], nullable=True) if named else None,
-        frames=frames,
-    )
-
-
-def column_of(cells: Sequence[bytes | None], *, nullable: bool = False) -> Column:
-    """Make a column of texts; None is null.
-
-    :param nullable: whether the column has validity bits even if no cell is null.
-
-    >>> column_of([b"_:b", None]).values()
-    ['_:b', None]
-    """
-    offsets = [0]
-    for cell in cells:
-        offsets.append(offsets[-1] + len(cell or b""))
-    validity = None
-    if nullable or None in cells:
-        validity = bytearray((len(cells) + 7) // 8)
-        for row, cell in enumerate(cells):
-            if cell is not None:
-                validity[row >> 3] |= 1 << (row & 7)
-    return Column(
-        rows=len(cells),
-        offsets=struct.pack(f"<{len(offsets)}i", *offsets),
-        data=b"".join(filter(None, cells)),
-        validity=validity,
-    )
 
 
 class ColumnEncoder(TermEncoder):
@@ -324,7 +279,12 @@ class ColumnEncoder(TermEncoder):
         return frames
 
     def _add(self, columns: Columns) -> list[bytes]:
-        check_columns(columns)
+        for name in positions.POSITIONS:
+            column = getattr(columns, name)
+            if column is not None:
+                if column.rows != columns.rows:
+                    raise WireError(f"the {name} column has {column.rows} rows, not {columns.rows}")
+                check_column(column, f"the {name} column")
         row = 0
 
         def statements() -> Iterator[Statement]:
@@ -350,11 +310,11 @@ class ColumnEncoder(TermEncoder):
 
         :raises TextError: a cell is not one term in N-Triples syntax.
         """
-        cells = row_cells(columns, row)
-        graph = cells[3]
+        graph = None if columns.graph is None else _cell(columns.graph, row)
         if graph == b"":
             raise TextError(EMPTY_GRAPH)
-        terms = [self._term(cell, position) for position, cell in enumerate(cells[:3])]
+        named = (columns.subject, columns.predicate, columns.object)
+        terms = [self._term(_cell(column, row), at) for at, column in enumerate(named)]
         if self._parser.quads:
             terms.append(DEFAULT_GRAPH if graph is None else self._term(graph, positions.GRAPH))
             return Quad(*terms)
@@ -375,19 +335,6 @@ class ColumnEncoder(TermEncoder):
 
 
 # Buffers of callers
-
-
-def check_columns(columns: Columns) -> None:
-    """Reject columns whose buffers do not match their description.
-
-    :raises WireError: with the name of the column.
-    """
-    for name in positions.POSITIONS:
-        column = getattr(columns, name)
-        if column is not None:
-            if column.rows != columns.rows:
-                raise WireError(f"the {name} column has {column.rows} rows, not {columns.rows}")
-            check_column(column, f"the {name} column")
 
 
 def check_column(column: Column, what: str) -> None:
@@ -411,12 +358,6 @@ def check_column(column: Column, what: str) -> None:
         or any(start > stop for start, stop in pairwise(found))
     ):
         raise WireError(f"the offsets of {what} are not in order, or not within its data")
-
-
-def row_cells(columns: Columns, row: int) -> tuple[bytes | None, ...]:
-    """Return the cells of a row, which must exist; None for null."""
-    named = (columns.subject, columns.predicate, columns.object, columns.graph)
-    return tuple(None if column is None else _cell(column, row) for column in named)
 
 
 def _cell(column: Column, row: int) -> bytes | None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias
 
 from ...errors import LimitError
 from ..common.limits import DEFAULT_LIMITS, Limits, over
-from ..common.terms import BlankNode, Iri, Literal, TermFactory
+from ..common.terms import BlankNode, Iri, Literal, Term, TermFactory
 from ..rdf.decoder import AnyFrame, Decoder
 from ..rdf.encoder import Encoder
 from ..rdf.options import PhysicalType, StreamOptions
@@ -101,25 +101,29 @@ class TextFactory:
             self.default_graph = TermText.of("", validator.default_graph)
 
     def iri(self, value: str) -> Any:
-        term = None if self._validator is None else self._validator.iri(value)
-        return self._made(term_text(Iri(value)), term)
+        return self._made("iri", Iri(value), value)
 
     def blank_node(self, label: str) -> Any:
-        term = None if self._validator is None else self._validator.blank_node(label)
-        return self._made(term_text(BlankNode(label)), term)
+        return self._made("blank_node", BlankNode(label), label)
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
-        term = None if self._validator is None else self._validator.literal(lex, langtag, datatype)
-        return self._made(term_text(Literal(lex, langtag, datatype)), term)
+        parts = (lex, langtag, datatype)
+        return self._made("literal", Literal(*parts), *parts)
+
+    def _made(self, method: str, term: Term, *parts: str | None) -> str:
+        """Write a term, after the validator's method has made it of its parts."""
+        valid = None if self._validator is None else getattr(self._validator, method)(*parts)
+        text = term_text(term)
+        self.check_size(len(text.encode()))
+        return text if self._validator is None else TermText.of(text, valid)
 
     def quoted_triple(self, *terms: Any) -> Any:
         term = None
         if self._validator is not None:
             term = self._validator.quoted_triple(*(each.term for each in terms))
         subject, predicate, object_ = terms
-        size = self.check_triple(terms)
         parts = (self._opening, subject, " ", predicate, " ", object_, self._closing)
-        return QuotedText(parts, size, term)
+        return QuotedText(parts, self.check_triple(terms), term)
 
     def triple(self, terms: tuple[Any, Any, Any]) -> tuple[Any, ...]:
         if self._validator is not None:
@@ -153,11 +157,6 @@ class TextFactory:
         size = len(self._opening) + len(self._closing) + sum(sizes) + 2
         self.check_size(size)
         return size
-
-    def _made(self, text: str, term: Any) -> str:
-        if self._limits is not None:
-            self.check_size(len(text.encode()))
-        return text if self._validator is None else TermText.of(text, term)
 
 
 class TextDecoder(Decoder):
