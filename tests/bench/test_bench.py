@@ -56,7 +56,7 @@ def test_jobs_on_data(job: Job, small: Path) -> None:
 
 @pytest.mark.parametrize("job", ON_THEIR_OWN)
 def test_jobs_with_their_own_data(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_jobs, "COUNTS", [50, 100])
+    monkeypatch.setattr(stream_jobs, "COUNTS", [50])
     monkeypatch.setattr(format_jobs, "ROWS", 100)
     monkeypatch.setattr(format_jobs, "MESSAGES", 100)
     measured = job.run(None, 1, time.perf_counter)
@@ -80,6 +80,7 @@ def test_the_command_line(small: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "| Size of the stream | ours |" in table
 
 
+@pytest.mark.slow
 def test_a_chart(small: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="charts need matplotlib, which is in the dev extra")
     job = jobs()["jelly-to-ntriples"]
