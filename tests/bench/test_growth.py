@@ -59,8 +59,8 @@ _SHORT: Final = {
     "results": ("read_solutions", "write_results srt"),
 }
 
-#: Lines that are worse than linear, and why they cannot be better. How much depends on the version of
-#: rdflib.
+#: Lines that are worse than linear, and why they cannot be better. By how much depends on rdflib's
+#: version.
 _BIND: Final = "rdflib's bind looks at all namespaces (insert_trie)"
 _STEEP: Final = {
     ("namespaces", "Dataset().parse jelly"): _BIND,
