@@ -1,8 +1,7 @@
 """From wire bytes to a backend's terms: lookups, IRIs, literals, quoted triples, repeats.
 
 All formats built on Jelly's terms share it; it does not depend on rows and frames. The factory is
-called once for each distinct term, within caches of bounded size; for an IRI, once for each time
-that its name gets another prefix.
+called once for each distinct term, within caches of bounded size.
 
 Reference: Jelly-RDF specification, sections "RDF terms" and "Repeated terms".
 """
@@ -95,6 +94,7 @@ class TermReader:
         self._prefix_versions: dict[int, int] = {}
         #: By id of the name, the last IRI that it was part of, after its prefix's id and version.
         self._last_iris: dict[int, tuple[int, int, Any]] = {}
+        self._iris: dict[str, Any] = {}
         #: Literals by their bytes on the wire, each with the length of its datatype's IRI.
         self._literals: dict[bytes, tuple[Any, int]] = {}
         self._blank_nodes: dict[bytes, Any] = {}
@@ -196,7 +196,10 @@ class TermReader:
         if size > self._limits.string_bytes:
             raise over(self._limits, "string_bytes", size, "the length of an IRI")
         self._expand(size)
-        term = build(self._factory.iri, value)
+        term = self._iris.get(value)
+        if term is None:
+            term = build(self._factory.iri, value)
+            _remember(self._iris, value, term)
         if size <= CACHED_STRING:
             self._last_iris[name_id] = (prefix_id, version, term)
         return term
@@ -343,7 +346,7 @@ def _read_iri(raw: bytes) -> tuple[int, int]:
     return ids[1], ids[2]
 
 
-def _remember(cache: dict[bytes, Any], raw: bytes, term: Any) -> None:
+def _remember(cache: dict[Any, Any], raw: bytes | str, term: Any) -> None:
     if len(raw) <= CACHED_STRING:
         if len(cache) >= CACHE_ENTRIES:
             cache.clear()
