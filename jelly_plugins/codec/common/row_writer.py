@@ -148,7 +148,8 @@ class RowWriter:
         """Add the position of the next row to an error."""
         error.locate(frame=self._frames, row=self._rows)
 
-    def _add_entry(self, table: str, body: bytes) -> None:
+    def add_entry(self, table: str, body: bytes) -> None:
+        """Add the row of a lookup's entry; ``table`` is the lookup's name."""
         self._add_row(self._entry_rows[table], body)
 
     def count_repeat(self) -> None:

@@ -17,6 +17,7 @@ from ..common import positions
 from .limits import ROW_OVERHEAD, Limits, over
 from .lookups import WriterTable
 from .options import CommonOptions
+from .row_writer import RowWriter
 from .terms import Describe, Kind, terms_of, text_of
 from .wire import BYTES, bytes_field, string_field, varint, varint_field
 
@@ -76,8 +77,7 @@ class TermWriter:
     :param options: sizes of the lookups and features declared.
     :param describe: describes the caller's terms.
     :param limits: bounds for strings, lookups and nesting, those of a reader by default.
-    :param entry: writes the row of an entry; its arguments are the lookup's name (``"name"``,
-        ``"prefix"``, ``"datatype"``) and the entry's body.
+    :param encoder: gets the rows of entries.
 
     A row that fails with any exception changes only the lookups, whose entries' rows are already
     written.
@@ -88,11 +88,11 @@ class TermWriter:
         options: CommonOptions,
         describe: Describe,
         limits: Limits,
-        entry: Callable[[str, bytes], None],
+        encoder: RowWriter,
     ) -> None:
         self._describe = describe
         self._limits = limits
-        self._entry = entry
+        self._encoder = encoder
         self._generalized = options.generalized_statements
         self._rdf_star = options.rdf_star
         self._names = WriterTable("name", options.max_name_table_size)
@@ -368,5 +368,5 @@ class TermWriter:
         if assigned is None:
             raise NoRoomError(table)
         entry_id, written = assigned
-        self._entry(table.name, varint_field(1, written) + string_field(2, value))
+        self._encoder.add_entry(table.name, varint_field(1, written) + string_field(2, value))
         return entry_id

@@ -87,7 +87,7 @@ class Encoder(RowWriter):
         super().__init__(limits, frame_rows, frame_bytes, whole_frames=options.grouped)
         #: The options as written.
         self.options: Final = options
-        self._writer = self._term_writer(options, describe, limits, self._add_entry)
+        self._writer = self._term_writer(options, describe, limits, self)
         self._state = rules.FIRST_STATE[options.physical_type]
         self._graph: Any = None
         self._restart_every = restart_every
