@@ -15,7 +15,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from typer.main import get_group
 
 import jelly_plugins
 import jelly_plugins.spark.shards
@@ -39,7 +38,6 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 SERVER = "needs an S3 server: tests/spark/shards/test_buckets.py runs it with one"
 BENCHMARK = "takes minutes of both processors; tests/bench/test_bench.py runs each job in small"
 BROKER = "needs a broker of Kafka: tests/kafka/test_kafka.py runs it with one"
-DEMO = "starts a Spark of its own: tests/spark/test_demo.py runs it"
 
 #: Blocks that are not run, by page and first line, with the reason.
 NOT_RUN = {
@@ -48,7 +46,6 @@ NOT_RUN = {
     ("how-to/kafka.md", "from pyoxigraph import Store"): BROKER,
     ("how-to/kafka.md", "from jelly_plugins.spark import"): BROKER,
     ("spark-scale.md", "python -m tests.bench.spark_store_jobs batches"): BENCHMARK,
-    ("start/spark.md", "python -m jelly_plugins.spark"): DEMO,
 }
 
 
@@ -130,7 +127,7 @@ def test_relative_links_work_in_a_checkout(document: str) -> None:
 
 
 def test_commands_and_options_in_pages_exist() -> None:
-    known = set(commands(get_group(app)))
+    known = set(commands(app))
     groups = {name.split()[0] for name in known}
     options = {
         option
@@ -152,7 +149,7 @@ def test_commands_and_options_in_pages_exist() -> None:
 def test_the_page_of_commands_has_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS / "site"))
     page = import_module("command_page").sections()
-    for name in commands(get_group(app)):
+    for name in commands(app):
         assert f"\n## jelly {name}\n" in page
         for example in EXAMPLES[name]:
             assert f"\n{example}\n" in page

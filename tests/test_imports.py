@@ -48,7 +48,7 @@ def test_the_version_needs_no_libraries() -> None:
     program = "import sys; argv = sys.argv; sys.argv = ['jelly', '--version']\n"
     program += "from jelly_plugins.cli import main; main()\nsys.argv = argv\n"
     libraries = {name.partition(".")[0] for name in imported(program, "")}
-    assert libraries.isdisjoint({"typer", "rich", "rdflib", "pyoxigraph"})
+    assert libraries.isdisjoint({"click", "rich", "rdflib", "pyoxigraph"})
 
 
 @pytest.mark.parametrize("command", ["convert", "load", "validate", "publish", "patch apply"])
@@ -62,7 +62,7 @@ def test_the_help_of_a_command_imports_no_backend(command: str) -> None:
 
 def test_loading_imports_no_other_backend() -> None:
     found = imported("from jelly_plugins.oxigraph import load", "")
-    unused = {"rdflib", "pyarrow", "grpc", "typer", "importlib.metadata", "ssl", "http.client"}
+    unused = {"rdflib", "pyarrow", "grpc", "click", "importlib.metadata", "ssl", "http.client"}
     assert found.isdisjoint(unused)
 
 

@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from typer.main import get_command
-
 from jelly_plugins.cli.app import app
 
 
 def sections() -> str:
     """What the page has after the text of ``docs/commands.md``, in Markdown."""
-    return "\n".join(_sections(get_command(app), None, "jelly"))
+    return "\n".join(_sections(app, None, "jelly"))
 
 
 def _sections(command: Any, parent: Any, name: str) -> Iterator[str]:

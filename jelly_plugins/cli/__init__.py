@@ -17,7 +17,7 @@ import sys
 
 __all__ = ["discard_output", "main", "version_text"]
 
-_LIBRARIES = ("typer", "rich")
+_LIBRARIES = ("click", "rich")
 
 
 def main() -> None:

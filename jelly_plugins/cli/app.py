@@ -12,16 +12,16 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-import typer
-from typer.core import TyperGroup
+import click
 
 from ..errors import JellyError
 from ..io.sinks import NO_ROOM
 from . import console, discard_output, version_text
 from .console import EXIT_USAGE, WrongUsageError
-from .help import finished
+from .help import EXAMPLES
+from .options import made
 from .signals import exit_code
 
 #: The module of each command or group, and the line that lists it.
@@ -49,10 +49,6 @@ _COMMANDS: Final = {
 EXIT_FAILED: Final = 1
 EXIT_PIPE_CLOSED: Final = 141
 
-# What the parser of the command line raises. Typer exports one kind of it, and its parents are
-# those of Click or of Typer's own copy of Click, as its version has it.
-_UsageError: Any = typer.BadParameter.__mro__[1]
-
 
 class _Commands(Mapping[str, Any]):
     """The commands by name, each made when it is first used."""
@@ -63,7 +59,9 @@ class _Commands(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
             module, _ = _COMMANDS[name]
-            self._made[name] = finished(name, import_module(f".{module}", __package__))
+            imported = import_module(f".{module}", __package__)
+            function = getattr(imported, name, None)
+            self._made[name] = made(function, EXAMPLES[name]) if function else imported.app
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -73,7 +71,7 @@ class _Commands(Mapping[str, Any]):
         return len(_COMMANDS)
 
 
-class JellyGroup(TyperGroup):
+class JellyGroup(click.Group):
     """Commands whose errors are one line on stderr."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -101,24 +99,23 @@ def _errors_in_one_line() -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except _UsageError as error:
+    except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "jelly"
-        # Typer has some of its messages from a library that opens them so.
-        message = error.format_message().replace("Value error, ", "").rstrip(".")
+        message = error.format_message().rstrip(".")
         _complain(f"{message} (see {command} --help)")
-        raise typer.Exit(EXIT_USAGE) from error
+        raise click.exceptions.Exit(EXIT_USAGE) from error
     except WrongUsageError as error:
         _complain(str(error))
-        raise typer.Exit(EXIT_USAGE) from error
+        raise click.exceptions.Exit(EXIT_USAGE) from error
     except JellyError as error:
         _complain(str(error))
-        raise typer.Exit(EXIT_FAILED) from error
+        raise click.exceptions.Exit(EXIT_FAILED) from error
     except KeyboardInterrupt as error:
-        raise typer.Exit(exit_code(error)) from error
+        raise click.exceptions.Exit(exit_code(error)) from error
     except BrokenPipeError as error:
         # The reader of the pipe has closed it.
         discard_output()
-        raise typer.Exit(EXIT_PIPE_CLOSED) from error
+        raise click.exceptions.Exit(EXIT_PIPE_CLOSED) from error
     except OSError as error:
         # Whatever is written elsewhere is named where it is opened.
         unnamed = "<stdout>" if error.errno in (*NO_ROOM, errno.EBADF) else ""
@@ -128,7 +125,7 @@ def _errors_in_one_line() -> Iterator[None]:
             sys.stdout.flush()
         except OSError:
             discard_output()
-        raise typer.Exit(EXIT_FAILED) from error
+        raise click.exceptions.Exit(EXIT_FAILED) from error
 
 
 #: How an error names a limit in Python and as an option.
@@ -151,39 +148,27 @@ def _complain(message: str) -> None:
     print(f"jelly: {message}", file=sys.stderr)
 
 
-app = typer.Typer(
+@click.group(
+    "jelly",
     cls=JellyGroup,
-    name="jelly",
-    help="Read, write, check and load Jelly, the binary streaming RDF format.",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-@app.callback(invoke_without_command=True)
-def root(
-    ctx: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and the kernel that runs.")
-    ] = False,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--limit",
-            metavar="NAME=NUMBER",
-            help="Override a limit on the input of the command that follows, such as nesting=3.",
-        ),
-    ] = None,
-) -> None:
-    console.group_limits[:] = limit or ()
+@click.option("--version", is_flag=True, help="Print the version and the kernel that runs.")
+@click.option(
+    "--limit",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="Override a limit on the input of the command that follows, such as nesting=3.",
+)
+@click.pass_context
+def app(ctx: click.Context, version: bool, limit: tuple[str, ...]) -> None:
+    """Read, write, check and load Jelly, the binary streaming RDF format."""
+    console.group_limits[:] = limit
     if limit:
-        from .settings import limits_from
-
-        limits_from()
+        console.limits_from()
     if version:
         print(version_text())
-        raise typer.Exit
-    if ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
-        raise typer.Exit(EXIT_USAGE)
+    elif ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+        ctx.exit(EXIT_USAGE)

@@ -10,12 +10,16 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import fields, replace
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ..io.names import format_of
+from ..io.names import did_you_mean, format_of
 from ..io.sinks import SUFFIXES, Destination, ending_of
 from ..io.sources import Source
+
+if TYPE_CHECKING:
+    from ..codec import Limits
 
 STANDARD: Final = "-"
 
@@ -34,12 +38,34 @@ PYTHON_KERNEL: Final = (
     "--no-binary :all: jelly-plugins"
 )
 
-#: The ``--limit`` options of ``jelly``, for its command: see :func:`.settings.limits_from`.
+#: The ``--limit`` options of ``jelly``, for its command: see :func:`limits_from`.
 group_limits: list[str] = []
 
 
 class WrongUsageError(Exception):
     """The command line is invalid; the message says why."""
+
+
+def limits_from(usual: Limits | None = None) -> Limits:
+    """The limits that ``jelly --limit …`` sets, the others as ``usual`` or by default."""
+    from ..codec import DEFAULT_LIMITS
+
+    usual = usual or DEFAULT_LIMITS
+    known = [field.name for field in fields(usual)]
+    asked: dict[str, int] = {}
+    for setting in group_limits:
+        name, _, value = setting.partition("=")
+        if name not in known:
+            hint = did_you_mean(name, known) or f": there are {', '.join(sorted(known))}"
+            raise WrongUsageError(f"--limit {setting}: unknown limit {name!r}{hint}")
+        if not value.isdecimal():
+            requested = f"{value!r} is not a number, and " if value else ""
+            raise WrongUsageError(f"--limit {setting}: {requested}NAME=NUMBER is needed")
+        asked[name] = int(value)
+    try:
+        return replace(usual, **asked)
+    except ValueError as error:
+        raise WrongUsageError(f"--limit: {error}") from error
 
 
 @contextmanager

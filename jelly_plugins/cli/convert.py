@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Final, TypeAlias
 
-import typer
-
 from ..codec import LogicalType
 from ..codec.sparql.options import RESULTS_LIMITS
 from ..errors import JellyError
@@ -18,7 +16,7 @@ from ..messages.formats import Dialect, LogFormat
 from ..sparql.formats import ResultsFormat
 from . import console, results, settings
 from .console import WrongUsageError
-from .options import Fields, Option
+from .options import Argument, FieldOption, Fields, Option
 
 #: The options of :class:`.OptionChanges`.
 _CHANGES: Final = Fields(
@@ -27,16 +25,16 @@ _CHANGES: Final = Fields(
     "logical_type",
     "flat",
     "stream_name",
-    generalized_statements=Option(
+    generalized_statements=FieldOption(
         Annotated[
             bool | None,
-            typer.Option("--generalized", help="Accept and declare generalized statements."),
+            Option("--generalized", help="Accept and declare generalized statements."),
         ]
     ),
-    rdf_star=Option(
+    rdf_star=FieldOption(
         Annotated[
             bool | None,
-            typer.Option(
+            Option(
                 "--rdf-star",
                 help="Declare quoted triples, and read << s p o >> of N-Triples and N-Quads.",
             ),
@@ -51,10 +49,10 @@ _CONVERSION: Final = Fields(
     "concatenated",
     "lossy",
     "strict",
-    restart_every=Option(
+    restart_every=FieldOption(
         Annotated[
             int | None,
-            typer.Option(
+            Option(
                 "--restart-every",
                 parser=settings.parse_size,
                 metavar="SIZE",
@@ -62,28 +60,28 @@ _CONVERSION: Final = Fields(
             ),
         ]
     ),
-    namespaces=Option(
+    namespaces=FieldOption(
         Annotated[
             bool,
-            typer.Option(
+            Option(
                 "--namespaces/--no-namespaces",
                 help="Keep the prefixes of the sources, or leave them out.",
             ),
         ],
         default=True,
     ),
-    delimited=Option(
+    delimited=FieldOption(
         Annotated[
             bool,
-            typer.Option(
+            Option(
                 "--delimited/--not-delimited",
                 help="Write a length before each frame of Jelly, or one frame without a length.",
             ),
         ],
         default=True,
     ),
-    notation=Option(settings.Rdf12, settings.notation, True),
-    contexts=Option(settings.ContextFiles, settings.contexts_from),
+    notation=FieldOption(settings.Rdf12, settings.notation, True),
+    contexts=FieldOption(settings.ContextFiles, settings.contexts_from),
 )
 #: The fields that apply to message logs, and to query results.
 _OF_MESSAGES: Final = frozenset(
@@ -103,7 +101,7 @@ _WITHOUT_ELEMENTS: Final = (
 
 Sources: TypeAlias = Annotated[
     list[str],
-    typer.Argument(
+    Argument(
         metavar="SRC",
         help="File, compressed or not; - for stdin. Several become one.",
     ),
@@ -127,10 +125,10 @@ def convert(
     to: To = None,
     force: settings.Force = False,
     messages: Annotated[
-        bool, typer.Option("--messages", help="Convert between message logs, in any syntax.")
+        bool, Option("--messages", help="Convert between message logs, in any syntax.")
     ] = False,
     to_dialect: Annotated[
-        Dialect | None, typer.Option("--to-dialect", help="Delimiters of the output message log.")
+        Dialect | None, Option("--to-dialect", help="Delimiters of the output message log.")
     ] = None,
     *,
     changes: Annotated[OptionChanges, _CHANGES],
@@ -159,7 +157,7 @@ def convert(
         _convert_messages(*files, chosen, to_dialect)
     elif results.are_meant(sources, output, from_, to):
         _reject_others(given, _OF_RESULTS, "query results")
-        limits = settings.limits_from(RESULTS_LIMITS)
+        limits = console.limits_from(RESULTS_LIMITS)
         results.convert(*files, replace(chosen, limits=limits))
     else:
         _convert(*files, chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
+from click.exceptions import Exit
 
 from . import console
 
@@ -25,7 +25,7 @@ def demo() -> None:
     sizes = f"{console.size_text(result.size)} before, {console.size_text(result.copy_size)} after"
     if not result.same:
         print("\nThe copy differs from the store.")
-        raise typer.Exit(1)
+        raise Exit(1)
     print(f"\nThe copy is equal to the store. {sizes}.")
     if not native:
         print(f"\n{console.PYTHON_KERNEL}")

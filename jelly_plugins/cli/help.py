@@ -1,16 +1,9 @@
-"""Help texts of the commands and their examples. Tests run the examples in this order."""
+"""The examples in the help of the commands. Tests run the examples in this order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any, Final
-
-import typer
-from typer.core import TyperArgument, TyperCommand
-from typer.main import get_group
-
-from .options import expanded
 
 #: Examples by command, from files that the examples before them make.
 EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
@@ -60,43 +53,6 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "spark vacuum": ("jelly spark vacuum shards --keep 2",),
     "spark restore": ("jelly spark restore shards --version 1",),
 }
-
-
-class JellyCommand(TyperCommand):
-    """A command whose help hides Python types and ends with examples."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for param in self.params:
-            if isinstance(param, TyperArgument):
-                # Versions of Typer that show the type of an argument ask this for it.
-                param.display_type_rich = lambda *_, **__: ""  # type: ignore[method-assign,unused-ignore]
-
-    def format_epilog(self, _ctx: Any, formatter: Any) -> None:
-        if self.epilog:
-            formatter.write("\nExamples:\n")
-            for line in self.epilog.splitlines():
-                formatter.write(f"  {line}\n")
-
-
-def finished(name: str, module: ModuleType) -> Any:
-    """The command or group of a module under this name: a function, or the module's ``app``."""
-    function = getattr(module, name, None)
-    if function is None:
-        app: typer.Typer = module.app
-    else:
-        app = typer.Typer(rich_markup_mode=None)
-        app.command(name)(function)
-    for command in app.registered_commands:
-        callback = command.callback
-        assert callback is not None
-        own = command.name or callback.__name__.replace("_", "-")
-        command.cls = JellyCommand
-        command.callback = expanded(callback)
-        command.epilog = "\n".join(EXAMPLES.get(own if own == name else f"{name} {own}", ()))
-    made = get_group(app)
-    made.name = name
-    return made if function is None else made.commands[name]
 
 
 def commands(group: Any, before: str = "") -> Iterator[str]:

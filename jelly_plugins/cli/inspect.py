@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..codec.sparql.options import RESULTS_LIMITS
 from ..io.names import Format
 from . import console, results, settings
 from .console import WrongUsageError
+from .options import Option
 
 if TYPE_CHECKING:
     from ..tools.inspection import FrameReport, StreamReport
@@ -19,18 +18,18 @@ if TYPE_CHECKING:
 def inspect(
     source: settings.SourceArgument,
     frames: Annotated[
-        bool, typer.Option("--frames", help="Print one line per frame, as it is read.")
+        bool, Option("--frames", help="Print one line per frame, as it is read.")
     ] = False,
     as_json: settings.AsJson = False,
     concatenated: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--concatenated",
             help="Treat options at a frame's start as a new stream, as after cat.",
         ),
     ] = False,
     messages: Annotated[
-        bool, typer.Option("--messages", help="Count the messages of a message log.")
+        bool, Option("--messages", help="Count the messages of a message log.")
     ] = False,
     from_: settings.FromLog = None,
     context: settings.ContextFiles = None,
@@ -50,7 +49,7 @@ def inspect(
             as_json=as_json,
             format=settings.log_format(source, from_),
             contexts=settings.contexts_from(context),
-            limits=settings.limits_from(),
+            limits=console.limits_from(),
         )
         return
     if results.are_meant([source], console.STANDARD, from_, None):
@@ -60,7 +59,7 @@ def inspect(
             source,
             frames=frames,
             as_json=as_json,
-            limits=settings.limits_from(RESULTS_LIMITS),
+            limits=console.limits_from(RESULTS_LIMITS),
         )
         return
     if context:
@@ -69,7 +68,7 @@ def inspect(
     if form is not Format.JELLY:
         if frames or concatenated:
             raise WrongUsageError(f"--frames and --concatenated apply to Jelly, not to {form}")
-        _inspect_text(source, form, as_json, base=base, limits=settings.limits_from())
+        _inspect_text(source, form, as_json, base=base, limits=console.limits_from())
         return
     from ..tools.inspection import inspect as inspect_
 
@@ -77,7 +76,7 @@ def inspect(
     with console.open_sources([source], "inspect", printing=frames) as [opened]:
         report = inspect_(
             opened,
-            limits=settings.limits_from(),
+            limits=console.limits_from(),
             concatenated=concatenated,
             on_frame=show_frame if frames else None,
         )

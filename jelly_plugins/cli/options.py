@@ -1,36 +1,34 @@
-"""Generate the options of commands from settings classes.
+"""Make commands from functions, and their options from settings classes.
 
-A command has one parameter for a settings class of the library (a frozen dataclass), with the
-fields that become options::
+A parameter of a command is ``Annotated`` with an :class:`Option` or an :class:`Argument`; its type
+and its default are those of the option. One parameter may be a settings class of the library (a
+frozen dataclass), with the fields that become options::
 
     def apply(
         log: LogArgument,
         settings: Annotated[ReplaySettings, Fields("until", "dry_run", "check_prev")],
     ) -> None: ...
 
-:func:`expanded` replaces it by an option for each field, and the command gets the object. The name
-of an option, its type and its default are those of the field. Its help is the first sentence after
-``:ivar NAME:`` in the docstring of the class; the rest is for Python. Fields that are not named
-stay out of the command. ``limits`` is always filled in: see :func:`.settings.limits_from`.
+The command has an option for each field, and the function gets the object. The name of an option,
+its type and its default are those of the field. Its help is the first sentence after ``:ivar
+NAME:`` in the docstring of the class; the rest is for Python. Fields that are not named stay out of
+the command. ``limits`` is always filled in: see :func:`.console.limits_from`.
 
-If the type of a field does not determine its option, pass the option to :class:`Fields`::
+If the type of a field does not determine its option, pass it to :class:`Fields`::
 
-    Fields("strict", contexts=Option(settings.ContextFiles, settings.contexts_from))
+    Fields("strict", contexts=FieldOption(settings.ContextFiles, settings.contexts_from))
 
-A field that is ``Annotated`` with a ``typer.Option``, as in classes of this package, needs nothing
-else. :func:`.help.finished` expands each command, also those of groups: a module of commands only
-declares the parameter. A ValueError of the class is wrong usage; its message names the options
-instead of the fields.
+A field that is ``Annotated`` with an :class:`Option`, as in classes of this package, needs nothing
+else. A ValueError of the class is wrong usage; its message names the options instead of the fields.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
-from dataclasses import MISSING, Field, fields
-from enum import Enum, StrEnum
-from functools import partial, wraps
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from enum import Enum
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -44,35 +42,70 @@ from typing import (
     get_type_hints,
 )
 
-import typer
-from typer.models import OptionInfo
+import click
+from click.shell_completion import CompletionItem
 
-from .console import WrongUsageError
+from .console import EXIT_USAGE, WrongUsageError, limits_from
+from .help import EXAMPLES
+
+_HELP: Final = {"help_option_names": ["-h", "--help"]}
 
 _FIELD: Final = re.compile(r":ivar (\w+):((?:.(?!\n\s*(?::|\n|$)))*.)", re.DOTALL)
 
 
-def _unchanged(value: Any) -> Any:
-    return value
+class Option:
+    """An option of a command.
+
+    :param flags: its names, such as ``--output`` and ``-o``, or ``--x/--no-x``.
+    :param min: of a number; ``max`` as well.
+    :param parser: makes the value from the text; a ``click.BadParameter`` rejects it.
+    :param choices: values that a shell offers.
+    :param show_default: what to show as the default; False for none.
+    """
+
+    def __init__(
+        self,
+        *flags: str,
+        help: str = "",  # noqa: A002
+        metavar: str | None = None,
+        min: float | None = None,  # noqa: A002
+        max: float | None = None,  # noqa: A002
+        parser: Callable[[str], Any] | None = None,
+        choices: tuple[str, ...] = (),
+        show_default: bool | str = True,
+    ) -> None:
+        self.flags = flags
+        self.help = help
+        self.metavar = metavar
+        self.min = min
+        self.max = max
+        self.parser = parser
+        self.choices = choices
+        self.show_default = show_default
 
 
-class Option(NamedTuple):
+class Argument(Option):
+    """An argument of a command. The parameters are those of an option, without flags."""
+
+
+class FieldOption(NamedTuple):
     """The option of a field whose type does not determine it.
 
-    :ivar annotation: a type, ``Annotated`` with a ``typer.Option``.
+    :ivar annotation: a type, ``Annotated`` with an :class:`Option`.
     :ivar convert: makes the field's value from the option's.
     :ivar default: of the option.
     """
 
     annotation: Any
-    convert: Callable[[Any], Any] = _unchanged
+    convert: Callable[[Any], Any] = lambda value: value
     default: Any = None
 
     @property
     def flag(self) -> str:
         """The option's name; of a pair such as --x/--no-x whose default is True, the second."""
-        [info] = [each for each in self.annotation.__metadata__ if isinstance(each, OptionInfo)]
-        flag = str(info.default)
+        marker = _marker_of(self.annotation)
+        assert marker is not None
+        flag = marker.flags[0]
         return flag.rpartition("/")[2] if self.default is True else flag
 
 
@@ -83,21 +116,32 @@ class Fields:
     :param options: the options of other fields.
     """
 
-    def __init__(self, *names: str, **options: Option) -> None:
-        self._options: dict[str, Option | None] = {**dict.fromkeys(names), **options}
+    def __init__(self, *names: str, **options: FieldOption) -> None:
+        self._options: dict[str, FieldOption | None] = {**dict.fromkeys(names), **options}
 
-    def of(self, settings: type) -> dict[str, Option]:
+    def of(self, settings: type) -> dict[str, FieldOption]:
         """The options of a class by the names of its fields.
 
         :raises TypeError: the class has no such field.
         """
-        known = {each.name: each for each in fields(settings)}
+        known = {each.name: each.default for each in fields(settings)}
         if unknown := self._options.keys() - known:
             raise TypeError(f"{settings.__name__} has no field {min(unknown)}")
         hints = get_type_hints(settings, include_extras=True)
         texts = field_texts(settings)
+
+        def generated(name: str) -> FieldOption:
+            default = None if known[name] is MISSING else known[name]
+            annotation: Any = hints[name]
+            if _marker_of(annotation) is None:
+                flag = f"--{name.replace('_', '-')}"
+                if default is True:
+                    flag = f"{flag}/--no-{flag[2:]}"
+                annotation = Annotated[annotation, Option(flag, help=texts.get(name, ""))]
+            return FieldOption(annotation, default=default)
+
         return {
-            name: given or _generated(known[name], hints[name], texts.get(name, ""))
+            name: given or generated(name)
             for name, given in (self._options or dict.fromkeys(known)).items()
         }
 
@@ -125,85 +169,171 @@ def field_texts(settings: type) -> dict[str, str]:
     return texts
 
 
-def _generated(field: Field[Any], annotation: Any, text: str) -> Option:
-    """The option of a field."""
-    default = None if field.default is MISSING else field.default
-    if any(isinstance(each, OptionInfo) for each in getattr(annotation, "__metadata__", ())):
-        return Option(annotation, default=default)
-    flag = f"--{field.name.replace('_', '-')}"
-    kind: Any = annotation
-    if get_origin(annotation) in (Union, UnionType):
-        kind = next(each for each in get_args(annotation) if each is not NoneType)
-    convert: Callable[[Any], Any] = _unchanged
-    if kind is bool and default is True:
-        flag = f"{flag}/--no-{flag[2:]}"
-    elif get_origin(kind) is Literal:
-        kind = _choices(field.name, {value: value for value in get_args(kind)})
-        convert = _value
-        default = None if default is None else kind(default)
-    elif isinstance(kind, type) and issubclass(kind, Enum) and not issubclass(kind, str):
-        convert = partial(_member, kind)
-        kind = _choices(field.name, {m.name: m.name.lower().replace("_", "-") for m in kind})
-        default = None if default is None else kind[default.name]
-    option = typer.Option(flag, help=text, show_default=default is not None)
-    return Option(Annotated[kind if default is not None else kind | None, option], convert, default)
+def _marker_of(annotation: Any) -> Option | None:
+    found = [e for e in getattr(annotation, "__metadata__", ()) if isinstance(e, Option)]
+    return found[0] if found else None
 
 
-def _choices(name: str, values: dict[str, str]) -> Any:
-    made: Any = StrEnum
-    return made(name, values)
+class _Value(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A value that a function makes from text, or one of several by name."""
+
+    def __init__(self, convert: Callable[[str], Any], choices: tuple[str, ...]) -> None:
+        self.name = f"[{'|'.join(choices)}]" if choices else "text"
+        self._convert = convert
+        self._choices = choices
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002
+        return self.name
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ARG002
+        # A default may already have its type.
+        return self._convert(value) if isinstance(value, str) else value
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        found = [each for each in self._choices if each.startswith(incomplete.lower())]
+        return [CompletionItem(each) for each in found]
 
 
-def _value(choice: StrEnum | None) -> str | None:
-    return None if choice is None else choice.value
+def _value_of(kind: Any, marker: Option) -> Any:
+    """The type of a parameter, for click."""
+    if marker.parser is not None:
+        return _Value(marker.parser, marker.choices)
+    members: Mapping[str, Any] = {}
+    if get_origin(kind) is Literal:
+        members = {value: value for value in get_args(kind)}
+    elif issubclass(kind, str) and issubclass(kind, Enum):
+        members = {each.value: each for each in kind}
+    elif issubclass(kind, Enum):
+        members = {each.name.lower().replace("_", "-"): each for each in kind}
+    if members:
+
+        def member(name: str) -> Any:
+            if name not in members:
+                raise click.BadParameter(f"{name!r} is not one of {', '.join(members)}")
+            return members[name]
+
+        return _Value(member, tuple(members))
+    if marker.min is not None or marker.max is not None:
+        ranges: Any = click.IntRange if kind is int else click.FloatRange
+        return ranges(marker.min, marker.max)
+    return {int: click.INT, float: click.FLOAT, bool: click.BOOL}.get(kind, click.STRING)
 
 
-def _member(members: type[Enum], choice: StrEnum | None) -> Enum | None:
-    return None if choice is None else members[choice.name]
+def _parameter(name: str, annotation: Any, default: Any) -> click.Parameter:
+    """The parameter of a command.
+
+    :param default: ``inspect.Parameter.empty`` if it is required.
+    """
+    marker = _marker_of(annotation)
+    assert marker is not None, f"{name} is neither an option nor an argument"
+    kind = annotation.__origin__
+    if get_origin(kind) in (Union, UnionType):
+        kind = next(each for each in get_args(kind) if each is not NoneType)
+    several = get_origin(kind) is list
+    if several:
+        [kind] = get_args(kind)
+    required = default is inspect.Parameter.empty
+    settings: dict[str, Any] = {"required": required, "metavar": marker.metavar}
+    if not (required or several):
+        settings["default"] = default
+    if isinstance(marker, Argument):
+        return _HelpedArgument(
+            [name],
+            marker.help,
+            type=_value_of(kind, marker),
+            nargs=-1 if several else 1,
+            **settings,
+        )
+    if kind is bool:
+        settings |= {"is_flag": True, "flag_value": True}
+        if "/" in marker.flags[0]:
+            del settings["flag_value"]
+    else:
+        settings |= {"type": _value_of(kind, marker), "multiple": several}
+    settings.setdefault("show_default", marker.show_default)
+    return click.Option([*marker.flags, name], help=marker.help, **settings)
 
 
-def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace the settings of a command by options, for typer."""
+class _HelpedArgument(click.Argument):
+    """An argument with a help text."""
+
+    def __init__(self, names: list[str], text: str, **settings: Any) -> None:
+        super().__init__(names, **settings)
+        self.text = text
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        note = "  [required]" if self.required else ""
+        return self.make_metavar(ctx), f"{self.text}{note}"
+
+
+class Command(click.Command):
+    """A command whose help lists its arguments, and ends with examples."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        arguments = [each for each in self.params if isinstance(each, _HelpedArgument)]
+        if arguments:
+            with formatter.section("Arguments"):
+                formatter.write_dl([each.get_help_record(ctx) for each in arguments])
+        options = [
+            record
+            for each in self.get_params(ctx)
+            if isinstance(each, click.Option) and (record := each.get_help_record(ctx))
+        ]
+        with formatter.section("Options"):
+            formatter.write_dl(options)
+
+    def format_epilog(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.epilog:
+            formatter.write("\nExamples:\n")
+            for line in self.epilog.splitlines():
+                formatter.write(f"  {line}\n")
+
+
+def made(function: Callable[..., Any], examples: tuple[str, ...] = ()) -> Command:
+    """The command of a function."""
     hints = get_type_hints(function, include_extras=True)
-    parameters: dict[str, inspect.Parameter] = {}
-    expanding: dict[str, tuple[type, dict[str, Option]]] = {}
+    params: list[click.Parameter] = []
+    expanding: dict[str, tuple[type, dict[str, FieldOption]]] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         found = [e for e in getattr(hints[name], "__metadata__", ()) if isinstance(e, Fields)]
         if not found:
-            parameters[name] = parameter.replace(
-                annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY
-            )
+            params.append(_parameter(name, hints[name], parameter.default))
             continue
         settings = hints[name].__origin__
         options = found[0].of(settings)
         expanding[name] = settings, options
-        for field, option in options.items():
-            assert field not in parameters, f"{field} is declared twice"
-            parameters[field] = inspect.Parameter(
-                field,
-                inspect.Parameter.KEYWORD_ONLY,
-                annotation=option.annotation,
-                default=option.default,
-            )
+        params += [
+            _parameter(field, option.annotation, option.default)
+            for field, option in options.items()
+        ]
+    names = [str(each.name) for each in params]
+    assert len(names) == len(set(names)), f"an option is declared twice: {names}"
+    several = {str(each.name) for each in params if each.nargs == -1 or each.multiple}
 
-    @wraps(function)
-    def command(**given: Any) -> Any:
+    def callback(**given: Any) -> None:
+        for name in several:
+            given[name] = list(given[name]) or None
         for name, (settings, options) in expanding.items():
-            given[name] = _made(settings, options, {field: given.pop(field) for field in options})
-        return function(**given)
+            given[name] = _settings(
+                settings, options, {field: given.pop(field) for field in options}
+            )
+        function(**given)
 
-    del command.__wrapped__
-    command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
-    command.__annotations__ = {name: each.annotation for name, each in parameters.items()}
-    return command
+    return Command(
+        function.__name__,
+        callback=callback,
+        params=params,
+        help=inspect.getdoc(function),
+        epilog="\n".join(examples),
+        context_settings=_HELP,
+    )
 
 
-def _made(settings: type, options: dict[str, Option], given: dict[str, Any]) -> Any:
+def _settings(settings: type, options: dict[str, FieldOption], given: dict[str, Any]) -> Any:
     """Create an object of a settings class from the values of options.
 
     :raises WrongUsageError: the class rejects a value.
     """
-    from .settings import limits_from
 
     values = {name: option.convert(given[name]) for name, option in options.items()}
     values = {name: value for name, value in values.items() if value is not None}
@@ -216,3 +346,29 @@ def _made(settings: type, options: dict[str, Option], given: dict[str, Any]) -> 
         names = re.compile(rf"\b({'|'.join(options)})\b")
         message = names.sub(lambda found: options[found[0]].flag, str(error))
         raise WrongUsageError(message) from error
+
+
+class Group(click.Group):
+    """Several commands under one name."""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(
+            name,
+            help=text,
+            invoke_without_command=True,
+            callback=help_without_command,
+            context_settings=_HELP,
+        )
+
+    def register(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Add the command of a function."""
+        self.add_command(made(function, EXAMPLES.get(f"{self.name} {function.__name__}", ())))
+        return function
+
+
+@click.pass_context
+def help_without_command(ctx: click.Context) -> None:
+    """The callback of a group: without a command, print the help and exit with code 2."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+        ctx.exit(EXIT_USAGE)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from enum import StrEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
-import typer
+from click.exceptions import Exit
 
 from ..codec import Iri, Quad, Triple
 from ..io.names import Format
@@ -20,7 +20,7 @@ from ..patch.logs.conversion import PatchOptionChanges
 from ..patch.replay.settings import ReplaySettings
 from . import console, settings
 from .console import STANDARD, WrongUsageError
-from .options import Fields, Option
+from .options import Argument, FieldOption, Fields, Group, Option
 from .settings import StoreFolder
 from .store import (
     graph_name,
@@ -34,9 +34,8 @@ from .store import (
 if TYPE_CHECKING:
     from ..io.sinks import Destination
     from ..io.sources import Source
-    from ..patch import Patch, Report
-    from ..patch.logs.listing import Line, Summary
-    from ..patch.replay.position import Position, Replayed
+    from ..patch import Patch
+    from ..patch.replay.position import Position
 
 
 class StreamType(StrEnum):
@@ -54,33 +53,29 @@ class DiffBlankNodes(StrEnum):
 
 LogArgument: TypeAlias = Annotated[
     str,
-    typer.Argument(
-        metavar="LOG", help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin."
-    ),
+    Argument(metavar="LOG", help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin."),
 ]
 LogArguments: TypeAlias = Annotated[
     list[str],
-    typer.Argument(
+    Argument(
         metavar="LOG",
         help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin. In their order.",
     ),
 ]
 LogFrom: TypeAlias = Annotated[
     PatchFormat | None,
-    typer.Option("--from", help="Format of the log; by default detected from its content."),
+    Option("--from", help="Format of the log; by default detected from its content."),
 ]
 LogTo: TypeAlias = Annotated[
     PatchFormat | None,
-    typer.Option("--to", help="Format to write; by default from the output's name."),
+    Option("--to", help="Format to write; by default from the output's name."),
 ]
-_GENERALIZED: Final = typer.Option("--generalized", help="Accept generalized statements in text.")
+_GENERALIZED: Final = Option("--generalized", help="Accept generalized statements in text.")
 Generalized: TypeAlias = Annotated[bool, _GENERALIZED]
 
-app = typer.Typer(
-    help="Logs of changes: convert, apply, undo, check. As Jelly-Patch and as RDF Patch text.",
-    rich_markup_mode=None,
+app = Group(
+    "patch", "Logs of changes: convert, apply, undo, check. As Jelly-Patch and as RDF Patch text."
 )
-app.callback(invoke_without_command=True)(settings.help_without_command)
 
 
 # Into stores
@@ -93,13 +88,13 @@ _REPLAY: Final = Fields(
 )
 
 
-@app.command()
+@app.register
 def apply(
     log: LogArgument,
     store: StoreFolder,
     graph: Annotated[
         str | None,
-        typer.Option("--graph", metavar="IRI", help="Graph to use instead of the default graph."),
+        Option("--graph", metavar="IRI", help="Graph to use instead of the default graph."),
     ] = None,
     as_json: settings.AsJson = False,
     *,
@@ -117,56 +112,29 @@ def apply(
     into = {} if graph is None else {"graph": graph_name(graph)}
     console.require_files([log])
     from ..oxigraph import replay
-    from ..patch.replay.position import Replayed
 
-    done = Replayed()
-    try:
-        filled = _unchanged(store) if replaying.dry_run else open_store(store)
-        with _replaying(log, replaying.follow) as (source, show):
+    if not replaying.dry_run:
+        filled = open_store(store)
+    elif is_store(store):
+        filled = open_to_read(store)
+    else:
+        # A missing store is not created.
+        from ..formats.reading import pyoxigraph_module
 
-            def note(operations: int) -> None:
-                done.transactions += 1
-                done.operations += operations
-                if show is not None:
-                    show(operations)
-
-            done = replay(filled, source, **into, settings=replace(replaying, progress=note))
-    except KeyboardInterrupt:
-        # What a followed log usually ends with.
-        counts = {"transactions": done.transactions, "operations": done.operations}
-        console.print_report(
-            as_json, counts, {name: f"{number:,}" for name, number in counts.items()}
-        )
-        raise
-    _print_replayed(done, replaying.dry_run, as_json)
-
-
-def _unchanged(folder: str) -> Any:
-    """The store in a folder, which must not change; a missing store is not created."""
-    from ..formats.reading import pyoxigraph_module
-
-    return open_to_read(folder) if is_store(folder) else pyoxigraph_module().Store()
-
-
-@contextmanager
-def _replaying(log: str, follow: bool) -> Iterator[tuple[Source, Any]]:
-    """The log to read, and a progress display if there is one: the size of a file that
-    grows is not known."""
-    if follow:
-        # Followers of a log see each transaction within a tenth of a second.
+        filled = pyoxigraph_module().Store()
+    if replaying.follow:
+        # The size of a file that grows is not known. Followers see each transaction within a tenth
+        # of a second.
         with console.counting("apply", "operation", refreshes=25) as show:
-            yield log, show
+            done = replay(filled, log, **into, settings=replace(replaying, progress=show))
     else:
         with console.open_sources([log], "apply") as [source]:
-            yield source, None
-
-
-def _print_replayed(done: Replayed, dry_run: bool, as_json: bool) -> None:
+            done = replay(filled, source, **into, settings=replaying)
     console.print_report(
         as_json,
-        asdict(done) | {"dry_run": dry_run},
+        asdict(done) | {"dry_run": replaying.dry_run},
         {
-            "dry run": "nothing was changed" if dry_run else None,
+            "dry run": "nothing was changed" if replaying.dry_run else None,
             "patches": f"{done.patches:,}",
             "transactions": f"{done.transactions:,}",
             "operations": f"{done.operations:,}",
@@ -189,7 +157,7 @@ def _position_text(position: Position) -> str:
     return f"patch {position.patch}{rest}"
 
 
-@app.command()
+@app.register
 def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
     """Show the positions of an Oxigraph store on disk in its logs."""
     reject_no_store(store)
@@ -219,16 +187,16 @@ def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
 #: The options of :class:`.PatchOptionChanges`.
 _CHANGES: Final = Fields(
     "preset",
-    stream_type=Option(
+    stream_type=FieldOption(
         Annotated[
             StreamType | None,
-            typer.Option("--type", help="Stream type of the Jelly-Patch written."),
+            Option("--type", help="Stream type of the Jelly-Patch written."),
         ]
     ),
-    statement_type=Option(
+    statement_type=FieldOption(
         Annotated[
             bool | None,
-            typer.Option(
+            Option(
                 "--triples/--quads",
                 show_default=False,
                 help="Statement type of RDF Patch text, which does not declare it.",
@@ -236,14 +204,14 @@ _CHANGES: Final = Fields(
         ],
         lambda triples: None if triples is None else "triples" if triples else "quads",
     ),
-    generalized_statements=Option(Annotated[bool | None, _GENERALIZED]),
-    rdf_star=Option(
-        Annotated[bool | None, typer.Option("--rdf-star", help="Declare quoted triples.")]
+    generalized_statements=FieldOption(Annotated[bool | None, _GENERALIZED]),
+    rdf_star=FieldOption(
+        Annotated[bool | None, Option("--rdf-star", help="Declare quoted triples.")]
     ),
 )
 
 
-@app.command()
+@app.register
 def convert(
     sources: LogArguments,
     output: settings.Output = STANDARD,
@@ -272,33 +240,33 @@ def convert(
             changes=changes,
             notation=settings.notation(rdf_12),
             strict=strict,
-            limits=settings.limits_from(),
+            limits=console.limits_from(),
         )
 
 
-@app.command()
+@app.register
 def diff(
     old: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="OLD", help="RDF file, compressed or not, or folder of an Oxigraph store."
         ),
     ],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="RDF file or store, as OLD.")],
+    new: Annotated[str, Argument(metavar="NEW", help="RDF file or store, as OLD.")],
     output: settings.Output = STANDARD,
     from_: settings.From = None,
     to: LogTo = None,
     force: settings.Force = False,
     patch_id: Annotated[
         str | None,
-        typer.Option("--id", metavar="ID", help="Id of the patch; by default a new UUID."),
+        Option("--id", metavar="ID", help="Id of the patch; by default a new UUID."),
     ] = None,
     prev: Annotated[
-        str | None, typer.Option("--prev", metavar="ID", help="Id of the patch before it.")
+        str | None, Option("--prev", metavar="ID", help="Id of the patch before it.")
     ] = None,
     blank_nodes: Annotated[
         DiffBlankNodes,
-        typer.Option(
+        Option(
             "--blank-nodes",
             help="Give the blank nodes of files canonical labels and keep those of stores (auto), "
             "keep all labels, make all canonical, or reject blank nodes.",
@@ -319,7 +287,7 @@ def diff(
 
     if old == new == STANDARD:
         raise WrongUsageError("only one side can be stdin")
-    limits = settings.limits_from()
+    limits = console.limits_from()
     target, dst = log_output(output, to, force)
     made = diff_(
         *(_statements(name, from_, base, limits, blank_nodes) for name in (old, new)),
@@ -366,7 +334,7 @@ def _iri(text: str) -> Iri:
     return Iri(text[1:-1] if text.startswith("<") and text.endswith(">") else text)
 
 
-@app.command()
+@app.register
 def invert(
     log: LogArgument,
     output: settings.Output = STANDARD,
@@ -388,7 +356,7 @@ def invert(
         write_patches(invert_log(patches), dst, format=target)
 
 
-@app.command()
+@app.register
 def compact(
     logs: LogArguments,
     output: settings.Output = STANDARD,
@@ -397,7 +365,7 @@ def compact(
     force: settings.Force = False,
     exact: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--exact",
             help="Omit what is added and deleted again. Correct only if each addition added "
             "something and each deletion deleted something.",
@@ -422,30 +390,25 @@ def compact(
 
 LogFile: TypeAlias = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="LOG", help="File of Jelly-Patch or RDF Patch text, to which patches are appended."
     ),
 ]
 Count: TypeAlias = Annotated[
     int | None,
-    typer.Option("--count", min=1, help="Number of patches; 1 by default, without --to."),
+    Option("--count", min=1, help="Number of patches; 1 by default, without --to."),
 ]
 ToPatch: TypeAlias = Annotated[
     str | None,
-    typer.Option("--to", metavar="ID", help="Go to the state after the patch with this id."),
-]
-AlsoStore: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--store", metavar="DIR", help="Oxigraph store to apply the log to afterwards."),
+    Option("--to", metavar="ID", help="Go to the state after the patch with this id."),
 ]
 
 
-@app.command()
+@app.register
 def undo(
     log: LogFile,
     count: Count = None,
     to: ToPatch = None,
-    store: AlsoStore = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Undo the newest patches of a log, by appending.
@@ -455,15 +418,14 @@ def undo(
     """
     from ..patch import undo as undo_
 
-    _append(undo_, "undoes", log, count, to, store, as_json)
+    _append(undo_, "undoes", log, count, to, as_json)
 
 
-@app.command()
+@app.register
 def redo(
     log: LogFile,
     count: Count = None,
     to: ToPatch = None,
-    store: AlsoStore = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Redo patches that were undone, by appending them.
@@ -472,7 +434,7 @@ def redo(
     """
     from ..patch import redo as redo_
 
-    _append(redo_, "redoes", log, count, to, store, as_json)
+    _append(redo_, "redoes", log, count, to, as_json)
 
 
 def _append(
@@ -481,10 +443,9 @@ def _append(
     log: str,
     count: int | None,
     to: str | None,
-    store: str | None,
     as_json: bool,
 ) -> None:
-    """Append patches to a log, and apply the log to a store.
+    """Append patches to a log.
 
     :param function: appends them.
     :param header: their header that has the id of another patch.
@@ -493,58 +454,37 @@ def _append(
         raise WrongUsageError("a log to append to is a file")
     if count is not None and to is not None:
         raise WrongUsageError("--count and --to exclude each other")
-    limits = settings.limits_from()
     console.require_files([log])
-    done = None
-    if store is None:
-        appended = function(log, count=count, to=to, limits=limits)
-    else:
-        from ..oxigraph import replay
-
-        if not is_store(store):
-            raise WrongUsageError(f"--store: {store} is not an Oxigraph store")
-        filled = open_store(store)
-        # Nothing is appended if the log does not fit the store.
-        replay(filled, log, dry_run=True, limits=limits)
-        appended = function(log, count=count, to=to, limits=limits)
-        done = replay(filled, log, limits=limits)
     from ..codec.text.ntriples import term_text
 
+    appended = function(log, count=count, to=to, limits=console.limits_from())
     named = [(patch.id, patch.header(header)) for patch in appended]
     patches = [
         {"id": term_text(made), header: term_text(other)} for made, other in named if made and other
     ]
     if as_json:
-        replayed = None if done is None else asdict(done)
-        console.print_json({"patches": patches, "replayed": replayed})
+        console.print_json({"patches": patches})
         return
     for each in patches:
         print(f"patch {each['id']} {header} {each[header]}")
     if not patches:
         print("nothing to append")
-    if done is not None:
-        _print_replayed(done, False, False)
 
 
 # To read
 
 
-@app.command()
+@app.register
 def show(
     log: LogArgument,
-    summary: Annotated[
-        bool, typer.Option("--summary", help="Print a line for each patch only.")
-    ] = False,
+    summary: Annotated[bool, Option("--summary", help="Print a line for each patch only.")] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one line of JSON per patch, with its counts.")
+        bool, Option("--json", help="Print one line of JSON per patch, with its counts.")
     ] = False,
     from_: LogFrom = None,
     generalized: Generalized = False,
 ) -> None:
-    """Print a log in readable form, coloured on a terminal.
-
-    IRIs are shortened by the prefixes that the log declares.
-    """
+    """Print a log as RDF Patch text, coloured on a terminal."""
     from ..patch.logs.listing import lines, summaries
 
     with _reading([log], "show", from_, generalized, printing=True) as patches:
@@ -552,17 +492,22 @@ def show(
             for each in summaries(patches):
                 console.print_json(asdict(each))
         elif summary:
-            for each in summaries(patches):
-                print(_summary_text(each))
+            for number, id_, prev, rows in map(astuple, summaries(patches)):
+                counts = ", ".join(f"{count:,} {code}" for code, count in rows.items())
+                named = "" if id_ is None else f" {id_}"
+                follows = "" if prev is None else f" after {prev}"
+                print(f"patch {number}{named}{follows}: {counts or 'no rows'}")
+        elif not sys.stdout.isatty():
+            for line in lines(patches):
+                print(line.text)
         else:
-            _print_lines(lines(patches))
+            from rich.console import Console
+            from rich.text import Text
 
-
-def _summary_text(summary: Summary) -> str:
-    rows = ", ".join(f"{number:,} {code}" for code, number in summary.rows.items())
-    named = "" if summary.id is None else f" {summary.id}"
-    follows = "" if summary.prev is None else f" after {summary.prev}"
-    return f"patch {summary.number}{named}{follows}: {rows or 'no rows'}"
+            terminal = Console()
+            for kind, text in lines(patches):
+                style = "bold" if kind is None else _STYLES.get(kind.code, "dim")
+                terminal.print(Text(text, style), soft_wrap=True)
 
 
 #: How lines look on a terminal, by the code of their row in RDF Patch.
@@ -576,21 +521,7 @@ _STYLES: Final = {
 }
 
 
-def _print_lines(listed: Iterable[Line]) -> None:
-    if not sys.stdout.isatty():
-        for line in listed:
-            print(line.text)
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    terminal = Console()
-    for kind, text in listed:
-        style = "bold" if kind is None else _STYLES.get(kind.code, "dim")
-        terminal.print(Text(text, style), soft_wrap=True)
-
-
-@app.command()
+@app.register
 def check(
     log: LogArgument,
     from_: LogFrom = None,
@@ -612,48 +543,44 @@ def check(
             format=from_,
             generalized=generalized,
             strict=strict,
-            limits=settings.limits_from(),
+            limits=console.limits_from(),
         )
-    if as_json:
-        console.print_json(_report_as_dict(report))
-    else:
-        _print_report(report)
-    if not report:
-        raise typer.Exit(1)
-
-
-def _print_report(report: Report) -> None:
-    found = _report_as_dict(report)
-    rows = ", ".join(f"{number:,} {code}" for code, number in found["rows"].items())
-    console.print_fields(
-        {
-            "format": found["format"],
-            "patches": f"{report.patches:,}",
-            "rows": rows or None,
-            "first id": found["first_id"],
-            "follows": found["first_prev"],
-            "last id": found["last_id"],
-        }
-    )
-    for number, message in report.problems:
-        print(f"patch {number}: {message}")
-    for message in report.deviations:
-        print(f"deviation from the specification: {message}")
-
-
-def _report_as_dict(report: Report) -> dict[str, Any]:
     from ..codec.text.ntriples import term_text
 
-    ids = {name: getattr(report, name) for name in ("first_id", "first_prev", "last_id")}
-    return {
+    ids = {
+        name: None if term is None else term_text(term)
+        for name in ("first_id", "first_prev", "last_id")
+        for term in [getattr(report, name)]
+    }
+    rows = {kind.code: number for kind, number in report.rows.items()}
+    found = {
         "valid": bool(report),
         "format": report.format,
         "patches": report.patches,
-        "rows": {kind.code: number for kind, number in report.rows.items()},
-        **{name: None if term is None else term_text(term) for name, term in ids.items()},
+        "rows": rows,
+        **ids,
         "problems": [problem._asdict() for problem in report.problems],
         "deviations": report.deviations,
     }
+    console.print_report(
+        as_json,
+        found,
+        {
+            "format": report.format,
+            "patches": f"{report.patches:,}",
+            "rows": ", ".join(f"{number:,} {code}" for code, number in rows.items()) or None,
+            "first id": ids["first_id"],
+            "follows": ids["first_prev"],
+            "last id": ids["last_id"],
+        },
+    )
+    if not as_json:
+        for number, message in report.problems:
+            print(f"patch {number}: {message}")
+        for message in report.deviations:
+            print(f"deviation from the specification: {message}")
+    if not report:
+        raise Exit(1)
 
 
 # What commands share
@@ -689,7 +616,7 @@ def _reading(
     """The patches of some logs, one log after another."""
     from ..patch import read_patches
 
-    limits = settings.limits_from()
+    limits = console.limits_from()
     with console.open_sources(logs, doing, printing=printing) as opened:
         yield chain.from_iterable(
             read_patches(source, format=from_, generalized=generalized, limits=limits)

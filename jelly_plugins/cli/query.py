@@ -6,8 +6,6 @@ import os
 import sys
 from typing import Annotated, Any, TypeAlias
 
-import typer
-
 from ..codec import Limits
 from ..formats.convert import convert
 from ..formats.reading import ChunkFile, pyoxigraph_module
@@ -17,12 +15,13 @@ from ..io.names import format_of as statements_format_of
 from ..sparql.formats import ResultsFormat, format_named, format_of
 from . import console, results, settings
 from .console import WrongUsageError
+from .options import Argument, Option
 from .store import is_store, open_to_read
 
 #: Names are looked up once it is known whether the query gives solutions or statements.
 To: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--to",
         metavar="FORMAT",
         help="Format to write; by default from the output's name, or tsv, and nt for statements.",
@@ -31,17 +30,17 @@ To: TypeAlias = Annotated[
 
 
 def query(
-    text: Annotated[str, typer.Argument(metavar="QUERY", help="A query in SPARQL.")],
+    text: Annotated[str, Argument(metavar="QUERY", help="A query in SPARQL.")],
     sources: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[SRC]...",
+        Argument(
+            metavar="SRC",
             help="Files to query, in any format, compressed or not; - for stdin.",
         ),
     ] = None,
     store: Annotated[
         str | None,
-        typer.Option("--store", metavar="DIR", help="Folder of an Oxigraph or sharded store."),
+        Option("--store", metavar="DIR", help="Folder of an Oxigraph or sharded store."),
     ] = None,
     output: settings.Output = console.STANDARD,
     from_: settings.From = None,
@@ -63,7 +62,7 @@ def query(
     if store is not None:
         opened = open_to_read(store)
     else:
-        opened = _store_of(sources or [], from_, base, settings.limits_from())
+        opened = _store_of(sources or [], from_, base, console.limits_from())
     ox = pyoxigraph_module()
     try:
         found: Any = opened.query(text)

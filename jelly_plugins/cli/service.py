@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
 from ..codec import Limits, delimit
 from ..errors import OptionsError, ServiceError
 from ..io.names import Format, format_of
 from ..io.sinks import open_output
 from . import console, settings
 from .console import STANDARD, WrongUsageError
-from .options import Fields
+from .options import Argument, Fields, Option
 from .signals import stopped_by_signals
 from .store import open_store, reject_other_folder
 
@@ -28,44 +26,42 @@ _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 #: Environment variable of the token, since other users can see a command line.
 _TOKEN: Final = "JELLY_TOKEN"
 
-_TOKEN_FILE: Final = typer.Option(
+_TOKEN_FILE: Final = Option(
     "--token-file",
     metavar="FILE",
     help=f"File with the clients' token; {_TOKEN} in the environment also sets it.",
 )
-_TLS_CERT: Final = typer.Option("--tls-cert", metavar="FILE", help="Certificate to present (PEM).")
-_TLS_KEY: Final = typer.Option(
-    "--tls-key", metavar="FILE", help="Private key of the certificate (PEM)."
-)
+_TLS_CERT: Final = Option("--tls-cert", metavar="FILE", help="Certificate to present (PEM).")
+_TLS_KEY: Final = Option("--tls-key", metavar="FILE", help="Private key of the certificate (PEM).")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Serving:
     """How a server listens, whom it accepts, and what clients may use."""
 
-    host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
-    ] = _LOOPBACK[0]
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port; 0 selects a free one.")
-    ] = 50051  # gRPC's usual one
+    host: Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen on.")] = (
+        _LOOPBACK[0]
+    )
+    port: Annotated[int, Option("--port", min=0, max=65535, help="Port; 0 selects a free one.")] = (
+        50051  # gRPC's usual one
+    )
     token_file: Annotated[str | None, _TOKEN_FILE] = None
     tls_cert: Annotated[str | None, _TLS_CERT] = None
     tls_key: Annotated[str | None, _TLS_KEY] = None
     tls_client_ca: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--tls-client-ca",
             metavar="FILE",
             help="CA of the client certificates that the server requires (PEM).",
         ),
     ] = None
     max_streams: Annotated[
-        int, typer.Option("--max-streams", min=1, help="Maximum number of concurrent streams.")
+        int, Option("--max-streams", min=1, help="Maximum number of concurrent streams.")
     ] = 200
     max_bytes: Annotated[
         int,
-        typer.Option(
+        Option(
             "--max-bytes",
             parser=settings.parse_size,
             metavar="SIZE",
@@ -75,11 +71,11 @@ class Serving:
     ] = 4 << 30
     max_seconds: Annotated[
         float | None,
-        typer.Option("--max-seconds", min=0.001, help="Maximum duration of a stream."),
+        Option("--max-seconds", min=0.001, help="Maximum duration of a stream."),
     ] = None
     max_idle: Annotated[
         float,
-        typer.Option(
+        Option(
             "--max-idle",
             metavar="SECONDS",
             min=0,
@@ -88,7 +84,7 @@ class Serving:
     ] = 300
     subscriber_timeout: Annotated[
         float,
-        typer.Option(
+        Option(
             "--subscriber-timeout",
             metavar="SECONDS",
             min=0,
@@ -97,7 +93,7 @@ class Serving:
     ] = 10.0
     grace: Annotated[
         float,
-        typer.Option("--grace", min=0, help="Seconds for streams to finish at shutdown."),
+        Option("--grace", min=0, help="Seconds for streams to finish at shutdown."),
     ] = 10.0
 
     def tls(self) -> ServerTls | None:
@@ -118,17 +114,17 @@ class Connecting:
     token_file: Annotated[str | None, _TOKEN_FILE] = None
     tls: Annotated[
         bool,
-        typer.Option("--tls", help="Use TLS, with a server certificate of a trusted authority."),
+        Option("--tls", help="Use TLS, with a server certificate of a trusted authority."),
     ] = False
     tls_ca: Annotated[
         str | None,
-        typer.Option("--tls-ca", metavar="FILE", help="CA of the server's certificate (PEM)."),
+        Option("--tls-ca", metavar="FILE", help="CA of the server's certificate (PEM)."),
     ] = None
     tls_cert: Annotated[str | None, _TLS_CERT] = None
     tls_key: Annotated[str | None, _TLS_KEY] = None
     timeout: Annotated[
         float | None,
-        typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout; none by default."),
+        Option("--timeout", metavar="SECONDS", min=0, help="Timeout; none by default."),
     ] = None
 
     def settings(self) -> dict[str, Any]:
@@ -137,7 +133,7 @@ class Connecting:
             raise WrongUsageError("--tls-cert and --tls-key belong together")
         given: dict[str, Any] = {
             "token": _token(self.token_file),
-            "limits": settings.limits_from(),
+            "limits": console.limits_from(),
         }
         if self.tls or self.tls_ca or self.tls_cert:
             from ..grpc import ClientTls
@@ -149,7 +145,7 @@ class Connecting:
 def serve(
     topics: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--topic",
             metavar="NAME[=FILE]",
             help="Topic that streams a Jelly file, or the contents of the store.",
@@ -157,7 +153,7 @@ def serve(
     ] = None,
     store: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--store",
             metavar="DIR",
             help="Oxigraph store for published streams; created if missing.",
@@ -165,21 +161,21 @@ def serve(
     ] = None,
     live: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--live",
             metavar="NAME[=TYPE]",
             help="Topic that broadcasts the streams published to it: triples, quads or graphs.",
         ),
     ] = None,
     rdf_star: Annotated[
-        bool, typer.Option("--rdf-star", help="Allow quoted triples in live topics.")
+        bool, Option("--rdf-star", help="Allow quoted triples in live topics.")
     ] = False,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Do not load published streams into the store.")
+        bool, Option("--read-only", help="Do not load published streams into the store.")
     ] = False,
     per_frame: Annotated[
         bool,
-        typer.Option("--per-frame", help="Load frames as they arrive, not whole streams."),
+        Option("--per-frame", help="Load frames as they arrive, not whole streams."),
     ] = False,
     *,
     serving: Annotated[Serving, Fields()],
@@ -195,7 +191,7 @@ def serve(
         raise WrongUsageError("--rdf-star needs --live")
     if store is None and (read_only or per_frame):
         raise WrongUsageError("--read-only and --per-frame need --store")
-    limits = settings.limits_from()
+    limits = console.limits_from()
     tls = serving.tls()
     token = _token(serving.token_file)
     from ..grpc import Bounds, FrameSink, StoreSink, StoreTopic, Topics
@@ -266,11 +262,11 @@ def _topics(
 def publish(
     source: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="File in any format that convert reads; - for stdin."),
+        Argument(metavar="FILE", help="File in any format that convert reads; - for stdin."),
     ],
-    to: Annotated[str, typer.Option("--to", metavar="HOST:PORT", help="The server.")],
+    to: Annotated[str, Option("--to", metavar="HOST:PORT", help="The server.")],
     topic: Annotated[
-        str | None, typer.Option("--topic", metavar="NAME", help="Name of the stream.")
+        str | None, Option("--topic", metavar="NAME", help="Name of the stream.")
     ] = None,
     from_: settings.From = None,
     *,
@@ -293,8 +289,8 @@ def publish(
 
 
 def subscribe(
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Name of the topic.")],
-    from_: Annotated[str, typer.Option("--from", metavar="HOST:PORT", help="The server.")],
+    topic: Annotated[str, Argument(metavar="TOPIC", help="Name of the topic.")],
+    from_: Annotated[str, Option("--from", metavar="HOST:PORT", help="The server.")],
     output: settings.Output = STANDARD,
     force: settings.Force = False,
     *,

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import fields, replace
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
 
-import typer
+import click
 
-from ..codec import DEFAULT_LIMITS, Limits
 from ..codec.text.ntriples import Notation
 from ..io.names import FORMAT_NAMES, Format, did_you_mean, format_named
 from ..io.names import format_of as rdf_format_of
 from ..messages.formats import LogFormat, format_of, syntax_named
 from ..sparql import formats as results
 from ..sparql.formats import ResultsFormat
-from . import console
-from .console import EXIT_USAGE, WrongUsageError
+from .console import WrongUsageError
+from .options import Argument, Option
 
 #: What finds a format by a name, for each kind of format.
 _NAMED: Final[dict[type[StrEnum], Callable[[str], str]]] = {
@@ -45,14 +43,12 @@ def format_option(flag: str, text: str, *kinds: type[StrEnum]) -> Any:
         if len(kinds) > 1:
             hint = did_you_mean(name.lower(), [*FORMAT_NAMES, *known])
             message = f"{name!r} is not one of the formats {'|'.join(known)}{hint}"
-        raise typer.BadParameter(message)
+        raise click.BadParameter(message)
 
-    return typer.Option(
+    return Option(
         flag,
         parser=parse,
-        autocompletion=lambda incomplete: [
-            each for each in known if each.startswith(incomplete.lower())
-        ],
+        choices=tuple(known),
         metavar=f"[{'|'.join(known)}]",
         help=text,
     )
@@ -77,9 +73,6 @@ def log_format(name: str, given: str | None, option: str = "--from") -> LogForma
     return requested
 
 
-#: Names of the limits.
-_LIMITS: Final = [field.name for field in fields(Limits)]
-
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -96,39 +89,30 @@ def parse_size(text: str | int) -> int:
     unit = text[-1:].upper() if text[-1:].isalpha() else ""
     number = text[: len(text) - len(unit)]
     if not (number.isascii() and number.isdecimal() and unit in _UNITS and int(number)):
-        raise typer.BadParameter(f"{text!r} is not a size such as 500K, 64M or 1G")
+        raise click.BadParameter(f"{text!r} is not a size such as 500K, 64M or 1G")
     return int(number) * _UNITS[unit]
 
 
-def help_without_command(ctx: typer.Context) -> None:
-    """The callback of a group: without a command, print the help and exit with code 2."""
-    if ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
-        raise typer.Exit(EXIT_USAGE)
-
-
 SourceArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="SRC", help="Jelly file, compressed or not; - for stdin.")
+    str, Argument(metavar="SRC", help="Jelly file, compressed or not; - for stdin.")
 ]
 Output: TypeAlias = Annotated[
     str,
-    typer.Option("--output", "-o", metavar="DST", help="Where to write; - for stdout."),
+    Option("--output", "-o", metavar="DST", help="Where to write; - for stdout."),
 ]
-Force: TypeAlias = Annotated[
-    bool, typer.Option("--force", "-f", help="Replace the output if it exists.")
-]
+Force: TypeAlias = Annotated[bool, Option("--force", "-f", help="Replace the output if it exists.")]
 Strict: TypeAlias = Annotated[
     bool,
-    typer.Option("--strict", help="Reject known deviations from the specification."),
+    Option("--strict", help="Reject known deviations from the specification."),
 ]
 Rdf12: TypeAlias = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--rdf-12/--no-rdf-12",
         help="Write quoted triples to text as <<( )>> of RDF 1.2, or as << >> of RDF-star.",
     ),
 ]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsJson: TypeAlias = Annotated[bool, Option("--json", help="Print JSON.")]
 From: TypeAlias = Annotated[
     Format | None,
     format_option("--from", "Format of the source; by default from its name.", Format),
@@ -145,40 +129,22 @@ FromLog: TypeAlias = Annotated[
 ]
 ContextFiles: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--context",
         metavar="URL=FILE",
         help="Local file for a remote context of JSON-LD. None is fetched.",
     ),
 ]
 StoreFolder: TypeAlias = Annotated[
-    str, typer.Option("--store", metavar="DIR", help="Folder of the Oxigraph store.")
+    str, Option("--store", metavar="DIR", help="Folder of the Oxigraph store.")
 ]
 Base: TypeAlias = Annotated[
-    str | None, typer.Option("--base", metavar="IRI", help="Base IRI for relative IRIs.")
+    str | None, Option("--base", metavar="IRI", help="Base IRI for relative IRIs.")
 ]
 Prefixes: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--prefix", metavar="NAME=IRI", help="Prefix to declare in the output."),
+    Option("--prefix", metavar="NAME=IRI", help="Prefix to declare in the output."),
 ]
-
-
-def limits_from(usual: Limits = DEFAULT_LIMITS) -> Limits:
-    """The limits that ``jelly --limit …`` sets, the others as ``usual``."""
-    asked: dict[str, int] = {}
-    for setting in console.group_limits:
-        name, _, value = setting.partition("=")
-        if name not in _LIMITS:
-            hint = did_you_mean(name, _LIMITS) or f": there are {', '.join(sorted(_LIMITS))}"
-            raise WrongUsageError(f"--limit {setting}: unknown limit {name!r}{hint}")
-        if not value.isdecimal():
-            requested = f"{value!r} is not a number, and " if value else ""
-            raise WrongUsageError(f"--limit {setting}: {requested}NAME=NUMBER is needed")
-        asked[name] = int(value)
-    try:
-        return replace(usual, **asked)
-    except ValueError as error:
-        raise WrongUsageError(f"--limit: {error}") from error
 
 
 def notation(rdf_12: bool) -> Notation:

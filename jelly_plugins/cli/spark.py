@@ -8,10 +8,11 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
-import typer
+from click.exceptions import Exit
 
 from . import console, settings
 from .console import STANDARD, WrongUsageError
+from .options import Argument, Group, Option
 from .patch import LogArguments
 from .signals import stopped_by_signals
 
@@ -29,7 +30,7 @@ class ShardBy(StrEnum):
 
 StorageOptions: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--storage-option",
         metavar="KEY=VALUE",
         help="A setting of the bucket, such as endpoint=URL; can be repeated. Pass credentials in "
@@ -38,13 +39,10 @@ StorageOptions: TypeAlias = Annotated[
 ]
 
 RootArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="ROOT", help="Folder of the store, or URL of one in a bucket.")
+    str, Argument(metavar="ROOT", help="Folder of the store, or URL of one in a bucket.")
 ]
 
-app = typer.Typer(
-    help="Sharded stores: many Oxigraph stores that act as one.", rich_markup_mode=None
-)
-app.callback(invoke_without_command=True)(settings.help_without_command)
+app = Group("spark", "Sharded stores: many Oxigraph stores that act as one.")
 
 
 def _options(given: list[str] | None) -> dict[str, str]:
@@ -55,50 +53,45 @@ def _options(given: list[str] | None) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-@app.command()
+@app.register
 def apply(
     logs: LogArguments,
     root: Annotated[
         str,
-        typer.Option(
+        Option(
             "--root", metavar="DIR", help="Folder of the sharded store, or URL of one in a bucket."
         ),
     ],
     shards: Annotated[
         int | None,
-        typer.Option("--shards", min=1, help="Number of shards of a new store; 16 by default."),
+        Option("--shards", min=1, help="Number of shards of a new store; 16 by default."),
     ] = None,
     shard_by: Annotated[
         ShardBy | None,
-        typer.Option(
-            "--shard-by", help="The term that determines the shard; the subject by default."
-        ),
+        Option("--shard-by", help="The term that determines the shard; the subject by default."),
     ] = None,
     master: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--master",
             metavar="URL",
-            help="Spark's master URL, such as local[*]; by default, processes of this machine do "
+            help="Spark's master URL, such as local[*]; by default, this process does "
             "the work without Spark.",
         ),
     ] = None,
     check_prev: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--check-prev/--no-check-prev", help="Require each patch to follow the previous one."
         ),
     ] = True,
-    existing: Annotated[
-        bool, typer.Option("--existing", help="Do not create the store; it must exist.")
-    ] = False,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
     """Apply the files of a log to a sharded store, as one version.
 
     Patches with ids are applied once: repeating the command does nothing, or applies what was added
-    to the log. The store is created if it does not exist, unless --existing.
+    to the log. The store is created if it does not exist.
     """
     if logs.count(STANDARD) > 1:
         raise WrongUsageError("stdin can be given only once")
@@ -117,9 +110,8 @@ def apply(
                 shards=shards,
                 shard_by=None if shard_by is None else shard_by.value,
                 check_prev=check_prev,
-                create=not existing,
                 storage_options=options or None,
-                limits=settings.limits_from(),
+                limits=console.limits_from(),
             )
     finally:
         if spark is not None:
@@ -153,7 +145,7 @@ def _session(master: str) -> Any:
         return session(master, config={"spark.log.level": "FATAL"})
 
 
-@app.command()
+@app.register
 def status(
     root: RootArgument,
     storage_option: StorageOptions = None,
@@ -205,10 +197,10 @@ def _text(version: Version) -> str:
     return f"version {version.number:,} of {version.time}: {version.quads:,} quads{restored}"
 
 
-@app.command()
+@app.register
 def restore(
     root: RootArgument,
-    version: Annotated[int, typer.Option("--version", min=1, help="The version to restore.")],
+    version: Annotated[int, Option("--version", min=1, help="The version to restore.")],
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
 ) -> None:
@@ -225,11 +217,11 @@ def restore(
         print(_text(done))
 
 
-@app.command()
+@app.register
 def verify(
     root: RootArgument,
     version: Annotated[
-        int | None, typer.Option("--version", min=1, help="The version; by default the newest.")
+        int | None, Option("--version", min=1, help="The version; by default the newest.")
     ] = None,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,
@@ -246,18 +238,18 @@ def verify(
     else:
         print(*(problems or ["no problems"]), sep="\n")
     if problems:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
-@app.command()
+@app.register
 def vacuum(
     root: RootArgument,
     keep: Annotated[
-        int, typer.Option("--keep", min=1, help="Number of versions to keep, the newest ones.")
+        int, Option("--keep", min=1, help="Number of versions to keep, the newest ones.")
     ] = 10,
     grace: Annotated[
         float,
-        typer.Option(
+        Option(
             "--grace-hours",
             min=0,
             help="Keep everything that was written or current within this time; must be longer "
@@ -265,7 +257,7 @@ def vacuum(
         ),
     ] = 24,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")
+        bool, Option("--dry-run", help="Show what would be removed, and remove nothing.")
     ] = False,
     storage_option: StorageOptions = None,
     as_json: settings.AsJson = False,

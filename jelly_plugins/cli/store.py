@@ -8,8 +8,6 @@ from enum import StrEnum
 from glob import escape, glob
 from typing import Annotated, Any, Final, TypeAlias
 
-import typer
-
 from ..errors import JellyError, SourceError
 from ..formats.loading import LoadSettings
 from ..formats.reading import pyoxigraph_module
@@ -17,7 +15,7 @@ from ..io.names import ENDINGS, Format, format_of
 from ..io.sources import name_of
 from . import console, settings
 from .console import WrongUsageError
-from .options import Fields, Option
+from .options import Argument, FieldOption, Fields, Option
 from .settings import StoreFolder
 
 #: A file that every store on disk has.
@@ -45,24 +43,24 @@ To: TypeAlias = Annotated[
 #: The options of :class:`.LoadSettings`.
 _LOADING: Final = Fields(
     *("base", "atomic", "concatenated", "strict"),
-    contexts=Option(settings.ContextFiles, settings.contexts_from),
+    contexts=FieldOption(settings.ContextFiles, settings.contexts_from),
 )
 
 
 def load(
     sources: Annotated[
         list[str],
-        typer.Argument(metavar="SRC", help="Files in any format, compressed or not; - for stdin."),
+        Argument(metavar="SRC", help="Files in any format, compressed or not; - for stdin."),
     ],
     store: StoreFolder,
     from_: settings.From = None,
     graph: Annotated[
         str | None,
-        typer.Option("--graph", metavar="IRI", help="Target graph; default is the default graph."),
+        Option("--graph", metavar="IRI", help="Target graph; default is the default graph."),
     ] = None,
     blank_nodes: Annotated[
         LoadedBlankNodes,
-        typer.Option(
+        Option(
             "--blank-nodes",
             help="Relabel the nodes of each file, keep labels, or use canonical labels, as "
             "jelly patch diff does.",
@@ -70,7 +68,7 @@ def load(
     ] = LoadedBlankNodes.FRESH,
     reify: Annotated[
         bool,
-        typer.Option("--reify", help="Reify quoted triples outside the object position."),
+        Option("--reify", help="Reify quoted triples outside the object position."),
     ] = False,
     as_json: settings.AsJson = False,
     *,
@@ -115,7 +113,7 @@ def dump(
     output: settings.Output = console.STANDARD,
     graph: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--graph", metavar="IRI", help="Write this graph only; default is the default graph."
         ),
     ] = None,

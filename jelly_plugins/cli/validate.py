@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict
 from typing import Annotated, Any, Final, TypeAlias
 
-import typer
+from click.exceptions import Exit
 
 from ..backends import Backend, backend_names, get_backend
 from ..codec.sparql.options import RESULTS_LIMITS
@@ -23,7 +23,7 @@ from ..tools.validation import (
 from ..tools.validation import validate as validate_
 from . import console, results, settings
 from .console import WrongUsageError
-from .options import Fields, Option
+from .options import FieldOption, Fields, Option
 
 FromOfFiles: TypeAlias = Annotated[
     Format | None,
@@ -47,10 +47,10 @@ def _backend(name: str | None) -> Backend | None:
 
 _VALIDATION: Final = Fields(
     *("ordered", "base", "terms", "concatenated", "strict"),
-    held_by=Option(
+    held_by=FieldOption(
         Annotated[
             str | None,
-            typer.Option(
+            Option(
                 "--held-by",
                 metavar="BACKEND",
                 help="Compare both as a backend (rdflib, oxigraph) stores them: it may rewrite "
@@ -66,7 +66,7 @@ def validate(
     source: settings.SourceArgument,
     against: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--against",
             metavar="FILE",
             help="RDF file that the stream must be equal to. With --frames, one file for each "
@@ -76,7 +76,7 @@ def validate(
     from_: FromOfFiles = None,
     format_: SourceFormat = None,
     frames: Annotated[
-        bool, typer.Option("--frames", help="Print one line per frame; compare frame by frame.")
+        bool, Option("--frames", help="Print one line per frame; compare frame by frame.")
     ] = False,
     as_json: settings.AsJson = False,
     *,
@@ -91,7 +91,7 @@ def validate(
     if results.are_meant([source], console.STANDARD, None, None):
         if against or frames or _VALIDATION.given(validation):
             raise WrongUsageError("query results can only be validated with --json")
-        results.validate(source, as_json=as_json, limits=settings.limits_from(RESULTS_LIMITS))
+        results.validate(source, as_json=as_json, limits=console.limits_from(RESULTS_LIMITS))
         return
     if validation.held_by is not None and (validation.ordered or frames or not against):
         raise WrongUsageError("--held-by needs --against, without --ordered and --frames")
@@ -124,7 +124,7 @@ def validate(
         _print_result(result)
     differs = result.comparison is not None and not result.comparison
     if result.deviations or result.bad_terms or differs:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _expected(names: list[str], form: Format | None, frames: bool) -> list[Expected]:

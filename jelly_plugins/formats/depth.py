@@ -1,8 +1,7 @@
 """Checks of text before pyoxigraph parses it: of its depth, and of what the parser does not bound.
 
-pyoxigraph's parser of Turtle makes nested triple terms of any depth, and frees
-them by recursion: some thousand levels end the process. JSON-LD and RDF/XML take time that grows
-with the square of the depth.
+JSON-LD and RDF/XML take time that grows with the square of the depth; for Turtle, see
+``turtle_scan``. Only this module chooses the form of the scan, compiled or not.
 """
 
 from __future__ import annotations
@@ -10,41 +9,26 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ..codec import native
 from ..codec.common.limits import DEFAULT_LIMITS, Limits, over
 from ..errors import LimitError
+
+if TYPE_CHECKING:
+    from .turtle_scan import TurtleScan
+else:
+    try:
+        if not native:
+            raise ModuleNotFoundError("the Python codec runs")
+        from ._turtle_scan import TurtleScan
+    except ModuleNotFoundError:
+        from .turtle_scan import TurtleScan
 
 #: Levels that text may have.
 DEPTH: Final = 1 << 10
 #: Contexts of JSON-LD that may be nested in one another: pyoxigraph copies all terms for each.
 CONTEXTS: Final = 32
-
-#: Brackets and triple terms of Turtle, after which text is looked at. pyoxigraph's parser takes 540
-#: bytes or less for a bracket that is open.
-_UNSEEN: Final = 100_000
-_UNSEEN_TERMS: Final = DEPTH // 2
-#: Represent three quotation marks; UTF-8 does not have these bytes.
-_LONG_STRINGS: Final = (b"\xff", b"\xfe")
-#: Represents the start of a triple term or a reified triple.
-_TERM: Final = b"\xfd"
-_TURTLE_IRRELEVANT: Final = bytes(set(range(256)) - set(b"\"'<>#\r\n[]()\xff\xfe\xfd"))
-#: Prefixes that text with many of them may declare.
-_PREFIXES: Final = 100_000
-_PREFIX: Final = re.compile(rb"(?<![\w:\-])prefix(?:\s*+#|\s++[^\s:]*+:\s*+[<#])")
-#: Bytes for each of many.
-_PREFIX_BYTES: Final = 200
-_TURTLE_ESCAPE: Final = re.compile(rb"\\[^\r\n]")
-#: IRIs, strings, comments and ends of lines, without what is irrelevant. Three quotation marks can
-#: also end a string and be an empty one.
-_TURTLE_TOKENS: Final = re.compile(
-    rb"<[^>]*+>|\"[^\"\xff]*+[\"\xff]|'[^'\xfe]*+['\xfe]|\xff[^\xff]*+\xff|\xfe[^\xfe]*+\xfe"
-    rb"|#[^\r\n]*+[\r\n]|[\r\n]++"
-)
-_TURTLE_OPENINGS: Final = b"([" + _TERM
-#: A character of what ends a term.
-_HALF: Final = ord(">")
-_TURTLE_OPENING: Final = re.compile(rb"[<\"'\xff\xfe#]")
 
 _ESCAPE: Final = re.compile(rb"\\.", re.DOTALL)
 _BACKSLASHES: Final = re.compile(rb"\\*+\Z")
@@ -62,128 +46,51 @@ def too_deep() -> LimitError:
     return LimitError(f"the text is nested more than {DEPTH} deep")
 
 
-def with_bounded_prefixes(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Chunks of Turtle or TriG, each of which comes out once its prefixes were counted.
+def with_bounded_turtle(
+    chunks: Iterable[bytes], base: str | None, scan: TurtleScan | None = None
+) -> Iterator[bytes]:
+    """Chunks of Turtle or TriG, each of which comes out once it was scanned; before an error, the
+    text up to it.
 
-    :raises LimitError: they are too many: pyoxigraph keeps all.
+    Within a long string they double, since the parser reads it from its start with each of them.
+
+    :param base: the base IRI.
+    :param scan: scans the text, and was made for the same base.
+    :raises LimitError: the text is nested more than :data:`DEPTH` deep, has too many prefixes, or
+        one of them or the base is too long.
     """
-    prefixes = 0
+    scan = scan or turtle_scan(base)
+    #: Bytes that were yielded since a chunk that did not end in a string.
+    waiting = 0
+    parts: list[bytes] = []
+    size = 0
     for chunk in chunks:
-        lower = chunk.lower()
-        if lower.count(b"prefix") * _PREFIX_BYTES > len(chunk):
-            prefixes += len(_PREFIX.findall(lower))
-            if prefixes > _PREFIXES:
-                raise LimitError(f"the text declares more than {_PREFIXES} prefixes")
-        yield chunk
-
-
-class TurtleGuard:
-    """Bounds how deep Turtle or TriG is nested (in brackets of any kind), and its prefixes.
-
-    pyoxigraph's parser keeps up to 540 bytes for each open bracket. The guard tracks the depth only
-    after many brackets or some triple terms, and before that only strings over several lines, which
-    are faster to find.
-    """
-
-    def __init__(self) -> None:
-        #: What begins the string, the IRI or the comment in which the text so far ends.
-        self._within = b""
-        #: Bytes at the end of the last chunk that may begin something longer.
-        self._before = b""
-        #: Brackets and triple terms of text whose depth was not looked at.
-        self._unseen = self._unseen_terms = 0
-        self._is_tracked = False
-        #: Two times the depth since then: ">>" may come in two chunks. Not negative: what closes
-        #: brackets that were not looked at does not allow more of them.
-        self._halves = 0
-
-    def chunks(self, text: Iterable[bytes]) -> Iterator[bytes]:
-        """The text, in chunks that double within a long string, which the parser reads from its
-        start again with each of them.
-
-        :raises LimitError: it is nested more than :data:`DEPTH` deep, or has too many prefixes.
-        """
-        #: Bytes that were yielded since a chunk that did not end in a string.
-        waiting = 0
-        parts: list[bytes] = []
+        try:
+            within = scan.scan(chunk)
+        except LimitError:
+            # The statements before it.
+            parts.append(chunk[: max(0, scan.at)])
+            if any(parts):
+                yield b"".join(parts)
+            raise
+        parts.append(chunk)
+        size += len(chunk)
+        if within and size < waiting:
+            continue
+        waiting = waiting + size if within else 0
+        yield parts[0] if len(parts) == 1 else b"".join(parts)
+        parts.clear()
         size = 0
-        for chunk in with_bounded_prefixes(text):
-            self._look_at(chunk)
-            parts.append(chunk)
-            size += len(chunk)
-            if self._within and size < waiting:
-                continue
-            waiting = waiting + size if self._within else 0
-            yield parts[0] if len(parts) == 1 else b"".join(parts)
-            parts.clear()
-            size = 0
-        if parts:
-            yield b"".join(parts)
-
-    def _look_at(self, chunk: bytes) -> None:
-        data = self._before + chunk if self._before else chunk
-        if not self._is_tracked:
-            self._unseen += data.count(b"(") + data.count(b"[") + data.count(b"{")
-            self._unseen_terms += data.count(b"<<")
-            self._is_tracked = self._unseen > _UNSEEN or self._unseen_terms > _UNSEEN_TERMS
-        last = data.rfind(b"\n")
-        if last >= 0 and not (self._is_tracked or b'"""' in data or b"'''" in data):
-            # Nothing but long strings goes on after the end of a line.
-            data = data[last + 1 :]
-            if self._within not in _LONG_STRINGS:
-                self._within = b""
-        data = _TURTLE_ESCAPE.sub(b" ", data)
-        size = _unfinished(data)
-        data, self._before = data[: len(data) - size], data[len(data) - size :]
-        brackets, self._within = _turtle_brackets(data, self._within)
-        if self._is_tracked:
-            self._track(brackets)
-
-    def _track(self, brackets: bytes) -> None:
-        openings = len(brackets) - len(brackets.translate(None, _TURTLE_OPENINGS))
-        if self._halves + 2 * openings <= 2 * DEPTH:
-            self._halves += 4 * openings - 2 * len(brackets) + brackets.count(b">")
-            self._halves = max(0, self._halves)
-            return
-        for bracket in brackets:
-            if bracket in _TURTLE_OPENINGS:
-                self._halves += 2
-                if self._halves > 2 * DEPTH:
-                    raise too_deep()
-            else:
-                self._halves = max(0, self._halves - (1 if bracket == _HALF else 2))
+    if parts:
+        yield b"".join(parts)
 
 
-def _unfinished(text: bytes) -> int:
-    """How many bytes at the end of a text may belong to those that follow: one or two of three
-    quotation marks, one of two brackets, the start of an escape or of an annotation."""
-    last = text[-1:]
-    if last == b"\\":
-        return 1
-    if last in (b"{", b"|"):
-        return not text.endswith(b"{|")
-    if last not in (b'"', b"'", b"<"):
-        return 0
-    return (len(text) - len(text.rstrip(last))) % (2 if last == b"<" else 3)
+def turtle_scan(base: str | None) -> TurtleScan:
+    """A scan of Turtle or TriG with a base IRI.
 
-
-def _turtle_brackets(text: bytes, within: bytes = b"") -> tuple[bytes, bytes]:
-    """The brackets of Turtle outside of strings, IRIs and comments, and what begins the one in
-    which it ends, if any.
-
-    :param text: without escapes.
-    :param within: what begins the one in which the text begins.
-
-    >>> _turtle_brackets(b"<urn:(s> a ( [ <urn:[p> '(' ], '[")
-    (b'([]', b"'")
+    :raises LimitError: the base is too long.
     """
-    text = text.replace(b'"""', _LONG_STRINGS[0]).replace(b"'''", _LONG_STRINGS[1])
-    text = text.replace(b"{|", b"[").replace(b"|}", b"]").replace(b"<<", _TERM)
-    text = text.translate(None, _TURTLE_IRRELEVANT)
-    text = _TURTLE_TOKENS.sub(b"", within + text)
-    opened = _TURTLE_OPENING.search(text)
-    brackets = text if opened is None else text[: opened.start()]
-    return brackets, b"" if opened is None else opened[0]
+    return TurtleScan(DEPTH, len((base or "").encode(errors="replace")))
 
 
 def check_json(document: bytes, limits: Limits = DEFAULT_LIMITS) -> None:

@@ -13,17 +13,15 @@ from itertools import chain
 from typing import Any, Final
 
 from ..codec.common.limits import over
-from ..codec.text.lines import unescaped
-from ..codec.text.ntriples import StandIns
 from ..errors import JellyError, TermError
-from ..io.chunks import Chunk, ChunkReader, relabelled
+from ..io.chunks import Chunk, ChunkReader
 from ..io.names import Format
 from ..io.sinks import Writable
 from ..io.sources import CHUNK, Input, Source, without_mark
-from .depth import TurtleGuard
+from .depth import with_bounded_turtle
 from .json_ld import prepared
 from .lines import no_graphs, without_graphs
-from .rdf_xml import RdfXmlText
+from .rdf_xml import RdfXmlText, XmlChecks
 from .reading import (
     NO_BASE,
     NO_BASE_SCHEME,
@@ -38,12 +36,6 @@ from .reading import (
     rdf_format,
 )
 from .settings import ConversionSettings, Job
-from .xml import (
-    NAME,
-    NO_CHARACTER,
-    NO_PROPERTIES,
-    RESERVED_NAMESPACES,
-)
 
 #: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
 #: an IRI that is nearly as long as the text before them. More are not faster (measured: 32 to 4096
@@ -121,7 +113,7 @@ class ParsedReader(ChunkReader):
             base = base or NO_BASE
         # The guard knows what the parser has read of what it was given: nothing is read ahead.
         source: Any = (
-            ChunkFile(TurtleGuard().chunks(chunks))
+            ChunkFile(with_bounded_turtle(chunks, base))
             if form in (Format.TURTLE, Format.TRIG)
             else io.BufferedReader(ChunkFile(chunks), CHUNK)
         )
@@ -168,7 +160,7 @@ def write(
     """
     chunks = iter(source) if format.has_graphs else without_graphs(source, no_graphs(format))
     first = next(chunks, Chunk(b"", 0))
-    checks = _XmlChecks() if format is Format.RDF_XML else None
+    checks = XmlChecks() if format is Format.RDF_XML else None
     pyoxigraph = pyoxigraph_module()
     nquads = pyoxigraph.RdfFormat.N_QUADS
     text = b""
@@ -226,48 +218,6 @@ def _prefixes(source: ChunkReader, first: Chunk, settings: ConversionSettings) -
         if _PREFIX_NAME.fullmatch(prefix)
         and (settings.namespaces != "used" or b"<" + iri.encode() in first.text)
     }
-
-
-#: Labels of blank nodes in RDF/XML: pyoxigraph writes any as ``rdf:nodeID``, which has to be an XML
-#: name.
-XML_LABELS: Final = StandIns(re.compile(NAME).fullmatch)
-#: IRIs that end in an XML name without a colon, as properties have to in RDF/XML.
-_XML_PREDICATE: Final = re.compile(rf"{NAME}\Z")
-#: Predicates of lines and of triple terms.
-_PREDICATE: Final = re.compile(
-    rb'"(?:[^"\\]++|\\.)*+"|(?:^|<<\( )(?:<[^>]*+>|_:[^ ]++) <([^>]*+)>', re.MULTILINE | re.DOTALL
-)
-_STRING: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"', re.DOTALL)
-
-
-class _XmlChecks:
-    """Rejects what pyoxigraph would write, but RDF/XML cannot express."""
-
-    def __init__(self) -> None:
-        self._known: set[bytes] = set()
-
-    def checked(self, text: bytes) -> bytes:
-        """The text of a chunk, with labels that are XML names.
-
-        :raises TermError: RDF/XML cannot express it.
-        """
-        for predicate in {found for found in _PREDICATE.findall(text) if found} - self._known:
-            self._check_predicate(predicate.decode())
-            self._known.add(predicate)
-        if b"\\" in text or b"\xef\xbf" in text:
-            for string in _STRING.findall(text):
-                if found := NO_CHARACTER.search(unescaped(string.decode())):
-                    raise TermError(f"XML cannot express the character U+{ord(found[0]):04X}")
-        return relabelled(text, lambda label: XML_LABELS.write(label.decode()).encode())
-
-    def _check_predicate(self, predicate: str) -> None:
-        name = _XML_PREDICATE.search(predicate)
-        if name is None:
-            raise TermError(
-                f"RDF/XML cannot express the predicate <{predicate}>: it has no XML name at its end"
-            )
-        if predicate in NO_PROPERTIES or predicate[: name.start()] in RESERVED_NAMESPACES:
-            raise TermError(f"RDF/XML cannot express the predicate <{predicate}>")
 
 
 class _Output:

@@ -1,115 +1,75 @@
-"""RDF/XML rewritten for pyoxigraph's parser, chunk by chunk.
+"""RDF/XML rewritten for pyoxigraph's parser, and what RDF/XML cannot express.
 
 pyoxigraph's parser reads UTF-8 only, loses text beside comments, instructions and CDATA sections,
-rejects relative bases and entities in single quotes, expands entities without a bound, and accepts
-documents that XML does not allow. :class:`RdfXmlText` makes of a document an equivalent one of
-elements and text in UTF-8, without comments, instructions, CDATA sections or a document type.
+rejects relative bases, expands entities without a bound, and accepts documents that are not
+well-formed. :class:`RdfXmlText` lets expat read a document, and makes of its events an equivalent
+one of elements and text in UTF-8.
 
-``<`` begins markup wherever it occurs, since values of attributes cannot contain it. So a chunk is
-cut at each ``<!`` and ``<?``. Most chunks have none, and pass after a few searches. Only a chunk
-with namespaces or other attributes that are checked here is split into its tags.
-
-This module does not check that tags match or that attributes are unique: pyoxigraph does.
-
-Reference: XML 1.0, sections "Character Data and Markup", "Physical Structures" and
-"Attribute-Value Normalization"; RDF 1.1 XML Syntax.
+Reference: XML 1.0; RDF 1.1 XML Syntax.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterable, Iterator
-from html import escape
-from itertools import islice
 from typing import Any, Final
+from xml.parsers import expat
 
-from ..codec.text.lines import NOT_IN_IRI
-from ..codec.text.ntriples import written_label
-from ..errors import LimitError, TextError
+from ..codec.text.lines import LABEL_PART, NAME_START, NOT_IN_IRI, unescaped
+from ..codec.text.ntriples import StandIns, written_label
+from ..errors import JellyError, LimitError, TermError, TextError
+from ..io.chunks import relabelled
 from ..lazy import library
 from .depth import DEPTH, too_deep
-from .xml import NO_CHARACTER, normalized
+from .turtle_scan import IRI_BYTES
+
+#: A name of XML without a colon.
+NAME: Final = rf"[{NAME_START}][{LABEL_PART}.]*+"
+#: A character that XML does not have.
+NO_CHARACTER: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-_PARSE_TYPES: Final = frozenset((b"Literal", b"Resource", b"Collection", b"Triple"))
-#: The start of an absolute IRI.
+_PARSE_TYPES: Final = frozenset(("Literal", "Resource", "Collection", "Triple"))
+#: Attributes of RDF that are checked.
+_CHECKED: Final = ("parseType", "nodeID", "bagID")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
 _IRI: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*+:[^{NOT_IN_IRI}]*+")
 _NOT_IN_IRI: Final = re.compile(f"[{NOT_IN_IRI}]")
-
-_QUOTED: Final = rb"\"[^\"]*+\"|'[^']*+'"
-_COMMENT: Final = rb"<!--(?:[^-]++|-(?!-))*+-->"
-_INSTRUCTION: Final = rb"<\?(?:[^?]++|\?(?!>))*+\?>"
-_DECLARATION: Final = rb"<!(?!--)(?:[^<>\"']++|" + _QUOTED + rb")*+>"
-
-_DOCTYPE: Final = re.compile(
-    rb"<!DOCTYPE[ \t\n](?:[^\[<>\"']++|" + _QUOTED + rb")*+(?:\[("
-    rb"(?:[^\]<\"']++|" + _COMMENT + rb"|" + _INSTRUCTION + rb"|" + _DECLARATION + rb")*+"
-    rb")\][ \t\n]*+)?+>"
-)
-#: Maximum length of a document type.
-_DOCTYPE_BYTES: Final = 1 << 20
-#: The parts of its internal subset.
-_SUBSET: Final = re.compile(
-    rb"[ \t\n]++|" + _COMMENT + rb"|" + _INSTRUCTION + rb"|(" + _DECLARATION + rb")"
-)
-_ENTITY: Final = re.compile(
-    rb"<!ENTITY[ \t\n]++([^\s%\"'<>&;]{1,255}+)[ \t\n]++(?:\"([^\"<]*+)\"|'([^'<]*+)')[ \t\n]*+>"
-)
-#: A quotation mark after the name of an attribute, its type, or "#FIXED".
-_HAS_DEFAULT: Final = re.compile(rb"[\"']")
-_PREDEFINED: Final = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'"}
-_ESCAPE: Final = re.compile(rb"&(?:#(x[0-9A-Fa-f]++|[0-9]++)|(amp|lt|gt|quot|apos));")
-_REFERENCE: Final = re.compile(rb"&([^\s;&<#]{1,255}+);")
-_CHARACTER: Final = re.compile(rb"&#(x[0-9A-Fa-f]++|[0-9]++);")
-#: Maximum length of a reference.
-_REFERENCE_BYTES: Final = 1 << 8
-#: Entities in entities, at most.
-_ENTITY_DEPTH: Final = 64
-#: Maximum size of an expanded entity, with nested ones.
-_ENTITY_BYTES: Final = 1 << 16
-#: Maximum size of all expanded references and of the namespaces that XML literals get, and how many
-#: more bytes for each byte of the document.
-_EXPANDED_BYTES: Final = 1 << 24
-_EXPANDED_PER_BYTE: Final = 16
-
-#: What begins with the same character as a tag, and is none.
-_SECTION: Final = re.compile(rb"<[!?]")
-_TAG: Final = re.compile(rb"<[^<>!?\"'][^<>\"']*+(?:(?:\"[^\"<]*+\"|'[^'<]*+')[^<>\"']*+)*+>")
-_TAG_OR_OPENING: Final = re.compile(_TAG.pattern + b"|<")
-_ATTRIBUTE: Final = re.compile(rb"([^ \t\n=\"'<>/]++)[ \t\n]*+=[ \t\n]*+(\"[^\"]*+\"|'[^']*+')")
-#: Attributes that a tag may have: pyoxigraph compares each of them with all others.
-_ATTRIBUTES: Final = 1 << 12
-#: A tag that may have so many.
-_LONG: Final = re.compile(rb"<[^<]{%d}" % (8 * _ATTRIBUTES))
-#: The words of attributes that are checked or changed.
-_WORDS: Final = (b"xml:base", b"parseType", b"bagID")
-_XMLNS: Final = re.compile(
-    rb"[ \t\n]xmlns(?::([^ \t\n=\"'<>/]++))?+[ \t\n]*+=[ \t\n]*+(\"[^\"]*+\"|'[^']*+')"
-)
-#: A tag whose first attribute is one.
-_FIRST_XMLNS: Final = re.compile(rb"<[^ \t\n<>!?/\"'=&]++" + _XMLNS.pattern)
-#: A value with white space that is read as a space, or with a character that is not allowed.
-_BREAK: Final = re.compile(rb"=[ \t\n]*+(?:\"[^\"<\n\t]*+[<\n\t]|'[^'<\n\t]*+[<\n\t])")
-
-#: A label that pyoxigraph reads and then writes as N-Quads that are not valid.
-_DOTTED: Final = re.compile(rb"nodeID[ \t\n]*+=[ \t\n]*+(?:\"[^\"<]*\.\"|'[^'<]*\.')")
-_SPACES: Final = bytes.maketrans(b"\n\t", b"  ")
-
 #: What to add to the error of a relative IRI without a base.
 NEED_BASE: Final = ": relative IRIs need a base"
 
+#: Attributes that a tag may have: pyoxigraph compares each of them with all others.
+_ATTRIBUTES: Final = 1 << 12
+#: Characters of an entity, with those that it refers to; and where there are any, bytes of a tag,
+#: and bytes that are parsed at once.
+_ENTITY: Final = 1 << 10
+_TAG: Final = 1 << 16
+_STEP: Final = 1 << 12
+_REFERENCE: Final = re.compile(r"&([^\s;&<#]{1,255}+);")
+_PREDEFINED: Final = ("amp", "lt", "gt", "quot", "apos")
+#: Characters of the rewritten document, and of the namespaces that XML literals get, and how many
+#: more for each byte of the document.
+_EXPANDED: Final = 1 << 24
+_EXPANDED_PER_BYTE: Final = 16
+#: Python's names of encodings in which ASCII characters are single bytes, and of UTF-16.
+_ENCODING: Final = re.compile(r"utf-8|utf-16|ascii|iso8859-\d+|cp(125\d|[78]\d\d)|koi8-[rtu]")
+
+_IN_TEXT: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_IN_ATTRIBUTE: Final = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", '"': "&#34;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
+)
+
 _TURTLE: Final = "Turtle, or a format like it"
-#: Bytes that show what a text is that is not XML.
-_SYNTAX_BYTES: Final = 32
 #: How texts in other syntaxes begin, which are often named ``.owl``, ``.rdf`` or ``.xml``.
 _SYNTAXES: Final = (
-    (re.compile(r"(Prefix|Ontology|Import)\s*\("), "OWL functional-style syntax"),
-    (re.compile(r"(Prefix|Ontology|Import):"), "OWL Manchester syntax"),
-    (re.compile(r"format-version:|ontology:"), "OBO format"),
-    (re.compile(r"#|_:|@(prefix|base)\s|(prefix|base)\s", re.I), _TURTLE),
-    (re.compile(r"[{\[]"), "JSON"),
+    (re.compile(rb"\s*(Prefix|Ontology|Import)\s*\("), "OWL functional-style syntax"),
+    (re.compile(rb"\s*(Prefix|Ontology|Import):"), "OWL Manchester syntax"),
+    (re.compile(rb"\s*(format-version|ontology):"), "OBO format"),
+    (re.compile(rb"\s*(#|_:|@?(prefix|base)\s|<https?:)", re.IGNORECASE), _TURTLE),
+    (re.compile(rb"\s*[{\[]"), "JSON"),
 )
+_SYNTAX_BYTES: Final = 100
 
 
 class RdfXmlText:
@@ -124,319 +84,225 @@ class RdfXmlText:
     >>> text = RdfXmlText("http://example.org/")
     >>> chunks = [b"<a xmlns='urn:x' xml:ba", b"se='b/'>c<!-- d -", b"-><![CDATA[&]]></a>"]
     >>> b"".join(text.chunks(chunks)).decode()
-    '<a xmlns=\\'urn:x\\' xml:base="http://example.org/b/">c&amp;</a>'
+    '<a xmlns="urn:x" xml:base="http://example.org/b/">c&amp;</a>'
     >>> text.namespaces
     {'': 'urn:x'}
     """
 
     def __init__(self, base: str | None = None, line: int = 1) -> None:
         self.namespaces: dict[str, str] = {}
-        self._base = base
-        self._entities = _Entities()
-        #: Characters of each namespace, by prefix.
-        self._declared: dict[bytes, int] = {}
-        #: Prefixes that were declared for the namespace of RDF.
-        self._rdf: set[bytes] = set()
         self._line = line
-        self._begun = self._has_type = self._has_root = False
-        #: The open inner elements with a base: how many elements are open around each, since the
-        #: outermost of them, and the base around it.
-        self._bases: list[tuple[int, str | None]] = []
-        self._depth = 0
-        #: Elements that are open.
-        self._open = 0
-        #: What ends the comment, the instruction or the CDATA section that is open.
-        self._end = b""
+        #: The base, and those around the open elements.
+        self._base = base
+        self._bases: list[str | None] = []
+        #: Characters of entities and of namespaces, by name.
+        self._entities = dict.fromkeys(_PREDEFINED, 1)
+        self._declared: dict[str, int] = {}
+        self._expanded = 0
+        self._checked: set[str] = set()
+        #: Whether a document type may declare entities that are not read.
+        self._is_external = False
+        self._out: list[str] = []
+        self._head = b""
+        self._fed = 0
+        parser = self._parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.ordered_attributes = True
+        parser.XmlDeclHandler = self._declaration
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.StartDoctypeDeclHandler = self._document_type
+        parser.EntityDeclHandler = self._entity
+        parser.SkippedEntityHandler = self._skipped
 
     def chunks(self, document: Iterable[bytes]) -> Iterator[bytes]:
         """The rewritten document, once.
 
-        :param document: in any encoding, without a byte order mark of UTF-8.
-        :raises TextError: the document is not well-formed, is truncated, or has something that is
-            not read here; with the line.
-        :raises LimitError: elements are nested too deep, or a tag has too many attributes.
+        :param document: in an encoding that expat reads, or in one of single bytes.
+        :raises TextError: the document is not well-formed, or has something that is not read here.
+        :raises LimitError: elements are nested too deep, a tag has too many attributes, or a
+            namespace or base is too long.
         """
-        return self.rewritten(normalized(document))
-
-    def rewritten(self, document: Iterable[bytes]) -> Iterator[bytes]:
-        """Likewise, of a document that :func:`.xml.normalized` has made."""
         waiting: list[bytes] = []
-        size = wanted = 0
+        size = token = 0
         for chunk in document:
+            self._head = (self._head + chunk)[:_SYNTAX_BYTES]
             waiting.append(chunk)
             size += len(chunk)
-            self._entities.document_bytes += len(chunk)
-            if size < wanted:
+            # Expat reads a token that has not ended from its start again.
+            if size < token:
                 continue
-            rest = b"".join(waiting)
-            done = yield from self._whole_tokens(rest)
-            rest = rest[done:]
-            waiting = [rest]
-            size = len(rest)
-            # No more text is scanned again than is new.
-            wanted = 2 * size
-        if size:
-            rest = b"".join(waiting)
-            done = yield from self._whole_tokens(rest, final=True)
-            if done < len(rest):
-                raise self._error("the document is truncated")
-        # pyoxigraph accepts a document that ends inside of an element.
-        if self._end or self._open > 0:
-            raise self._error("the document is truncated")
-        if not self._has_root:
-            raise self._error("the document has no root element")
+            yield from self._parsed(b"".join(waiting), is_last=False)
+            token = self._token()
+            waiting.clear()
+            size = 0
+        yield from self._parsed(b"".join(waiting), is_last=True)
 
-    def _error(self, message: str) -> TextError:
-        return TextError(message, line=self._line)
+    def _token(self) -> int:
+        """Bytes of the token that has not ended."""
+        return self._fed - max(0, self._parser.CurrentByteIndex)
 
-    def _whole_tokens(self, data: bytes, *, final: bool = False) -> Any:
-        """The text of whole tokens; a generator that returns where they end."""
+    def _parsed(self, data: bytes, *, is_last: bool) -> Iterator[bytes]:
+        """The text that some bytes become; before an error, what comes before it."""
         pos = 0
-        while pos < len(data):
-            done = pos
-            if self._end:
-                pos, text = self._section(data, pos)
-            elif data.startswith((b"<!", b"<?"), pos):
-                pos, text = self._opened(data, pos), b""
-            else:
-                pos, text = self._content(data, pos, final=final)
-            if text:
-                yield text
-            self._line += data.count(b"\n", done, pos)
-            if pos == done:
-                break
-        return pos
+        while pos < len(data) or is_last:
+            entities = len(self._entities) > len(_PREDEFINED)
+            # Before the root element, entities may follow.
+            in_steps = entities or not self._declared
+            chunk = data[pos : pos + _STEP] if in_steps else data[pos:]
+            pos += len(chunk)
+            self._fed += len(chunk)
+            failed = self._parse(chunk)
+            if is_last and pos == len(data) and failed is None:
+                is_last = False
+                failed = self._parse(b"", is_last=True)
+            if self._out:
+                text = "".join(self._out)
+                self._out.clear()
+                self._expanded += len(text)
+                yield text.encode()
+            if failed is not None:
+                raise failed
+            self._check_expanded()
+            if entities and self._token() > _TAG:
+                raise LimitError(f"a tag in a document with entities has more than {_TAG} bytes")
 
-    def _section(self, data: bytes, start: int) -> tuple[int, bytes]:
-        """The text of what is in a comment, an instruction or a CDATA section."""
-        end = self._end
-        # The characters "--" do not occur in comments.
-        mark = end[:2] if end == b"-->" else end
-        found = data.find(mark, start)
-        if found >= 0:
-            if data.startswith(end, found):
-                self._end = b""
-                after = found + len(end)
-            elif len(data) - found < len(end):
-                after = found
-            else:
-                raise self._error('malformed XML: a comment has "--"')
-        else:
-            found = after = max(start, len(data) - len(mark) + 1)
-        return after, _escaped(data[start:found]) if end == b"]]>" else b""
-
-    def _opened(self, data: bytes, start: int) -> int:
-        """Begin a comment, an instruction or a CDATA section, or read the document type.
-
-        :return: where it goes on; the start if that is not known yet.
-        """
-        begun, self._begun = self._begun, True
-        if data.startswith(b"<?", start):
-            opening, end = b"<?", b"?>"
-            target = data[start : start + 6].lower()
-            if len(target) < 6:
-                self._begun = begun
-                return start
-            if target[:5] == b"<?xml" and target[5:] in b" \t\n?" and begun:
-                raise self._error("malformed XML: an XML declaration that is not at the start")
-        elif data.startswith(b"<!--", start):
-            opening, end = b"<!--", b"-->"
-        elif data.startswith(b"<![CDATA[", start):
-            opening, end = b"<![CDATA[", b"]]>"
-            if not self._has_root:
-                raise self._error("malformed XML: a CDATA section before the root element")
-        elif data.startswith(b"<!DOCTYPE", start):
-            return self._document_type(data, start)
-        else:
-            opening = data[start : start + 9]
-            if any(each.startswith(opening) for each in (b"<!--", b"<![CDATA[", b"<!DOCTYPE")):
-                return start
-            raise self._error("malformed XML: an unknown declaration")
-        self._end = end
-        return start + len(opening)
-
-    def _document_type(self, data: bytes, start: int) -> int:
-        found = _DOCTYPE.match(data, start)
-        size = len(data) - start if found is None else found.end() - start
-        if size > _DOCTYPE_BYTES:
-            raise self._error("the document type is malformed, or too long")
-        if found is None:
-            return start
-        if self._has_type or self._has_root:
-            raise self._error("malformed XML: a document type that is not before the root element")
-        self._has_type = True
+    def _parse(self, data: bytes, *, is_last: bool = False) -> JellyError | None:
+        """Let expat call the handlers; return the error, if there is one."""
+        parser = self._parser
         try:
-            self._entities.declare(found[1] or b"")
-        except TextError as error:
-            raise self._error(error.message) from None
-        return found.end()
+            parser.Parse(data, is_last)
+            if self._is_external:
+                self._check_references(data)
+        except expat.ExpatError as error:
+            message = "the document is truncated" if is_last else expat.ErrorString(error.code)
+            failed = TextError(f"malformed XML: {message}")
+            syntaxes = (name for pattern, name in _SYNTAXES if pattern.match(self._head))
+            if not self._declared and (syntax := next(syntaxes, None)):
+                failed = TextError(f"this is not RDF/XML but {syntax}")
+            failed.line, failed.column = self._line + error.lineno - 1, error.offset + 1
+            return failed
+        except JellyError as error:
+            if isinstance(error, TextError):
+                error.line = self._line + parser.CurrentLineNumber - 1
+            return error
+        return None
 
-    def _content(self, data: bytes, start: int, *, final: bool) -> tuple[int, bytes]:
-        """Rewrite tags and text up to the next ``<!`` or ``<?``."""
-        found = _SECTION.search(data, start)
-        end = len(data) if found is None else found.start()
-        last = data.rfind(b"<", start, end)
-        is_whole = last < 0 or _TAG.match(data, last, end) is not None
-        if end < len(data):
-            if not is_whole:
-                raise self._error('malformed XML: "<" in a tag')
-        elif not is_whole:
-            end = last
-        elif not final:
-            last = data.rfind(b"&", max(last, start, end - _REFERENCE_BYTES), end)
-            if last >= 0 and data.find(b";", last, end) < 0:
-                end = last
-        text = data[start:end]
-        self._check_tags(text)
-        self._begun = self._begun or bool(text)
-        if not self._has_root and (before := text.partition(b"<")[0].strip(b" \t\n")):
-            if len(text) < _SYNTAX_BYTES and end == len(data) and not final:
-                return start, b""
-            raise self._error(_other_syntax(before))
-        if b"&" in text:
-            try:
-                text = self._entities.expanded(text)
-            except TextError as error:
-                error.line = self._line + (error.line or 0)
-                raise
-        declarations: list[tuple[bytes, bytes]] = []
-        # Some writers declare a namespace in every tag: those need not be taken apart.
-        if number := text.count(b"xmlns"):
-            declarations = _FIRST_XMLNS.findall(text)
-        if (
-            not self._has_root
-            or self._bases
-            or len(declarations) < number
-            or any(word in text for word in _WORDS)
-            or _BREAK.search(text) is not None
-            or (b"nodeID" in text and _DOTTED.search(text) is not None)
-        ):
-            text = _TAG_OR_OPENING.sub(self._tag, text)
-        else:
-            for prefix, value in dict.fromkeys(declarations):
-                self._declare(prefix, value)
-        return end, text
+    def _check_expanded(self) -> None:
+        if self._expanded > _EXPANDED + _EXPANDED_PER_BYTE * self._fed:
+            raise TextError(
+                "entities, or namespaces of XML literals, expand to more than "
+                f"{_EXPANDED_PER_BYTE} times the document"
+            )
 
-    def _check_tags(self, text: bytes) -> None:
-        """Check a text of whole tags for what takes pyoxigraph time that grows with its square.
-
-        :raises LimitError: too many elements are open, or a tag has too many attributes.
-        """
-        if _LONG.search(text) is not None:
-            for tag in _TAG.findall(text):
-                attributes = islice(_ATTRIBUTE.finditer(tag), _ATTRIBUTES + 1)
-                if len(tag) > 8 * _ATTRIBUTES and sum(1 for _ in attributes) > _ATTRIBUTES:
-                    raise LimitError(f"a tag has more than {_ATTRIBUTES} attributes")
-        tags = text.count(b"<")
-        closing = text.count(b"</")
-        # If no tag and no text has another ">", each "/>" ends a tag.
-        is_plain = text.count(b">") == tags
-        empty = (
-            text.count(b"/>")
-            if is_plain
-            else sum(tag.endswith(b"/>") for tag in _TAG.findall(text))
-        )
-        if self._open + tags - closing - empty <= DEPTH:
-            self._open += tags - 2 * closing - empty
-            return
-        for tag in _TAG.findall(text):
-            if tag.startswith(b"</"):
-                self._open -= 1
-            elif not tag.endswith(b"/>"):
-                self._open += 1
-                if self._open > DEPTH:
-                    raise too_deep()
-
-    def _tag(self, found: re.Match[bytes]) -> bytes:
-        """Note the namespaces of a tag, and check and rewrite its attributes."""
-        tag = found[0]
+    def _declaration(self, _: str, encoding: str | None, __: int) -> None:
         try:
-            if tag == b"<":
-                raise TextError('malformed XML: "<" in a tag')
-            if not self._has_root and tag.startswith((b"<http://", b"<https://")):
-                raise TextError(f"this is not RDF/XML but {_TURTLE}")
-            if tag.startswith(b"</"):
-                self._leave()
-                return tag
-            for prefix, value in _XMLNS.findall(tag):
-                self._declare(prefix, value)
-            outer = self._base
-            rewritten = _ATTRIBUTE.sub(self._attribute, tag)
-            self._enter(outer, is_empty=tag.endswith(b"/>"))
-        except TextError as error:
-            error.line = self._line + found.string.count(b"\n", 0, found.start())
-            raise
-        self._has_root = True
-        return rewritten
+            known = encoding is None or _ENCODING.fullmatch(codecs.lookup(encoding).name)
+        except LookupError:
+            known = None
+        if not known:
+            raise TextError(f"the encoding {encoding} is not supported")
 
-    def _enter(self, outer: str | None, *, is_empty: bool) -> None:
-        """Note that an element begins, where that is of use.
+    def _document_type(self, _: str, system: str | None, __: str | None, ___: bool) -> None:
+        self._is_external = system is not None
 
-        :param outer: the base around it.
-        """
-        if is_empty:
-            self._base = outer
-        elif self._has_root and (self._bases or self._base != outer):
-            if self._base != outer:
-                self._bases.append((self._depth, outer))
-            self._depth += 1
+    def _check_references(self, data: bytes) -> None:
+        """Check references to entities, which expat leaves out if they may be declared in an
+        external document type."""
+        for name in _REFERENCE.findall(data.replace(b"\0", b"").decode("latin-1")):
+            if name not in self._entities:
+                raise TextError(f"the entity &{name}; is not declared")
 
-    def _leave(self) -> None:
-        if self._bases:
-            self._depth -= 1
-            if self._depth == self._bases[-1][0]:
-                self._base = self._bases.pop()[1]
+    def _entity(self, name: str, is_parameter: bool, value: str | None, *_: Any) -> None:
+        if is_parameter or value is None:
+            raise TextError("external and parameter entities are not supported")
+        size = len(value)
+        for inner in _REFERENCE.findall(value):
+            if inner not in self._entities:
+                raise TextError(f"the entity &{inner}; is not declared before &{name};")
+            size += self._entities[inner]
+        if size > _ENTITY:
+            raise LimitError(f"the entity &{name}; expands to more than {_ENTITY} characters")
+        self._entities.setdefault(name, size)
 
-    def _declare(self, prefix: bytes, value: bytes) -> None:
-        """Note a namespace.
+    def _skipped(self, name: str, is_parameter: bool) -> None:
+        kind = "parameter entity %" if is_parameter else "entity &"
+        raise TextError(f"the {kind}{name}; is not declared")
 
-        :param value: the quoted value of its attribute.
-        """
-        iri = _unescaped(value[1:-1])
+    def _text(self, text: str) -> None:
+        self._out.append(text.translate(_IN_TEXT))
+
+    def _end(self, name: str) -> None:
+        self._base = self._bases.pop()
+        self._out.append(f"</{name}>")
+
+    def _start(self, name: str, attributes: list[str]) -> None:
+        self._bases.append(self._base)
+        if len(self._bases) > DEPTH:
+            raise too_deep()
+        if len(attributes) > 2 * _ATTRIBUTES:
+            raise LimitError(f"a tag has more than {_ATTRIBUTES} attributes")
+        self._out.append(f"<{name}")
+        pairs = list(zip(attributes[::2], attributes[1::2], strict=True))
+        for key, value in pairs:
+            if key.startswith("xmlns"):
+                self._declare(key[6:], value)
+        for key, value in pairs:
+            if key in self._checked or key == "xml:base":
+                value = self._attribute(key, value)
+                if not value:
+                    continue
+            self._out.append(f' {key}="{value.translate(_IN_ATTRIBUTE)}"')
+        self._out.append(">")
+
+    def _declare(self, prefix: str, iri: str) -> None:
+        _check_length(iri)
         self._declared[prefix] = len(prefix) + len(iri)
         if iri == _RDF:
-            self._rdf.add(prefix)
+            self._checked.update(f"{prefix}:{name}" for name in _CHECKED)
         if _IRI.fullmatch(iri):
-            self.namespaces[prefix.decode(errors="replace")] = iri
+            self.namespaces[prefix] = iri
 
-    def _attribute(self, found: re.Match[bytes]) -> bytes:
-        name, quoted = found.groups()
-        mark, value = quoted[:1], quoted[1:-1].translate(_SPACES)
-        prefix, _, local = name.rpartition(b":")
-        if name == b"xml:base":
-            return self._base_attribute(_unescaped(value))
-        if prefix in self._rdf:
-            if local == b"parseType" and value not in _PARSE_TYPES:
-                raise TextError(f"the parseType {_unescaped(value)} is not supported")
-            if local == b"parseType" and value == b"Literal":
-                # pyoxigraph declares all namespaces in scope in the literal.
-                self._entities.count(sum(self._declared.values()), "namespaces of XML literals")
-            if local == b"nodeID" and value.endswith(b"."):
-                value = written_label(_unescaped(value)).encode()
-            if local == b"bagID":
-                raise TextError("rdf:bagID is not part of RDF 1.1")
-        return name + b"=" + mark + value + mark
+    def _attribute(self, key: str, value: str) -> str:
+        """The value of an attribute that is checked; none for one that is left out."""
+        if key == "xml:base":
+            return self._new_base(value)
+        name = key.rpartition(":")[2]
+        if name == "bagID":
+            raise TextError("rdf:bagID is not part of RDF 1.1")
+        if name == "nodeID":
+            # pyoxigraph writes these as N-Quads that are not valid.
+            return written_label(value) if value.endswith(".") else value
+        if value not in _PARSE_TYPES:
+            raise TextError(f"the parseType {value} is not supported")
+        if value == "Literal":
+            # pyoxigraph declares all namespaces in scope in the literal.
+            self._expanded += sum(self._declared.values())
+            self._check_expanded()
+        return value
 
-    def _base_attribute(self, reference: str) -> bytes:
-        """The attribute ``xml:base`` of an element, which gets that base."""
+    def _new_base(self, reference: str) -> str:
+        """The base of an element with an attribute ``xml:base``."""
         if _SCHEME.match(reference):
             self._base = reference
         elif self._base is not None:
-            self._base = resolved(reference, self._base)
+            self._base = _resolved(reference, self._base)
         elif reference:
             raise TextError(f"the xml:base {reference!r} is relative{NEED_BASE}")
-        else:
-            return b""
-        return b'xml:base="' + escape(self._base).encode() + b'"'
+        _check_length(self._base or "")
+        return self._base or ""
 
 
-def resolved(reference: str, base: str) -> str:
+def _check_length(iri: str) -> None:
+    if len(iri) > IRI_BYTES:
+        raise LimitError(f"a namespace or base has more than {IRI_BYTES} characters")
+
+
+def _resolved(reference: str, base: str) -> str:
     """Resolve a relative IRI.
 
     :raises TextError: the result is not an IRI, or the base is none.
-
-    >>> resolved("../b", "http://example.org/x/y")
-    'http://example.org/b'
     """
     pyoxigraph = library("pyoxigraph", "this format", "oxigraph")
     escaped = _NOT_IN_IRI.sub(lambda found: f"\\u{ord(found[0]):04X}", reference)
@@ -449,143 +315,68 @@ def resolved(reference: str, base: str) -> str:
     return str(statement.subject.value)
 
 
-class _Entities:
-    """The entities of a document.
+# Writing
 
-    :ivar document_bytes: size of the document so far.
-    """
+#: IRIs that are not properties in RDF/XML, or abbreviate another one.
+_NO_PROPERTIES: Final = frozenset(
+    _RDF + name
+    for name in (
+        "RDF",
+        "ID",
+        "about",
+        "parseType",
+        "resource",
+        "nodeID",
+        "datatype",
+        "Description",
+        "li",
+        "aboutEach",
+        "aboutEachPrefix",
+        "bagID",
+    )
+)
+#: Namespaces that no prefix can be declared for.
+_RESERVED_NAMESPACES: Final = (
+    "http://www.w3.org/XML/1998/namespace",
+    "http://www.w3.org/2000/xmlns/",
+)
+#: Labels of blank nodes in RDF/XML: pyoxigraph writes any as ``rdf:nodeID``, which has to be an XML
+#: name.
+XML_LABELS: Final = StandIns(re.compile(NAME).fullmatch)
+#: IRIs that end in an XML name without a colon, as properties have to in RDF/XML.
+_XML_PREDICATE: Final = re.compile(rf"{NAME}\Z")
+#: Predicates of lines and of triple terms.
+_PREDICATE: Final = re.compile(
+    rb'"(?:[^"\\]++|\\.)*+"|(?:^|<<\( )(?:<[^>]*+>|_:[^ ]++) <([^>]*+)>', re.MULTILINE | re.DOTALL
+)
+_STRING: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"', re.DOTALL)
+
+
+class XmlChecks:
+    """Rejects what pyoxigraph would write, but RDF/XML cannot express."""
 
     def __init__(self) -> None:
-        self.document_bytes = 0
-        self._expanded_bytes = 0
-        #: The values that were declared, with references to entities in them.
-        self._values: dict[bytes, bytes] = {}
-        #: What references expand to.
-        self._texts: dict[bytes, bytes] = {}
+        self._known: set[bytes] = set()
 
-    def declare(self, subset: bytes) -> None:
-        """Read the internal subset of a document type.
+    def checked(self, text: bytes) -> bytes:
+        """The text of a chunk of N-Quads, with labels that are XML names.
 
-        :raises TextError: it has something that would change the document and is not read here.
+        :raises TermError: RDF/XML cannot express it.
         """
-        pos = 0
-        while pos < len(subset):
-            found = _SUBSET.match(subset, pos)
-            if found is None:
-                raise TextError("a document type with parameter entities is not supported")
-            pos = found.end()
-            declaration = found[1] or b""
-            if declaration.startswith(b"<!ENTITY"):
-                entity = _ENTITY.fullmatch(declaration)
-                value = b"<" if entity is None else _with_characters(entity[2] or entity[3] or b"")
-                if entity is None or b"<" in value:
-                    raise TextError("an entity of a kind that is not read here")
-                self._values.setdefault(entity[1], value)
-            elif declaration.startswith(b"<!ATTLIST") and _HAS_DEFAULT.search(declaration):
-                raise TextError("default values of attributes are not supported")
-
-    def expanded(self, text: bytes) -> bytes:
-        """A text without references to declared entities.
-
-        :raises TextError: entities expand to too much, or are not declared, with the number of
-            line feeds before; or a reference is to a character that XML does not have.
-        """
-        if b"&#" in text:
-            _check_characters(text)
-        return _REFERENCE.sub(self._replacement, text) if self._values else text
-
-    def count(self, size: int, what: str) -> None:
-        """Count bytes that a few bytes of the document expand to.
-
-        :raises TextError: they are too many.
-        """
-        self._expanded_bytes += size
-        if self._expanded_bytes > _EXPANDED_BYTES + _EXPANDED_PER_BYTE * self.document_bytes:
-            raise TextError(f"{what} expand to {self._expanded_bytes} bytes")
-
-    def _replacement(self, found: re.Match[bytes]) -> bytes:
-        name = found[1]
-        if name in _PREDEFINED:
-            return found[0]
-        try:
-            text = self._text(name, ())
-            self.count(len(text), "entities")
-        except TextError as error:
-            error.line = found.string.count(b"\n", 0, found.start())
-            raise
-        return text
-
-    def _text(self, name: bytes, within: tuple[bytes, ...]) -> bytes:
-        """What a reference expands to. References to characters stay, and quotation marks become
-        such, so that it may occur in the value of an attribute."""
-        known = self._texts.get(name)
-        if known is not None:
-            return known
-        if name not in self._values:
-            raise TextError(f"the entity &{name.decode(errors='replace')}; is not declared")
-        if name in within or len(within) > _ENTITY_DEPTH:
-            raise TextError(f"the entity &{name.decode(errors='replace')}; contains itself")
-        size = len(self._values[name])
-
-        def nested(found: re.Match[bytes]) -> bytes:
-            nonlocal size
-            if found[1] in _PREDEFINED:
-                return found[0]
-            text = self._text(found[1], (*within, name))
-            size += len(text)
-            check()
-            return text
-
-        def check() -> None:
-            if size > _ENTITY_BYTES:
-                raise TextError(f"an entity expands to {size} bytes")
-
-        check()
-        text = _REFERENCE.sub(nested, self._values[name])
-        text = text.replace(b'"', b"&#34;").replace(b"'", b"&#39;")
-        _check_characters(text)
-        self._texts[name] = text
-        return text
-
-
-def _check_characters(text: bytes) -> None:
-    """Check references to characters.
-
-    :raises TextError: XML does not have one of the characters.
-    """
-    for number in set(_CHARACTER.findall(text)):
-        _character(number)
-
-
-def _character(number: bytes) -> str:
-    digits = number.lstrip(b"x").lstrip(b"0") or b"0"
-    code = int(digits, 16 if number.startswith(b"x") else 10) if len(digits) < 8 else 0
-    if code > 0x10FFFF or NO_CHARACTER.match(chr(code)):
-        raise TextError(f"XML does not have the character &#{number[:20].decode()};")
-    return chr(code)
-
-
-def _with_characters(text: bytes) -> bytes:
-    """A text in which references to characters are replaced by them."""
-    return _CHARACTER.sub(lambda found: _character(found[1]).encode(), text)
-
-
-def _unescaped(text: bytes) -> str:
-    """The characters of a text without references to declared entities."""
-    return _ESCAPE.sub(
-        lambda found: _PREDEFINED[found[2]] if found[2] else _character(found[1]).encode(), text
-    ).decode(errors="replace")
-
-
-def _escaped(text: bytes) -> bytes:
-    """Text of a CDATA section as text."""
-    return text.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
-
-
-def _other_syntax(before: bytes) -> str:
-    """The error of a document that begins with something else than markup."""
-    text = before[:100].decode(errors="replace")
-    for pattern, syntax in _SYNTAXES:
-        if pattern.match(text):
-            return f"this is not RDF/XML but {syntax}"
-    return f"malformed XML: the text {text[:20]!r} before the root element"
+        for found in set(_PREDICATE.findall(text)) - self._known:
+            predicate = found.decode()
+            name = _XML_PREDICATE.search(predicate)
+            if predicate and name is None:
+                message = f"RDF/XML cannot express the predicate <{predicate}>"
+                raise TermError(f"{message}: it has no XML name at its end")
+            if name and (
+                predicate in _NO_PROPERTIES or predicate[: name.start()] in _RESERVED_NAMESPACES
+            ):
+                raise TermError(f"RDF/XML cannot express the predicate <{predicate}>")
+            self._known.add(found)
+        if b"\\" in text or b"\xef\xbf" in text:
+            for string in _STRING.findall(text):
+                if character := NO_CHARACTER.search(unescaped(string.decode())):
+                    code = ord(character[0])
+                    raise TermError(f"XML cannot express the character U+{code:04X}")
+        return relabelled(text, lambda label: XML_LABELS.write(label.decode()).encode())

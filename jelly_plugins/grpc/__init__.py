@@ -47,8 +47,7 @@ from .client import (
 from .security import ClientTls, ServerTls
 from .server import ServeOptions, Server, serve
 from .service import AsyncPublished, AsyncService, Publishable, Published, Service, Subscribable
-from .sinks import FrameSink, StoreSink
-from .topics import FileTopic, GraphTopic, StoreTopic, Topics
+from .topics import FileTopic, FrameSink, GraphTopic, StoreSink, StoreTopic, Topics
 
 __all__ = [
     "AsyncPublished",

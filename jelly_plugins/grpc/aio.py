@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import threading
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
-    Awaitable,
     Callable,
     Iterable,
     Mapping,
@@ -29,14 +27,27 @@ from .client import PublishOptions, RequestOptions, SubscribeOptions, UploadOpti
 from .outgoing import outgoing
 from .server import ServeOptions
 from .server import Server as BlockingServer
-from .service import AsyncPublished, AsyncService, Service
+from .service import AsyncPublished, AsyncService, Service, stop
 
 __all__ = ["AsyncPublished", "Client", "Server", "Subscription", "publish", "serve", "subscribe"]
 
 T = TypeVar("T")
 
 
-class Subscription:
+class _AsyncClosing:
+    """An asynchronous context manager that closes itself."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        raise NotImplementedError
+
+
+class Subscription(_AsyncClosing):
     """A stream that is received: an asynchronous iterator of its frames, and a context manager that
     ends it. See :class:`.client.Subscription`.
 
@@ -44,21 +55,12 @@ class Subscription:
     """
 
     def __init__(self, stream: blocking.Subscription) -> None:
+        #: How errors name the stream.
+        self.name = stream.name
         self._stream = stream
         # Threads of the loop's own executor are few, and a frame may take days to come.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="jelly-grpc-stream")
         self._closed = False
-
-    @property
-    def name(self) -> str:
-        """How errors name the stream."""
-        return self._stream.name
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
     async def close(self) -> None:
         """End the stream."""
@@ -112,7 +114,7 @@ class Subscription:
             raise
 
 
-class Client:
+class Client(_AsyncClosing):
     """A connection to a server; an asynchronous context manager.
 
     See :class:`.client.Client` for the parameters.
@@ -120,12 +122,6 @@ class Client:
 
     def __init__(self, target: str, **connection: Unpack[blocking.ConnectionOptions]) -> None:
         self._client = blocking.Client(target, **connection)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
     async def close(self) -> None:
         """End all calls, and the connection."""
@@ -151,13 +147,9 @@ class Client:
         """
         loop = asyncio.get_running_loop()
         of_loop = None
+        source: Any = frames
         if isinstance(frames, AsyncIterable):
-
-            async def start() -> AsyncIterator[bytes]:
-                return aiter(frames)
-
-            of_loop = _FramesOfLoop(start, loop)
-        source: Any = frames if of_loop is None else of_loop
+            source = of_loop = _FramesOfLoop(_all_of(frames), loop)
         upload = self._client._start_upload(source, timeout)
         over = asyncio.Event()
         upload.call.result().add_done_callback(lambda _: loop.call_soon_threadsafe(over.set))
@@ -185,7 +177,7 @@ def subscribe(topic: str, target: str, **settings: Unpack[SubscribeOptions]) -> 
     return Subscription(blocking.subscribe(topic, target, **settings))
 
 
-class Server:
+class Server(_AsyncClosing):
     """A running server; an asynchronous context manager that stops it. Made by :func:`serve`."""
 
     def __init__(self, server: BlockingServer) -> None:
@@ -194,10 +186,8 @@ class Server:
         self.address = server.address
         self.port = server.port
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
+    async def close(self) -> None:
+        """Stop at once."""
         await self.stop(0)
 
     async def stop(self, grace: float | None = None) -> None:
@@ -231,12 +221,12 @@ class _InLoop:
         self._loop = loop
 
     def subscribe(self, topic: str, options: StreamOptions | None) -> _ClosingFramesOfLoop:
-        async def start() -> AsyncIterator[bytes]:
+        async def frames() -> AsyncGenerator[bytes, None]:
             given = self._service.subscribe(topic, options)
-            frames: AsyncIterable[bytes] = await given if inspect.isawaitable(given) else given
-            return aiter(frames)
+            async for frame in _all_of(await given if inspect.isawaitable(given) else given):
+                yield frame
 
-        return _ClosingFramesOfLoop(start, self._loop)
+        return _ClosingFramesOfLoop(frames(), self._loop)
 
     def publish(self, frames: Incoming) -> None:
         """Run the application on a published stream."""
@@ -256,34 +246,36 @@ class _InLoop:
                 raise ServiceError("the client has disconnected", status="CANCELLED") from None
 
     def close(self) -> None:
-        close = getattr(self._service, "close", None)
-        if close is None:
-            return
-
         async def run() -> None:
-            given = close()
+            given = stop(self._service)
             if inspect.isawaitable(given):
                 await given
 
         asyncio.run_coroutine_threadsafe(run(), self._loop).result()
 
 
-class _FramesOfLoop:
-    """Adapts an asynchronous iterator to a thread.
+async def _all_of(frames: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
+    """The same frames, from a generator; closing it closes their source."""
+    source = aiter(frames)
+    try:
+        async for frame in source:
+            yield frame
+    finally:
+        close = getattr(source, "aclose", None)
+        if close is not None:
+            await close()
 
-    :param start: returns the iterator; called when the first frame is requested, so that it can
-        be cancelled like all that follows.
-    """
+
+class _FramesOfLoop:
+    """Adapts an asynchronous generator to a thread."""
 
     def __init__(
-        self, start: Callable[[], Awaitable[AsyncIterator[bytes]]], loop: asyncio.AbstractEventLoop
+        self, frames: AsyncGenerator[bytes, None], loop: asyncio.AbstractEventLoop
     ) -> None:
-        self._start = start
-        self._frames: AsyncIterator[bytes] | None = None
+        self._frames = frames
         self._loop = loop
         # A generator that was cancelled cannot be closed before it is done.
         self._running = asyncio.Lock()
-        self._lock = threading.Lock()
         self._cancelled = False
         self._pending: Future[bytes | None] | None = None
 
@@ -291,10 +283,9 @@ class _FramesOfLoop:
         return self
 
     def __next__(self) -> bytes:
-        with self._lock:
-            if self._cancelled:
-                raise StopIteration
-            self._pending = asyncio.run_coroutine_threadsafe(self._next(), self._loop)
+        self._pending = asyncio.run_coroutine_threadsafe(self._next(), self._loop)
+        if self._cancelled:
+            self._pending.cancel()
         try:
             frame = self._pending.result()
         except CancelledError:
@@ -303,23 +294,18 @@ class _FramesOfLoop:
             raise StopIteration
         return frame
 
+    async def _next(self) -> bytes | None:
+        async with self._running:
+            return await anext(self._frames, None)
+
     def cancel(self) -> None:
-        with self._lock:
-            self._cancelled = True
-            if self._pending is not None:
-                self._pending.cancel()
+        self._cancelled = True
+        if self._pending is not None:
+            self._pending.cancel()
 
     async def aclose(self) -> None:
         async with self._running:
-            close = getattr(self._frames, "aclose", None)
-            if close is not None:
-                await close()
-
-    async def _next(self) -> bytes | None:
-        async with self._running:
-            if self._frames is None:
-                self._frames = await self._start()
-            return await anext(self._frames, None)
+            await self._frames.aclose()
 
 
 class _ClosingFramesOfLoop(_FramesOfLoop):
@@ -342,7 +328,7 @@ class _Pulled:
         self._frames = frames
         self._thread = thread
 
-    def __aiter__(self) -> Self:
+    def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:

@@ -25,17 +25,19 @@ from ..codec.rdf.options import VERSION_1_1
 from ..errors import OptionsError, ServiceError
 from ..formats.transcode import ScopedFactory
 from .buffers import DEFAULT_BUFFER_BYTES, FrameBuffer, NotWantedError
-from .frames import DEFAULT_MESSAGE_BYTES, FRAME_BYTES, FRAME_ROWS, fitted, open_stream
 from .outgoing import outgoing
+from .protocol import (
+    DEFAULT_MESSAGE_BYTES,
+    FRAME_SIZE,
+    check_answer,
+    fitted,
+    open_stream,
+    rejected,
+)
 from .service import Published
-from .wire import check_answer, rejected
 
 #: Seconds that publishers wait for a slow subscriber.
 DEFAULT_TIMEOUT: Final = 10.0
-
-#: Characters of namespaces that are kept for later subscribers: they go before all else, in one
-#: frame, and any publisher adds to them.
-_NAMESPACE_SIZE: Final = 64 << 10
 
 
 class Broadcast:
@@ -47,7 +49,7 @@ class Broadcast:
 
     :param options: of the outgoing stream; subscribers that request less are rejected, and so
         are published streams of another physical type, or with features that it does not declare.
-        With version 1, namespaces are not sent.
+        With version 1, namespaces are not sent. Later subscribers do not receive earlier ones.
     :param buffer_bytes: bytes of frames that wait for a subscriber, at most.
     :param subscriber_timeout: seconds that the publisher of a frame waits for subscribers whose
         buffers are full, for all of them together, before they are disconnected with
@@ -68,36 +70,34 @@ class Broadcast:
     ) -> None:
         if subscriber_timeout is not None and subscriber_timeout < 0:
             raise ValueError("subscriber_timeout must not be negative")
-        if options.version == 0:
-            options = replace(options, version=VERSION_1_1)
+        #: The options of the outgoing stream.
+        self.options: Final = replace(options, version=options.version or VERSION_1_1)
         self._limits = limits
         self._buffer_bytes = buffer_bytes
         self._timeout = subscriber_timeout
         self._message_bytes = message_bytes
-        self._options = options
-        self._encoder = self._restarting()
         self._scopes = count()
-        self._namespaces: dict[str, str] = {}
-        self._namespace_size = 0
         #: Held while a frame goes out, so that all see the same order.
         self._sending = threading.Lock()
-        #: Held while the two lists are looked at.
+        #: Held while the two lists are changed or read.
         self._lock = threading.Lock()
         self._subscribers: list[FrameBuffer] = []
         self._newcomers: list[FrameBuffer] = []
         self._closed = False
+        self._start()
 
-    @property
-    def options(self) -> StreamOptions:
-        """The options of the outgoing stream."""
-        return self._options
+    def _start(self) -> None:
+        """Make an encoder whose next frame can follow any other, and the frame that flat streams
+        begin with: only the options."""
+        self._encoder = Encoder(self.options, limits=self._limits, **FRAME_SIZE)
+        self._opening = self._encoder.flush()
+        self._encoder.restart()
 
     @property
     def subscribers(self) -> int:
         """The number of current subscribers."""
         with self._lock:
-            buffers = (*self._subscribers, *self._newcomers)
-            return sum(buffer.is_open for buffer in buffers)
+            return sum(buffer.is_open for buffer in (*self._subscribers, *self._newcomers))
 
     def subscribe(self, _topic: str, options: StreamOptions | None) -> Iterable[bytes]:
         """What is published from now on.
@@ -105,16 +105,16 @@ class Broadcast:
         :raises ServiceError: the topic has more than was requested, or was closed.
         """
         try:
-            check_answer(options, self._options)
+            check_answer(options, self.options)
         except OptionsError as error:
             raise rejected(error) from error
-        buffer = FrameBuffer(self._buffer_bytes, options=self._options)
+        buffer = FrameBuffer(self._buffer_bytes)
+        if not self.options.grouped:
+            # In a grouped stream this frame would be an element.
+            buffer.put(self._opening)
         with self._lock:
             if self._closed:
                 raise _closing()
-            if not self._options.grouped:
-                # In a grouped stream this frame would be an element: see _send.
-                buffer.put(self._opening())
             self._newcomers.append(buffer)
         return buffer
 
@@ -123,7 +123,7 @@ class Broadcast:
 
         :raises JellyError: the stream cannot be read or forwarded.
         """
-        self._pass_on(frames.options, frames)
+        self._forward(frames.options, frames)
 
     def send(self, data: Any, **settings: Any) -> None:
         """Publish from this process: statements, a graph or store, or a source.
@@ -132,16 +132,7 @@ class Broadcast:
         :raises JellyError: the data cannot be forwarded.
         """
         frames = outgoing(data, limits=self._limits, **settings)
-        self._pass_on(*open_stream(frames, self._limits))
-
-    def _pass_on(self, options: StreamOptions, frames: Iterable[bytes]) -> None:
-        self._check(options)
-        decoder = Decoder(ScopedFactory(next(self._scopes)), limits=self._limits)
-        for data in frames:
-            frame = decoder.decode(data)
-            with self._sending:
-                self._send(frame)
-        decoder.finish()
+        self._forward(*open_stream(frames, self._limits))
 
     def close(self) -> None:
         """End all subscriptions, after the frames already published, with UNAVAILABLE: this server
@@ -153,12 +144,8 @@ class Broadcast:
             self._subscribers.clear()
             self._newcomers.clear()
 
-    def _check(self, options: StreamOptions) -> None:
-        """Reject a stream that cannot be broadcast.
-
-        :raises OptionsError: it cannot.
-        """
-        own = self._options
+    def _forward(self, options: StreamOptions, frames: Iterable[bytes]) -> None:
+        own = self.options
         if options.physical_type is not own.physical_type:
             raise OptionsError(
                 f"the stream's physical type is {options.physical_type.name}, "
@@ -169,28 +156,12 @@ class Broadcast:
                 raise OptionsError(f"the stream has {name}, which the topic does not have")
         if own.grouped and options.base_logical_type not in (0, own.base_logical_type):
             raise OptionsError("the logical type of the stream is not that of the topic")
-
-    def _opening(self) -> bytes:
-        """A frame with the rows that precede all statements."""
-        encoder = self._new_encoder()
-        for name, iri in self._namespaces.items():
-            encoder.add_namespace(name, iri)
-        return encoder.flush()
-
-    def _new_encoder(self) -> Encoder:
-        return Encoder(
-            self._options,
-            frame_rows=FRAME_ROWS,
-            frame_bytes=FRAME_BYTES,
-            limits=self._limits,
-        )
-
-    def _restarting(self) -> Encoder:
-        """An encoder whose next frame can follow any other, such as the opening one."""
-        encoder = self._new_encoder()
-        encoder.flush()
-        encoder.restart()
-        return encoder
+        decoder = Decoder(ScopedFactory(next(self._scopes)), limits=self._limits)
+        for data in frames:
+            frame = decoder.decode(data)
+            with self._sending:
+                self._send(frame)
+        decoder.finish()
 
     def _send(self, frame: Frame) -> None:
         """Send a frame to all subscribers.
@@ -199,10 +170,6 @@ class Broadcast:
         """
         with self._lock:
             newcomers, self._newcomers = self._newcomers, []
-            opening = self._opening() if newcomers and self._options.grouped else b""
-            if self._options.has_namespaces:
-                for name, iri in frame.namespaces:
-                    self._remember(name, iri.value)
             here = [buffer for buffer in self._subscribers + newcomers if buffer.is_open]
             self._subscribers = here[:]
         if not here:
@@ -211,62 +178,41 @@ class Broadcast:
         if newcomers:
             self._encoder.restart()
         try:
-            chunks = self._encoded(frame, len(opening))
+            chunks = self._encoded(frame)
         except BaseException:
-            self._start_again()
+            # Rows or lookup entries of the encoder were not sent: the next frame must be a restart
+            # point for all subscribers.
+            self._start()
+            with self._lock:
+                self._newcomers = self._subscribers + self._newcomers
+                self._subscribers = []
             raise
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
         for data in chunks:
             # Subscribers that keep up do not wait for the others.
-            full = []
-            for buffer in here:
-                # The rows of two frames are a frame.
-                chunk = opening + data if opening and buffer in newcomers else data
-                if not _put(buffer, chunk, 0):
-                    full.append((buffer, chunk))
-            for buffer, chunk in full:
+            for buffer in [each for each in here if not _put(each, data, 0)]:
                 left = None if deadline is None else max(0, deadline - time.monotonic())
-                if not _put(buffer, chunk, left):
-                    buffer.end(_too_slow(), drop=True)
+                if not _put(buffer, data, left):
+                    too_slow = "the subscriber is too slow for what is published"
+                    buffer.end(ServiceError(too_slow, status="RESOURCE_EXHAUSTED"), drop=True)
 
-    def _start_again(self) -> None:
-        """Make the next frame a restart point for all subscribers, because rows or lookup entries
-        of the encoder were not sent."""
-        self._encoder = self._restarting()
-        with self._lock:
-            self._newcomers = self._subscribers + self._newcomers
-            self._subscribers = []
-
-    def _remember(self, name: str, iri: str) -> None:
-        """Keep a namespace for later subscribers, up to a limit."""
-        before = self._namespaces.pop(name, None)
-        if before is not None:
-            self._namespace_size -= len(name) + len(before)
-        self._namespaces[name] = iri
-        self._namespace_size += len(name) + len(iri)
-        while self._namespace_size > _NAMESPACE_SIZE:
-            oldest = next(iter(self._namespaces))
-            self._namespace_size -= len(oldest) + len(self._namespaces.pop(oldest))
-
-    def _encoded(self, frame: Frame, reserved: int) -> list[bytes]:
+    def _encoded(self, frame: Frame) -> list[bytes]:
         """Encode a frame of a published stream as frames of the outgoing stream.
 
-        :param reserved: bytes that its message needs besides.
         :raises LimitError: an element or a row is too large for a message.
         """
         encoder = self._encoder
-        if self._options.has_namespaces:
+        if self.options.has_namespaces:
             for name, iri in frame.namespaces:
                 encoder.add_namespace(name, iri.value)
         ended = encoder.add(frame.statements)
         for graph in frame.empty_graphs:
             encoder.start_graph(graph)
         encoder.end_graph()
-        most = self._message_bytes - reserved
         return [
             chunk
             for data in (*ended, encoder.flush(frame.metadata))
-            for chunk in fitted(data, self._options, most)
+            for chunk in fitted(data, self.options, self._message_bytes)
         ]
 
 
@@ -276,12 +222,6 @@ def _put(buffer: FrameBuffer, data: bytes, timeout: float | None) -> bool:
         return buffer.put(data, timeout=timeout)
     except NotWantedError:
         return True
-
-
-def _too_slow() -> ServiceError:
-    return ServiceError(
-        "the subscriber is too slow for what is published", status="RESOURCE_EXHAUSTED"
-    )
 
 
 def _closing() -> ServiceError:

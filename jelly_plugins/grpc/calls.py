@@ -1,4 +1,4 @@
-"""The two methods of the service, as gRPC calls them.
+"""The two methods of the service, as gRPC calls them, and the limits on calls.
 
 One thread of gRPC serves a call from beginning to end. An error of the application or the client
 ends the call with a status, so that an incomplete stream never looks complete.
@@ -6,25 +6,39 @@ ends the call with a status, so that an incomplete stream never looks complete.
 
 from __future__ import annotations
 
+import hmac
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import grpc
 
-from ..codec import Limits, StreamOptions
+from ..codec import DEFAULT_LIMITS, Limits
 from ..errors import JellyError, OptionsError, ServiceError
-from . import wire
-from .frames import DEFAULT_MESSAGE_BYTES, Opening, fitted, iterate, open_stream
+from . import protocol
+from .protocol import DEFAULT_MESSAGE_BYTES, fitted, iterate, open_stream
+from .security import HEADER, authorization
 from .service import Service
 
-LOGGER: Final = logging.getLogger("jelly_plugins.grpc")
+_LOGGER: Final = logging.getLogger("jelly_plugins.grpc")
 
-#: Characters of an error's message to the client, at most: it travels in a header.
+#: Maximum number of characters of an error's message to the client: it travels in a header.
 _LONGEST: Final = 500
+
+#: The health check, which needs no token; how many are served at once, and their maximum seconds.
+_CHECK: Final = "/grpc.health.v1.Health/Check"
+_CHECKS: Final = 4
+_CHECK_SECONDS: Final = 10
+
+#: Number of times that a bound is checked before it is reached, and the maximum seconds between two
+#: checks.
+_LOOKS: Final = 4
+_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,76 +81,59 @@ class Calls:
         self._service = service
         self._bounds = bounds
         self._limits = limits
-        self._slots = threading.BoundedSemaphore(bounds.streams)
 
     def handlers(self) -> grpc.GenericRpcHandler:
         """The methods, by their names; messages are bytes."""
         return grpc.method_handlers_generic_handler(
-            wire.SERVICE,
+            protocol.SERVICE,
             {
-                wire.SUBSCRIBE: grpc.unary_stream_rpc_method_handler(self.subscribe),
-                wire.PUBLISH: grpc.stream_unary_rpc_method_handler(self.publish),
+                "SubscribeRdf": grpc.unary_stream_rpc_method_handler(self.subscribe),
+                "PublishRdf": grpc.stream_unary_rpc_method_handler(self.publish),
             },
         )
 
     def subscribe(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
         """SubscribeRdf."""
         try:
-            with self._slot():
-                try:
-                    topic, asked = wire.read_subscribe(request, self._limits)
-                except JellyError as error:
-                    raise wire.rejected(error) from error
-                yield from self._frames(topic, asked, context)
+            yield from self._frames(request, context)
         except Exception as error:
             # A stream that the application cannot read or write is not the client's error.
-            abort(context, service_error(error, "DATA_LOSS"))
+            _abort(context, error, "DATA_LOSS")
 
-    def _frames(
-        self, topic: str, asked: StreamOptions | None, context: grpc.ServicerContext
-    ) -> Iterator[bytes]:
+    def _frames(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+        try:
+            topic, asked = protocol.read_subscribe(request, self._limits)
+        except JellyError as error:
+            raise protocol.rejected(error) from error
         given = self._service.subscribe(topic, asked)
         cancel = getattr(given, "cancel", None)
         if cancel is not None and not context.add_callback(cancel):
             cancel()
-        early: StreamOptions | None = getattr(given, "options", None)
-        if early is not None:
-            context.send_initial_metadata(wire.metadata_of(early))
-        opening = Opening()
-        for frame in iterate(given):
-            if opening.take(frame) and opening.options is not None:
-                try:
-                    wire.check_answer(asked, opening.options)
-                except OptionsError as error:
-                    raise wire.rejected(error) from error
-            yield from fitted(frame, opening.options, self._bounds.message_bytes)
-        if opening.options is None and context.is_active():
-            raise OptionsError("the stream has no options: it is empty")
+        with closing(iterate(given)) as source:
+            try:
+                options, frames = open_stream(source, DEFAULT_LIMITS)
+            except OptionsError:
+                # Frames end early when the client has disconnected.
+                if context.is_active():
+                    raise
+                return
+            try:
+                protocol.check_answer(asked, options)
+            except OptionsError as error:
+                raise protocol.rejected(error) from error
+            for frame in frames:
+                yield from fitted(frame, options, self._bounds.message_bytes)
 
     def publish(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
         """PublishRdf."""
         try:
-            with self._slot():
-                frames = Incoming(requests, context, self._bounds, self._limits)
-                frames.open()
-                self._service.publish(frames)
-                if next(frames, None) is not None:
-                    raise part_error()
+            frames = Incoming(requests, context, self._bounds, self._limits)
+            self._service.publish(frames)
+            if next(frames, None) is not None:
+                raise ServiceError("the service took only a part of the stream", status="INTERNAL")
         except Exception as error:
-            abort(context, service_error(error, "INVALID_ARGUMENT"))
-        return wire.RECEIVED
-
-    @contextmanager
-    def _slot(self) -> Iterator[None]:
-        if not self._slots.acquire(blocking=False):
-            raise ServiceError(
-                f"the server already serves {self._bounds.streams} streams, its maximum",
-                status="RESOURCE_EXHAUSTED",
-            )
-        try:
-            yield
-        finally:
-            self._slots.release()
+            _abort(context, error, "INVALID_ARGUMENT")
+        return protocol.RECEIVED
 
 
 class Incoming:
@@ -145,6 +142,8 @@ class Incoming:
     That the requests end is not enough: gRPC lets them end too where the connection is lost, and
     reports that a moment later. So the end is read twice, and the second answer comes after
     any report.
+
+    :raises JellyError: the stream is empty, has no options, or such as are not supported.
     """
 
     def __init__(
@@ -156,17 +155,10 @@ class Incoming:
     ) -> None:
         self._requests = requests
         self._context = context
-        self._bounds = bounds
-        self._limits = limits
+        self._most = bounds.stream_bytes
         self._bytes = 0
-
-    def open(self) -> None:
-        """Read up to the options.
-
-        :raises JellyError: the stream is empty, has no options, or such as are not supported.
-        """
-        self.options, self._frames = open_stream(iter(self._receive, None), self._limits)
-        self.options.check(self._limits)
+        self.options, self._frames = open_stream(iter(self._receive, None), limits)
+        self.options.check(limits)
 
     def __iter__(self) -> Self:
         return self
@@ -194,10 +186,9 @@ class Incoming:
                 raise ServiceError("the stream continues after its end", status="INTERNAL")
             return None
         self._bytes += len(frame)
-        if self._bytes > self._bounds.stream_bytes:
+        if self._bytes > self._most:
             raise ServiceError(
-                f"the stream has more than {self._bounds.stream_bytes:,} bytes",
-                status="RESOURCE_EXHAUSTED",
+                f"the stream has more than {self._most:,} bytes", status="RESOURCE_EXHAUSTED"
             )
         return frame
 
@@ -205,47 +196,165 @@ class Incoming:
         try:
             return next(self._requests, None)
         except Exception as error:
-            # What gRPC raises is the state of the call, and has no words.
+            # gRPC raises the state of the call, without a message.
             raise ServiceError(
                 "the client has disconnected, or was idle for too long", status="CANCELLED"
             ) from error
 
 
-def stop(service: Any) -> None:
-    """Call the application's ``close``, if it has one."""
-    close = getattr(service, "close", None)
-    if close is not None:
-        close()
-
-
-def service_error(error: Exception, otherwise: str) -> ServiceError:
-    """The error that the client gets for an error of the server.
+def _abort(context: grpc.ServicerContext, error: Exception, otherwise: str) -> None:
+    """End a call.
 
     :param otherwise: the status of a JellyError that has none. Other errors are logged, and the
         client gets no message of theirs.
-    """
-    if isinstance(error, ServiceError):
-        return error
-    if isinstance(error, JellyError):
-        # The client must not see where the server has its sources.
-        error.source = None
-        return ServiceError(str(error)[:_LONGEST], status=otherwise)
-    LOGGER.error("a call failed", exc_info=error)
-    return ServiceError("the service failed", status="INTERNAL")
-
-
-def abort(context: Any, error: ServiceError) -> None:
-    """End a call.
-
     :raises Exception: always, which gRPC takes for the end of the call.
     """
-    status = grpc.StatusCode.__members__.get(error.status)
-    if status in (None, grpc.StatusCode.OK):
-        status = grpc.StatusCode.UNKNOWN
-    message = " ".join(error.message.split())[:_LONGEST]
-    context.abort(status, message.encode(errors="backslashreplace").decode())
+    if isinstance(error, ServiceError):
+        message, name = error.message, error.status
+    elif isinstance(error, JellyError):
+        # The client must not see where the server has its sources.
+        error.source = None
+        message, name = str(error), otherwise
+    else:
+        _LOGGER.error("a call failed", exc_info=error)
+        message, name = "the service failed", "INTERNAL"
+    status = grpc.StatusCode.__members__.get(name, grpc.StatusCode.OK)
+    message = " ".join(message.split())[:_LONGEST].encode(errors="backslashreplace").decode()
+    context.abort(grpc.StatusCode.UNKNOWN if status is grpc.StatusCode.OK else status, message)
 
 
-def part_error() -> ServiceError:
-    """The error for an application that returns before it has taken all of a stream."""
-    return ServiceError("the service took only a part of the stream", status="INTERNAL")
+class Guard(grpc.ServerInterceptor):
+    """Rejects calls without the token and calls beyond the bounds; cancels calls whose client is
+    idle, and streams that take too long.
+
+    A client is idle only while the server waits for it. A subscriber of a topic without news is not
+    idle; a subscriber that does not read what it was sent is. A call is cancelled at most a quarter
+    of the bound too late, and at most a second.
+
+    A method with one request waits for it here, because gRPC would wait for it in a thread of the
+    pool without a bound. The time that a wrong token takes does not depend on how much of it was
+    right. Only the health check (not its watch) needs no token, so that its number is limited.
+    """
+
+    def __init__(self, bounds: Bounds, token: str | None) -> None:
+        self._token = None if token is None else authorization(token)[0][1].encode()
+        self._idle = math.inf if bounds.idle is None else bounds.idle
+        seconds = math.inf if bounds.seconds is None else bounds.seconds
+        stream = (threading.Semaphore(bounds.streams), bounds.streams, seconds)
+        #: Calls at once, their number, and the maximum seconds of each, by method.
+        self._bounds: dict[str, tuple[threading.Semaphore, int, float]] = {
+            protocol.SUBSCRIBE: stream,
+            protocol.PUBLISH: stream,
+            _CHECK: (threading.Semaphore(_CHECKS), _CHECKS, _CHECK_SECONDS),
+        }
+        self._interval = min(_SECONDS, self._idle / _LOOKS, seconds / _LOOKS)
+        self._calls: set[_Call] = set()
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="jelly-grpc-time", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the watching thread."""
+        self._stopped.set()
+        self._thread.join()
+
+    def intercept_service(
+        self, continuation: Callable[[Any], Any], handler_call_details: Any
+    ) -> Any:
+        handler = continuation(handler_call_details)
+        method = handler_call_details.method
+        if handler is None:
+            return None
+        if method != _CHECK and not self._is_authorized(handler_call_details.invocation_metadata):
+            return grpc.stream_stream_rpc_method_handler(_unauthenticated)
+        behavior = (
+            handler.unary_unary
+            or handler.unary_stream
+            or handler.stream_unary
+            or handler.stream_stream
+        )
+        if getattr(behavior, "experimental_non_blocking", False):
+            # The watch of the health service, which takes no thread.
+            return handler
+
+        def answers(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
+            call = _Call(requests, context)
+            slots, number, seconds = self._bounds.get(method, (None, 0, math.inf))
+            call.deadline = time.monotonic() + seconds
+            if slots is not None and not slots.acquire(blocking=False):
+                context.abort(
+                    grpc.StatusCode.RESOURCE_EXHAUSTED,
+                    f"the server already serves {number} streams, its maximum",
+                )
+            with self._lock:
+                self._calls.add(call)
+            try:
+                given = behavior(call if handler.request_streaming else call.request(), context)
+                for each in iterate(given if handler.response_streaming else (given,)):
+                    call.since = time.monotonic()
+                    # gRPC comes back here once it has sent this.
+                    yield each
+                    call.since = None
+            finally:
+                with self._lock:
+                    self._calls.remove(call)
+                if slots is not None:
+                    slots.release()
+
+        # To a client, an answer looks the same as a stream of one message.
+        return grpc.stream_stream_rpc_method_handler(
+            answers, handler.request_deserializer, handler.response_serializer
+        )
+
+    def _is_authorized(self, metadata: Any) -> bool:
+        if self._token is None:
+            return True
+        given = [value for key, value in metadata if key == HEADER]
+        value = given[0] if len(given) == 1 else ""
+        raw = value.encode(errors="replace") if isinstance(value, str) else value
+        return hmac.compare_digest(raw, self._token)
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(self._interval):
+            with self._lock:
+                calls = tuple(self._calls)
+            now = time.monotonic()
+            for call in calls:
+                since = call.since
+                if now >= call.deadline or (since is not None and now - since >= self._idle):
+                    call.context.cancel()
+
+
+def _unauthenticated(_requests: object, context: grpc.ServicerContext) -> Any:
+    context.abort(grpc.StatusCode.UNAUTHENTICATED, "a valid token is needed")
+
+
+class _Call:
+    """A call, and its requests as an iterator.
+
+    :ivar deadline: when it is cancelled.
+    :ivar since: since when the server has waited for the client; None if it does not wait.
+    """
+
+    def __init__(self, requests: Iterator[Any], context: grpc.ServicerContext) -> None:
+        self._requests = requests
+        self.context = context
+        self.deadline = math.inf
+        self.since: float | None = None
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        self.since = time.monotonic()
+        try:
+            return next(self._requests)
+        finally:
+            self.since = None
+
+    def request(self) -> Any:
+        """The only request."""
+        for request in self:
+            return request
+        return self.context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the request is missing")

@@ -14,15 +14,16 @@ import grpc
 from ..backends import BlankNodes, get_backend, owner_of
 from ..codec import DEFAULT_LIMITS, Decoder, Frame, Limits, StreamOptions, delimit
 from ..codec.common.wire import check_empty
+from ..codec.rdf.decoder import first_options
 from ..errors import JellyError, OptionsError, ServiceError, WireError
 from ..formats.reading import ChunkFile
 from ..io.names import FormatName, check_jelly_name
 from ..io.sinks import Destination, open_output
 from ..io.sources import Closing
 from ..io.streams import GENERIC
-from . import wire
-from .frames import DEFAULT_MESSAGE_BYTES, Opening, fitted_stream
+from . import protocol
 from .outgoing import outgoing
+from .protocol import DEFAULT_MESSAGE_BYTES, fitted, iterate, open_stream
 from .security import ClientTls, authorization
 
 
@@ -78,10 +79,10 @@ class Subscription(Closing):
         call: Any,
         name: str,
         *,
-        requested: StreamOptions | None = None,
-        factory: Any = GENERIC,
-        limits: Limits = DEFAULT_LIMITS,
-        close: Callable[[], None] | None = None,
+        requested: StreamOptions | None,
+        factory: Any,
+        limits: Limits,
+        close: Callable[[], None] | None,
     ) -> None:
         self.name = name
         self.is_cut = False
@@ -89,12 +90,10 @@ class Subscription(Closing):
         self._requested = requested
         self._limits = limits
         self._close_connection = close
-        self._opening = Opening(limits)
         self._decoder = Decoder(factory, limits=limits)
-        self._peeked: list[bytes] = []
+        self._frames: Iterator[bytes] = iter(self._receive, None)
+        self._options: StreamOptions | None = None
         self._closed = False
-        #: Options that came before the first frame.
-        self._early: StreamOptions | None = None
 
     def close(self) -> None:
         """End the stream. A thread that waits for a frame gets none."""
@@ -109,15 +108,8 @@ class Subscription(Closing):
 
         :raises JellyError: the stream has none.
         """
-        options = self._opening.options or self._early or self._take_early()
-        while options is None:
-            data = self._receive()
-            if data is None:
-                raise OptionsError("no options were read", source=self.name)
-            self._check(data)
-            self._peeked.append(data)
-            options = self._opening.options
-        return options
+        with self._located():
+            return self._options or self._open()
 
     def __iter__(self) -> Self:
         return self
@@ -180,17 +172,27 @@ class Subscription(Closing):
         yield from self.frames()
         if self.is_cut:
             raise ServiceError("closed before its end", status="CANCELLED", source=self.name)
-        if self._opening.options is None:
-            raise OptionsError("the stream has no options: it is empty", source=self.name)
 
     def _next(self) -> bytes | None:
-        """The next frame, checked for what was requested; None at the end."""
-        data = self._peeked.pop(0) if self._peeked else self._receive()
-        if data is not None:
-            self._check(data)
-        return data
+        """The next frame, of a stream that is what was requested; None at the end."""
+        with self._located():
+            if self._options is None:
+                try:
+                    self._open()
+                except OptionsError:
+                    if self.is_cut:
+                        return None
+                    raise
+            return next(self._frames, None)
+
+    def _open(self) -> StreamOptions:
+        options, self._frames = open_stream(self._frames, self._limits)
+        protocol.check_answer(self._requested, options)
+        self._options = options
+        return options
 
     def _receive(self) -> bytes | None:
+        """The next message; None at the end, and when the stream was closed."""
         try:
             data: bytes | None = next(self._call, None)
         except (grpc.RpcError, grpc.FutureCancelledError) as error:
@@ -199,19 +201,6 @@ class Subscription(Closing):
             self.is_cut = True
             return None
         return data
-
-    def _check(self, data: bytes) -> None:
-        with self._located():
-            if self._opening.take(data) and self._opening.options is not None:
-                wire.check_answer(self._requested, self._opening.options)
-
-    def _take_early(self) -> StreamOptions | None:
-        """The options in the call's initial metadata, if it has any."""
-        with self._located():
-            self._early = wire.options_in(self._call.initial_metadata() or (), self._limits)
-            if self._early is not None:
-                wire.check_answer(self._requested, self._early)
-        return self._early
 
     @contextmanager
     def _located(self) -> Iterator[None]:
@@ -255,8 +244,8 @@ class Client(Closing):
             self._channel = grpc.insecure_channel(target, options)
         else:
             self._channel = grpc.secure_channel(target, tls.credentials(), options)
-        self._publish: Any = self._channel.stream_unary(wire.path_of(wire.PUBLISH))
-        self._subscribe: Any = self._channel.unary_stream(wire.path_of(wire.SUBSCRIBE))
+        self._publish: Any = self._channel.stream_unary(protocol.PUBLISH)
+        self._subscribe: Any = self._channel.unary_stream(protocol.SUBSCRIBE)
 
     def close(self) -> None:
         """End all calls, and the connection."""
@@ -272,7 +261,34 @@ class Client(Closing):
         :param timeout: seconds until the stream must have ended.
         :raises KeyError: there is no such backend.
         """
-        return _Request(topic, **settings).send(self)
+        return self._request(topic, **settings)
+
+    def _request(
+        self,
+        topic: str,
+        *,
+        options: StreamOptions | None = None,
+        backend: str | None = None,
+        blank_nodes: BlankNodes = "fresh",
+        timeout: float | None = None,
+        close: Callable[[], None] | None = None,
+    ) -> Subscription:
+        """Subscribe to a topic.
+
+        :param close: called when the stream is closed.
+        """
+        factory: Any = GENERIC
+        if backend is not None:
+            factory = get_backend(backend).factory(blank_nodes=blank_nodes)
+        message = protocol.write_subscribe(topic, options)
+        return Subscription(
+            self._subscribe(message, timeout=_seconds(timeout), metadata=self._metadata),
+            f"{self.target}: {topic}",
+            requested=options,
+            factory=factory,
+            limits=self.limits,
+            close=close,
+        )
 
     def publish(
         self, data: Any, *, timeout: float | None = None, **settings: Unpack[UploadOptions]
@@ -305,45 +321,17 @@ class Client(Closing):
 
     def _start_upload(self, frames: Iterable[bytes], timeout: float | None) -> Upload:
         """Begin to publish a stream, in a thread of gRPC's."""
-        upload = Upload(fitted_stream(frames, self._message_bytes, self.limits), self.target)
+        upload = Upload(self._messages(frames), self.target)
         call = self._publish.future(upload, timeout=_seconds(timeout), metadata=self._metadata)
         upload.call.set_result(call)
         return upload
 
-
-class _Request:
-    """A validated request for a topic, made before the connection."""
-
-    def __init__(
-        self,
-        topic: str,
-        *,
-        options: StreamOptions | None = None,
-        backend: str | None = None,
-        blank_nodes: BlankNodes = "fresh",
-        timeout: float | None = None,
-    ) -> None:
-        self._topic = topic
-        self._options = options
-        self._factory: Any = (
-            GENERIC if backend is None else get_backend(backend).factory(blank_nodes=blank_nodes)
-        )
-        self._message = wire.write_subscribe(topic, options)
-        self._timeout = _seconds(timeout)
-
-    def send(self, client: Client, *, close: Callable[[], None] | None = None) -> Subscription:
-        """Send the request.
-
-        :param close: called when the stream is closed.
-        """
-        return Subscription(
-            client._subscribe(self._message, timeout=self._timeout, metadata=client._metadata),
-            f"{client.target}: {self._topic}",
-            requested=self._options,
-            factory=self._factory,
-            limits=client.limits,
-            close=close,
-        )
+    def _messages(self, frames: Iterable[bytes]) -> Iterator[bytes]:
+        """The frames of a stream in chunks that can be sent."""
+        options: StreamOptions | None = None
+        for frame in iterate(frames):
+            options = options or first_options(frame, self.limits)
+            yield from fitted(frame, options, self._message_bytes)
 
 
 class Upload:
@@ -357,7 +345,6 @@ class Upload:
         self.call: Future[Any] = Future()
         self._frames = frames
         self._target = target
-        self._lock = threading.Lock()
         self._sent = False
         #: The error of the data, after which the call is cancelled: if its requests only ended, the
         #: server would take them for a whole stream.
@@ -369,8 +356,7 @@ class Upload:
     def __next__(self) -> bytes:
         call = self.call.result()
         try:
-            with self._lock:
-                return next(self._frames)
+            return next(self._frames)
         except StopIteration:
             self._sent = True
             raise
@@ -389,6 +375,7 @@ class Upload:
         call = self.call.result()
         try:
             answer = call.result()
+            sent = self._sent
         except (grpc.RpcError, grpc.FutureCancelledError) as error:
             if self._failure is not None:
                 raise self._failure from None
@@ -397,7 +384,7 @@ class Upload:
             self.close()
         if self._failure is not None:
             raise self._failure
-        if not self._sent:
+        if not sent:
             raise ServiceError(
                 "the server answered before it had received all of the stream",
                 status="DATA_LOSS",
@@ -413,16 +400,13 @@ class Upload:
             ) from error
 
     def close(self) -> None:
-        """Cancel the call, and close the source of frames. If a thread waits for the source at the
-        moment, that thread closes it, and reads no more of it."""
+        """Cancel the call, and close the source of frames, unless gRPC's thread is reading it: then
+        it is closed as soon as that thread releases it."""
         self.call.result().cancel()
         close = getattr(self._frames, "close", None)
-        if close is not None and self._lock.acquire(blocking=False):
-            try:
-                with suppress(Exception):
-                    close()
-            finally:
-                self._lock.release()
+        if close is not None:
+            with suppress(Exception):
+                close()
 
 
 def _status_error(call: Any, source: str) -> ServiceError:
@@ -455,9 +439,12 @@ def subscribe(topic: str, target: str, **settings: Unpack[SubscribeOptions]) -> 
     :param settings: as for :meth:`Client.subscribe` and :class:`Client`.
     """
     given, connection = divided(settings)
-    request = _Request(topic, **given)
     client = Client(target, **connection)
-    return request.send(client, close=client.close)
+    try:
+        return client._request(topic, close=client.close, **given)
+    except BaseException:
+        client.close()
+        raise
 
 
 def divided(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

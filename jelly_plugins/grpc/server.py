@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, Final, TypedDict, Unpack
+from typing import Final, TypedDict, Unpack
 
 import grpc
 from google.protobuf.descriptor_pool import DescriptorPool
@@ -21,11 +21,10 @@ from ..codec import DEFAULT_LIMITS, Limits
 from ..errors import SourceError
 from ..io.sources import Closing
 from ..proto import grpc_pb2, rdf_pb2
-from . import wire
-from .calls import Bounds, Calls, stop
-from .security import ServerTls, TokenInterceptor
-from .service import Service
-from .timing import TimeInterceptor
+from .calls import Bounds, Calls, Guard
+from .protocol import SERVICE
+from .security import ServerTls
+from .service import Service, stop
 from .topics import Topic, Topics
 
 LOOPBACK: Final = "127.0.0.1"
@@ -83,9 +82,8 @@ class Server(Closing):
         self._stopped = False
         #: Has an attribute in the threads that serve calls.
         self._own = threading.local()
-        token_interceptor = None if token is None else TokenInterceptor(token)
         credentials = None if tls is None else tls.credentials()
-        self._time = TimeInterceptor(bounds.idle, bounds.seconds)
+        self._guard = Guard(bounds, token)
         self._threads = ThreadPoolExecutor(
             bounds.streams + _SPARE_THREADS,
             thread_name_prefix="jelly-grpc",
@@ -93,14 +91,21 @@ class Server(Closing):
         )
         self._server = grpc.server(
             self._threads,
-            interceptors=[each for each in (self._time, token_interceptor) if each is not None],
-            options=_options(bounds),
+            interceptors=[self._guard],
+            options=[
+                ("grpc.max_receive_message_length", bounds.message_bytes),
+                ("grpc.max_send_message_length", bounds.message_bytes),
+                # Otherwise a second server may listen on a port in use, and get half of the calls.
+                ("grpc.so_reuseport", 0),
+                ("grpc.keepalive_time_ms", _KEEPALIVE * 1000),
+                ("grpc.keepalive_timeout_ms", _KEEPALIVE_ANSWER * 1000),
+            ],
             maximum_concurrent_rpcs=bounds.streams + _SPARE_THREADS,
         )
         self._server.add_generic_rpc_handlers((Calls(self._service, bounds, limits).handlers(),))
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        names = (wire.SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        names = (SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server, pool=_descriptors())
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
@@ -120,7 +125,7 @@ class Server(Closing):
         #: Host and port, as clients name them.
         self.address = address.removesuffix(f":{port}") + f":{self.port}"
         self._server.start()
-        for name in ("", wire.SERVICE):
+        for name in ("", SERVICE):
             self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
 
     def close(self) -> None:
@@ -153,7 +158,7 @@ class Server(Closing):
     def _end(self, *, wait: bool = True) -> None:
         """End the server's threads."""
         self._threads.shutdown(wait)
-        self._time.stop()
+        self._guard.stop()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the server has been stopped.
@@ -162,17 +167,6 @@ class Server(Closing):
         :return: whether it has.
         """
         return not self._server.wait_for_termination(timeout)
-
-
-def _options(bounds: Bounds) -> list[tuple[str, Any]]:
-    return [
-        ("grpc.max_receive_message_length", bounds.message_bytes),
-        ("grpc.max_send_message_length", bounds.message_bytes),
-        # Otherwise a second server may listen on a port in use, and get half of the calls.
-        ("grpc.so_reuseport", 0),
-        ("grpc.keepalive_time_ms", _KEEPALIVE * 1000),
-        ("grpc.keepalive_timeout_ms", _KEEPALIVE_ANSWER * 1000),
-    ]
 
 
 def _descriptors() -> DescriptorPool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from ..codec import StreamOptions
 
@@ -35,15 +35,14 @@ class Published(Protocol):
 
 @runtime_checkable
 class Subscribable(Protocol):
-    """What can be subscribed to."""
+    """An object that clients can subscribe to."""
 
     def subscribe(self, topic: str, options: StreamOptions | None) -> Iterable[bytes]:
         """The frames of a stream, for one subscriber.
 
         Called in a separate thread for each call, which also reads the frames, one by one, as the
         subscriber reads them. If the iterable has a method ``cancel``, it is called from another
-        thread once frames are no longer wanted; ``close``, if there is one, after the last. If it
-        has ``options``, those of the stream, the subscriber gets them before the first frame.
+        thread once frames are no longer wanted; ``close``, if there is one, after the last.
 
         :param topic: the requested topic.
         :param options: the requested options, or None. The server rejects a stream that exceeds
@@ -56,7 +55,7 @@ class Subscribable(Protocol):
 
 @runtime_checkable
 class Publishable(Protocol):
-    """What can be published to."""
+    """An object that clients can publish to."""
 
     def publish(self, frames: Published) -> None:
         """Take all frames of a stream; it counts as received when this returns.
@@ -95,9 +94,15 @@ class AsyncService(Protocol):
     def subscribe(
         self, topic: str, options: StreamOptions | None
     ) -> AsyncIterator[bytes] | Awaitable[AsyncIterator[bytes]]:
-        """The frames of a stream: an asynchronous generator, or a coroutine that gives one."""
+        """The frames of a stream: an asynchronous generator, or a coroutine that returns one."""
         ...
 
     async def publish(self, frames: AsyncPublished) -> None:
         """Take a stream."""
         ...
+
+
+def stop(service: Any) -> Any:
+    """Call the application's ``close``, if it has one."""
+    close = getattr(service, "close", None)
+    return None if close is None else close()

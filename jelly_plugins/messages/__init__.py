@@ -17,12 +17,17 @@ here finds where messages end.
 
 from __future__ import annotations
 
-from .conversion import LogConversion, convert_messages
-from .formats import Dialect, LogFormat
-from .inspection import LogReport, inspect_messages
-from .model import Message
-from .reader import MessageReader, read_messages
-from .writer import write_messages
+from typing import TYPE_CHECKING
+
+from .. import lazy
+
+if TYPE_CHECKING:
+    from .conversion import LogConversion, convert_messages
+    from .formats import Dialect, LogFormat
+    from .inspection import LogReport, inspect_messages
+    from .model import Message
+    from .reader import MessageReader, read_messages
+    from .writer import write_messages
 
 __all__ = [
     "Dialect",
@@ -36,3 +41,7 @@ __all__ = [
     "read_messages",
     "write_messages",
 ]
+
+if not TYPE_CHECKING:
+    modules = ("formats", "model", "conversion", "inspection", "reader", "writer")
+    __getattr__, __dir__ = lazy.attributes(__name__, __all__, modules)

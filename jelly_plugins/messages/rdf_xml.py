@@ -16,10 +16,8 @@ from ..codec import Limits
 from ..codec.common.limits import over
 from ..codec.text.lines import BLANK_NODE
 from ..errors import TextError
-from ..formats.parsed import XML_LABELS
-from ..formats.rdf_xml import RdfXmlText
+from ..formats.rdf_xml import XML_LABELS, RdfXmlText
 from ..formats.reading import parsed, parser_of, pyoxigraph_module
-from ..formats.xml import declared_encoding, normalized
 from ..io.chunks import relabelled
 from ..io.sources import Input
 from .json_ld import batch_for
@@ -55,13 +53,8 @@ def rdf_xml_events(source: Input, settings: ReadSettings) -> Generator[Event]:
     """The messages of a log in RDF/XML."""
     format_ = pyoxigraph_module().RdfFormat.RDF_XML
     base = settings.base
-    encoding = ""
-    for line, document in _documents(normalized(source.chunks()), settings.limits):
-        declared = declared_encoding(document)
-        encoding = encoding or declared
-        if declared not in (encoding, "utf-8"):
-            raise TextError(f"the encoding {declared} is not that of the log", line=line)
-        text = b"".join(RdfXmlText(base, line).rewritten([document]))
+    for line, document in _documents(source.chunks(), settings.limits):
+        text = b"".join(RdfXmlText(base, line).chunks([document]))
         parser = parser_of(text, format_, base)
         for lines in parsed(parser, batch=batch_for(len(text)), first_line=line):
             yield relabelled(lines, _label) if b"_:label-" in lines else lines

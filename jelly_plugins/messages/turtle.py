@@ -20,7 +20,7 @@ from uuid import uuid4
 from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, LimitError, TextError
-from ..formats.depth import with_bounded_prefixes
+from ..formats.depth import with_bounded_turtle
 from ..formats.reading import ChunkFile, parsed, parser_of, pyoxigraph_module
 from ..io.sources import Input, without_mark
 from .formats import EARLY_OPENING, UNANNOUNCED, Dialect, LogFormat, Syntax, label_announces
@@ -28,7 +28,7 @@ from .text import Event, ReadSettings, with_rest
 
 #: Statements that are held at once, see ``formats.parsed``.
 _BATCH: Final = 32
-#: Bytes of an IRI or a base, at most: short names may expand to it many times.
+#: Bytes of an IRI, at most.
 _IRI_BYTES: Final = 1 << 16
 
 #: Brackets in brackets, at most: the parser has a stack.
@@ -126,15 +126,14 @@ def turtle_events(source: Input, syntax: Syntax, settings: ReadSettings) -> Gene
     node = pyoxigraph.NamedNode(uuid4().urn)
     marker = f"{node} {node} {node} .".encode()
     splitter = _Splitter(syntax, b" " + marker + b" ", settings.limits)
-    text = ChunkFile(splitter.split(with_bounded_prefixes(without_mark(source.chunks()))))
+    checked = with_bounded_turtle(without_mark(source.chunks()), settings.base)
+    text = ChunkFile(splitter.split(checked))
     ignored = syntax.dialect is Dialect.COMMENT_2025
     is_open = False
     chunks = 0
 
     def ends_batch(quad: Any) -> bool:
         nonlocal chunks
-        if len(parser.base_iri or "") > _IRI_BYTES:
-            raise TextError(f"the base has more than {_IRI_BYTES} bytes")
         # Long statements are not held.
         if splitter.chunks != chunks:
             chunks = splitter.chunks

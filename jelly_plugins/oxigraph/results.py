@@ -29,7 +29,7 @@ from ..io.sources import CHUNK, Source
 from ..sparql.formats import ResultsFormat
 from ..sparql.json import json_boolean, json_chunks
 from ..sparql.reader import ResultsReader, read_results
-from ..sparql.w3c import check_variables
+from ..sparql.terms import check_variables
 from ..sparql.writer import encode_results, write_boolean, write_results
 from .terms import DirectedFactory, describe_directed
 

@@ -25,6 +25,7 @@ from ..codec import (
 )
 from ..codec.common.detection import StreamKind, kind_of
 from ..codec.common.options import member
+from ..codec.common.wire import varint
 from ..codec.patch.operations import END, ENDS, OperationKind
 from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
@@ -124,8 +125,7 @@ class PatchReader(Closing):
         #: Whether nothing shows that the source is a log.
         self._guessed = False
         self._opening = b""
-        #: Bytes up to the end of the last complete transaction or patch, as far as it is known.
-        self.complete_bytes = 0
+        self._complete_bytes = 0
         #: The rows, as many together as come together: of a Jelly-Patch stream, those of a frame as
         #: a list. For callers that process them in batches.
         self.batches = self._read()
@@ -156,6 +156,16 @@ class PatchReader(Closing):
         were strict: each kind of it once, with the place of the first."""
         several = () if self._several is None else (self._several,)
         return [error.locate(source=self.name) for error in (*self._decoder.deviations, *several)]
+
+    @property
+    def is_delimited(self) -> bool:
+        """Whether the frames of a Jelly-Patch stream have their lengths before them."""
+        return bool(self._splitter.delimited)
+
+    @property
+    def complete_bytes(self) -> int:
+        """Bytes up to the end of the last complete transaction or patch that was read."""
+        return self._complete_bytes if self._text is None else self._text.complete_bytes
 
     @property
     def inside_patch(self) -> bool:
@@ -255,14 +265,12 @@ class PatchReader(Closing):
     def _read_jelly(self, chunks: Iterator[bytes]) -> Iterator[Iterable[Operation]]:
         size = 0
         for chunk in chunks:
-            size += len(chunk)
-            operations: list[AnyOperation] = []
             for frame in self._splitter.feed(chunk):
-                read = self._decode_frame(frame)
-                operations = read or operations
-                yield read
-            if operations and operations[-1].kind in ENDS:
-                self.complete_bytes = size - self._splitter.pending
+                operations = self._decode_frame(frame)
+                size += len(varint(len(frame))) + len(frame)
+                if operations and operations[-1].kind in ENDS:
+                    self._complete_bytes = size
+                yield operations
         if self._wait is None:
             for frame in self._splitter.finish():
                 yield self._decode_frame(frame)
@@ -323,8 +331,7 @@ class PatchReader(Closing):
                     self._followed.take(chunk)
                 yield chunk
                 if self._followed is not None:
-                    known = self._text or self
-                    self._followed.complete(known.complete_bytes)
+                    self._followed.complete(self.complete_bytes)
                 if self._starve is not None:
                     self._starve()
             if self._wait is None or self._followed is None:

@@ -18,10 +18,7 @@ from typing import Any, Final, NamedTuple, Self, TypedDict
 from ..codec import (
     DEFAULT_LIMITS,
     Describe,
-    FrameSplitter,
-    GenericFactory,
     Limits,
-    PatchDecoder,
     PatchEncoder,
     PatchOptions,
     PatchStreamType,
@@ -52,11 +49,8 @@ try:
 except ImportError:  # Windows: two writers of one log are not detected there.
     fcntl = None  # type: ignore[assignment]
 
-#: A line of RDF Patch text that ends a transaction or a patch.
-_LAST_LINE: Final = re.compile(rb"(?:TC|TA|Z)[ \t]*\.?[ \t]*\r?")
 #: The row that ends a patch, at the end of a text.
 _MARK: Final = re.compile(rb"(?:^|\n)Z[ \t]*\.?\s*\Z")
-_CHUNK: Final = 1 << 16
 #: Patches after which the file is looked at: whether it is there still, and as it was left.
 _LOOK_EVERY: Final = 100
 
@@ -170,10 +164,7 @@ class LogWriter:
         self.sync: Final = settings.sync
         self._limits = settings.limits
         self.format = format_of(self.name) or PatchFormat.JELLY_PATCH
-        if self.format is PatchFormat.RDF_PATCH_THRIFT:
-            raise SourceError(
-                "a log is recorded as Jelly-Patch or as RDF Patch text", source=self.name
-            )
+        self._check_format()
         self._lock = RLock()
         self.path: Final = os.path.abspath(path)
         #: Patches that were written since the file was looked at, and whether it is known to be
@@ -185,8 +176,6 @@ class LogWriter:
         self.place = Place()
         #: Whether there may be more in the file than that.
         self._begun = False
-        #: How much of the file has stayed when it was opened, and what was cut off after that.
-        self._found: tuple[int, bytes] = (0, b"")
         if compression_of(self.name) is not None:
             raise SourceError("a compressed log cannot be appended to", source=self.name)
         if self.format is PatchFormat.JELLY_PATCH:
@@ -361,14 +350,6 @@ class LogWriter:
             self._serializer = self._new_serializer()
             self._begun = False
 
-    def restore(self) -> None:
-        """Leave the file as it was before it was opened here, so that only closing remains."""
-        size, removed = self._found
-        with self._lock:
-            self._file.truncate(size)
-            self._write(removed)
-            self._written = 0
-
     def _begin(self) -> None:
         """Write the options of a new log, so that it can be read before its first patch.
 
@@ -390,42 +371,70 @@ class LogWriter:
     # What is there already
 
     def _take_up(self) -> None:
-        """Read what the file has, and cut off what is not complete."""
+        """Read what the file has, once, and cut off what is not complete."""
         size = os.fstat(self._file.fileno()).st_size
-        self._found = (size, b"")
-        if self._opening_is_cut(size):
-            self._cut_off(0)
+        opening = self._tail(size)
+        if self.format is PatchFormat.RDF_PATCH:
+            is_cut = opening in (b"", b"H")
+        else:
+            # The length of the first frame, of more bytes or with the tag of a row after it.
+            is_cut = len(opening) < 2 or (
+                len(opening) == 2 and (opening[0] >= 0x80 or opening[1] == ROW_TAG)
+            )
+        if is_cut:
+            # It is empty, or too short for its format to be detected.
+            self._file.truncate(0)
             return
-        try:
-            # In text, only the headers of a patch may remain.
-            truncated = not self._read() and self.format is PatchFormat.RDF_PATCH
-        except (TruncatedError, TextError) as error:
-            if isinstance(error, TextError) and self._ends_with_a_line(size):
-                raise
-            truncated = True
-        if truncated and self._ends_without_mark():
-            # As others write it: the last patch is whole.
-            frames = PatchEncoder(self._options).add([END])
-            mark = b"".join(map(delimit, frames))
-            self._write(mark)
-            size += len(mark)
-            truncated = False
-        if truncated:
-            size = self._whole()
-            self._cut_off(size)
-            self.place = Place()
-            if size:
-                self._read()
-        if self.format is PatchFormat.RDF_PATCH and not self._ends_with_a_line(size):
-            self._write(b"\n")
-            size += 1
-        self.place = self.place._replace(size=size)
-
-    def _cut_off(self, size: int) -> None:
-        """Cut off what was found after so many bytes."""
-        self._file.seek(size)
-        self._found = (size, self._file.readall())
+        ids: dict[str, Any] = {}
+        # Whether the patch has a complete transaction, which followers of the log have applied.
+        is_kept = False
+        needs_mark = False
+        with PatchReader(self._reader(), limits=self._limits) as rows:
+            try:
+                for kind, value in rows:
+                    if isinstance(value, Header):
+                        ids.setdefault(value.chain_key, value.value)
+                    elif kind is OperationKind.END:
+                        self._count(ids)
+                        ids = {}
+                        is_kept = False
+                    elif kind in (OperationKind.COMMIT, OperationKind.ABORT):
+                        is_kept = True
+            except (TruncatedError, TextError) as error:
+                if isinstance(error, TextError) and not self._is_in_last_line(error):
+                    raise
+                size = rows.complete_bytes
+                needs_mark = is_kept
+                if is_kept:
+                    self._count(ids)
+        if rows.options is not None:
+            self._options = rows.options
+            self._check_grows(rows.options)
+        for deviation in rows.deviations:
+            # Others leave the last mark out; what follows would be of the same patch.
+            if not isinstance(deviation, TruncatedError):
+                raise deviation
+            needs_mark = True
+        self.format = rows.format or self.format
+        self._check_format()
+        if self.format is PatchFormat.JELLY_PATCH and not rows.is_delimited:
+            raise SourceError(
+                "the log is one frame without its length: no patch can follow", source=self.name
+            )
         self._file.truncate(size)
+        if self.format is PatchFormat.JELLY_PATCH:
+            frames = PatchEncoder(self._options).add([END] if needs_mark else [])
+            ending = b"".join(map(delimit, frames))
+        else:
+            ending = b"\n" if size and not self._tail(size).endswith(b"\n") else b""
+        self._write(ending)
+        self.place = self.place._replace(size=size + len(ending))
+
+    def _count(self, ids: dict[str, Any]) -> None:
+        """Count a patch that is there, by its ids."""
+        if ID not in ids:
+            raise ChainError("the log has patches without an id: no patch can follow")
+        self.place = self.place.followed_by(ids[ID], 0)
 
     def _reader(self) -> BufferedReader:
         """The file from its beginning, for reading."""
@@ -435,56 +444,17 @@ class LogWriter:
         raw.name = self.name
         return BufferedReader(raw)
 
-    def _opening_is_cut(self, size: int) -> bool:
-        """Whether the log is empty, or too short for its format to be detected."""
-        opening = self._tail(size)
-        if self.format is PatchFormat.RDF_PATCH:
-            return opening in (b"", b"H")
-        # The length of the first frame, of more bytes or with the tag of a row after it.
-        return len(opening) < 2 or (
-            len(opening) == 2 and (opening[0] >= 0x80 or opening[1] == ROW_TAG)
-        )
+    def _is_in_last_line(self, error: TextError) -> bool:
+        """Whether an error is in a last line that has no line end."""
+        lines = sum(line.endswith(b"\n") for line in self._reader())
+        return error.line == lines + 1
 
-    def _ends_with_a_line(self, size: int) -> bool:
-        return self._tail(size).endswith(b"\n") or not size
-
-    def _tail(self, size: int) -> bytes:
-        """The last bytes of the log, more than the last row has if that is a mark."""
-        self._file.seek(max(size - 64, 0))
-        return self._file.read(64)
-
-    def _ends_without_mark(self) -> bool:
-        """Read an incomplete log; return whether it lacks only the last mark."""
-        if self.format is PatchFormat.RDF_PATCH:
-            return False
-        try:
-            return self._read(strict=False)
-        except TruncatedError:
-            return False
-
-    def _read(self, *, strict: bool = True) -> bool:
-        """Read the log; return whether its last patch has more than headers."""
-        self.place = Place()
-        ids: dict[str, Any] = {}
-        rows_of_patch = rows_of_last = 0
-        # What follows would be of the same patch, if a mark is missing.
-        with PatchReader(self._reader(), strict=strict, limits=self._limits) as rows:
-            for kind, value in rows:
-                if isinstance(value, Header):
-                    ids.setdefault(value.chain_key, value.value)
-                elif kind is OperationKind.END:
-                    if ID not in ids:
-                        raise ChainError("the log has patches without an id: no patch can follow")
-                    self.place = self.place.followed_by(ids[ID], 0)
-                    ids = {}
-                    rows_of_last, rows_of_patch = rows_of_patch, 0
-                else:
-                    rows_of_patch += 1
-            self.format = rows.format or self.format
-            if rows.options is not None:
-                self._options = rows.options
-                self._check_grows(rows.options)
-        return rows_of_last > 0
+    def _check_format(self) -> None:
+        """Reject a format that logs are not recorded in."""
+        if self.format is PatchFormat.RDF_PATCH_THRIFT:
+            raise SourceError(
+                "a log is recorded as Jelly-Patch or as RDF Patch text", source=self.name
+            )
 
     def _check_grows(self, options: PatchOptions) -> None:
         """Reject options of a log that has one patch."""
@@ -494,29 +464,10 @@ class LogWriter:
                 source=self.name,
             )
 
-    def _whole(self) -> int:
-        """Bytes of the patches that are complete, where the last one is not."""
-        if self.format is PatchFormat.RDF_PATCH:
-            return self._whole_lines()
-        splitter = FrameSplitter(limits=self._limits)
-        decoder = PatchDecoder(GenericFactory(), limits=self._limits)
-        read = whole = 0
-        file = self._reader()
-        while chunk := file.read(_CHUNK):
-            for frame in splitter.feed(chunk):
-                decoder.decode(frame)
-                read += len(delimit(frame))
-                if not decoder.inside_patch:
-                    whole = read
-        return whole
-
-    def _whole_lines(self) -> int:
-        read = whole = 0
-        for line in self._reader():
-            read += len(line)
-            if line.endswith(b"\n") and _LAST_LINE.fullmatch(line[:-1]):
-                whole = read
-        return whole
+    def _tail(self, size: int) -> bytes:
+        """The last bytes of the log, more than the last row has if that is a mark."""
+        self._file.seek(max(size - 64, 0))
+        return self._file.read(64)
 
     def _new_serializer(self) -> PatchSerializer:
         # After a mark, text goes on as it begins.

@@ -15,7 +15,7 @@ from ..errors import TermError
 from ..io.names import check_jelly_name
 from ..io.sinks import Destination
 from ..io.sources import Source
-from .memory.indices import overridden
+from .memory import overridden
 from .namespaces import DeclaredNamespaces
 
 #: An interrupt just before it is given up leaves it held: the same thread must get by all the same.

@@ -28,7 +28,7 @@ from ..codec.common.positions import POSITIONS
 from ..codec.common.terms import XSD_STRING, terms_of
 from ..errors import JellyError, TermError
 from ..io.streams import BATCH
-from .memory.compiled import compiled
+from .memory import compiled
 
 #: A statement made by a factory: a triple, or a quad whose last term is the name of its graph.
 Statement: TypeAlias = tuple[Node, Node, Node] | tuple[Node, Node, Node, Node]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from .functions import from_jelly, from_jelly_patch, to_jelly, to_jelly_patch
-    from .registration import register
-    from .sessions import session
+    from .sessions import register, session
     from .shards import (
         ShardedStore,
         apply_patches,
@@ -31,7 +30,7 @@ _MODULES: Final = {
     "from_jelly": "functions",
     "from_jelly_patch": "functions",
     "net_changes": "shards",
-    "register": "registration",
+    "register": "sessions",
     "restore": "shards",
     "session": "sessions",
     "to_jelly": "functions",

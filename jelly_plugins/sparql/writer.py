@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -13,28 +13,8 @@ from ..errors import TermError
 from ..io.sinks import Counted, Destination, open_output
 from ..io.sources import name_of
 from .formats import ResultsFormat, format_named, format_of
-from .jena import encode_rows
-from .json import json_boolean, json_chunks
-from .tables import csv_chunks, tsv_boolean, tsv_chunks
-from .w3c import check_variables, checked
-from .xml import xml_boolean, xml_chunks
 
 _BATCH: Final = 4096
-
-#: Writers of the solutions of text formats.
-_CHUNKS: Final = {
-    ResultsFormat.JSON: json_chunks,
-    ResultsFormat.XML: xml_chunks,
-    ResultsFormat.CSV: csv_chunks,
-    ResultsFormat.TSV: tsv_chunks,
-}
-#: Writers of the result of ASK. The other formats have no place for it; in CSV it would be read as
-#: the name of a variable.
-_BOOLEANS: Final = {
-    ResultsFormat.JSON: json_boolean,
-    ResultsFormat.XML: xml_boolean,
-    ResultsFormat.TSV: tsv_boolean,
-}
 
 
 def format_for(dst: Destination, format: ResultsFormat | str | None) -> ResultsFormat:  # noqa: A002
@@ -116,20 +96,36 @@ def write_results(
             limits=limits,
         )
     elif form.jena is not None:
-        chunks = encode_rows(
-            variables,
-            counted,
-            form.jena,
-            describe=describe,
-            limits=limits,
-        )
+        from .jena import encode_rows
+
+        chunks = encode_rows(variables, counted, form.jena, describe=describe, limits=limits)
     else:
+        from .terms import check_variables
+
         check_variables(variables, limits)
-        chunks = _CHUNKS[form](variables, counted, checked(describe, form))
+        chunks = _writer(form)(variables, counted, describe)
     with open_output(dst) as out:
         for chunk in chunks:
             out.write(chunk)
     return counted.count
+
+
+def _writer(
+    form: ResultsFormat,
+) -> Callable[[Sequence[str], Iterable[Sequence[Any]], Describe], Iterator[bytes]]:
+    """Write solutions in a text format. Each has libraries of its own: they are imported on first
+    use."""
+    if form is ResultsFormat.JSON:
+        from .json import json_chunks
+
+        return json_chunks
+    if form is ResultsFormat.XML:
+        from .xml import xml_chunks
+
+        return xml_chunks
+    from .tables import csv_chunks, tsv_chunks
+
+    return csv_chunks if form is ResultsFormat.CSV else tsv_chunks
 
 
 def write_boolean(
@@ -146,9 +142,20 @@ def write_boolean(
     form = format_for(dst, format)
     if form is ResultsFormat.JELLY:
         data = delimit(encode_boolean(value, options=options))
-    elif form in _BOOLEANS:
-        data = _BOOLEANS[form](value)
+    elif form is ResultsFormat.JSON:
+        from .json import json_boolean
+
+        data = json_boolean(value)
+    elif form is ResultsFormat.XML:
+        from .xml import xml_boolean
+
+        data = xml_boolean(value)
+    elif form is ResultsFormat.TSV:
+        from .tables import tsv_boolean
+
+        data = tsv_boolean(value)
     else:
+        # In CSV it would be read as the name of a variable.
         raise TermError(f"the format {form} has no place for the result of an ASK query")
     with open_output(dst) as out:
         out.write(data)

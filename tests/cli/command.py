@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from jelly_plugins import BlankNode, Iri, Literal, Quad, Triple, write
 from jelly_plugins.cli.app import app

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.main import get_group
 
 from jelly_plugins import __version__
 from jelly_plugins.cli.app import _COMMANDS as LISTED
@@ -33,7 +32,7 @@ def test_version_names_the_kernel() -> None:
 
 def test_the_list_of_commands_has_their_help() -> None:
     """It is not read from the commands, whose modules take long to import."""
-    for name, each in get_group(app).commands.items():
+    for name, each in app.commands.items():
         assert " ".join(str(each.help).split()).startswith(LISTED[name][1]), name
 
 
@@ -176,8 +175,8 @@ def test_an_interrupt_is_code_130() -> None:
     assert (process.returncode, out, err) == (130, b"", b"")
 
 
-def test_without_typer_the_install_line_is_named(tmp_path: Path) -> None:
-    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError(name='typer')")
+def test_without_click_the_install_line_is_named(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise ModuleNotFoundError(name='click')")
     path = os.pathsep.join([str(tmp_path), *sys.path])
     done = subprocess.run(
         command("demo"),

@@ -7,12 +7,11 @@ from enum import IntEnum
 from typing import Annotated, Any, Literal
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from jelly_plugins import Limits
 from jelly_plugins.cli.console import WrongUsageError
-from jelly_plugins.cli.options import Fields, Option, expanded, field_texts
+from jelly_plugins.cli.options import Argument, FieldOption, Fields, Option, field_texts, made
 from jelly_plugins.cli.settings import parse_size
 from jelly_plugins.codec import DEFAULT_LIMITS
 
@@ -40,7 +39,7 @@ class Settings:
     mode: Literal["fresh", "keep"] = "fresh"
     size_of: int = 5
     limits: Limits = DEFAULT_LIMITS
-    port: Annotated[int, typer.Option("--port", help="Port.", max=10)] = 7
+    port: Annotated[int, Option("--port", help="Port.", max=10)] = 7
     hidden: int = 3
 
     def __post_init__(self) -> None:
@@ -48,27 +47,25 @@ class Settings:
             raise ValueError("rows must not be 0, or give size_of")
 
 
-_SIZE = Annotated[int | None, typer.Option("--size", parser=parse_size)]
+_SIZE = Annotated[int | None, Option("--size", parser=parse_size)]
 
 
 def run(*arguments: str) -> tuple[Settings, str]:
     got: list[Any] = []
 
     def command(
-        source: str,
+        source: Annotated[str, Argument()],
         settings: Annotated[
             Settings,
             Fields(
                 *("rows", "strict", "names", "shape", "mode", "port"),
-                size_of=Option(_SIZE, lambda size: None if size is None else size + 1),
+                size_of=FieldOption(_SIZE, lambda size: None if size is None else size + 1),
             ),
         ],
     ) -> None:
         got.extend((settings, source))
 
-    app = typer.Typer(rich_markup_mode=None)
-    app.command()(expanded(command))
-    done = CliRunner().invoke(app, list(arguments))
+    done = CliRunner().invoke(made(command), list(arguments))
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     if done.exit_code or not got:

@@ -6,7 +6,6 @@ import gc
 import json
 import os
 import pty
-import re
 import select
 import signal
 import subprocess
@@ -344,12 +343,11 @@ def test_follow_until_interrupted(tmp_path: Path) -> None:
             log.write(LOG[middle:])
         _wait_for(controller, b"5 operations")
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        process.communicate(timeout=60)
     finally:
         process.kill()
         os.close(controller)
     assert process.returncode == 130
-    assert re.search(rb"transactions +2\noperations +5\n", out)
     assert literals(folder) == {"one", "three"}
 
 
@@ -488,17 +486,15 @@ def test_compact_a_log(tmp_path: Path) -> None:
 def test_show(tmp_path: Path) -> None:
     done = jelly("patch", "show", log_file(tmp_path))
     assert (done.code, done.err) == (0, "")
-    assert done.text.splitlines()[:8] == [
-        "patch 1",
-        "  id <urn:1>",
-        "  TX",
-        "    prefix ex: <urn:ex:>",
-        '    + ex:s ex:p "one"',
-        '    + ex:s ex:p "two"',
-        "  TC",
-        "patch 2",
+    assert done.text.splitlines()[:5] == [
+        "# patch 1",
+        "H id <urn:1> .",
+        "TX .",
+        'PA "ex" <urn:ex:> .',
+        'A <urn:ex:s> <urn:ex:p> "one" .',
     ]
-    assert '    + ex:s ex:p "three" <urn:g>' in done.text
+    shown = list(read_patches(done.out))
+    assert shown == list(read_patches(LOG))
 
 
 def test_show_in_figures(tmp_path: Path) -> None:
@@ -584,36 +580,30 @@ def test_a_log_without_its_last_mark_is_named_and_rejected_where_it_is_strict(
 
 def test_undo_and_redo(tmp_path: Path) -> None:
     log, store = log_file(tmp_path), tmp_path / "store"
-    assert jelly("patch", "apply", log, "--store", store).code == 0
-    before = literals(store)
-    done = jelly("patch", "undo", log, "--store", store, "--json")
-    found = json.loads(done.out)
-    assert [each["undoes"] for each in found["patches"]] == ["<urn:2>"]
-    assert found["replayed"]["operations"] == 2
-    assert literals(store) == {"one", "two"}
+
+    def applied(folder: Path = store) -> set[str]:
+        assert jelly("patch", "apply", log, "--store", folder).code == 0
+        return literals(folder)
+
+    before = applied()
+    done = jelly("patch", "undo", log, "--json")
+    assert [each["undoes"] for each in json.loads(done.out)["patches"]] == ["<urn:2>"]
+    assert applied() == {"one", "two"}
     done = jelly("patch", "undo", log)
     assert done.out.startswith(b"patch <urn:uuid:")
     assert done.out.endswith(b"> undoes <urn:1>\n")
     assert jelly("patch", "undo", log, "--count", "1").code == 1
-    done = jelly("patch", "redo", log, "--to", "urn:2", "--store", store)
-    assert b"redoes <urn:1>" in done.out
-    assert literals(store) == before
+    assert b"redoes <urn:1>" in jelly("patch", "redo", log, "--to", "urn:2").out
+    assert applied() == before
     assert jelly("patch", "redo", log, "--to", "urn:2").out == b"nothing to append\n"
     # Once more from its beginning, and into another store.
-    for folder in (store, tmp_path / "other"):
-        assert jelly("patch", "apply", log, "--store", folder).code == 0
-        assert literals(folder) == before
+    assert applied() == applied(tmp_path / "other") == before
     assert check(log).patches == 6
 
 
 def test_undo_rejects(tmp_path: Path) -> None:
-    log, store = log_file(tmp_path), tmp_path / "store"
-    longer = log_file(
-        tmp_path, "longer.rdfp", LOG + b"H id <urn:3> .\nH prev <urn:2> .\nTX .\nTC .\n"
-    )
-    assert jelly("patch", "apply", longer, "--store", store).code == 0
+    log = log_file(tmp_path)
     assert_failed(jelly("patch", "undo", "-"), 2, "is a file")
     assert_failed(jelly("patch", "undo", log, "--count", "1", "--to", "x"), 2, "exclude")
     assert_failed(jelly("patch", "undo", tmp_path / "missing.rdfp"), 1, "No such file")
-    assert_failed(jelly("patch", "undo", log, "--store", store), 1, "patch <urn:3>, which the log")
     assert log.read_bytes() == LOG

@@ -44,7 +44,7 @@ def test_no_temporary_file_is_left(name: str, code: int, tmp_path: Path) -> None
 
 
 def test_an_interrupt_while_libraries_are_loaded(tmp_path: Path) -> None:
-    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
     done = subprocess.run(
         command("inspect", "-"),
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},

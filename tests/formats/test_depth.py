@@ -11,8 +11,8 @@ import pytest
 
 from jelly_plugins import Limits, convert
 from jelly_plugins.errors import LimitError, TextError
-from jelly_plugins.formats import depth as guards
-from jelly_plugins.formats.depth import DEPTH, TurtleGuard, with_bounded_json
+from jelly_plugins.formats import turtle_scan
+from jelly_plugins.formats.depth import DEPTH, TurtleScan, with_bounded_json, with_bounded_turtle
 from jelly_plugins.messages import read_messages
 from jelly_plugins.sparql import read_results
 
@@ -56,9 +56,9 @@ def json_results(depth: int) -> bytes:
         lambda: converted("<urn:s> <urn:p> " + "(" * 2 * DEEP, "ttl"),
         lambda: converted("[ <urn:q> 1 ; <urn:p> " * 2 * DEEP, "trig"),
         lambda: converted("<urn:s> <urn:p> <urn:o>" + "{|<urn:p> 1" * 2 * DEEP, "ttl"),
-        lambda: converted("# (\n" * DEEP + '<urn:s> <urn:p> """(""", ' + "[" * 2000, "ttl"),
+        lambda: converted("# (\n" * DEEP + '<urn:s> <urn:p> """(""", ' + "(" * 2000, "ttl"),
         lambda: converted(rdf_xml("<rdf:Description><rdf:value>" * DEEP), "rdf"),
-        lambda: converted(rdf_xml("<rdf:Seq><rdf:li a='/>'>/>" * DEEP), "rdf"),
+        lambda: converted(rdf_xml("<rdf:Seq rdf:b='/>'><rdf:li>" * DEEP), "rdf"),
         lambda: list(read_results(json_results(DEEP), format="srj")),
         # Nested and never closed.
         lambda: converted("PREFIX : <urn:> :s :p " + "<<(:s :p " * DEEP, "ttl"),
@@ -91,13 +91,37 @@ def test_many_prefixes() -> None:
     assert converted("<urn:s> <urn:prefix> ' prefix '.\n" * 120_000, "ttl").count(b"\n") == 120_000
 
 
-def test_brackets_that_were_not_looked_at() -> None:
-    for closing in (b")" * 10_000, b")" * 90_000):
-        chunks = [b"(" * 90_000 + b"\n", closing + b"<<(" * 1000]
-        with pytest.raises(LimitError):
-            list(TurtleGuard().chunks(chunks))
-        with pytest.raises(LimitError):
-            list(TurtleGuard().chunks([chunks[0], b"<<(" * 400, closing, b"<<(" * 1000]))
+LONG = "x" * (60 << 10)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"PREFIX p: <urn:{LONG}{LONG}> p:a p:b p:c .",
+        f"@base <urn:{LONG}{LONG}> .",
+        # They follow from the base before.
+        f"BASE <urn:/{LONG}/> @base <{LONG}/a> .",
+        f"@base <urn:/{LONG}> . prefix # a comment <urn:>\n p: # '\n <{LONG}>",
+    ],
+)
+@pytest.mark.parametrize("size", [1000, 1 << 20])
+@pytest.mark.parametrize("scan_type", [TurtleScan, turtle_scan.TurtleScan])
+def test_long_prefixes_and_bases(text: str, size: int, scan_type: type[TurtleScan]) -> None:
+    scan = scan_type(DEPTH)
+    data = text.encode()
+    chunks = [data[at : at + size] for at in range(0, len(data), size)]
+    with pytest.raises(LimitError, match="65536 bytes"):
+        list(with_bounded_turtle(chunks, None, scan))
+    with pytest.raises(LimitError, match="65536 bytes"):
+        converted(text, "trig")
+
+
+def test_long_iris_that_no_name_repeats() -> None:
+    iri = f"<data:{LONG}{LONG}>"
+    text = f"PREFIX p: <urn:/{LONG}> BASE <urn:/a> p:prefix p:base {iri}, {iri} . <b> a {iri} ."
+    assert converted(text, "ttl").count(b"\n") == 3
+    with pytest.raises(LimitError, match="65536 bytes"):
+        convert(b"", io.BytesIO(), source_format="ttl", target_format="nt", base=iri[1:-1])
 
 
 def test_values_of_one_object_of_json_ld() -> None:
@@ -205,20 +229,17 @@ class Text:
         self._open -= levels
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_the_depth_of_turtle(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("scan_type", [TurtleScan, turtle_scan.TurtleScan])
+def test_the_depth_of_turtle(seed: int, scan_type: type[TurtleScan]) -> None:
     draw = random.Random(seed)
     text = Text(draw)
     data = "".join(text.parts).encode()
     size = draw.choice([1, 2, 3, 7, 30, 1 << 20])
     chunks = [data[at : at + size] for at in range(0, len(data), size)]
-    monkeypatch.setattr(guards, "DEPTH", text.depth)
-    monkeypatch.setattr(guards, "_UNSEEN", draw.choice([3, 10]))
-    monkeypatch.setattr(guards, "_UNSEEN_TERMS", draw.choice([0, 2]))
-    assert b"".join(TurtleGuard().chunks(chunks)) == data
-    monkeypatch.setattr(guards, "_UNSEEN", -1)
-    assert b"".join(TurtleGuard().chunks(chunks)) == data
-    monkeypatch.setattr(guards, "DEPTH", text.depth - 1)
+    scan = scan_type(text.depth)
+    assert b"".join(with_bounded_turtle(chunks, None, scan)) == data
+    scan.scan(b" " * 10)
     if text.depth:
         with pytest.raises(LimitError):
-            list(TurtleGuard().chunks(chunks))
+            list(with_bounded_turtle(chunks, None, scan_type(text.depth - 1)))

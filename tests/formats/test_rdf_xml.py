@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import io
-import random
 import time
 import tracemalloc
 from typing import Any
-from xml.parsers import expat
 
 import pyoxigraph
 import pytest
@@ -15,12 +13,11 @@ import rdflib
 
 from jelly_plugins import BlankNode, Iri, JellyError, Literal, convert, oxigraph
 from jelly_plugins import rdflib as backend
-from jelly_plugins.errors import TextError
+from jelly_plugins.errors import LimitError, TextError
 from jelly_plugins.formats.rdf_xml import RdfXmlText
 from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
-from jelly_plugins.io.sources import without_mark
 
 from ..shared_data import shared
 
@@ -71,7 +68,6 @@ def objects(text: str | bytes, base: str | None = None, *, size: int = 1 << 16) 
         ("\n <![CDATA[a]]>\n", "\n a\n"),
         ("a<!-- b -->\n", "a\n"),
         ("<!-- a --> <!-- b -->x", " x"),
-        ("foo<!-- - -- ><x y='-->bar", None),
         ("foo<!-- - - ><x y='-->bar", "foobar"),
         ("foo<?x > ? y??>bar", "foobar"),
         (" <![CDATA[ ]]> ", "   "),
@@ -84,13 +80,8 @@ def objects(text: str | bytes, base: str | None = None, *, size: int = 1 << 16) 
         ("]]&gt;", "]]>"),
     ],
 )
-def test_text(written: str, read: str | None, size: int) -> None:
-    text = document(f"<e:p>{written}</e:p>")
-    if read is None:
-        with pytest.raises(TextError, match='malformed XML: a comment has "--"'):
-            objects(text, size=size)
-    else:
-        assert objects(text, size=size) == [Literal(read)]
+def test_text(written: str, read: str, size: int) -> None:
+    assert objects(document(f"<e:p>{written}</e:p>"), size=size) == [Literal(read)]
 
 
 @pytest.mark.parametrize("size", [1, 7, 1 << 16])
@@ -113,7 +104,6 @@ def test_white_space_in_attributes(size: int) -> None:
         ("iso-8859-15", "ISO-8859-15"),
         ("cp1252", "windows-1252"),
         ("ascii", "US-ASCII"),
-        ("gb18030", "GB18030"),
         ("utf-8", "UTF-8"),
         ("utf-8-sig", "UTF-8"),
     ],
@@ -126,17 +116,15 @@ def test_encodings(encoding: str, name: str, size: int) -> None:
 
 
 def test_encodings_that_are_rejected() -> None:
-    for name in ("rot13", "utf-7", "utf-16", "idna", "unicode_escape", "hex", "none-such"):
+    names = ("rot13", "utf-7", "utf-16", "idna", "unicode_escape", "hex", "none-such", "gb18030")
+    for name in names:
         before = f'<?xml version="1.0" encoding="{name}"?>'
-        with pytest.raises(TextError, match=r"the declared encoding .* is unknown"):
+        with pytest.raises(TextError, match="encoding"):
             objects(document("<e:p>x</e:p>", before=before))
-    before = '<?xml version="1.0" encoding="ascii"?>'
-    with pytest.raises(TextError, match="not valid in its encoding, ascii"):
-        objects(document("<e:p>é</e:p>", before=before))
-    with pytest.raises(TextError):
-        objects(document("<e:p>é</e:p>").encode("latin-1"))
-    with pytest.raises(TextError, match="not valid in its encoding, utf-16"):
-        objects(document("<e:p>é</e:p>").encode("utf-16")[:-1])
+    text = document("<e:p>é</e:p>")
+    for data in (text.encode("latin-1"), text.encode("utf-16")[:-1]):
+        with pytest.raises(TextError, match="malformed XML"):
+            objects(data)
 
 
 @pytest.mark.parametrize("size", [1, 1 << 16])
@@ -184,7 +172,8 @@ def test_a_base_of_the_root_element() -> None:
         ("<!ENTITY a 'http://x/'>", "&a;b&a;", "http://x/bhttp://x/"),
         ("<!ENTITY a 'x\"y'>", "&a;", 'x"y'),
         ('<!ENTITY a "x&#34;y&#38;lt;">', "&a;", 'x"y<'),
-        ('<!ENTITY a "x&b;y"><!ENTITY b "z&amp;">', "&a;", "xz&y"),
+        ('<!ENTITY b "z&amp;"><!ENTITY a "x&b;y">', "&a;", "xz&y"),
+        ("<!ENTITY a 'x'><!ATTLIST e:p xml:lang CDATA 'en'>", "&a;", "x@en"),
         ('<!ENTITY a "1"><!ENTITY a "2">', "&a;", "1"),
         ('<!ENTITY lt "&#38;#60;">', "&lt;", "<"),
         ('<!-- <!ENTITY a "no"> ]> --><!ENTITY a "x">', "&a;", "x"),
@@ -196,48 +185,57 @@ def test_a_base_of_the_root_element() -> None:
 )
 def test_entities(entities: str, written: str, read: str, size: int) -> None:
     text = document(f"<e:p>{written}</e:p>", before=f"<!DOCTYPE r:RDF [\n{entities} ]>\n")
-    assert objects(text, size=size) == [Literal(read)]
-    if "CDATA" not in written:
+    word, _, language = read.partition("@")
+    assert objects(text, size=size) == [Literal(word, language or None)]
+    if "CDATA" not in entities + written:
         attribute = document("", before=f'<!DOCTYPE r:RDF PUBLIC "a" "b" [{entities}] >')
         attribute = attribute.replace("r:about", f"e:p='{written}' r:about")
         assert objects(attribute, size=size) == [Literal(read.replace("\n", " "))]
 
 
+def test_an_entity_of_elements() -> None:
+    text = document("&a;", before="<!DOCTYPE r:RDF [<!ENTITY a '<e:p>x</e:p>'>]>")
+    assert objects(text) == [Literal("x")]
+
+
 @pytest.mark.parametrize(
     ("subset", "message"),
     [
-        ("<!ENTITY % a 'x'> %a;", "an entity of a kind"),
-        ("%a;", "parameter entities"),
-        ("<!ENTITY a SYSTEM 'file:///etc/passwd'>", "an entity of a kind"),
-        ("<!ENTITY a '<b/>'>", "an entity of a kind"),
-        ("<!ENTITY a '&#60;b/>'>", "an entity of a kind"),
-        ("<!ENTITY a '&#0;'>", "XML does not have the character"),
-        ("<!ENTITY a '&b;'><!ENTITY b '&a;'>", "contains itself"),
-        ("<!ENTITY a '&b;'>", "&b; is not declared"),
-        ("<!ENTITY b ''>", "&a; is not declared"),
-        ("<!ATTLIST a b CDATA 'c'>", "default values"),
-        ("<!ENTITY a 'x'>" + " " * (1 << 20), "too long"),
+        ("<!ENTITY % a 'x'> %a;", "parameter"),
+        ("%a;", "not declared"),
+        ("<!ENTITY a SYSTEM 'file:///etc/passwd'>", "external"),
+        ("<!ENTITY a '&#0;'>", "character"),
+        ("<!ENTITY a '&a;'>", "not declared"),
+        ("<!ENTITY a '&b;'><!ENTITY b ''>", "&b; is not declared before &a;"),
+        ("<!ENTITY b ''>", "entity"),
+        (f"<!ENTITY b '{'x' * 1000}'><!ENTITY a '&b;&b;'>", "1024 characters"),
     ],
 )
 def test_document_types_that_are_rejected(subset: str, message: str) -> None:
     text = document("<e:p>&a;</e:p>", before=f"<!DOCTYPE r:RDF [{subset}]>")
-    with pytest.raises(TextError, match=rf"line \d+: .*{message}"):
+    with pytest.raises(JellyError, match=message):
         objects(text)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("text", ["<e:p e:q='&a;b'/>", "<e:p>&a;</e:p>"])
+def test_entities_of_an_external_document_type(text: str, encoding: str) -> None:
+    """Expat leaves them out."""
+    data = document(text, before="<!DOCTYPE r:RDF SYSTEM 'urn:x'>").encode(encoding)
+    with pytest.raises(TextError, match="not declared"):
+        objects(data)
+    known = document("<e:p>&lt;x</e:p>", before="<!DOCTYPE r:RDF SYSTEM 'urn:x'>")
+    assert objects(known.encode(encoding)) == [Literal("<x")]
+
+
 def test_entities_that_grow_are_rejected_early() -> None:
-    names = "".join(f"<!ENTITY a{n} '&a{n + 1};'>" for n in range(20_000))
-    deep = document("<e:p>&a0;</e:p>", before=f"<!DOCTYPE a [{names}]>")
-    wide = "".join(f"<!ENTITY a{n} '{f'&a{n + 1};' * 1000}'>" for n in range(50))
-    wide = document("<e:p>&a0;</e:p>", before=f"<!DOCTYPE a [{wide}<!ENTITY a50 'x'>]>")
-    many = document(
-        "<e:p>" + "&a;" * (1 << 20) + "</e:p>", before=f"<!DOCTYPE a [<!ENTITY a '{'x' * 60000}'>]>"
-    )
+    entity = f"<!DOCTYPE a [<!ENTITY a '{'x' * 1000}'>]>"
     tracemalloc.start()
     try:
-        for text in (deep, wide, many):
-            with pytest.raises(TextError, match=r"entit.* (expands? to|contains itself)"):
-                objects(text)
+        for text in ("<e:p>{}</e:p>", '<e:p e:q="{}"/>'):
+            data = document(text.format("&a;" * (1 << 20)), before=entity)
+            with pytest.raises(JellyError, match=r"expand to|amplification|a tag"):
+                objects(data)
         assert tracemalloc.get_traced_memory()[1] < 64 << 20
     finally:
         tracemalloc.stop()
@@ -245,25 +243,46 @@ def test_entities_that_grow_are_rejected_early() -> None:
 
 @pytest.mark.parametrize("size", [1, 1 << 16])
 @pytest.mark.parametrize(
+    "text",
+    [
+        document('<e:p e:q="<x"/>'),
+        document("<e:p e:q='<!-- x -->'/>"),
+        document('<e:p <!-- x --> e:q="y"/>'),
+        document("foo<!-- - -- ><x y='-->bar"),
+        document("<e:p>\x01</e:p>"),
+        document("<e:p>\ufffe</e:p>"),
+        document("<e:p>&#1;</e:p>"),
+        document("<e:p>&#xD800;</e:p>"),
+        document("<e:p>&#x110000000000000;</e:p>"),
+        document("<e:p><?xml version='1.0'?></e:p>"),
+        document("", before=" <?xml version='1.0'?>"),
+        document("<!DOCTYPE a>"),
+        document("", before="<!DOCTYPE a><!DOCTYPE a>"),
+        document("<!ELEMENT a ANY>"),
+        document("", before="<![CDATA[x]]>"),
+        document("", before="x"),
+        document("") + "<a/>",
+        document("")[:-1],
+        document("")[:-20],
+        document("<e:p></e:q>"),
+        document("<e:p e:a='' e:a=''/>"),
+        document("<e:p>&x;</e:p>"),
+        " ",
+    ],
+)
+def test_documents_that_are_malformed(text: str, size: int) -> None:
+    with pytest.raises(TextError, match="malformed XML") as caught:
+        objects("\n" * ("<?xml" not in text) + text, size=size)
+    assert caught.value.line == 1 + ("<?xml" not in text)
+    assert caught.value.column is not None
+
+
+@pytest.mark.parametrize("size", [10, 1 << 16])
+@pytest.mark.parametrize(
     ("text", "message"),
     [
-        (document('<e:p e:q="<x"/>'), '"<" in a tag'),
-        (document("<e:p e:q='<!-- x -->'/>"), '"<" in a tag'),
-        (document('<e:p <!-- x --> e:q="y"/>'), '"<" in a tag'),
-        (document("<e:p>\x01</e:p>"), "U[+]0001, which XML does not allow"),
-        (document("<e:p>\ufffe</e:p>"), "U[+]FFFE, which XML does not allow"),
-        (document("<e:p>&#1;</e:p>"), "XML does not have the character &#1;"),
-        (document("<e:p>&#xD800;</e:p>"), "XML does not have the character"),
-        (document("<e:p>&#x110000000000000;</e:p>"), "XML does not have the character"),
-        (document("<e:p><?xml version='1.0'?></e:p>"), "XML declaration"),
-        (document("", before=" <?xml version='1.0'?>"), "XML declaration"),
-        (document("<!DOCTYPE a>"), "document type"),
-        (document("", before="<!DOCTYPE a><!DOCTYPE a>"), "document type"),
-        (document("<!ELEMENT a ANY>"), "unknown declaration"),
-        (document("", before="<![CDATA[x]]>"), "CDATA section before"),
-        (document("", before="x"), "the text 'x' before the root element"),
         (document("<e:p r:bagID='x'>y</e:p>"), "rdf:bagID is not part of RDF 1.1"),
-        (document("<e:p>&x;</e:p>"), "unrecognized entity `x`"),
+        (document("<e:p r:parseType='x'>y</e:p>"), "parseType"),
         ("Prefix(:=<http://e/>)\nOntology(<urn:o>)", "OWL functional-style syntax"),
         ("Prefix: e: <http://e/>\nOntology: <urn:o>", "OWL Manchester syntax"),
         ("@prefix e: <http://e/> .", "Turtle"),
@@ -276,6 +295,13 @@ def test_entities_that_grow_are_rejected_early() -> None:
 def test_documents_that_are_rejected(text: str, message: str, size: int) -> None:
     with pytest.raises(TextError, match=message):
         objects(text, size=size)
+
+
+@pytest.mark.parametrize("attribute", ["xmlns:x='urn:{}'", "xml:base='urn:{}'"])
+def test_long_namespaces_and_bases(attribute: str) -> None:
+    text = document(f"<e:p {attribute.format('x' * 70_000)}>x</e:p>")
+    with pytest.raises(LimitError, match="65536"):
+        objects(text)
 
 
 def test_a_bag_id_of_another_vocabulary() -> None:
@@ -338,134 +364,11 @@ def test_time_and_memory_are_linear_in_long_tokens() -> None:
             started = time.process_time()
             try:
                 for chunk in RdfXmlText().chunks(cut(data, 4096)):
-                    assert len(chunk) < 2 * size
+                    assert len(chunk) < 3 * size
             except JellyError as error:
                 if filler not in ("&", "- "):
                     raise AssertionError(opening, filler) from error
             assert time.process_time() - started < 5
-
-
-# Beside expat
-
-
-class Events:
-    """The elements and the text of a document, as expat reports them."""
-
-    def __init__(self) -> None:
-        self.found: list[Any] = []
-
-    def of(self, chunks: list[bytes]) -> list[Any]:
-        parser = expat.ParserCreate()
-        if hasattr(parser, "SetReparseDeferralEnabled"):
-            parser.SetReparseDeferralEnabled(False)
-        parser.StartElementHandler = lambda name, attributes: self.found.append((name, attributes))
-        parser.EndElementHandler = self.found.append
-        parser.CharacterDataHandler = self._text
-        for chunk in chunks:
-            parser.Parse(chunk, False)
-        parser.Parse(b"", True)
-        return self.found
-
-    def _text(self, text: str) -> None:
-        if self.found and isinstance(self.found[-1], list):
-            self.found[-1][0] += text
-        else:
-            self.found.append([text])
-
-
-def events(chunks: list[bytes]) -> list[Any] | None:
-    """None if it is not well-formed."""
-    try:
-        return Events().of(chunks)
-    except expat.ExpatError:
-        return None
-
-
-PARTS = (
-    "x", " ", "\n", "\t", "\r\n", "é", "<", ">", "&", ";", "'", '"', "]]>", "--", "?", "!", "=",
-    "&amp;", "&lt;", "&a;", "&b;", "&#10;", "&#x26;", "&#13;",
-    "<!-- c -->", "<!---->", "<!-- <x a='b'> -->", "<!-- - \n - -->",
-    "<![CDATA[x]]>", "<![CDATA[<&>]]>", "<![CDATA[]]]]>", "<![CDATA[ ]]>",
-    "<?x y?>", "<?x <a>?>", "<?y?>",
-    "<e/>", "<e a='b'/>", '<e a = "b>c" />', "<e a='\n\t x'/>", "<e\n a='&a;\"&#10;'/>",
-    "<e xmlns='urn:x' xmlns:y=\"urn:y\"/>",
-    "<e>", "<e a='='>", "</e>", "</e\n>",
-)  # fmt: skip
-PROLOGS = (
-    "", "<?xml version='1.0'?>", '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n',
-    "<!-- c --> ", "<?x y?>\n", "\n",
-)  # fmt: skip
-TYPES = (
-    "", "", "<!DOCTYPE r>", "<!DOCTYPE r SYSTEM 'x'>\n",
-    "<!DOCTYPE r [<!ENTITY a 'A\"'><!-- ' --><!ENTITY b \"B'&a;&#38;amp;\n\">]>",
-    '<!DOCTYPE r [ <!ELEMENT r ANY> <?x "?> <!ENTITY a "A]>"> <!ENTITY a "no"> <!ENTITY b "">]\n>',
-)  # fmt: skip
-
-
-def random_document(rng: random.Random) -> str:
-    """Most are well-formed."""
-    parts: list[str] = []
-    depth = 0
-    usual = PARTS[:8] + PARTS[17:]
-    for _ in range(rng.randrange(12)):
-        part = rng.choice(PARTS if rng.random() < 0.02 else usual)
-        if part in ("<", "&") and rng.random() < 0.95:
-            continue
-        if part.startswith("</"):
-            if not depth:
-                continue
-            depth -= 1
-        elif part in ("<e>", "<e a='='>"):
-            depth += 1
-        parts.append(part)
-    parts += ["</e>"] * depth
-    before = rng.choice(PROLOGS) + rng.choice(TYPES) + rng.choice(PROLOGS[3:])
-    text = f"{before}<r>{''.join(parts)}</r>{rng.choice(PROLOGS[3:])}"
-    if rng.random() < 0.1:
-        at = rng.randrange(len(text))
-        text = text[:at] + rng.choice(PARTS) + text[at + rng.randrange(3) :]
-    return text
-
-
-def compare_with_expat(seed: int, number: int) -> None:
-    rng = random.Random(seed)
-    known = 0
-    for _ in range(number):
-        text = random_document(rng)
-        encoding = rng.choice(("utf-8", "utf-8", "utf-8", "utf-16", "utf-8-sig"))
-        data = text.encode(encoding)
-        expected = events([data])
-        chunks = cut(data, rng.choice((1, 2, 3, 7, 1 << 16)))
-        try:
-            rewritten = list(RdfXmlText().chunks(without_mark(chunks)))
-        except TextError as error:
-            unsupported = "is not declared" in str(error) or "of a kind" in str(error)
-            if expected is not None and not unsupported:
-                raise AssertionError(text) from error
-            continue
-        if expected is not None:
-            known += 1
-            found = b"".join(rewritten)
-            if "SYSTEM" in text and (b"&a;" in found or b"&b;" in found):
-                # Expat omits entities that an external document type may declare.
-                continue
-            # Sections that were removed may have been between these.
-            found = found.replace(b"]]>", b"]]&gt;")
-            assert events([found]) == expected, (text, found)
-        else:
-            # What only the parser rejects, it still can: nothing was repaired but this.
-            repaired = "]]>" in text or "<!DOCTYPE" in text or "<?" in text
-            assert repaired or events(rewritten) is None, (text, rewritten)
-    assert known > number // 2
-
-
-def test_random_documents_beside_expat() -> None:
-    compare_with_expat(1, 500)
-
-
-@pytest.mark.slow
-def test_many_random_documents_beside_expat() -> None:
-    compare_with_expat(2, 10_000)
 
 
 def test_cases_of_outside_reports() -> None:
@@ -486,5 +389,5 @@ def test_namespaces_of_xml_literals_are_bounded() -> None:
         return len(list(read_statements(text.encode(), Format.RDF_XML)))
 
     assert read(20) == 20
-    with pytest.raises(TextError, match="namespaces of XML literals expand to"):
+    with pytest.raises(TextError, match="namespaces of XML literals"):
         read(1000)

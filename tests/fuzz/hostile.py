@@ -365,7 +365,7 @@ def rdflib_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
     from jelly_plugins.rdflib.memory import compiled
     from jelly_plugins.rdflib.terms import describe_node, generic_term
 
-    if pick is _reference or (module := compiled.compiled()) is None:
+    if pick is _reference or (module := compiled()) is None:
         return
     maker = Maker(rng)
     false_values = maker.false_values

@@ -14,7 +14,7 @@ import pytest
 
 from jelly_plugins import Iri, Literal, Quad, ServiceError, StreamOptions, Triple
 from jelly_plugins.codec import PhysicalType, delimit
-from jelly_plugins.grpc import Client, Published, Server, Topics, serve, wire
+from jelly_plugins.grpc import Client, Published, Server, Topics, protocol, serve
 from jelly_plugins.io.streams import encode
 
 #: Time limit in seconds that is sufficient on any machine.
@@ -99,12 +99,18 @@ def answering(answer: bytes, *, read: int | None = None) -> Iterator[str]:
             pass
         return answer
 
+    handler: Any = grpc.stream_unary_rpc_method_handler(publish)
+    with foreign({"PublishRdf": handler}) as address:
+        yield address
+
+
+@contextmanager
+def foreign(methods: dict[str, Any]) -> Iterator[str]:
+    """Run a server of another program; yield its address."""
     with futures.ThreadPoolExecutor(4) as threads:
         server = grpc.server(threads)
-        handler = grpc.stream_unary_rpc_method_handler(publish)
-        server.add_generic_rpc_handlers(
-            (grpc.method_handlers_generic_handler(wire.SERVICE, {wire.PUBLISH: handler}),)
-        )
+        handler = grpc.method_handlers_generic_handler(protocol.SERVICE, methods)
+        server.add_generic_rpc_handlers((handler,))
         port = server.add_insecure_port("127.0.0.1:0")
         server.start()
         try:
@@ -133,8 +139,8 @@ def raw(server: Server) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]
     """Return the two methods as gRPC calls for messages as bytes."""
     with grpc.insecure_channel(server.address) as channel:
         yield (
-            channel.unary_stream(wire.path_of(wire.SUBSCRIBE)),
-            channel.stream_unary(wire.path_of(wire.PUBLISH)),
+            channel.unary_stream(protocol.SUBSCRIBE),
+            channel.stream_unary(protocol.PUBLISH),
         )
 
 

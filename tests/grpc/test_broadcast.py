@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -19,13 +18,12 @@ from jelly_plugins import (
     Frame,
     Iri,
     Literal,
-    Quad,
     ServiceError,
     StreamOptions,
     Triple,
 )
 from jelly_plugins.codec import Decoder, Encoder, LogicalType, PhysicalType
-from jelly_plugins.grpc import Broadcast, Client, Server, Subscription, aio, wire
+from jelly_plugins.grpc import Broadcast, Client, Server, Subscription, protocol
 from jelly_plugins.grpc.buffers import FrameBuffer
 from jelly_plugins.io.streams import GENERIC, encode_frames
 
@@ -34,10 +32,14 @@ from .support import PATIENCE, frames_of, numbered, quads, rejected, service
 FLAT = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
 
 
-def listening(client: Client, **settings: Any) -> Subscription:
-    """Return a subscription that the topic has registered: it has received its options."""
+def listening(client: Client, topic: Broadcast, **settings: Any) -> Subscription:
+    """Return a subscription that the topic has registered."""
+    before = topic.subscribers
     stream = client.subscribe("t", **settings)
-    assert stream.options
+    deadline = time.monotonic() + PATIENCE
+    while topic.subscribers == before:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
     return stream
 
 
@@ -49,7 +51,7 @@ def taken(stream: Iterator[Any], count: int) -> list[Any]:
 def test_published_streams_reach_all_subscribers() -> None:
     topic = Broadcast(FLAT)
     with service({"t": topic}) as (_, client):
-        streams = [listening(client).statements() for _ in range(5)]
+        streams = [listening(client, topic).statements() for _ in range(5)]
         client.publish(numbered(600), topic="t")
         for stream in streams:
             assert taken(stream, 600) == numbered(600)
@@ -60,11 +62,11 @@ def test_late_subscribers_receive_subsequent_streams() -> None:
     topic = Broadcast(FLAT)
     with service({"t": topic}) as (_, client):
         client.publish(numbered(10), topic="t")
-        first = listening(client).statements()
+        first = listening(client, topic).statements()
         client.publish(numbered(20), topic="t")
-        second = listening(client).statements()
+        second = listening(client, topic).statements()
         topic.send(numbered(30))
-        third = listening(client).statements()
+        third = listening(client, topic).statements()
         topic.send(numbered(600))
         assert taken(first, 650) == numbered(20) + numbered(30) + numbered(600)
         assert taken(second, 630) == numbered(30) + numbered(600)
@@ -83,13 +85,13 @@ def test_a_subscriber_in_the_middle_of_a_stream() -> None:
         yield from made[1:]
 
     with service({"t": topic}) as (server, client), Client(server.address) as other:
-        first = listening(client).statements()
+        first = listening(client, topic).statements()
         publisher = threading.Thread(
             target=lambda: other.publish_frames(_renamed(frames())), daemon=True
         )
         publisher.start()
         head = taken(first, 50)
-        second = listening(client).statements()
+        second = listening(client, topic).statements()
         go_on.set()
         publisher.join(PATIENCE)
         found = head + taken(first, 950)
@@ -110,7 +112,7 @@ def test_streams_of_several_publishers_are_one() -> None:
     topic = Broadcast(FLAT)
     node = [Triple(BlankNode("b"), Iri("urn:p"), Iri(f"urn:{n}")) for n in range(300)]
     with service({"t": topic}) as (_, client):
-        stream = listening(client).statements()
+        stream = listening(client, topic).statements()
         publishers = [
             threading.Thread(target=client.publish, args=(node,), kwargs={"topic": "t"})
             for _ in range(4)
@@ -139,9 +141,9 @@ def test_elements_stay_elements() -> None:
         Frame(2, statements=list(quads(700))),
     ]
     with service({"t": topic}) as (_, client):
-        stream = listening(client)
-        assert stream.options == replace(options, version=2)
+        stream = listening(client, topic)
         client.publish_frames(encode_frames(elements, options=options))
+        assert stream.options == replace(options, version=2)
         # The options precede the first element in its frame: they are not an element.
         for element in elements:
             frame = next(stream)
@@ -163,15 +165,14 @@ def test_empty_graphs_and_namespaces_are_sent() -> None:
     encoder.add_namespace("ex", "http://example.org/")
     encoder.start_graph(Iri("urn:empty"))
     frames = encoder.finish()
-    with service({"t": Broadcast(options)}) as (_, client):
-        stream = listening(client)
+    topic = Broadcast(options)
+    with service({"t": topic}) as (_, client):
+        stream = listening(client, topic)
         next(stream)
         client.publish_frames(frames)
         frame = next(stream)
         assert frame.namespaces == [("ex", Iri("http://example.org/"))]
         assert frame.empty_graphs == [Iri("urn:empty")]
-        # Late subscribers receive the namespaces too.
-        assert next(listening(client)).namespaces == [("ex", Iri("http://example.org/"))]
 
 
 def test_a_topic_of_version_1_omits_namespaces() -> None:
@@ -179,8 +180,9 @@ def test_a_topic_of_version_1_omits_namespaces() -> None:
     encoder = Encoder(StreamOptions(stream_name="t"), namespaces=True)
     encoder.add_namespace("ex", "http://example.org/")
     encoder.add(numbered(1))
-    with service({"t": Broadcast(options)}) as (_, client):
-        stream = listening(client, options=StreamOptions(version=1))
+    topic = Broadcast(options)
+    with service({"t": topic}) as (_, client):
+        stream = listening(client, topic, options=StreamOptions(version=1))
         next(stream)
         client.publish_frames(encoder.finish())
         frame = next(stream)
@@ -213,7 +215,7 @@ def test_requested_options_are_checked_at_once() -> None:
 def test_a_broken_stream_ends_only_for_its_publisher() -> None:
     topic = Broadcast(FLAT)
     with service({"t": topic}) as (_, client):
-        stream = listening(client).statements()
+        stream = listening(client, topic).statements()
         broken = [*_renamed(iter(frames_of(numbered(3)))), b"\x0a\x02\x4a"]
         with rejected("INVALID_ARGUMENT", "frame 1, row 0"):
             client.publish_frames(broken)
@@ -225,7 +227,7 @@ def test_a_topic_sends_graphs() -> None:
     topic = Broadcast(FLAT)
     graph = Graph().add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
     with service({"t": topic}) as (_, client):
-        stream = listening(client, backend="rdflib").statements()
+        stream = listening(client, topic, backend="rdflib").statements()
         topic.send(graph)
         topic.send(list(graph), backend="rdflib")
         assert taken(stream, 2) == list(graph) * 2
@@ -240,53 +242,16 @@ def element(count: int, label: str = "{}") -> Frame:
     return Frame(0, statements=[Triple(node, p, node) for node in nodes])
 
 
-def test_late_subscribers_of_elements_receive_namespaces_with_the_first() -> None:
-    options = StreamOptions(
-        physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS, stream_name="t"
-    )
-    statement = Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g"))
-    with service({"t": Broadcast(options)}) as (_, client):
-        first = listening(client)
-        encoder = Encoder(options, namespaces=True)
-        encoder.add_namespace("ex", "http://example.org/")
-        encoder.add([statement])
-        client.publish_frames(encoder.finish())
-        second = listening(client)
-        client.publish([statement], topic="t", options=options)
-        for stream, namespaces in ((first, [1, 0]), (second, [1])):
-            for count in namespaces:
-                frame = next(stream)
-                assert frame.statements == [statement]
-                assert len(frame.namespaces) == count
-
-
-def test_namespaces_that_nobody_received_do_not_change_later_terms() -> None:
+def test_namespaces_without_a_subscriber_do_not_change_later_terms() -> None:
     encoder = Encoder(StreamOptions(stream_name="t"), namespaces=True)
     encoder.add_namespace("ex", "http://example.org/")
     statement = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
-    with service({"t": Broadcast(FLAT)}) as (_, client):
+    topic = Broadcast(FLAT)
+    with service({"t": topic}) as (_, client):
         client.publish_frames(encoder.finish())
-        stream = listening(client).statements()
+        stream = listening(client, topic).statements()
         client.publish([statement], topic="t")
         assert taken(stream, 1) == [statement]
-
-
-@pytest.mark.parametrize("backend", [None, "aio"])
-def test_options_come_before_the_first_element(backend: str | None) -> None:
-    with service({"t": Broadcast(GROUPED)}) as (server, client):
-        if backend is None:
-            assert listening(client).options.logical_type is LogicalType.GRAPHS
-            with rejected("INVALID_ARGUMENT", "physical type"):
-                assert client.subscribe(
-                    "t", options=StreamOptions(physical_type=PhysicalType.QUADS)
-                ).options
-            return
-
-        async def main() -> StreamOptions:
-            async with aio.subscribe("t", server.address) as stream:
-                return await stream.options()
-
-        assert asyncio.run(main()).logical_type is LogicalType.GRAPHS
 
 
 def test_an_element_that_grows_beyond_a_message_is_rejected() -> None:
@@ -295,12 +260,12 @@ def test_an_element_that_grows_beyond_a_message_is_rejected() -> None:
     large = next(encode_frames([element(230_000, "{:x}")], options=GROUPED))
     assert len(large) < 4 << 20
     with service({"t": topic}) as (_, client):
-        stream = listening(client)
+        stream = listening(client, topic)
         client.publish_frames(encode_frames([element(2)], options=GROUPED))
         with rejected("INVALID_ARGUMENT", "one element", "message"):
             client.publish_frames([large])
         client.publish_frames(encode_frames([element(3)], options=GROUPED))
-        later = listening(client)
+        later = listening(client, topic)
         client.publish_frames(encode_frames([element(4)], options=GROUPED))
         assert [len(next(stream).statements) for _ in range(3)] == [2, 3, 4]
         assert len(next(later).statements) == 4
@@ -311,7 +276,7 @@ def test_a_row_that_does_not_fit_a_message_is_rejected() -> None:
     topic = Broadcast(FLAT, message_bytes=10_000)
     row = Triple(*numbered(1)[0][:2], Literal("x" * 20_000))
     with service({"t": topic}) as (_, client):
-        stream = listening(client).statements()
+        stream = listening(client, topic).statements()
         with rejected("INVALID_ARGUMENT", "a row"):
             client.publish([*numbered(2), row], topic="t")
         client.publish(numbered(3), topic="t")
@@ -367,8 +332,8 @@ def stalled(server: Server) -> Iterator[Any]:
     """Open a subscription whose client buffers little and does not read."""
     options = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1 << 16)]
     with grpc.insecure_channel(server.address, options) as channel:
-        call = channel.unary_stream(wire.path_of(wire.SUBSCRIBE))
-        yield call(wire.write_subscribe("t", None))
+        call = channel.unary_stream(protocol.SUBSCRIBE)
+        yield call(protocol.write_subscribe("t", None))
 
 
 def test_publishers_wait_for_a_slow_subscriber_without_a_timeout() -> None:
@@ -399,7 +364,7 @@ def test_publishers_wait_for_a_slow_subscriber_without_a_timeout() -> None:
 def test_a_subscriber_that_leaves_is_forgotten() -> None:
     topic = Broadcast(FLAT, buffer_bytes=10_000, subscriber_timeout=None)
     with service({"t": topic}) as (_, client):
-        with listening(client):
+        with listening(client, topic):
             pass
         # A disconnected subscriber does not block a publisher.
         topic.send(numbered(20_000))
@@ -409,7 +374,7 @@ def test_a_subscriber_that_leaves_is_forgotten() -> None:
 def test_a_topic_that_is_closed_ends_with_a_status() -> None:
     topic = Broadcast(FLAT)
     with service({"t": topic}) as (server, client):
-        stream = listening(client).statements()
+        stream = listening(client, topic).statements()
         topic.send(numbered(3))
         server.stop()
         assert taken(stream, 3) == numbered(3)

@@ -18,7 +18,7 @@ from rdflib import Dataset, Graph, URIRef
 
 from jelly_plugins import JellyError, SourceError, StreamOptions, TermError, convert, read, write
 from jelly_plugins.codec import Limits, PhysicalType
-from jelly_plugins.grpc import Bounds, Client, Published, publish, serve, subscribe, wire
+from jelly_plugins.grpc import Bounds, Client, Published, protocol, publish, serve, subscribe
 from jelly_plugins.oxigraph import load
 
 from .. import programs
@@ -27,6 +27,7 @@ from .support import (
     Fixed,
     Kept,
     delimited,
+    foreign,
     frames_of,
     numbered,
     quads,
@@ -160,8 +161,8 @@ def test_limits_of_the_client_hold() -> None:
 
 def test_a_server_that_ignores_the_requested_options() -> None:
     """Test with a server of another program."""
-    handler = grpc.unary_stream_rpc_method_handler(lambda *_: iter(frames_of(numbered(3))))
-    with foreign({wire.SUBSCRIBE: handler}) as address:
+    handler: Any = grpc.unary_stream_rpc_method_handler(lambda *_: iter(frames_of(numbered(3))))
+    with foreign({"SubscribeRdf": handler}) as address:
         for take in (list, lambda stream: list(stream.frames())):
             with (
                 subscribe("t", address, options=StreamOptions.small()) as stream,
@@ -171,8 +172,8 @@ def test_a_server_that_ignores_the_requested_options() -> None:
 
 
 def test_a_server_that_sends_nothing() -> None:
-    handler = grpc.unary_stream_rpc_method_handler(lambda *_: iter(()))
-    with foreign({wire.SUBSCRIBE: handler}) as address:
+    handler: Any = grpc.unary_stream_rpc_method_handler(lambda *_: iter(()))
+    with foreign({"SubscribeRdf": handler}) as address:
         for take in (list, lambda stream: stream.load(ox.Store()), lambda stream: stream.options):
             with subscribe("t", address) as stream, pytest.raises(JellyError, match=r"no (f|o)"):
                 take(stream)
@@ -181,27 +182,6 @@ def test_a_server_that_sends_nothing() -> None:
 def test_a_server_without_the_service() -> None:
     with foreign({}) as address, rejected("UNIMPLEMENTED"):
         publish(numbered(1), address)
-
-
-class foreign:  # noqa: N801 (it is called like a function)
-    """A server that is not one of this package."""
-
-    def __init__(self, handlers: dict[str, Any]) -> None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        self._threads = ThreadPoolExecutor(4)
-        self._server = grpc.server(self._threads)
-        handler = grpc.method_handlers_generic_handler(wire.SERVICE, handlers)
-        self._server.add_generic_rpc_handlers((handler,))
-
-    def __enter__(self) -> str:
-        port = self._server.add_insecure_port("127.0.0.1:0")
-        self._server.start()
-        return f"127.0.0.1:{port}"
-
-    def __exit__(self, *_: object) -> None:
-        self._server.stop(0).wait()
-        self._threads.shutdown()
 
 
 def test_an_address_without_a_server() -> None:
@@ -372,7 +352,7 @@ def is_healthy(address: str) -> bool:
 def test_health_is_reported() -> None:
     with serve({}) as server, grpc.insecure_channel(server.address) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
-        for name in ("", wire.SERVICE):
+        for name in ("", protocol.SERVICE):
             answer = stub.Check(health_pb2.HealthCheckRequest(service=name))
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
 
@@ -382,17 +362,17 @@ def test_reflection_describes_the_service() -> None:
         stub = reflection_pb2_grpc.ServerReflectionStub(channel)
         requests = [
             reflection_pb2.ServerReflectionRequest(list_services=""),
-            reflection_pb2.ServerReflectionRequest(file_containing_symbol=wire.SERVICE),
+            reflection_pb2.ServerReflectionRequest(file_containing_symbol=protocol.SERVICE),
         ]
         services, file = stub.ServerReflectionInfo(iter(requests))
     names = {service.name for service in services.list_services_response.service}
-    assert wire.SERVICE in names
+    assert protocol.SERVICE in names
     assert b"PublishRdf" in file.file_descriptor_response.file_descriptor_proto[0]
 
 
 def test_unknown_methods() -> None:
     with serve({}) as server, raw(server), grpc.insecure_channel(server.address) as channel:
-        call = channel.unary_unary(wire.path_of("Other"))
+        call: Any = channel.unary_unary(f"/{protocol.SERVICE}/Other")
         with pytest.raises(grpc.RpcError):
             call(b"")
 

@@ -14,9 +14,7 @@ from pyoxigraph import Store
 from rdflib import Graph
 
 from jelly_plugins import JellyError, ServiceError, StreamOptions
-from jelly_plugins.codec import LogicalType
 from jelly_plugins.grpc import (
-    Broadcast,
     Client,
     Published,
     Subscription,
@@ -25,7 +23,6 @@ from jelly_plugins.grpc import (
     serve,
     subscribe,
 )
-from jelly_plugins.io.streams import encode
 
 from .support import PATIENCE, answering, endless, frames_of, numbered, rejected, service
 
@@ -192,20 +189,6 @@ def test_a_waiting_application_ends_with_its_client() -> None:
         assert sleeping.cancelled == ["publish", "subscribe"]
 
     asyncio.run(main())
-
-
-def test_namespaces_of_publishers_do_not_accumulate() -> None:
-    flat = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
-    named = StreamOptions(version=2, stream_name="live", logical_type=LogicalType.FLAT_TRIPLES)
-    with service({"live": Broadcast(flat)}) as (_, client):
-        for number in range(40):
-            names = {f"{number}-{each:0>4000}": "urn:" for each in range(10)}
-            client.publish_frames(encode(numbered(1), options=named, namespaces=names))
-        with client.subscribe("live") as stream:
-            assert stream.options
-            kept = [name for name, _ in next(stream).namespaces]
-    assert kept[-1].startswith("39-")
-    assert 1 < len(kept) < 20
 
 
 def test_a_timeout_may_be_endless() -> None:

@@ -22,7 +22,7 @@ import pytest
 
 from jelly_plugins import Iri, Literal, Quad, ServiceError, StreamOptions, Triple
 from jelly_plugins.codec import LogicalType, PhysicalType
-from jelly_plugins.grpc import Broadcast, Client, Server, StoreSink, Topics, serve, wire
+from jelly_plugins.grpc import Broadcast, Client, Server, StoreSink, Topics, protocol, serve
 
 from .. import programs
 from .support import PATIENCE, Fixed, Kept, frames_of, numbered, service
@@ -194,7 +194,7 @@ def test_streams_that_are_cancelled_at_any_moment() -> None:
         serve(Topics({}, sink=StoreSink(store))) as server,
         grpc.insecure_channel(server.address) as channel,
     ):
-        publish: Any = channel.stream_unary(wire.path_of(wire.PUBLISH))
+        publish: Any = channel.stream_unary(protocol.PUBLISH)
         for _ in range(100):
             upto = random_.randrange(1, len(frames))
             go_on = threading.Event()
@@ -241,7 +241,6 @@ def test_the_end_of_requests_alone_does_not_end_a_stream() -> None:
 
     context: Any = Context()
     frames = Incoming(Lost(), context, Bounds(), DEFAULT_LIMITS)
-    frames.open()
     with pytest.raises(ServiceError, match="has disconnected"):
         list(frames)
 
@@ -309,9 +308,9 @@ def test_1000_connections_that_are_opened_and_lost() -> None:
 STALLED = """
 import sys, time
 import grpc
-from jelly_plugins.grpc import wire
+from jelly_plugins.grpc import protocol
 with grpc.insecure_channel(sys.argv[1]) as channel:
-    call = channel.unary_stream(wire.path_of(wire.SUBSCRIBE))(wire.write_subscribe("t", None))
+    call = channel.unary_stream(protocol.SUBSCRIBE)(protocol.write_subscribe("t", None))
     next(call)
     print("listening", flush=True)
     time.sleep(1000)

@@ -13,7 +13,7 @@ import grpc
 import pytest
 
 from jelly_plugins import Literal, LogicalType, ServiceError, StreamOptions, Triple
-from jelly_plugins.grpc import Bounds, Broadcast, Client, Topics, aio, serve, wire
+from jelly_plugins.grpc import Bounds, Broadcast, Client, Topics, aio, protocol, serve
 from jelly_plugins.grpc.security import authorization
 
 from .support import PATIENCE, Fixed, Kept, frames_of, numbered, rejected, service
@@ -22,8 +22,8 @@ from .test_clients import Waiting
 BOUNDS = Bounds(streams=4, idle=0.5)
 
 METHODS = [
-    wire.path_of(wire.PUBLISH),
-    wire.path_of(wire.SUBSCRIBE),
+    protocol.PUBLISH,
+    protocol.SUBSCRIBE,
     "/grpc.health.v1.Health/Check",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ]

@@ -5,18 +5,20 @@ Reference: Jelly gRPC streaming protocol; grpc.proto.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import grpc
 import pytest
 
 from jelly_plugins import Iri, Literal, OptionsError, Quad, StreamOptions, Triple, WireError
 from jelly_plugins.codec import Encoder, Limits, LogicalType, PhysicalType
 from jelly_plugins.codec.common.options import write_options
 from jelly_plugins.codec.common.wire import bytes_field, string_field, varint_field
-from jelly_plugins.grpc import Subscription, serve, subscribe, wire
+from jelly_plugins.grpc import protocol, serve, subscribe
 
-from .support import Fixed, Kept, code_of, frames_of, numbered, raw, rejected, service
+from .support import Fixed, Kept, code_of, foreign, frames_of, numbered, raw, rejected, service
 
 TABLES = {"max_name_table_size": 64, "max_prefix_table_size": 16, "max_datatype_table_size": 8}
 
@@ -144,7 +146,7 @@ def test_a_published_stream_is_received() -> None:
     frames = frames_of(numbered(600))
     with service(sink=sink) as (server, client), raw(server) as (_, publish):
         client.publish_frames(frames)
-        assert publish(iter(frames)) == wire.RECEIVED
+        assert publish(iter(frames)) == protocol.RECEIVED
     assert sink.streams == [frames, frames]
 
 
@@ -331,17 +333,19 @@ def test_waiting_for_options_is_limited(size: int) -> None:
         assert code_of(lambda: publish(endless.subscribe("", None))) == "INVALID_ARGUMENT"
         with rejected("DATA_LOSS"), subscribe("any", server.address) as stream:
             assert stream.options
-    answer = Subscription(None, "here: t")
-
-    def take_all() -> None:
-        for _ in range(2000):
-            answer._check(frame)
-
-    with pytest.raises(OptionsError, match="here: t: the stream does not begin with options"):
-        take_all()
 
 
-def test_an_answer_that_does_not_begin_with_a_frame_is_rejected() -> None:
-    answer = Subscription(None, "here: t")
-    with pytest.raises(WireError, match="here: t: frame 0"):
-        answer._check(b"\xff" * 9)
+@pytest.mark.parametrize(
+    ("frame", "error"), [(b"", OptionsError), (b"\xff" * 9, WireError)], ids=["rowless", "garbage"]
+)
+def test_a_client_rejects_streams_without_options(frame: bytes, error: type[Exception]) -> None:
+    def answer(*_: object) -> Iterator[bytes]:
+        return itertools.repeat(frame, 2000)
+
+    handler: Any = grpc.unary_stream_rpc_method_handler(answer)
+    with (
+        foreign({"SubscribeRdf": handler}) as address,
+        subscribe("t", address) as stream,
+        pytest.raises(error, match=f"{address}: t: .*(options|frame 0)"),
+    ):
+        list(stream)

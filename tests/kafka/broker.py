@@ -15,7 +15,7 @@ from uuid import uuid4
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from jelly_plugins.spark.java import use_java
+from jelly_plugins.spark.sessions import use_java
 
 #: Time limit in seconds for a start, sufficient on any machine.
 _PATIENCE = 120

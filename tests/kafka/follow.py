@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import sys
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from jelly_plugins.spark import batch_sink, from_jelly_patch, session
-from jelly_plugins.spark.shards import Applied
+from jelly_plugins.spark import ShardedStore, batch_sink, from_jelly_patch, session
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
@@ -18,10 +18,6 @@ SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
-
-
-def say(applied: Applied) -> None:
-    print("version", applied.version, flush=True)
 
 
 def main(address: str, topic: str, folder: str, per_batch: str, mode: str) -> None:
@@ -35,13 +31,17 @@ def main(address: str, topic: str, folder: str, per_batch: str, mode: str) -> No
         .load()
     )
     place = sf.concat_ws("/", "topic", "partition", "offset")
-    patch = from_jelly_patch("value", source=place).alias("patch")
-    sink = batch_sink(
-        f"{folder}/root", application="follow", column="patch", shards=4, on_applied=say
-    )
+    rows = sf.explode(from_jelly_patch("value", source=place)).alias("row")
+    sink = batch_sink(f"{folder}/root", application="follow", shards=4)
+
+    def apply(frame: DataFrame, number: int) -> None:
+        sink(frame, number)
+        print("version", ShardedStore(f"{folder}/root").version, flush=True)
+
     writing = (
-        messages.select("topic", "partition", "offset", patch)
-        .writeStream.foreachBatch(sink)
+        messages.select(place.alias("source"), rows)
+        .select("source", "row.*")
+        .writeStream.foreachBatch(apply)
         .option("checkpointLocation", f"{folder}/checkpoint")
     )
     if mode == "once":

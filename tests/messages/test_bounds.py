@@ -45,8 +45,8 @@ def test_statements_with_long_namespaces_are_not_held() -> None:
 
 
 def test_statements_of_documents_are_not_held() -> None:
-    log = f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="urn:{"x" * 300_000}:">' + "".join(
-        f'<rdf:Description rdf:about="urn:{n}"><e:p>x</e:p></rdf:Description>' for n in range(100)
+    log = f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="urn:{"x" * 60_000}:">' + "".join(
+        f'<rdf:Description rdf:about="urn:{n}"><e:p>x</e:p></rdf:Description>' for n in range(500)
     )
     assert longest_chunk(log + "</rdf:RDF>\n", "rdf") < 8 * MEGABYTE
 
@@ -65,7 +65,7 @@ def test_iris_are_bounded(declared: str, step: int | None) -> None:
     log = f"{HEAD}<urn:a> <urn:p> <urn:b> .\nMESSAGE\n{declared}\n{'# y' * 50_000}\n".encode()
     source: Any = log if step is None else io.BufferedReader(io.BytesIO(log), step)  # type: ignore[arg-type]
     found = []
-    with pytest.raises(TextError, match="has more than 65536 bytes"):
+    with pytest.raises(LimitError, match="has more than 65536 bytes"):
         found.extend(read_messages(source, format="ttl"))
     assert len(found) == 1
 
@@ -126,3 +126,14 @@ def test_the_expansion_of_remote_contexts_is_limited() -> None:
     loader = ContextLoader(contexts, None)
     with pytest.raises(TextError, match="contexts"):
         loader.context("urn:59")
+
+
+def test_a_large_context_is_not_processed_for_any_number_of_small_documents() -> None:
+    context = json.dumps({"@context": {f"t{n}": f"urn:{n}" for n in range(2000)}})
+    documents = '{"@id": "urn:a", "t1": "%s"}\n'
+    limits = Limits(frame_expansion=1 << 17)
+    assert (
+        sizes(f"{context}\n" + documents % ("x" * 100) * 10, "ndjsonld", limits=limits) == [1] * 10
+    )
+    with pytest.raises(LimitError, match="frame_expansion"):
+        sizes(f"{context}\n" + documents % "" * 100, "ndjsonld", limits=limits)

@@ -17,8 +17,8 @@ import pytest
 from jelly_plugins import ConflictError, JellyError, OptionsError
 from jelly_plugins.oxigraph import count_quads, namespaces, positions, replay
 from jelly_plugins.oxigraph.patches import transaction as transaction_module
-from jelly_plugins.oxigraph.patches.changes import NetChanges
 from jelly_plugins.patch import Patch
+from jelly_plugins.patch.replay.target import NetChanges
 
 from .replays import (
     counting,
@@ -336,8 +336,8 @@ def test_interrupt_once_rows_are_in_the_text_loses_none(
 
     make = NetChanges.__init__
 
-    def with_rows(self: NetChanges, graph: str = "", **settings: Any) -> None:
-        make(self, graph, **settings)
+    def with_rows(self: NetChanges, **settings: Any) -> None:
+        make(self, **settings)
         self.net = Rows()
 
     monkeypatch.setattr(NetChanges, "__init__", with_rows)

@@ -1,43 +1,17 @@
-"""Changes that are a list of operations, for tests of a replay's parts without a store."""
+"""A target of replays without a store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from jelly_plugins.codec.patch.operations import AnyOperation
 from jelly_plugins.patch.replay.position import Position
-from jelly_plugins.patch.replay.target import TransactionChanges
-from jelly_plugins.patch.replay.transactions import CHANGES
-
-
-class Listed(TransactionChanges):
-    """The operations of one transaction, in order."""
-
-    characters = 0
-
-    def __init__(self, *rows: AnyOperation) -> None:
-        self.rows = list(rows)
-
-    @property
-    def operations(self) -> int:
-        return len(self.rows)
-
-    def gather(self, rows: Iterator[AnyOperation], /) -> AnyOperation | None:
-        for row in rows:
-            if row.kind not in CHANGES:
-                return row
-            self.rows.append(row)
-        return None
-
-    def join(self, following: Listed, /) -> None:
-        self.rows += following.rows
+from jelly_plugins.patch.replay.target import NetChanges
 
 
 class ListedTarget:
-    """A target of replays that is at given positions, and is never changed."""
+    """A target that is at given positions, and is never changed."""
 
     graph = ""
-    changes = staticmethod(Listed)
     text = staticmethod(str)
 
     def __init__(self, positions: Sequence[Position] = ()) -> None:
@@ -46,5 +20,5 @@ class ListedTarget:
     def positions(self) -> Sequence[Position]:
         return self._positions
 
-    def apply(self, changes: Listed, before: Position | None, after: Position | None, /) -> int:
+    def apply(self, changes: NetChanges, before: Position | None, after: Position | None, /) -> int:
         raise NotImplementedError

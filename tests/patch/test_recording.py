@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from pathlib import Path
@@ -10,7 +11,15 @@ from typing import Any
 import pytest
 
 from jelly_plugins import ChainError, JellyError, OptionsError, SourceError
-from jelly_plugins.codec import Iri, Literal, PatchOptions, PatchStreamType, Quad, describe
+from jelly_plugins.codec import (
+    FrameSplitter,
+    Iri,
+    Literal,
+    PatchOptions,
+    PatchStreamType,
+    Quad,
+    describe,
+)
 from jelly_plugins.codec.patch.operations import Operation, add, delete
 from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.patch.recording import LogWriter, RecordSettings
@@ -131,6 +140,7 @@ def test_nothing_but_a_torn_patch(path: Path) -> None:
 
 
 FORKING = """
+import io
 import os
 import sys
 from jelly_plugins import SourceError
@@ -207,6 +217,30 @@ def test_a_file_that_is_no_log(tmp_path: Path) -> None:
     with pytest.raises(JellyError):
         writer(path)
     assert len(path.read_bytes()) == 10 * len(b"\x00\x01 something else \xff")
+
+
+@pytest.mark.parametrize("form", ["frame", "trp"])
+def test_a_log_in_a_form_that_nothing_can_be_appended_to(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "log.jellyp"
+    file = io.BytesIO()
+    patches = read_patches(b"H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\n")
+    write_patches(patches, file, format="trp" if form == "trp" else "jellyp")
+    data = file.getvalue()
+    if form == "frame":
+        [data] = FrameSplitter().feed(data)
+    path.write_bytes(data)
+    with pytest.raises(SourceError):
+        writer(path)
+    assert path.read_bytes() == data
+
+
+def test_an_error_in_the_middle_of_a_text_leaves_it(tmp_path: Path) -> None:
+    path = tmp_path / "log.rdfp"
+    patch = "H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\n"
+    path.write_text(text := patch + "nonsense .\n" + patch + "# no line end")
+    with pytest.raises(JellyError, match="line 5"):
+        writer(path)
+    assert path.read_text() == text
 
 
 def test_options_of_a_log_are_kept(tmp_path: Path) -> None:

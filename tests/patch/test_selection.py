@@ -1,4 +1,5 @@
-"""The second part of a replay: which transactions a store does not have yet.
+"""The first part of a replay: rows become transactions, and those are selected that a store does
+not have yet.
 
 ``test_exactly_once`` has the same rules with real stores; here no log is read and no store changed.
 """
@@ -10,14 +11,21 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import ChainError
-from jelly_plugins.codec.patch.operations import add
+from jelly_plugins import ChainError, OrderError
+from jelly_plugins.codec.patch.operations import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    END,
+    AnyOperation,
+    add,
+    header,
+)
 from jelly_plugins.patch.replay.position import Position, Replayed
 from jelly_plugins.patch.replay.selection import Entry, Selection
 from jelly_plugins.patch.replay.settings import ReplaySettings
-from jelly_plugins.patch.replay.transactions import Event, PatchEnd, PatchStart, Transaction
 
-from .listed import Listed, ListedTarget
+from .listed import ListedTarget
 
 #: A patch: its id, its prev, and the values that its transactions add.
 Patch = tuple[str | None, str | None, Sequence[str]]
@@ -33,29 +41,28 @@ class Log:
         self.done = Replayed()
         target = ListedTarget(positions)
         self.selection = Selection(target, ReplaySettings(**settings), self.done)
-        self.entries: list[Entry[Listed]] = []
+        self.entries: list[Entry] = []
 
     def feed(self, *patches: Patch, ended: bool = True) -> Log:
+        rows: list[AnyOperation] = []
         for at, (id_, prev, transactions) in enumerate(patches, 1):
-            if id_ is not None or transactions:
-                self._take(PatchStart(id_, prev))
+            chained = (("id", id_), ("prev", prev))
+            rows += [header(key, value) for key, value in chained if value is not None]
             for values in transactions:
-                self._take(Transaction(Listed(*map(add, values)), 1, True))
+                rows += [BEGIN, *map(add, values), COMMIT]
             if ended or at < len(patches):
-                self._take(PatchEnd(id_, prev))
-        return self
+                rows.append(END)
+        return self.read(*rows)
 
-    def _take(self, event: Event[Listed]) -> None:
-        entry = self.selection.take(event)
-        if entry is not None:
-            self.entries.append(entry)
+    def read(self, *rows: AnyOperation) -> Log:
+        self.entries += self.selection.entries(rows)
+        return self
 
     @property
     def selected(self) -> str:
         """What the selected entries add; a dot for an entry that only moves the position."""
-        return "".join(
-            "." if each.changes is None else "".join(row.value for row in each.changes.rows)
-            for each in self.entries
+        return " ".join(
+            "." if each.changes is None else "".join(each.changes.net) for each in self.entries
         )
 
     @property
@@ -71,24 +78,24 @@ def position(*patches: Patch, **settings: Any) -> Position:
 
 def test_all_of_a_log() -> None:
     log = Log().feed(ONE, TWO)
-    assert log.selected == "a.bc."
+    assert log.selected == "a . b c ."
     assert log.position == Position(log="<1>", patch="<2>", transactions=2, complete=True)
     assert [each.begins for each in log.entries] == [True, False, True, False, False]
 
 
 def test_the_rest_of_a_log() -> None:
     log = Log(position(ONE)).feed(ONE, TWO, THREE)
-    assert (log.selected, log.done.skipped) == ("bc.d.", 1)
+    assert (log.selected, log.done.skipped) == ("b c . d .", 1)
 
 
 def test_the_rest_of_a_patch() -> None:
     at = position(ONE, ("<2>", "<1>", ["b"]), ended=False)
     assert (at.transactions, at.complete) == (1, False)
     log = Log(at).feed(ONE, TWO)
-    assert (log.selected, log.done.skipped) == ("c.", 2)
+    assert (log.selected, log.done.skipped) == ("c .", 2)
     assert Log(position(ONE, TWO, ended=False)).feed(ONE, TWO).selected == "."
     # It may grow, even after its end.
-    assert Log(position((*TWO[:1], None, ["b"]))).feed(("<2>", None, ["b", "c"])).selected == "c."
+    assert Log(position((*TWO[:1], None, ["b"]))).feed(("<2>", None, ["b", "c"])).selected == "c ."
 
 
 def test_nothing_is_left() -> None:
@@ -97,34 +104,34 @@ def test_nothing_is_left() -> None:
 
 
 def test_the_next_file_of_a_log() -> None:
-    assert Log(position(ONE, TWO)).feed(THREE).selected == "d."
-    assert Log(position(ONE, TWO)).feed(TWO, THREE).selected == "d."
+    assert Log(position(ONE, TWO)).feed(THREE).selected == "d ."
+    assert Log(position(ONE, TWO)).feed(TWO, THREE).selected == "d ."
     with pytest.raises(ChainError, match="only the first 2 transactions"):
         Log(position(ONE, TWO, ended=False)).feed(THREE)
 
 
 def test_patches_without_transactions() -> None:
     log = Log().feed(("<1>", None, []), ("<2>", "<1>", []))
-    assert log.selected == ".."
+    assert log.selected == ". ."
     assert log.position is not None
     assert (log.position.patch, log.position.transactions) == ("<2>", 0)
-    assert Log(log.position).feed(("<1>", None, []), ("<2>", "<1>", []), THREE).selected == "d."
+    assert Log(log.position).feed(("<1>", None, []), ("<2>", "<1>", []), THREE).selected == "d ."
 
 
 def test_patches_without_ids() -> None:
     plain: list[Patch] = [(None, None, ["a"]), (None, None, []), (None, None, ["b", "c"])]
     log = Log(name="log").feed(*plain)
-    assert log.selected == "a.bc."
+    assert log.selected == "a . b c ."
     assert log.position == Position(log="log", patch="3", transactions=2, complete=True)
-    assert Log(log.position, name="log").feed(*plain, (None, None, ["d"])).selected == "d."
+    assert Log(log.position, name="log").feed(*plain, (None, None, ["d"])).selected == "d ."
     # Without a name there is no position.
     log = Log(log.position).feed(*plain)
-    assert (log.selected, log.position) == ("a.bc.", None)
+    assert (log.selected, log.position) == ("a . b c .", None)
     assert log.done.advice
     # Those after an id count as its transactions.
     log = Log().feed(ONE, *plain)
     assert log.position == Position(log="<1>", patch="<1>", transactions=4, complete=True)
-    assert Log(log.position).feed(ONE, *plain, TWO).selected == "bc."
+    assert Log(log.position).feed(ONE, *plain, TWO).selected == "b c ."
 
 
 @pytest.mark.parametrize(
@@ -159,7 +166,7 @@ def test_another_log_than_was_applied(patches: list[Patch], message: str) -> Non
 
 def test_an_edited_log_gets_what_the_ids_say() -> None:
     edited: Patch = ("<2>", "<1>", ["x"])
-    assert Log(position(ONE, TWO)).feed(ONE, edited, THREE).selected == "d."
+    assert Log(position(ONE, TWO)).feed(ONE, edited, THREE).selected == "d ."
     log = Log(position(ONE, TWO)).feed(ONE, edited)
     log.selection.check_found()
     assert (log.selected, log.done.position) == ("", position(ONE, TWO))
@@ -167,7 +174,7 @@ def test_an_edited_log_gets_what_the_ids_say() -> None:
 
 def test_the_same_patch_again() -> None:
     log = Log().feed(ONE, ONE, (None, None, []), ONE, TWO, ("<2>", "<1>", ["x"]))
-    assert (log.selected, log.done.skipped) == ("a.bc.", 3)
+    assert (log.selected, log.done.skipped) == ("a . b c .", 3)
 
 
 def test_until() -> None:
@@ -175,3 +182,71 @@ def test_until() -> None:
     assert log.selection.is_complete
     with pytest.raises(ChainError, match="at patch <2> already, after patch <1>"):
         Log(position(ONE, TWO), until="1").feed(ONE, TWO)
+
+
+A, B = add("a"), add("b")
+ID, PREV = header("id", "<urn:2>"), header("prev", "<urn:1>")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([], ""),
+        ([END], ""),
+        ([ID, END], "."),
+        ([ID, BEGIN, COMMIT, END], " ."),
+        ([BEGIN, A, COMMIT, BEGIN, B, COMMIT, END], "a b ."),
+        ([A, B, END], "ab ."),
+        ([A, BEGIN, B, COMMIT, A, END], "a b a ."),
+        ([A, BEGIN, B, ABORT, END], "a ."),
+        ([BEGIN, A, ID, B, COMMIT, END], "ab ."),
+        ([A, END, ID, B, END], "a . b ."),
+        # Without an id, a patch starts with its first change.
+        ([BEGIN, COMMIT, END], ""),
+        ([BEGIN, A, ABORT, END], ""),
+        ([BEGIN, COMMIT, BEGIN, A, COMMIT, END], "a ."),
+        # The rows end inside a patch.
+        ([BEGIN, A, COMMIT], "a"),
+        ([BEGIN, A, COMMIT, BEGIN, B], "a"),
+        ([A], ""),
+    ],
+)
+def test_transactions(rows: list[AnyOperation], expected: str) -> None:
+    assert Log().read(*rows).selected == expected
+
+
+@pytest.mark.parametrize(("known", "left"), [(1, "b ab b ."), (2, "ab b ."), (3, "b .")])
+def test_operations_outside_of_transactions_count_one_by_one(known: int, left: str) -> None:
+    rows = [ID, A, B, BEGIN, A, B, COMMIT, B, END]
+    at = Position(log="<urn:2>", patch="<urn:2>", transactions=known, complete=False)
+    assert Log(at).read(*rows).selected == left
+    assert Log().read(*rows).position == Position(
+        log="<urn:2>", patch="<urn:2>", transactions=4, complete=True
+    )
+
+
+def test_headers() -> None:
+    rows = [ID, PREV, header("note", "x"), header("id", "<urn:3>"), BEGIN, A, COMMIT]
+    log = Log(position(("<urn:1>", None, ["x"]))).read(*rows)
+    assert (log.selected, log.selection.id) == ("a", "<urn:2>")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([COMMIT], "COMMIT outside a transaction"),
+        ([ABORT], "ABORT outside a transaction"),
+        ([BEGIN, BEGIN], "BEGIN inside a transaction"),
+        ([BEGIN, END], "END inside a transaction"),
+        ([BEGIN, COMMIT, ID], "'id' comes after a transaction"),
+        ([A, BEGIN, COMMIT, PREV], "'prev' comes after a transaction"),
+    ],
+)
+def test_rows_out_of_order(rows: list[AnyOperation], message: str) -> None:
+    with pytest.raises(OrderError, match=message):
+        Log().read(*rows)
+
+
+def test_aborted_transactions_are_counted() -> None:
+    log = Log().read(BEGIN, A, ABORT, BEGIN, COMMIT, BEGIN, ABORT, END)
+    assert (log.selected, log.done.aborted) == ("", 2)

@@ -510,8 +510,8 @@ A <urn:s> <urn:p> "b" .
 """
 
 
-@pytest.mark.parametrize("text", [INCOMPLETE, "# a comment\n", "\n"])
-def test_an_error_leaves_a_truncated_log_unchanged(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["# a comment\n", "\n"])
+def test_a_log_without_patches(tmp_path: Path, text: str) -> None:
     log = tmp_path / "log.rdfp"
     log.write_text(text)
     with pytest.raises(ChainError, match="the log has no patch"):
@@ -522,23 +522,23 @@ def test_an_error_leaves_a_truncated_log_unchanged(tmp_path: Path, text: str) ->
 @pytest.mark.parametrize("tail", ["H", "H id <ur", "H id <urn:2> .\n", "TX .\nA <urn:s>", "TX"])
 def test_a_line_that_is_truncated(tmp_path: Path, tail: str) -> None:
     log = tmp_path / "log.rdfp"
-    log.write_text("H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\n" + tail)
-    before = log.read_text()
+    whole = "H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\n"
+    log.write_text(whole + tail)
     with pytest.raises(ChainError, match="only 1 patches to undo"):
         undo(log, count=2)
-    assert log.read_text() == before
+    assert log.read_text() == whole
     assert undo(log)[0].header("undoes") == Iri("urn:1")
     assert check(log).patches == 2
 
 
 @pytest.mark.parametrize("tail", [b"\0", b"\x40", b"\x40\x0a"])
-def test_an_error_leaves_truncated_frames_unchanged(tmp_path: Path, tail: bytes) -> None:
+def test_frames_that_are_truncated(tmp_path: Path, tail: bytes) -> None:
     log = tmp_path / "log.jellyp"
     write(log, [BEGIN, add(ONE), COMMIT])
-    log.write_bytes(before := log.read_bytes() + tail)
+    log.write_bytes((whole := log.read_bytes()) + tail)
     with pytest.raises(ChainError):
         undo(log, to="urn:missing")
-    assert log.read_bytes() == before
+    assert log.read_bytes().rstrip(b"\0") == whole.rstrip(b"\0")
 
 
 def test_a_log_whose_patches_do_not_follow_each_other(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import io
-import subprocess
-import sys
 import tracemalloc
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -21,14 +21,13 @@ from rdflib.plugins.parsers.nquads import NQuadsParser
 from rdflib.plugins.stores.memory import Memory, SimpleMemory
 from rdflib.store import TripleAddedEvent
 
-from jelly_plugins import JellyError
-from jelly_plugins.rdflib import terms
-from jelly_plugins.rdflib.memory import indices as memory
-from jelly_plugins.rdflib.memory.compiled import compiled
-from jelly_plugins.rdflib.plugin import dump
+from jelly_plugins import JellyError, PhysicalType
+from jelly_plugins.rdflib import memory, terms
+from jelly_plugins.rdflib.memory import add_statements, compiled
+from jelly_plugins.rdflib.plugin import dump, load
 from jelly_plugins.rdflib.plugin.parser import JellyParser
+from jelly_plugins.rdflib.plugin.streams import read_quads
 
-from ..shared_data import ROOT
 from .support import (
     DEFAULT_GRAPH,
     QUADS,
@@ -48,7 +47,6 @@ from .support import (
 )
 
 HALVES = ["compiled", "python"]
-KINDS: list[Any] = [Memory, SimpleMemory]
 NAMES = [URIRef(f"urn:g{n}") for n in range(3)]
 
 
@@ -64,7 +62,6 @@ def writer() -> None:
     """Skip without the compiled module, which writes indices."""
     if compiled() is None:
         pytest.skip("indices are written by the compiled module")
-    memory._trusted.cache_clear()
 
 
 def use(half: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,12 +70,11 @@ def use(half: str, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(module, "compiled", lambda: None)
     elif compiled() is None:
         pytest.skip("the compiled half is not there")
-    memory._trusted.cache_clear()
 
 
 def state(store: Any) -> dict[str, Any]:
     """All that a store remembers, without dictionaries that have nothing left in them."""
-    found = memory._state(store)
+    found = memory.state_of(store)
     for name in ("spo", "pos", "osp"):
         key = f"_{type(store).__name__}__{name}"
         pruned = {
@@ -87,6 +83,13 @@ def state(store: Any) -> dict[str, Any]:
         }
         found[key] = {first: inner for first, inner in pruned.items() if inner}
     return found
+
+
+def read(graph: Graph) -> set[Any]:
+    """The triples of a graph in generic terms, as they are written."""
+    found = list(dump.Part(None, graph).statements(PhysicalType.TRIPLES, terms.EncoderTerms()))
+    assert len(found) == len(graph)
+    return set(found)
 
 
 # Each a new object, so that equal terms are not the same object.
@@ -106,7 +109,6 @@ quad = st.tuples(*[term | shared] * 3, st.integers(0, 2))
 
 
 @pytest.mark.usefixtures("writer")
-@pytest.mark.parametrize("kind", KINDS)
 @settings(deadline=None, max_examples=60)
 @given(
     before=st.lists(quad, max_size=4),
@@ -114,9 +116,9 @@ quad = st.tuples(*[term | shared] * 3, st.integers(0, 2))
     removed=st.lists(quad, max_size=3),
 )
 def test_a_store_is_as_if_its_own_methods_had_been_called(
-    kind: Any, before: list[Any], batches: list[list[Any]], removed: list[Any]
+    before: list[Any], batches: list[list[Any]], removed: list[Any]
 ) -> None:
-    stores = kind(), kind()
+    stores = Memory(), Memory()
     graphs = [[Graph(store, name) for name in NAMES] for store in stores]
     for store, own in zip(stores, graphs, strict=True):
         for s, p, o, g in before:
@@ -124,15 +126,13 @@ def test_a_store_is_as_if_its_own_methods_had_been_called(
     for batch in batches:
         for s, p, o, g in batch:
             stores[0].add((s, p, o), graphs[0][g])
-    memory.BulkWriter(stores[1], graphs[1].__getitem__).add(batches)
+    add_statements(stores[1], graphs[1].__getitem__, batches)
     assert state(stores[0]) == state(stores[1])
     for pattern in ((None, None, None), (None, URIRef("urn:a"), None), (None, None, Literal("x"))):
         for one, other in zip(*graphs, strict=True):
             assert len(one) == len(other)
             assert set(one.triples(pattern)) == set(other.triples(pattern))
-            runs = memory.triples_by_subject(other)
-            assert runs is not None
-            assert sorted(triple for run in runs for triple in run) == sorted(one)
+            assert read(one) == read(other)
     for s, p, o, g in removed:
         for store, own in zip(stores, graphs, strict=True):
             store.remove((s, p, o), own[g])
@@ -151,7 +151,7 @@ def test_terms_come_in_the_order_in_which_they_were_added() -> None:
     ]
     for triple in triples:
         slow.add(triple)
-    memory.BulkWriter(fast.store, lambda _: fast).add([triples])
+    add_statements(fast.store, lambda _: fast, [triples])
     for pattern in ((triples[0][0], None, None), (None, triples[0][1], None)):
         assert list(slow.triples(pattern)) == list(fast.triples(pattern))
     assert to_bytes(slow) == to_bytes(fast)
@@ -204,7 +204,7 @@ def test_an_error_before_writing_leaves_the_store_as_it_was(error: type[BaseExce
         raise error
 
     with pytest.raises(error):
-        memory.BulkWriter(store, graphs.__getitem__).add(batches())
+        add_statements(store, graphs.__getitem__, batches())
     assert state(store) == before
 
     def graph(number: int) -> Graph:
@@ -213,7 +213,7 @@ def test_an_error_before_writing_leaves_the_store_as_it_was(error: type[BaseExce
         return graphs[number]
 
     with pytest.raises(error):
-        memory.BulkWriter(store, graph).add([quads, [(*known, 2)]])
+        add_statements(store, graph, [quads, [(*known, 2)]])
     assert state(store) == before
 
 
@@ -275,7 +275,7 @@ def test_bad_batches_are_rejected() -> None:
     store = Memory()
     for bad in ([["not a tuple"]], [[(S, P, O), (S, P)]]):
         with pytest.raises((TypeError, ValueError)):
-            memory.BulkWriter(store, lambda _: Graph(store)).add(bad)
+            add_statements(store, lambda _: Graph(store), bad)
     assert len(store) == 0
 
 
@@ -295,7 +295,7 @@ def test_the_garbage_collector_is_left_as_it_was(enabled: bool) -> None:
             raise BrokenError
 
         with pytest.raises(BrokenError):
-            memory.BulkWriter(graph.store, lambda _: graph).add(batches())
+            add_statements(graph.store, lambda _: graph, batches())
         assert gc.isenabled() is enabled
     finally:
         (gc.enable if running else gc.disable)()
@@ -312,18 +312,16 @@ def bulk_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     calls: list[Any] = []
     if compiled() is None:
         pytest.skip("indices are written by the compiled module")
-    assert all(map(memory._trusted, KINDS))
-    real = memory.BulkWriter.add
 
-    def add(self: Any, batches: Any) -> None:
-        calls.append(self)
-        real(self, batches)
+    def add(*arguments: Any) -> None:
+        calls.append(arguments)
+        add_statements(*arguments)
 
-    monkeypatch.setattr(memory.BulkWriter, "add", add)
+    monkeypatch.setattr(load, "add_statements", add)
     return calls
 
 
-@pytest.mark.parametrize("make", [Graph, Dataset, conjunctive_graph, lambda: Graph("SimpleMemory")])
+@pytest.mark.parametrize("make", [Graph, Dataset, conjunctive_graph])
 def test_the_indices_are_used(make: Any, bulk_calls: list[Any]) -> None:
     graph = make()
     parse(graph, DATA)
@@ -439,66 +437,20 @@ def test_quads_call_the_methods_that_n_quads_call(store: str, by_dataset: bool) 
     assert read(JellyParser, "jelly-plugins", jelly(quads)) == expected
 
 
-def test_a_method_that_was_replaced(bulk_calls: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Memory.add
-    monkeypatch.setattr(Memory, "add", lambda self, *rest, **more: real(self, *rest, **more))
-    assert len(parse(Graph(), DATA)) == 1
-    assert memory.triples_by_subject(Graph()) is None
-    assert bulk_calls == []
-
-
-def test_a_method_that_was_replaced_before_our_import() -> None:
-    program = (
-        "from rdflib import Graph, Literal, URIRef\n"
-        "from rdflib.plugins.stores.memory import Memory\n"
-        "real, calls = Memory.add, []\n"
-        "Memory.add = lambda *arguments, **more: (calls.append(1), real(*arguments, **more))\n"
-        "graph = Graph().add((URIRef('urn:s'), URIRef('urn:p'), Literal('o')))\n"
-        "data = graph.serialize(format='jelly-plugins', encoding='jelly')\n"
-        "assert len(Graph().parse(data=data, format='jelly-plugins')) == 1\n"
-        "assert len(calls) == 2, 'the indices were written past the method'\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_store_whose_graphs_are_kept_in_another_way(
-    kind: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    real = kind.triples
-
-    def none(self: Any, pattern: Any, context: Any = None) -> Any:
-        return real(self, pattern, context) if context is None else iter(())
-
-    monkeypatch.setattr(kind, "triples", none)
-    assert not memory._trusted.__wrapped__(kind)
-    assert f"{kind.__name__} is read in another way" in caplog.text
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_store_that_is_built_in_another_way(
-    kind: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    real = kind.__init__
-
-    def other(self: Any, *arguments: Any, **settings: Any) -> None:
-        real(self, *arguments, **settings)
-        self.count = 0
-
-    monkeypatch.setattr(kind, "__init__", other)
-    assert memory._trusted.__wrapped__(kind), "an attribute that does not change"
+@pytest.mark.usefixtures("writer")
+@pytest.mark.parametrize("name", ["_Memory__osp", "_Memory__contextTriples"])
+def test_a_store_that_is_built_in_another_way(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real: Any = Memory.__init__
 
     def without(self: Any, *arguments: Any, **settings: Any) -> None:
         real(self, *arguments, **settings)
-        vars(self)["_renamed"] = vars(self).pop(f"_{kind.__name__}__osp")
+        vars(self)["_renamed"] = vars(self).pop(name)
 
-    monkeypatch.setattr(kind, "__init__", without)
-    assert not memory._trusted.__wrapped__(kind)
-    assert "cannot be written by its indices" in caplog.text
+    monkeypatch.setattr(Memory, "__init__", without)
+    assert compiled.__wrapped__() is None
     monkeypatch.undo()
-    monkeypatch.setattr(memory, "_trusted", lambda _: False)
-    graph = Graph(kind())
-    assert len(parse(graph, DATA)) == 1
+    monkeypatch.setattr(memory, "compiled", lambda: None)
+    graph = parse(Graph(), DATA)
     assert parse(Graph(), to_bytes(graph)).isomorphic(graph)
 
 
@@ -518,29 +470,15 @@ def sample() -> Dataset:
 
 
 @pytest.mark.usefixtures("half")
-def test_each_graph_of_a_dataset_is_read_by_itself() -> None:
+def test_statements_are_written_graph_by_graph_and_subject_by_subject() -> None:
     dataset = sample()
-    for graph in dataset.graphs():
-        runs = memory.triples_by_subject(graph)
-        assert runs is not None
-        found = list(runs)
-        assert all(len({s for s, _, _ in run}) == 1 for run in found)
-        assert len({run[0][0] for run in found}) == len(found)
-        triples = [triple for run in found for triple in run]
-        assert len(triples) == len(set(triples)) == len(graph)
-        assert set(triples) == set(graph)
-
-
-def test_both_halves_write_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    dataset = sample()
-    parts = [dataset, dataset.get_context(NAMES[0]), parse(Dataset(), to_bytes(dataset))]
-    written = []
-    for half in HALVES:
-        with monkeypatch.context() as patch:
-            use(half, patch)
-            written.append([to_bytes(part) for part in parts])
-    assert written[0] == written[1]
-    assert quads_of(parse(Dataset(), written[0][0], blank_nodes="keep")) == quads_of(dataset)
+    data = to_bytes(dataset)
+    found = list(read_quads(data, blank_nodes="keep"))
+    assert len(found) == len(set(found))
+    assert quads_of(parse(Dataset(), data, blank_nodes="keep")) == quads_of(dataset)
+    runs = [key for key, _ in groupby(found, key=itemgetter(3, 0))]
+    assert len(runs) == len(set(runs))
+    assert to_bytes(dataset) == data
 
 
 @pytest.mark.usefixtures("half")

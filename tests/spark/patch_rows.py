@@ -9,8 +9,7 @@ from typing import Any, Final
 from jelly_plugins.codec import AnyOperation, OperationKind
 from jelly_plugins.io.sources import Source
 from jelly_plugins.patch import PatchReader
-from jelly_plugins.spark.datasource.operations import ABOUT
-from jelly_plugins.spark.datasource.schema import PatchRow
+from jelly_plugins.spark.patch_rows import ABOUT, PatchRow
 
 from ..ntriples import WholeTexts
 

@@ -25,12 +25,12 @@ from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.spark.datasource.decoding import cut
 from jelly_plugins.spark.datasource.files import Files
+from jelly_plugins.spark.datasource.formats import FileSplit
 from jelly_plugins.spark.datasource.operations import OperationWriter
-from jelly_plugins.spark.datasource.options import FileWriting, JellyReading, JellyWriting
+from jelly_plugins.spark.datasource.options import WRITING, Settings
 from jelly_plugins.spark.datasource.reading import FilePartition
 from jelly_plugins.spark.datasource.schema import arrow_schema
 from jelly_plugins.spark.datasource.sources import JellyDataSource, JellyPatchDataSource
-from jelly_plugins.spark.datasource.splits import FileSplit
 from jelly_plugins.spark.datasource.statements import Statements, StreamWriter
 
 TRIPLES = [
@@ -61,6 +61,10 @@ def read(
     expected = arrow_schema(schema)
     assert all(batch.schema.equals(expected) for batch in batches)
     return pa.Table.from_batches(batches, schema=expected).to_pylist()
+
+
+def written(kind: str, **options: str) -> Settings:
+    return Settings.of(WRITING, kind, options)
 
 
 def frames(data: bytes) -> list[bytes]:
@@ -190,25 +194,6 @@ def test_terms_in_parts(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"mode": "DROP"}, "option mode must be one of 'FAILFAST', 'PERMISSIVE'"),
-        ({"terms": "x"}, "option terms"),
-        ({"sourceColumns": "yes"}, "option sourceColumns must be 'true' or 'false'"),
-        ({"maxPartitionBytes": "many"}, "option maxPartitionBytes"),
-        ({"maxPartitionBytes": "0"}, "option maxPartitionBytes"),
-        ({"maxFilesPerTrigger": "-1"}, "option maxFilesPerTrigger"),
-        ({"storageOptions": "[]"}, "option storageOptions"),
-        ({"columnNameOfCorruptRecord": "x"}, "requires mode PERMISSIVE"),
-    ],
-)
-def test_options_that_are_none(options: dict[str, str], message: str) -> None:
-    with pytest.raises(JellyError, match=message):
-        JellyReading.of(options)
-    assert JellyReading.of({"maxPartitionBytes": "2 MiB"}).max_partition_bytes == 2 << 20
-
-
 LOG = b"""
 H id <urn:1> .
 TX .
@@ -309,7 +294,7 @@ def test_what_is_written_is_what_was_read(tmp_path: Path) -> None:
         schema = source.schema()
         batches: Any = source.reader(schema).read(FilePartition([FileSplit(str(first))]))
         with second.open("wb") as file:
-            settings = JellyWriting.of({"compression": "gzip"})
+            settings = written("jelly", compression="gzip")
             writer = Statements().writer(file, "x", arrow_schema(schema), settings)
             for batch in batches:
                 writer.add(batch)
@@ -329,19 +314,9 @@ def test_rows_that_are_not_statements_are_rejected(tmp_path: Path) -> None:
     ):
         batch = pa.RecordBatch.from_pylist([*rows, rows[0] | change])
         with (tmp_path / "x").open("wb") as file:
-            writer = StreamWriter(file, batch.schema, JellyWriting())
+            writer = StreamWriter(file, batch.schema, written("jelly"))
             with pytest.raises(JellyError, match=rf"row 3.*{message}"):
                 writer.add(batch)
-
-
-def test_options_of_writing() -> None:
-    assert JellyWriting.of({}).suffix == ""
-    assert JellyWriting.of({"compression": "zstd"}).suffix == ".zst"
-    assert JellyWriting.of({"restartEvery": "0"}).restart_every == 0
-    assert JellyWriting.of({"restartEvery": "1m"}).restart_every == 1 << 20
-    for options in ({"compression": "rar"}, {"maxNameTableSize": "x"}, {"restartEvery": "x"}):
-        with pytest.raises(OptionsError, match=next(iter(options))):
-            JellyWriting.of(options)
 
 
 def test_blank_nodes_of_each_file_are_its_own(tmp_path: Path) -> None:
@@ -485,7 +460,7 @@ def test_some_columns_of_patches(tmp_path: Path) -> None:
 
 
 def written_patch(path: Path, *batches: list[dict[str, Any]], **options: str) -> OperationWriter:
-    settings = FileWriting.of(options)
+    settings = written("jelly-patch", **options)
     with path.open("wb") as file:
         writer = OperationWriter(file, "urn:uuid:1", settings)
         for rows in batches:

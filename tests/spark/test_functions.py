@@ -434,7 +434,7 @@ def test_options_are_checked_before_there_is_a_task(
 
 
 def test_batches_of_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(functions, "ROWS", 3)
+    monkeypatch.setattr(functions, "MAX_ROWS", 3)
     read = FromJelly({})
     values = binary(value(TRIPLES), None, value(QUADS), value([]))
     found = list(read([values, values.slice(2)]))

@@ -9,8 +9,7 @@ import pytest
 from jelly_plugins.codec import delimit
 from jelly_plugins.patch import write_patches
 from jelly_plugins.patch.columns import PatchColumnReader
-from jelly_plugins.spark.datasource.operations import OperationRows
-from jelly_plugins.spark.datasource.schema import PatchRow
+from jelly_plugins.spark.patch_rows import OperationRows, PatchRow
 
 from ..codec.test_patch_columns import frames, rows
 from .patch_rows import read_rows
@@ -38,7 +37,7 @@ def test_columns_have_the_same_rows(name: str, about: bool) -> None:
         with PatchColumnReader(data, batch_rows=batch_rows) as batches:
             found = [
                 PatchRow(*row)
-                for table in OperationRows(about).tables(batches)
+                for table in OperationRows(about).batches(batches)
                 for row in zip(*(table[each].to_pylist() for each in PatchRow._fields), strict=True)
             ]
         assert found == [row._replace(graph=row.graph or None) for row in expected]
@@ -49,6 +48,6 @@ def test_header_keys_have_other_forms() -> None:
         b"H ID <urn:1> . A <urn:s> <urn:p> <urn:o> . Z . H previous <urn:1> . D _:b <urn:p> _:b ."
     )
     with PatchColumnReader(text) as batches:
-        [table] = OperationRows(False).tables(batches)
+        [table] = OperationRows(False).batches(batches)
     assert table["id"].to_pylist() == ["<urn:1>", None]
     assert table["prev"].to_pylist() == [None, "<urn:1>"]

@@ -12,7 +12,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 from jelly_plugins.codec.common.positions import POSITIONS
 from jelly_plugins.errors import JellyError, OptionsError
 from jelly_plugins.spark.datasource.options import (
-    FORMATS,
+    READING,
+    WRITING,
+    Settings,
     given_path,
     table,
 )
@@ -70,10 +72,7 @@ def use(kind: str, options: dict[str, str], *, writes: bool) -> None:
 
 
 def test_an_error_names_the_option_as_it_was_written(tmp_path: Path) -> None:
-    reading, writing = (
-        {name for made in FORMATS.values() if (settings := made[use]) for name in settings.names()}
-        for use in (0, 1)
-    )
+    reading, writing = ({option.name for option in each} for each in (READING, WRITING))
     assert INVALID.keys() == reading | writing
     for name, (kind, value, others, message) in INVALID.items():
         given = {"path": str(tmp_path), name: value, **others}
@@ -83,9 +82,15 @@ def test_an_error_names_the_option_as_it_was_written(tmp_path: Path) -> None:
         assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("use", [0, 1])
-def test_the_documentation_has_the_table(use: int) -> None:
-    assert table(use) in DOCS.read_text()
+def test_the_documentation_has_the_tables() -> None:
+    for options in (READING, WRITING):
+        assert table(options) in DOCS.read_text()
+
+
+@pytest.mark.parametrize("value", ["1048576", "1024k", "1 MiB", "1m"])
+def test_sizes_have_units(value: str) -> None:
+    given = {"maxPartitionBytes": value}
+    assert Settings.of(READING, "jelly", given)["maxPartitionBytes"] == 1 << 20
 
 
 @pytest.mark.parametrize(

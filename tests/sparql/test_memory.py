@@ -106,6 +106,7 @@ text = {
     "keys": lambda: head + b'"x":{' + b'"k":1,' * (size // 6) + b'"k":1},' + foot,
     "members of a term": lambda: head + b'"results":{"bindings":[{"a":{'
         + b'"x":1,' * (size // 6) + b'"type":"uri","value":"urn:a"}}]}}',
+    "a solution": lambda: head + b'"results":{"bindings":[{"a":{"x":[' + b"[]," * (size // 3),
     "a number": lambda: head + b'"x":' + b"1" * size + b"," + foot,
     "a string": lambda: head + b'"x":"' + b"1" * size + b'",' + foot,
     "variables": lambda: b'{"head":{"vars":[' + b'"a",' * (size // 4),
@@ -126,7 +127,8 @@ print((peak() - before) >> 20)
         ("nested", "LimitError", 100),
         ("lists", "0", 100),
         ("keys", "0", 100),
-        ("members of a term", "1", 100),
+        ("members of a term", "TextError", 100),
+        ("a solution", "LimitError", 600),
         ("a number", "LimitError", 150),
         ("a string", "LimitError", 150),
         ("variables", "LimitError", 100),

@@ -9,8 +9,8 @@ closed its recorder, the patches after that position are applied again. They sta
 and which do not, so that applying all of them in their order gives the same result. But no other
 change may come between: whatever else changes stores rejects one that is marked.
 
-By default, only effective changes are recorded: statements that go and that come. Where a
-change does nothing, there is no patch, so that a patch can be undone by doing its opposite.
+Only effective changes are recorded: statements that go and that come. Where a change does nothing,
+there is no patch, so that a patch can be undone by doing its opposite.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ..rows import Row, graph_text
 from ..terms import DEFAULT_GRAPH, GraphName, check_store, describe_directed
 from .bookkeeping import Recording, check_recorded, move, moved_rows, position_in, recording_of
 from .replay import apply_log
-from .staging import Changes, Staged, StagedChanges
+from .staging import Changes, Staged
 from .transaction import apply
 
 #: Transactions, and operations in them, after which the position is written.
@@ -61,8 +61,6 @@ def record(
     store: Store,
     log: str | os.PathLike[str],
     settings: RecordSettings = DEFAULT,
-    *,
-    exact: bool = True,
     **options: Unpack[RecordOptions],
 ) -> Recorder:
     """Change a store through an object that writes each change to a log.
@@ -79,11 +77,6 @@ def record(
         default a Jelly-Patch stream of quads with ``rdf_star``. With ``sync``, the store is
         flushed too, after each change: if that raises an error, as on a full disk, log and store
         keep the change.
-    :param exact: omit additions of existing quads and deletions of missing ones, which needs a
-        lookup in the store for each. Without it, all requested changes are recorded: replaying the
-        log gives the same data anyway, but the inverse of a patch may delete what was
-        there before it. Deletions of statements with blank nodes that are not there are always
-        omitted: a replay rejects them.
     :param options: fields of the settings that differ.
     :raises ChainError: the log does not belong to this store, or the store is being recorded in
         another log.
@@ -105,7 +98,7 @@ def record(
     writer = LogWriter(log, settings, describe=describe_directed)
     try:
         recording = catch_up(store, writer, settings)
-        return Recorder(store, writer, name=recording.log or None, exact=exact)
+        return Recorder(store, writer, name=recording.log or None)
     except BaseException:
         writer.close()
         raise
@@ -162,11 +155,10 @@ class Recorder:
     :ivar store: the store, for reading.
     """
 
-    def __init__(self, store: Store, writer: LogWriter, *, name: str | None, exact: bool) -> None:
+    def __init__(self, store: Store, writer: LogWriter, *, name: str | None) -> None:
         self.store: Final = store
         self._writer = writer
         self._name = name
-        self._exact = exact
         #: Transactions, and operations in them, since the position was written.
         self._transactions = self._operations = 0
         #: Held by the thread that has a transaction; and the store's.
@@ -252,22 +244,20 @@ class Recorder:
             changes.change(quads, there)
             self._commit(changes)
 
-    def _begin(self) -> StagedChanges:
+    def _begin(self) -> Changes:
         self._writer.check_open()
         if self._in_block:
             raise RuntimeError(
                 "this is inside a transaction of the recorder: change the store with the object "
                 "that 'with recorder.transaction() as changes' gives"
             )
-        return StagedChanges(self.store, exact=self._exact)
+        return Changes(self.store)
 
-    def _commit(self, changes: StagedChanges) -> None:
+    def _commit(self, changes: Changes) -> None:
         with self._store_lock:
             self._settle()
             deletes, adds = changes.staged()
             if not deletes.quads and not adds.quads:
-                # Graphs may have come or gone, which patches cannot express.
-                changes.make(deletes, adds)
                 return
             if self._transactions >= _TRANSACTIONS or self._operations >= _OPERATIONS:
                 apply(self.store, *self._position_rows())

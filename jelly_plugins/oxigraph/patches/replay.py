@@ -19,7 +19,7 @@ from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings
 from ..rows import RowFactory, graph_text
 from ..terms import DEFAULT_GRAPH, GraphName, check_store
 from .bookkeeping import Recording, is_recorded, move, recording_of
-from .changes import StoreTarget
+from .target import StoreTarget
 
 
 def replay(

@@ -15,7 +15,7 @@ from ...notebook import Shown
 from ..formats import PatchFormat
 from ..model import ID, PREV
 from ..reader import PatchReader, ReadOptions
-from ..replay.transactions import CHANGES
+from ..replay.selection import CHANGES
 
 
 class Problem(NamedTuple):

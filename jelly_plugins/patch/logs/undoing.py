@@ -131,6 +131,7 @@ def _append(
         raise SourceError(os.strerror(ENOENT), source=name)
     settings = RecordSettings(sync=sync, limits=limits)
     with LogWriter(log, settings, describe=describe) as writer:
+        start = writer.place
         try:
             history = _History(sought)
             for known, _ in _patches(log, limits):
@@ -148,8 +149,7 @@ def _append(
                 headers = [(ID, writer.place.head), (PREV, before), (key, about)]
                 made.append(Patch([BEGIN, *operations, COMMIT], headers))
         except BaseException:
-            # A truncated patch at the end, too, which the writer has cut off.
-            writer.restore()
+            writer.cut(start)
             raise
     return made
 

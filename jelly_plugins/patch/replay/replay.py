@@ -1,6 +1,6 @@
 """One replay of one log: what a backend's ``replay`` does once it has a target and a factory of
-terms. The log's rows become transactions (``transactions``), some of these are selected
-(``selection``), and applied (``commits``).
+terms. Of the log's rows, ``selection`` makes the transactions that the store lacks; these are
+applied here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, Final, Generic, TypeGuard, cast
+from operator import add
+from typing import Any, Final, TypeGuard, cast
 
 from ...codec import DefaultGraph, TermFactory
 from ...codec.common.conversion import check_text, convert
@@ -19,42 +20,58 @@ from ...io.sources import Source, rewinder
 from ..follow import RewrittenError
 from ..model import ID, Patch
 from ..reader import PatchReader
-from .commits import Commits, named
 from .position import Position, Replayed
-from .selection import Selection
+from .selection import Entry, Selection
 from .settings import ReplaySettings
-from .target import C, Target
-from .transactions import TransactionReader
+from .target import NetChanges, Target
 
 #: Transactions that are applied together by default.
 _GROUP: Final = 100
+#: Operations, and characters of their statements, that are applied together, unless a single
+#: transaction has more.
+_TOGETHER: Final = 10_000
+_TEXT: Final = 4 << 20
 #: Seconds between two looks at a file that is followed.
 _INTERVAL: Final = 0.05
 
 
-class Replay(Generic[C]):
-    """One reading of one log.
+class Replay:
+    """One reading of one log: selects transactions, and applies them in groups, each of which is
+    one transaction of the store.
+
+    A transaction of a few statements costs a store much more for being one than for what it
+    changes: in groups, transactions of one statement take a fifth of the time, of ten a half, of
+    a hundred two thirds. So consecutive ones are applied together, with the position that the last
+    of them reaches: the store has all of a group or none of it, and is between two transactions of
+    the log whatever happens. A group that cannot be applied as a whole is applied one by one, so
+    that the store has all transactions before the one at fault.
 
     :param target: where to.
-    :param done: counts what is done.
+    :param done: counts what is done, and has the store's position.
     :param group: most transactions that are applied together.
     :param start: see :class:`.Selection`.
     """
 
     def __init__(
         self,
-        target: Target[C],
+        target: Target,
         settings: ReplaySettings,
         done: Replayed,
         *,
         group: int,
         start: Position | None = None,
     ) -> None:
-        selection: Final = Selection(target, settings, done, start)
-        self.selection: Final = selection
-        self.commits: Final = Commits(target, settings, done, group=group)
-        # Nothing here refers to itself: a store closes once nothing refers to it.
-        self._transactions = TransactionReader(target, done, lambda: selection.seeks)
+        self.selection: Final = Selection(target, settings, done, start)
+        self._target = target
+        self._settings = settings
+        self._done = done
+        self._group = group
+        self._waiting: list[Entry] = []
+        #: Transactions, operations and characters that wait.
+        self._size = (0, 0, 0)
+        #: Whether applying or a callback has raised an error, which names the patch. Nothing more
+        #: may be applied.
+        self._failed = False
 
     def run(self, rows: Iterable[AnyOperation]) -> bool:
         """Replay rows. What comes before an error is applied.
@@ -62,19 +79,18 @@ class Replay(Generic[C]):
         :return: whether ``until`` was reached, so that rows may be left.
         :raises JellyError: a patch cannot be read or applied; the message names it.
         """
-        selection, commits = self.selection, self.commits
+        selection = self.selection
         try:
-            for event in self._transactions.read(rows):
-                entry = selection.take(event)
-                if entry is not None:
-                    commits.put(entry)
-                if selection.is_complete:
-                    break
+            for entry in selection.entries(rows):
+                self._put(entry)
         except Exception as error:
-            if not commits.failed:
+            if not self._failed:
                 if isinstance(error, JellyError) and not isinstance(error, RewrittenError):
-                    self._name(error)
-                commits.commit()
+                    patch = selection.id
+                    if patch is None and (selection.has_headers or selection.number > 1):
+                        patch = str(selection.number)
+                    _name(error, patch)
+                self.commit()
             raise
         self.wait()
         return selection.is_complete
@@ -84,21 +100,85 @@ class Replay(Generic[C]):
 
         :raises ChainError: the rows so far do not have the store's position.
         """
-        self.commits.commit()
+        self.commit()
         self.selection.check_found()
 
-    def _name(self, error: JellyError) -> None:
-        """Add the patch that is being read, if any, to an error."""
-        number = self.selection.number
-        patch = self._transactions.id
-        if patch is None and (self._transactions.has_headers or number > 1):
-            patch = str(number)
-        if patch is not None:
-            error.message = f"patch {named(patch)}: {error.message}"
+    def _put(self, entry: Entry) -> None:
+        """Apply an entry, together with those that follow or not."""
+        changes = entry.changes
+        if changes is not None:
+            together = self._group > 1 and changes.operations <= _TOGETHER
+            size = (1, changes.operations, changes.characters if together else 0)
+            total = tuple(map(add, self._size, size))
+            if total[0] > self._group or total[1] > _TOGETHER or total[2] > _TEXT:
+                self.commit()
+                total = size
+            self._size = total
+        self._waiting.append(entry)
+        # Where transactions are applied one by one, the end of their patch is not waited for longer
+        # than this.
+        if self._group == 1 and changes is None:
+            self.commit()
+
+    def commit(self) -> None:
+        """Apply all entries that wait.
+
+        :raises JellyError: the store rejects one, or its position has changed meanwhile.
+        """
+        entries, self._waiting = self._waiting, []
+        self._size = (0, 0, 0)
+        if not entries:
+            return
+        transactions = [each.changes for each in entries if each.changes is not None]
+        if len(transactions) == 1:
+            changes = transactions[0]
+        else:
+            changes = NetChanges(strict=self._settings.check_unmatched)
+            for each in transactions:
+                changes.join(each)
+        before = self._done.patches, self._done.transactions
+        try:
+            try:
+                self._apply(changes, entries)
+            except JellyError:
+                if len(transactions) < 2 or before != (self._done.patches, self._done.transactions):
+                    raise
+                # One by one, those before the one at fault are applied.
+                for entry in entries:
+                    self._apply(entry.changes or NetChanges(), [entry])
+        except BaseException:
+            self._failed = True
+            raise
+
+    def _apply(self, changes: NetChanges, entries: list[Entry]) -> None:
+        """Apply changes, count the entries that they come from, and call back for each."""
+        done = self._done
+        last = entries[-1]
+        if not self._settings.dry_run:
+            try:
+                done.unmatched += self._target.apply(changes, done.position, last.reached)
+            except JellyError as error:
+                _name(error, last.patch)
+                raise
+        done.position = last.reached
+        for entry in entries:
+            done.patches += entry.begins
+            if entry.changes is not None:
+                done.transactions += 1
+                done.operations += entry.changes.operations
+                if self._settings.progress is not None:
+                    self._settings.progress(entry.changes.operations)
+
+
+def _name(error: JellyError, patch: str | None) -> None:
+    """Add a patch to an error, by its id or its number."""
+    if patch is not None:
+        named = f"number {patch}" if patch.isdecimal() else patch
+        error.message = f"patch {named}: {error.message}"
 
 
 def replay_log(
-    target: Target[Any],
+    target: Target,
     log: Source | Iterable[Patch],
     factory: TermFactory[Any],
     settings: ReplaySettings,
@@ -136,7 +216,7 @@ def replay_log(
 
 
 def _replay_source(
-    replay: Replay[Any], log: Source, factory: TermFactory[Any], settings: ReplaySettings
+    replay: Replay, log: Source, factory: TermFactory[Any], settings: ReplaySettings
 ) -> bool:
     """Read a source once; return whether ``until`` was reached.
 
@@ -159,7 +239,7 @@ def _replay_source(
         log,
         factory=factory,
         wait=wait if settings.follow else None,
-        starve=None if at_hand else replay.commits.commit,
+        starve=None if at_hand else replay.commit,
         limits=settings.limits,
     ) as rows:
         try:
@@ -179,7 +259,7 @@ def _is_source(log: Source | Iterable[Patch]) -> TypeGuard[Source]:
 
 
 def _may_have(
-    target: Target[Any],
+    target: Target,
     log: Source | Iterable[Patch],
     factory: TermFactory[Any],
     settings: ReplaySettings,

@@ -1,25 +1,42 @@
-"""Which transactions of a log a store does not have yet. No I/O, no stores: transactions and
-positions come in, what to apply comes out. ``position`` defines what a position means.
+"""The rows of a log as transactions, and which of them a store does not have yet. No I/O, and no
+store is changed: rows and positions come in, what to apply comes out. ``position`` defines what a
+position means.
+
+A transaction consists of the operations between TX and TC, or of operations outside of any, up to
+the next TX or the end of their patch. An aborted transaction (TA) leaves no trace. The source may
+end after operations outside of TX and TC, and have more of them later; so a position counts these
+one by one.
 
 Nothing is selected before it is known that its patch follows what was applied before it.
 """
 
 from __future__ import annotations
 
-from itertools import islice
-from typing import Final, Generic, NamedTuple
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Final, NamedTuple
 
-from ...errors import ChainError
+from ...codec.patch.operations import AnyOperation, Header, OperationKind
+from ...errors import ChainError, OrderError
+from ..model import ID, PREV
 from .position import NO_POSITION, Position, Replayed
 from .settings import ReplaySettings
-from .target import C, Target
-from .transactions import Event, PatchStart, Transaction
+from .target import NetChanges, Target
 
+#: Kinds of operations that change something.
+CHANGES: Final = frozenset(
+    (
+        OperationKind.ADD,
+        OperationKind.DELETE,
+        OperationKind.ADD_NAMESPACE,
+        OperationKind.DELETE_NAMESPACE,
+    )
+)
 #: Positions that an error names, at most.
 _SHOWN: Final = 3
 
 
-class Entry(NamedTuple, Generic[C]):
+class Entry(NamedTuple):
     """What to apply: a transaction, or the end of a patch.
 
     :ivar changes: of a transaction; None for an end.
@@ -28,28 +45,31 @@ class Entry(NamedTuple, Generic[C]):
     :ivar begins: whether nothing of the patch was selected before.
     """
 
-    changes: C | None
+    changes: NetChanges | None
     patch: str
     reached: Position | None
     begins: bool
 
 
-class Selection(Generic[C]):
+class Selection:
     """Selects what to apply of one log.
 
     :param target: has the store's positions.
-    :param done: counts the skipped transactions, and gets the position that is found.
+    :param done: counts the transactions that are skipped, because they were aborted or are in the
+        store, and gets the position that is found.
     :param start: where an earlier reading of the same log has ended, if that has no name and no
         ids.
     :ivar is_complete: whether the patch ``until`` has ended.
-    :ivar number: number of the patch that comes next in the source, from 1.
+    :ivar number: number of the patch that is read, from 1.
+    :ivar id: its first header ``id``, in the syntax of N-Triples; None without one.
+    :ivar has_headers: whether it has headers.
     :ivar reached: where the store is once all that was selected is applied; also where no position
         is kept.
     """
 
     def __init__(
         self,
-        target: Target[C],
+        target: Target,
         settings: ReplaySettings,
         done: Replayed,
         start: Position | None = None,
@@ -57,7 +77,7 @@ class Selection(Generic[C]):
         self._target = target
         self._settings = settings
         self._done = done
-        self._start = start
+        self._earlier = start
         self.is_complete = False
         self.number = 1
         self.reached: Position | None = None
@@ -74,50 +94,127 @@ class Selection(Generic[C]):
         self._ids: set[int] = set()
         self._last_id: str | None = None
         self._repeatable: str | None = None
-        #: The patch that is known by its id or number, and the transactions of it.
+        #: The patch that is known by its id or number, and the transactions of it so far.
         self._patch = ""
         self._transactions = 0
-        #: Of the patch that is being read: whether it has started and does not repeat the one
-        #: before it, and whether something of it was selected.
-        self._is_open = False
-        self._is_selected = False
+        self._clear()
 
-    @property
-    def seeks(self) -> bool:
-        """Whether the store's position is still looked for."""
-        return bool(self._sought)
+    def _clear(self) -> None:
+        """Forget the patch that was read."""
+        self.id: str | None = None
+        self._prev: str | None = None
+        self.has_headers = False
+        #: Whether the patch has a transaction, whether it has an id or a change, whether it does
+        #: not repeat the one before it, and whether something of it was selected.
+        self._has_transactions = self._has_started = self._is_open = self._is_selected = False
 
-    def take(self, event: Event[C]) -> Entry[C] | None:
-        """Decide about the next event of a log.
+    def entries(self, source: Iterable[AnyOperation]) -> Iterator[Entry]:
+        """Read rows: headers, operations and ends of patches; give what to apply, up to the patch
+        ``until``.
 
-        :return: what to apply; None if there is nothing, or the store has it already.
-        :raises ChainError: the patch does not follow the one before it, or the store's position.
+        :raises OrderError: a row may not follow the rows before it.
+        :raises ChainError: a patch does not follow the one before it, or the store's position.
         """
-        if isinstance(event, PatchStart):
-            self._begin(*event)
-            return None
-        if isinstance(event, Transaction):
+        strict = self._settings.check_unmatched
+        rows = iter(source)
+        changes = NetChanges(strict=strict)
+        inside = False
+        row = next(rows, None)
+        while row is not None:
+            kind = row.kind
+            if kind in CHANGES:
+                if not inside:
+                    self._has_transactions = True
+                    self._start()
+                    row = self._skip(row, rows)
+                    if row is None or row.kind not in CHANGES:
+                        continue
+                row = changes.gather(chain((row,), rows))
+                continue
+            if kind is OperationKind.HEADER:
+                self._add_header(row.value)
+                row = next(rows, None)
+                continue
+            if inside is not (kind in (OperationKind.COMMIT, OperationKind.ABORT)):
+                where = "inside" if inside else "outside"
+                raise OrderError(f"{kind.name} {where} a transaction")
+            if kind is OperationKind.ABORT:
+                self._done.aborted += 1
+                changes = NetChanges(strict=strict)
+            elif kind is OperationKind.COMMIT or changes.operations:
+                self._has_transactions = True
+                # Without changes, a patch without an id is not one that others follow.
+                if self.id is not None or changes.operations:
+                    self._start()
+                if self._take(1 if inside else changes.operations):
+                    yield from self._entry(changes)
+                changes = NetChanges(strict=strict)
+            if kind is OperationKind.END:
+                yield from self._end()
+                if self.is_complete:
+                    return
+            inside = kind is OperationKind.BEGIN
+            row = next(rows, None)
+
+    def _add_header(self, header: Header) -> None:
+        self.has_headers = True
+        key = header.chain_key
+        if key not in (ID, PREV):
+            return
+        if self._has_transactions:
+            raise OrderError(f"the header {header.key!r} comes after a transaction of its patch")
+        value = self._target.text(header.value)
+        if key == PREV:
+            self._prev = self._prev or value
+        else:
+            self.id = self.id or value
+
+    def _skip(self, row: AnyOperation | None, rows: Iterator[AnyOperation]) -> AnyOperation | None:
+        """Skip operations outside of TX and TC that the store has; return the row after them."""
+        skips = False
+        while row is not None and row.kind in CHANGES and (self._sought or not self._is_open):
+            skips = True
             if self._is_open:
-                self._transactions += event.size
-            if not self._is_open or self._has(self._transactions):
-                self._done.skipped += event.begins
-                return None
-            return self._entry(event.changes)
-        if not self._is_open and event.id is None:
-            self._check_follows(event.prev)
-        entry = self._entry(None) if self._is_open and not self._sought else None
-        if event.id is not None and event.id == self._settings.last:
+                self._transactions += 1
+                self._has_all()
+            row = next(rows, None)
+        self._done.skipped += skips
+        return row
+
+    def _take(self, size: int) -> bool:
+        """Count a transaction; return whether the store lacks it."""
+        if not self._has_started:
+            return False
+        if self._is_open:
+            self._transactions += size
+        if self._is_open and not self._has_all():
+            return True
+        self._done.skipped += 1
+        return False
+
+    def _end(self) -> Iterator[Entry]:
+        """End the patch."""
+        if self.id is not None:
+            self._start()
+        if not self._is_open and self.id is None:
+            self._check_follows()
+        if self._is_open and not self._sought:
+            yield from self._entry(None)
+        if self.id is not None and self.id == self._settings.last:
             # If the store is further on, there is nothing to do, but that is an error.
-            self._is_beyond = self.seeks
+            self._is_beyond = bool(self._sought)
             self.is_complete = not self._is_beyond
         self.number += 1
-        self._is_open = self._is_selected = False
-        return entry
+        self._clear()
 
-    def _begin(self, id_: str | None, prev: str | None) -> None:
-        """Start a patch, and check how it follows those before it."""
+    def _start(self) -> None:
+        """Start a patch that has an id or a change, and check how it follows those before it."""
+        if self._has_started:
+            return
+        self._has_started = True
+        id_ = self.id
         if self._log is None:
-            self._find(id_, prev)
+            self._find()
         if id_ is not None:
             if id_ == self._repeatable:
                 return
@@ -127,17 +224,17 @@ class Selection(Generic[C]):
             if self._patch in self._sought:
                 # It has fewer transactions than were applied.
                 self._go_on(self._sought[self._patch])
-        self._check_follows(prev)
+        self._check_follows()
         self._is_open = True
         self._repeatable = id_
         if id_ is not None or self._last_id is None:
             self._patch = id_ or str(self.number)
             self._transactions = 0
             self._last_id = id_
-        self._has(0)
+        self._has_all()
 
-    def _check_follows(self, prev: str | None) -> None:
-        before = self._patch
+    def _check_follows(self) -> None:
+        before, prev = self._patch, self._prev
         if prev is None or not before or self._sought or not self._settings.check_prev:
             return
         if prev != before:
@@ -147,17 +244,17 @@ class Selection(Generic[C]):
                 found=prev,
             )
 
-    def _has(self, transactions: int) -> bool:
-        """Whether the store has so many transactions of the current patch. If it has no more, the
-        position is found."""
+    def _has_all(self) -> bool:
+        """Whether the store has the transactions so far; if these are all that it has, its position
+        is found."""
         if not self._sought:
             return False
         position = self._sought.get(self._patch)
-        if position is not None and transactions == position.transactions:
+        if position is not None and self._transactions == position.transactions:
             self._go_on(position)
         return True
 
-    def _entry(self, changes: C | None) -> Entry[C] | None:
+    def _entry(self, changes: NetChanges | None) -> Iterator[Entry]:
         reached = Position(
             log=self._log or "",
             patch=self._patch,
@@ -165,23 +262,22 @@ class Selection(Generic[C]):
             complete=changes is None,
             graph=self._target.graph,
         )
-        if reached == self.reached:
-            return None
-        self.reached = reached
-        begins = not self._is_selected
-        self._is_selected = True
-        return Entry(changes, self._patch, reached if self._log else None, begins)
+        if reached != self.reached:
+            self.reached = reached
+            begins = not self._is_selected
+            self._is_selected = True
+            yield Entry(changes, self._patch, reached if self._log else None, begins)
 
     # The store's position
 
-    def _find(self, id_: str | None, prev: str | None) -> None:
+    def _find(self) -> None:
         """Find the store's position in the log, by the source's first patch."""
-        name = self._settings.name
+        name, id_, prev = self._settings.name, self.id, self._prev
         self._log = name or id_ or ""
         if not self._log:
             self._done.advice = NO_POSITION
-            if self._start is not None:
-                self._sought = {self._start.patch: self._start}
+            if self._earlier is not None:
+                self._sought = {self._earlier.patch: self._earlier}
             return
         known = [each for each in self._target.positions() if name is None or each.log == name]
         logs = {each.log: each for each in known}

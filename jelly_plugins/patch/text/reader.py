@@ -24,11 +24,13 @@ from ...codec.patch.operations import (
     BEGIN,
     COMMIT,
     END,
+    ENDS,
     Namespace,
     Operation,
     OperationKind,
     header,
 )
+from ...codec.patch.rules import PatchState
 from ...codec.text.lines import (
     BLANK_NODE,
     END_OF_LINE,
@@ -318,11 +320,13 @@ class PatchTextReader(TermScanner):
         before = 0
         for data in self.chunks(text, growing=growing):
             shown = data if before else data.removeprefix(_BYTE_ORDER_MARK)
+            chunk = ""
+            self._complete = None
+            before += len(data)
             try:
                 chunk = self.decode(shown)
                 self.text = chunk
                 self.pos = 0
-                self._complete = None
                 yield from self._rows(chunk)
             except TextError as error:
                 if _is_cut(shown):
@@ -330,9 +334,9 @@ class PatchTextReader(TermScanner):
                         f"line {error.line}: the text ends inside a row: {error.message}"
                     ) from None
                 raise
-            before += len(data)
-            if self._complete is not None:
-                self.complete_bytes = before - len(chunk[self._complete :].encode())
+            finally:
+                if self._complete is not None:
+                    self.complete_bytes = before - len(chunk[self._complete :].encode())
             self.line_ends += count_line_ends(chunk)
 
     def finish(self) -> list[Operation]:
@@ -392,7 +396,7 @@ class PatchTextReader(TermScanner):
             if kind is None:
                 self.reject("no row of a patch starts here", start)
             if kind is OperationKind.HEADER:
-                yield from self._header()
+                yield from self._header(start)
                 continue
             value: Any = None
             if kind is OperationKind.ADD or kind is OperationKind.DELETE:
@@ -403,9 +407,10 @@ class PatchTextReader(TermScanner):
             elif kind is OperationKind.DELETE_NAMESPACE:
                 value = self._deleted_namespace()
             self._end_row()
+            # A mark after a transaction comes with the next patch.
+            is_loose = self.order.state is PatchState.PUNCTUATED_LOOSE
             row = self._row(kind, value, start)
-            if kind is OperationKind.COMMIT or kind is OperationKind.ABORT:
-                # A mark after it comes with the next patch.
+            if row.kind in ENDS and (is_loose or row is not END):
                 self._complete = self.pos
             yield row
 
@@ -417,7 +422,7 @@ class PatchTextReader(TermScanner):
             self.reject(error.message, start)
         return _ALONE.get(kind) or Operation(kind, value)
 
-    def _header(self) -> Iterator[Operation]:
+    def _header(self, start: int) -> Iterator[Operation]:
         self.skip()
         quoted = self.take(_STRING)
         found = quoted or self.take(_SINGLE_QUOTED) or self.take(_WORD)
@@ -429,7 +434,10 @@ class PatchTextReader(TermScanner):
         if self.text.startswith(".", self.pos) or not _REST_OF_LINE.match(self.text, self.pos):
             # rdflib leaves the dot out.
             self._end_row()
+        is_loose = self.order.state is PatchState.PUNCTUATED_LOOSE
         if self.order.header(key):
+            if is_loose:
+                self._complete = start
             yield END
         yield header(key, value)
 

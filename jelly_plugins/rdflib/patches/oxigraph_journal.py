@@ -6,10 +6,9 @@ has several terms for one literal of the store.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad
 from pyoxigraph import Triple as QuotedTriple
@@ -24,8 +23,6 @@ from .journal import STATEMENTS, ChangeKind, Journal
 from .stores import Triple, name_of
 
 _BACKEND: Any = get_backend("oxigraph")
-#: What an update of whole graphs has somewhere.
-_OF_GRAPHS: Final = re.compile("CREATE|CLEAR|DROP|COPY|MOVE|ADD|LOAD", re.IGNORECASE)
 _TERMS: Any = _BACKEND.factory(blank_nodes="keep")
 
 
@@ -100,7 +97,6 @@ class OxigraphJournal(Journal):
         changes = _BACKEND.staged_changes(self._quads)
         changes.update(update, prefixes=prefixes)
         deletes, adds = changes.staged()
-        before = self._graph_names(update)
         for quad in adds.quads:
             if isinstance(quad.object, QuotedTriple):
                 raise TermError("rdflib cannot hold quoted triples")
@@ -109,17 +105,6 @@ class OxigraphJournal(Journal):
         self._note_all(ChangeKind.REMOVE, deletes.quads)
         self._note_all(ChangeKind.ADD, adds.quads)
         changes.make(deletes, adds)
-        after = self._graph_names(update)
-        for what, names in (
-            (ChangeKind.MAKE_GRAPH, after - before),
-            (ChangeKind.DROP_GRAPH, before - after),
-        ):
-            for name in names:
-                self.changes.append((what, None, Graph(self.store, _identifier(name))))
-
-    def _graph_names(self, update: str) -> set[NamedNode | BlankNode]:
-        """The names of all graphs, if an update may make or drop one that is empty."""
-        return set(self._quads.named_graphs()) if _OF_GRAPHS.search(update) else set()
 
     def net_changes(
         self, place: Callable[[Any], tuple[Any, ...] | None]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
 from typing import Any, Final, Unpack
 from weakref import WeakKeyDictionary
 
@@ -19,15 +18,14 @@ from rdflib.store import Store
 from rdflib.term import BNode, Node, URIRef
 
 from ...backends import get_backend
-from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
+from ...codec.patch.operations import Namespace, OperationKind
 from ...errors import JellyError, OptionsError, TermError
 from ...io.sources import Source
 from ...patch import Patch
 from ...patch.replay.position import Position, Replayed
 from ...patch.replay.replay import replay_log
 from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings
-from ...patch.replay.target import TransactionChanges, idle, lock_of, moved, unmatched
-from ...patch.replay.transactions import CHANGES
+from ...patch.replay.target import NetChanges, lock_of, moved
 from ...reserved import reject_graph
 from ..namespaces import DeclaredNamespaces
 from ..oxigraph_store import graph_name, inner_store, name_in_store
@@ -36,7 +34,6 @@ from .journal import Journal
 from .recording_store import RecordingStore
 from .stores import bind_beside, check_recorded, twin, unbind
 
-_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 #: Positions of graphs, by their names, for as long as their stores live.
 _POSITIONS: Final[WeakKeyDictionary[Store, dict[str, dict[str, Position]]]] = WeakKeyDictionary()
 
@@ -178,6 +175,10 @@ def replay(
         # It has no transactions of its own that would cost less together.
         settings = replace(settings, commit_every=1)
     factory = RdflibFactory(blank_nodes="keep", named_graphs=named)
+    if named:
+        # Triples and quads of the default graph are the same statements.
+        check = factory.triple
+        factory.triple = lambda terms: (*check(terms), DATASET_DEFAULT_GRAPH_ID)
     done = Replayed()
     replay_log(GraphTarget(into, settings), log, factory, settings, done)
     return done
@@ -209,35 +210,6 @@ def _text(term: Node) -> str:
     return f"_:{term}" if isinstance(term, BNode) else term.n3()
 
 
-class OrderedChanges(TransactionChanges):
-    """The operations of one transaction, in order."""
-
-    def __init__(self) -> None:
-        self.rows: list[AnyOperation] = []
-
-    @property
-    def operations(self) -> int:
-        return len(self.rows)
-
-    @property
-    def characters(self) -> int:
-        """Number of characters of their terms."""
-        terms = chain.from_iterable(value for _, value in self.rows)
-        return sum(len(term) for term in terms if isinstance(term, str))
-
-    def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
-        """Take operations on statements and namespaces, up to the first row of another kind."""
-        for row in rows:
-            if row.kind not in CHANGES:
-                return row
-            self.rows.append(row)
-        return None
-
-    def join(self, following: OrderedChanges) -> None:
-        """Take the operations of the transaction that follows."""
-        self.rows += following.rows
-
-
 class GraphTarget:
     """A graph that logs are replayed into; see ``patch.replay.target.Target``.
 
@@ -247,16 +219,13 @@ class GraphTarget:
     :ivar known: the positions of the graph, by log.
     """
 
-    changes = staticmethod(OrderedChanges)
     text = staticmethod(_text)
 
     def __init__(self, graph: Graph, settings: ReplaySettings) -> None:
         reject_graph(str(graph.identifier), what="what is to be changed")
         self.graph: Final = graph_text(graph)
         self._graph = graph
-        self._check_unmatched = settings.check_unmatched
-        self._check_blank_nodes = settings.check_blank_nodes
-        self._unmatched = 0
+        self._settings = settings
         self._graphs: dict[Any, Graph] = {None: graph, DATASET_DEFAULT_GRAPH_ID: graph}
         self.known = known_positions(graph)
 
@@ -264,9 +233,7 @@ class GraphTarget:
         """The graph's position."""
         return list(self.known.values())
 
-    def apply(
-        self, changes: OrderedChanges, before: Position | None, after: Position | None
-    ) -> int:
+    def apply(self, changes: NetChanges, before: Position | None, after: Position | None) -> int:
         """Change the data, the namespaces and the position, or nothing.
 
         :return: number of deletions of statements that were not there.
@@ -282,44 +249,44 @@ class GraphTarget:
                 found = self.known.get(after.log)
                 if found != before:
                     raise moved("graph", after.log, before, found, by="another replay")
-            self._unmatched = 0
-            self._apply(changes, after)
-            return self._unmatched
+            journal = Journal(self._graph.store)
+            try:
+                missed = self._change(journal, changes)
+                for kind, value in changes.namespaces:
+                    self._namespace(journal, kind, value)
+                if after is not None:
+                    self.known[after.log] = after
+            except BaseException as error:
+                journal.undo()
+                if isinstance(error, ValueError) and not isinstance(error, JellyError):
+                    raise TermError(f"the store rejects a statement: {error}") from error
+                raise
+        return missed
 
-    def _apply(self, changes: OrderedChanges, after: Position | None) -> None:
-        journal = Journal(self._graph.store)
-        try:
-            for kind, value in changes.rows:
-                self._change(journal, kind, value)
-            if after is not None:
-                self.known[after.log] = after
-        except BaseException as error:
-            journal.undo()
-            if isinstance(error, ValueError) and not isinstance(error, JellyError):
-                raise TermError(f"the store rejects a statement: {error}") from error
-            raise
-
-    def _change(self, journal: Journal, kind: OperationKind, value: Any) -> None:
-        if kind not in _STATEMENTS:
-            self._namespace(journal, kind, value)
-            return
-        triple, graph = value[:3], self._named(value[3:])
-        # A literal of type xsd:string is there in either of rdflib's two forms for it.
-        other = twin(self._graph.store, triple, graph)
-        if kind is OperationKind.ADD:
-            changed = other is None and journal.add(triple, graph)
-        else:
-            changed = journal.remove(triple, graph)
-            if other is not None:
-                changed = journal.remove(other, graph)
-        if changed:
-            return
-        if self._check_unmatched:
-            raise idle(kind, " ".join(map(str, value)))
-        if kind is OperationKind.DELETE:
-            self._unmatched += 1
-            if self._check_blank_nodes and any(isinstance(term, BNode) for term in value):
-                raise unmatched(" ".join(map(_text, value)))
+    def _change(self, journal: Journal, changes: NetChanges) -> int:
+        """Change the statements; return the number of deletions of those that were not there."""
+        # Whether each statement was there before.
+        known: dict[Any, bool] = {}
+        for stays in (False, True):
+            for value, there in changes.net.items():
+                if there is not stays:
+                    continue
+                triple, graph = value[:3], self._named(value[3:])
+                # A literal of type xsd:string is there in either of rdflib's two forms for it.
+                other = twin(self._graph.store, triple, graph)
+                if there:
+                    changed = other is None and journal.add(triple, graph)
+                else:
+                    changed = journal.remove(triple, graph)
+                    if other is not None:
+                        changed = journal.remove(other, graph)
+                known[value] = changed is not there
+        return changes.unmatched(
+            map(known.__getitem__, changes.first),
+            self._settings,
+            has_blank_node=lambda value: any(isinstance(term, BNode) for term in value),
+            text=lambda value: " ".join(map(_text, value)),
+        )
 
     def _namespace(
         self, journal: Journal, kind: OperationKind, namespace: Namespace[Any, Any]

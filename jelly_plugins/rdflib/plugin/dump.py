@@ -1,9 +1,9 @@
 """An rdflib Graph, Dataset or ConjunctiveGraph to a Jelly-RDF stream.
 
-Statements are written graph by graph, and from a store in memory subject by subject, in the order
-in which subjects came into it (``memory``): the store's own order is that of a hash table, another
-one in each process, and runs of one subject save a third of the size. Other stores keep their own
-order.
+Statements are written graph by graph, and from a store in memory subject by subject: its own order
+is that of a hash table, another one in each process, and runs of one subject save a third of the
+size. The compiled module keeps the order in which subjects came into the store (``memory``);
+otherwise subjects are sorted. Other stores keep their own order.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from typing import Literal as TypingLiteral
 
 from rdflib.graph import ConjunctiveGraph, Dataset, Graph, QuotedGraph, ReadOnlyGraphAggregate
-from rdflib.plugins.stores.memory import Memory, SimpleMemory
+from rdflib.plugins.stores.memory import Memory
 from rdflib.term import Literal, URIRef
 
 from ...codec import (
@@ -38,11 +38,8 @@ from ...io.sinks import Destination
 from ...io.streams import BATCH, encode_frames, write_delimited
 from ...reserved import is_reserved
 from .. import oxigraph_store
-from ..memory.indices import triples_by_subject
+from ..memory import batches_by_subject
 from ..terms import EncoderTerms, default_graph
-
-#: Stores without an order worth keeping.
-_UNORDERED: Final = (Memory, SimpleMemory)
 
 #: Declarations to write: those given, all that the graph has bound, those of them that are used,
 #: or none.
@@ -63,27 +60,26 @@ class Part(NamedTuple):
         return next(iter(self.graph.triples((None, None, None))), None) is None
 
     def triples(self) -> Iterator[tuple[Any, Any, Any]]:
-        """All triples, by subject where the store has no order of its own."""
-        graph = self.graph
-        runs = triples_by_subject(graph)
-        if runs is not None:
-            for run in runs:
-                yield from run
-        elif type(graph.store) in _UNORDERED:
-            for subject in sorted(set(graph.subjects()), key=str):
-                yield from graph.triples((subject, None, None))
-        else:
-            yield from graph.triples((None, None, None))
+        """All triples; those of a store that has no order, by subject."""
+        triples = self.graph.triples((None, None, None))
+        if type(self.graph.store) is not Memory:
+            yield from triples
+            return
+        runs: dict[Any, list[tuple[Any, Any, Any]]] = {}
+        for triple in triples:
+            runs.setdefault(triple[0], []).append(triple)
+        for subject in sorted(runs, key=str):
+            yield from sorted(runs.pop(subject), key=lambda triple: tuple(map(str, triple)))
 
     def batches(
         self, physical_type: PhysicalType, terms: EncoderTerms
     ) -> Iterator[list[tuple[Any, ...]]]:
         """All triples, or quads where that is what the stream has, as ``terms`` make them."""
         extra = () if physical_type is PhysicalType.TRIPLES else (terms.term(self.name),)
-        runs = None if terms.generic is None else triples_by_subject(self.graph)
-        if runs is None:
-            return terms.statements(self.triples(), extra)
-        return runs.generic(terms.generic, extra, BATCH)
+        found = None
+        if terms.generic is not None:
+            found = batches_by_subject(self.graph, terms.generic, extra, BATCH)
+        return terms.statements(self.triples(), extra) if found is None else found
 
     def statements(
         self, physical_type: PhysicalType, terms: EncoderTerms

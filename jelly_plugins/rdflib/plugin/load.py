@@ -32,7 +32,7 @@ from ...io.sources import Closing, Source
 from ...io.streams import AnyFrameReader, FrameReader
 from ...reserved import is_reserved, reject_graph
 from .. import oxigraph_store
-from ..memory.indices import BulkWriter, overridden, writable
+from ..memory import add_statements, overridden, writable
 from ..namespaces import DeclaredNamespaces
 from ..patches.stores import check_recorded
 from ..terms import RdflibFactory, default_graph, reject_no_graph
@@ -85,7 +85,7 @@ class GraphSink:
         filled = [frame.statements for frame in frames if frame.statements]
         try:
             if writable(self.default):
-                BulkWriter(self.default.store, self._graph).add(filled)
+                add_statements(self.default.store, self._graph, filled)
             else:
                 self._add_by_interface(filled)
         except TermError:

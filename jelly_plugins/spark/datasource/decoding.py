@@ -16,7 +16,7 @@ from ...io.sinks import compression_of
 from ...io.sources import Input
 from ...io.streams import RestartPoint, find_restarts
 from .files import DataFile, Files
-from .splits import FileSplit
+from .formats import FileSplit
 
 
 class _Section(io.RawIOBase):

@@ -1,58 +1,55 @@
-"""What a format of files has in common with others: its columns, how it is read and written."""
+"""What the formats of files have in common: how files are divided over tasks, and their columns."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from typing import BinaryIO, Generic, Protocol, TypeVar
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from .files import DataFile, Files
-from .options import FileReading, FileWriting
-from .splits import FileSplit
+from .options import Settings
 from .terms import split_terms
 
-_ReadingT = TypeVar("_ReadingT", bound=FileReading)
-_WritingT = TypeVar("_WritingT", bound=FileWriting)
+#: Cost of opening a file, in bytes read.
+_OPENING_BYTES: Final = 1 << 20
 
 
-class BatchWriter(Protocol):
-    """Writes batches to an open file, which stays open.
+@dataclass(frozen=True, slots=True)
+class FileSplit:
+    """A file, or a range of one.
 
-    :ivar rows: number of rows written.
+    :ivar start: offset of the first frame (of its delimiter), in bytes.
+    :ivar stop: offset after the last frame, in bytes; None for the end of the file.
+    :ivar first_frame: number of the frame at ``start``.
     """
 
-    rows: int
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Write the rows of a batch.
-
-        :raises JellyError: a row is invalid; has the row, counted from the writer's first.
-        """
-
-    def finish(self) -> None:
-        """Finish the file."""
+    path: str
+    start: int = 0
+    stop: int | None = None
+    first_frame: int = 0
 
 
-class Format(ABC, Generic[_ReadingT, _WritingT]):
+class Format(ABC):
     """A format of files.
 
-    :ivar suffix: suffix of file names, before that of the compression.
+    :cvar name: its name.
+    :cvar suffix: suffix of file names, before that of the compression.
     """
 
+    name: str
     suffix: str
 
-    # Reading
-
-    @abstractmethod
-    def split(self, file: DataFile, files: Files, target: int) -> Iterable[tuple[FileSplit, int]]:
+    def split(self, file: DataFile, files: Files, target: int) -> Iterable[tuple[FileSplit, int]]:  # noqa: ARG002
         """Divide a file into splits of about ``target`` bytes; return them with their sizes."""
+        return [(FileSplit(file.path), file.size)]
 
     @abstractmethod
     def read(
-        self, file: BinaryIO, split: FileSplit, settings: _ReadingT, schema: pa.Schema
+        self, file: BinaryIO, split: FileSplit, settings: Settings, schema: pa.Schema
     ) -> Iterator[pa.RecordBatch]:
         """Read the batches of a split.
 
@@ -61,52 +58,67 @@ class Format(ABC, Generic[_ReadingT, _WritingT]):
         :raises JellyError: the file is corrupt; the batches before the error are returned first.
         """
 
-    # Writing
-
     @abstractmethod
-    def check(self, schema: StructType, settings: _WritingT) -> None:
-        """Check columns and settings before any task runs.
+    def check(self, schema: StructType, settings: Settings) -> None:
+        """Check columns and settings before any task writes.
 
         :raises OptionsError: a column or an option is invalid.
         """
 
-    @abstractmethod
-    def divide(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def divide(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Divide batches so that each has the columns of its file: where the columns change, a new
         file starts."""
+        return batches
 
     @abstractmethod
-    def writer(
-        self, file: BinaryIO, name: str, schema: pa.Schema, settings: _WritingT
-    ) -> BatchWriter:
-        """Return a writer to an open file.
+    def writer(self, file: BinaryIO, name: str, schema: pa.Schema, settings: Settings) -> Any:
+        """Return a writer to an open file, which stays open. It has the methods ``add(batch)``,
+        whose errors have the row, and ``finish()``, and the attribute ``rows``.
 
         :param name: the same for each attempt of a task, and different for all other files.
         :param schema: the columns, named in lower case.
         """
 
 
-def complete(
-    found: Mapping[str, pa.Array], rows: int, path: str, schema: pa.Schema
-) -> pa.RecordBatch:
+def pack(splits: Iterable[tuple[FileSplit, int]], target: int) -> list[list[FileSplit]]:
+    """Group splits into partitions of about ``target`` bytes, in order.
+
+    :param splits: with their sizes in bytes.
+
+    >>> small, large = FileSplit("small"), FileSplit("large")
+    >>> [len(splits) for splits in pack([(small, 1), (small, 1), (large, 9 << 20)], 8 << 20)]
+    [2, 1]
+    """
+    partitions: list[list[FileSplit]] = []
+    remaining = 0
+    for split, size in splits:
+        cost = size + _OPENING_BYTES
+        if not partitions or cost > remaining:
+            partitions.append([])
+            remaining = target
+        partitions[-1].append(split)
+        remaining -= cost
+    return partitions
+
+
+def complete(found: pa.RecordBatch, path: str, schema: pa.Schema) -> pa.RecordBatch:
     """Return a batch with the columns of ``schema``, made of the columns that were read.
 
-    :param found: columns by name, in lower case; terms are text.
-    :param rows: number of rows.
+    :param found: columns whose names are in lower case; terms are text.
     :param path: the value of the column ``source``.
     """
     columns = []
     for field in schema:
         name = field.name.lower()
-        if name in found:
+        if name in found.schema.names:
             column = found[name]
             if pa.types.is_struct(field.type):
                 column = split_terms(column.cast(pa.string()), field.type)
             columns.append(column if column.type == field.type else column.cast(field.type))
         elif name == "source":
-            columns.append(pa.repeat(pa.scalar(path, pa.string()), rows))
+            columns.append(pa.repeat(pa.scalar(path, pa.string()), found.num_rows))
         else:
-            columns.append(pa.nulls(rows, field.type))
+            columns.append(pa.nulls(found.num_rows, field.type))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

@@ -1,85 +1,102 @@
 """The format ``jelly-patch``: Jelly-Patch and RDF Patch files, with a row for each operation.
 
-Written files have one patch each, with one transaction of additions and deletions.
+Written files have one patch each, with one transaction of additions and deletions;
+:func:`encode_log` writes any rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import pairwise
 from typing import Any, BinaryIO, Final
 from uuid import NAMESPACE_OID, uuid5
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.types import StructType
 
-from ...arrow import record_batch
-from ...codec import AnyOperation, Iri, OperationColumns, OperationKind, PatchEncoder
-from ...codec.patch.operations import BEGIN, COMMIT, END, Namespace, header
-from ...errors import JellyError
+from ...codec import (
+    DEFAULT_GRAPH,
+    DEFAULT_LIMITS,
+    AnyOperation,
+    Header,
+    Iri,
+    Literal,
+    Namespace,
+    Operation,
+    OperationKind,
+    PatchEncoder,
+    PatchOptions,
+    Quad,
+)
+from ...codec.common.positions import OBJECT, POSITIONS
+from ...codec.patch.operations import BEGIN, CHAIN_KEYS, COMMIT, END, header
+from ...codec.text.columns import EMPTY_GRAPH
+from ...codec.text.ntriples import Dialect, LineParser
+from ...errors import JellyError, StatementError, TextError
 from ...io.sinks import compressed
 from ...patch.columns import PatchColumnReader
-from ...patch.model import ID, PREV
 from ...patch.writer import PatchSerializer
-from .files import DataFile, Files
-from .formats import Format, complete
-from .options import FileWriting, PatchReading
-from .patch_rows import CHANGES, operations, patch_options
-from .schema import KIND, NUMBERS, PatchRow, check_written
-from .splits import FileSplit
+from ..patch_rows import ABOUT, OperationRows
+from .formats import FileSplit, Format, complete
+from .options import Settings
+from .schema import GRAPH, KIND, check_written
+from .terms import joined
 
-#: Rows about their patch, which change nothing.
-ABOUT: Final = (OperationKind.HEADER, OperationKind.END)
+#: The kinds of operations by their code in the column ``kind``: of changes, and all.
+CHANGES: Final = {kind.code: kind for kind in (OperationKind.ADD, OperationKind.DELETE)}
+ALL: Final = {kind.code: kind for kind in OperationKind}
+
+#: A string literal without escapes, whose parsing would take most of the time of writing patches.
+_PLAIN: Final = re.compile(r'"([^"\\\x00-\x1f\x7f]{,1000})"')
+
+_OF_TRANSACTIONS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
+_NAMED: Final = (
+    OperationKind.HEADER,
+    OperationKind.ADD_NAMESPACE,
+    OperationKind.DELETE_NAMESPACE,
+)
 
 
-class Operations(Format[PatchReading, FileWriting]):
+class Operations(Format):
     """The format ``jelly-patch``."""
 
+    name = "jelly-patch"
     suffix = ".jellyp"
 
-    def split(
-        self,
-        file: DataFile,
-        files: Files,  # noqa: ARG002
-        target: int,  # noqa: ARG002
-    ) -> Iterable[tuple[FileSplit, int]]:
-        return [(FileSplit(file.path), file.size)]
-
     def read(
-        self, file: BinaryIO, split: FileSplit, settings: PatchReading, schema: pa.Schema
+        self, file: BinaryIO, split: FileSplit, settings: Settings, schema: pa.Schema
     ) -> Iterator[pa.RecordBatch]:
         with PatchColumnReader(file) as batches:
-            for found in OperationRows(settings.headers).tables(batches):
-                yield complete(found, len(found["order"]), split.path, schema)
+            for found in OperationRows(settings["headers"]).batches(batches):
+                yield complete(found, split.path, schema)
 
-    def check(self, schema: StructType, settings: FileWriting) -> None:
+    def check(self, schema: StructType, settings: Settings) -> None:
         check_written(schema, (KIND,))
         PatchEncoder(patch_options(settings))
-
-    def divide(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return iter(batches)
 
     def writer(
         self,
         file: BinaryIO,
         name: str,
         schema: pa.Schema,  # noqa: ARG002
-        settings: FileWriting,
+        settings: Settings,
     ) -> OperationWriter:
         # The same id for each attempt at a task, so that a replay skips a repeated patch.
         return OperationWriter(file, f"urn:uuid:{uuid5(NAMESPACE_OID, name)}", settings)
 
 
 class OperationWriter:
-    """Writes one patch to an open file, see :class:`.BatchWriter`.
+    """Writes one patch to an open file, see :meth:`.Format.writer`.
 
     :param id: id of the patch.
     """
 
-    def __init__(self, file: BinaryIO, id: str, settings: FileWriting) -> None:  # noqa: A002
+    def __init__(self, file: BinaryIO, id: str, settings: Settings) -> None:  # noqa: A002
         self._stack = ExitStack()
-        self._out = self._stack.enter_context(compressed(file, settings.compression))
+        self._out = self._stack.enter_context(compressed(file, settings["compression"]))
         self._serializer = PatchSerializer(options=patch_options(settings))
         self._out.write(self._serializer.add([header("id", Iri(id)), BEGIN]))
         self.rows = 0
@@ -100,92 +117,165 @@ class OperationWriter:
         self._stack.close()
 
 
-class OperationRows:
-    """Converts the operations of a file to rows.
+# Rows as operations
 
-    :param about: whether headers and ends of patches are rows too.
+
+def patch_options(settings: Settings) -> PatchOptions:
+    """Return the options of a stream of quads."""
+    return PatchOptions(**settings.stream_options)
+
+
+def operations(
+    batch: pa.RecordBatch, kinds: Mapping[str, OperationKind], before: int = 0
+) -> Iterator[AnyOperation]:
+    """Convert rows to operations.
+
+    :param batch: has the columns kind, subject, predicate and object, and optionally graph, name
+        and value.
+    :param kinds: the kinds that rows may have, by their code.
+    :param before: number of the first row.
+    :raises JellyError: a row is not such an operation; has the row.
+    """
+    subjects, predicates, objects, graphs = terms = [_Terms(batch, name) for name in POSITIONS]
+    kind_names, names, values = (_column(batch, name) for name in (KIND, "name", "value"))
+    rows = zip(kind_names, *(each.places for each in terms), names, values, strict=True)
+    found: Any
+    for row, (code, subject, predicate, object_, graph, name, value) in enumerate(rows, before):
+        try:
+            kind = kinds.get(code)
+            if kind is None:
+                raise StatementError(f"kind must be one of {', '.join(kinds)} (got {code!r})")
+            if code in CHANGES:
+                found = Quad(
+                    subjects[subject], predicates[predicate], objects[object_], graphs[graph]
+                )
+            elif kind in _NAMED:
+                found = _named(kind, name, value, graphs[graph])
+            else:
+                found = None
+        except JellyError as error:
+            error.row = row
+            raise
+        yield Operation(kind, found)
+
+
+def _named(
+    kind: OperationKind, name: str | None, value: str | None, graph: Any
+) -> Header | Namespace:
+    """Return what a header or the operation on a namespace has."""
+    if name is None:
+        raise StatementError(f"name is missing: a row of kind {kind.code} needs one")
+    if value is None and kind is not OperationKind.DELETE_NAMESPACE:
+        raise StatementError(f"value is missing: a row of kind {kind.code} needs one")
+    term: Any = None if value is None else _parser().term(value.encode(), OBJECT)
+    return Header(name, term) if kind is OperationKind.HEADER else Namespace(name, term, graph)
+
+
+def _parser() -> LineParser:
+    return LineParser(Dialect.RDF_STAR, False, False, DEFAULT_LIMITS, quads=True)
+
+
+def _column(batch: pa.RecordBatch, name: str) -> Any:
+    """Return the values of a column, null if it does not exist."""
+    if name not in batch.schema.names:
+        return [None] * batch.num_rows
+    return batch.column(name).to_pylist()
+
+
+class _Terms(dict[int, Any]):
+    """The distinct terms of a column, each parsed when it is first used.
+
+    :ivar places: for each row, the key of its term.
     """
 
-    def __init__(self, about: bool) -> None:
-        self._about = about
-        self._order = 0
-        self._transactions = 0
-        #: Of the next row: patch, id, prev, transaction.
-        self._state: tuple[int, str | None, str | None, int | None] = (0, None, None, None)
+    def __init__(self, batch: pa.RecordBatch, name: str) -> None:
+        column = pa.nulls(batch.num_rows, pa.string())
+        if name in batch.schema.names:
+            column = joined(batch.column(name))
+        encoded = pc.dictionary_encode(column, null_encoding="encode")
+        self._texts = encoded.dictionary.to_pylist()
+        self._name = name
+        self._parser = _parser()
+        self.places = encoded.indices.to_pylist()
 
-    def tables(self, batches: Iterable[OperationColumns]) -> Iterator[dict[str, Any]]:
-        """Return the columns of the rows, batch by batch."""
-        for batch in batches:
-            found = self._table(batch)
-            if len(found["order"]):
-                yield found
+    def __missing__(self, place: int) -> Any:
+        text, name = self._texts[place], self._name
+        if text is None:
+            if name != GRAPH:
+                raise TextError(f"the {name} is null")
+            term: Any = DEFAULT_GRAPH
+        elif not text and name == GRAPH:
+            raise TextError(EMPTY_GRAPH)
+        elif name == "object" and (plain := _PLAIN.fullmatch(text)):
+            term = Literal(plain[1])
+        else:
+            try:
+                term = self._parser.term(text.encode(), POSITIONS.index(name))
+            except TextError as error:
+                raise TextError(f"{name}: {error.message}", column=error.column) from None
+        self[place] = term
+        return term
 
-    def _table(self, batch: OperationColumns) -> dict[str, Any]:
-        rows = batch.statements.rows
-        places = [place for place, _ in batch.others]
-        #: The state after each of the other rows.
-        states = [self._state]
-        others: list[PatchRow] = []
-        for number, (place, row) in enumerate(batch.others):
-            other = self._take(row, self._order + place + number)
-            states.append(self._state)
-            if other is not None:
-                others.append(other)
-        numbers = np.arange(rows)
-        passed = np.searchsorted(places, numbers, side="right")
-        statements = record_batch(batch.statements)
-        found = {
-            name: pa.array(column, pa.int64() if name in NUMBERS else pa.string()).take(
-                pa.array(passed)
+
+def encode_log(batch: pa.RecordBatch, settings: Settings) -> bytes:
+    """Encode rows as a log.
+
+    A patch starts at a row with another value in the column ``patch``, or without that column in
+    ``id``. A patch without transactions becomes one transaction.
+
+    :param batch: see :func:`operations`, and optionally the other columns of
+        :class:`.PatchRow`. ``order`` and ``transaction`` are ignored: the order is that of the
+        rows.
+    :raises JellyError: a row is not a valid operation; has the row.
+    """
+    serializer = PatchSerializer(options=patch_options(settings))
+    found = list(operations(batch, ALL))
+    patches, *chains = (_column(batch, name) for name in ("patch", *CHAIN_KEYS))
+    starts = _starts(patches if "patch" in batch.schema.names else chains[0])
+    written = b""
+    for start, stop in pairwise([*starts, len(found)]):
+        headers = dict(zip(CHAIN_KEYS, (each[start:stop] for each in chains), strict=True))
+        patch = _patch(found[start:stop], headers)
+        try:
+            written += serializer.add(patch)
+        except JellyError as error:
+            # Those of the output.
+            error.frame = error.row = None
+            raise
+    return written + serializer.finish()
+
+
+def _starts(values: Sequence[Any]) -> list[int]:
+    """Return the row at which each patch starts: nulls belong to the patch before them."""
+    starts: list[int] = []
+    value = None
+    for row, other in enumerate(values):
+        if not starts or (value is not None and other not in (None, value)):
+            starts.append(row)
+            value = None
+        value = value if other is None else other
+    return starts
+
+
+def _patch(
+    rows: Sequence[AnyOperation], columns: Mapping[str, Sequence[str | None]]
+) -> list[AnyOperation]:
+    """Return the operations of one patch, with its headers first.
+
+    :param columns: the values of the columns that are headers.
+    """
+    given = {value.chain_key for _, value in rows if type(value) is Header}
+    headers: list[AnyOperation] = []
+    for key, values in columns.items():
+        texts = sorted({text for text in values if text is not None})
+        if len(texts) > 1:
+            raise StatementError(
+                f"all rows of a patch must have the same {key} (got {', '.join(texts)})"
             )
-            for name, column in zip(
-                ("patch", "id", "prev", "transaction"), zip(*states, strict=True), strict=True
-            )
-        }
-        found |= {name: statements[name] for name in ("subject", "predicate", "object", "graph")}
-        found["order"] = pa.array(self._order + numbers + passed)
-        kinds = pa.array([OperationKind.DELETE.code, OperationKind.ADD.code])
-        found["kind"] = kinds.take(pa.array(np.frombuffer(batch.adds, np.uint8)))
-        found["name"] = found["value"] = pa.nulls(rows, pa.string())
-        self._order += rows + len(batch.others)
-        return _merged(found, others) if others else found
-
-    def _take(self, row: AnyOperation, order: int) -> PatchRow | None:
-        """Process a row that is not an operation on a statement.
-
-        :return: the row, or None if such rows are not requested.
-        """
-        kind, value = row
-        patch, id_, prev, transaction = self._state
-        if kind is OperationKind.BEGIN:
-            transaction = self._transactions
-            self._transactions += 1
-        elif kind is OperationKind.HEADER:
-            if value.chain_key == ID:
-                id_ = id_ or value.value
-            elif value.chain_key == PREV:
-                prev = prev or value.value
-        result = PatchRow(patch, id_, prev, transaction, order, kind.code)
-        self._state = (patch, id_, prev, transaction)
-        if kind in (OperationKind.COMMIT, OperationKind.ABORT):
-            self._state = (patch, id_, prev, None)
-        elif kind is OperationKind.END:
-            self._state = (patch + 1, None, None, transaction)
-        if kind is OperationKind.HEADER:
-            result = result._replace(name=value.key, value=value.value)
-        elif type(value) is Namespace:
-            result = result._replace(name=value.name, value=value.iri, graph=value.graph or None)
-        return result if self._about or kind not in ABOUT else None
-
-
-def _merged(found: dict[str, Any], others: list[PatchRow]) -> dict[str, Any]:
-    """Merge the columns of statements with other rows, by order."""
-    columns = dict(zip(PatchRow._fields, zip(*others, strict=True), strict=True))
-    merged = {
-        name: pa.concat_arrays(
-            [column, pa.array(columns[name], pa.int64() if name in NUMBERS else pa.string())]
-        )
-        for name, column in found.items()
-    }
-    order = pa.array(np.argsort(merged["order"].to_numpy(), kind="stable"))
-    return {name: column.take(order) for name, column in merged.items()}
+        if texts and key not in given:
+            headers.append(header(key, _parser().term(texts[0].encode(), OBJECT)))
+    headers += (each for each in rows if each[0] is OperationKind.HEADER)
+    changes = [each for each in rows if each[0] not in ABOUT]
+    if not any(kind in _OF_TRANSACTIONS for kind, _ in rows):
+        changes = [BEGIN, *changes, COMMIT]
+    return [*headers, *changes, END]

@@ -1,11 +1,14 @@
-"""The formats of files as sources of batches and of streams."""
+"""The formats of files as sources of batches and of streams.
+
+The readers do not implement ``pushFilters``: in PySpark 4.2 and 4.3, a DataFrame keeps the filters
+that were pushed into it once, and other queries over it lack rows. So conditions are options.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
@@ -19,11 +22,10 @@ from pyspark.sql.types import StructType
 
 from ...errors import JellyError
 from .files import DataFile, Files
-from .formats import Format
-from .options import FileReading
+from .formats import FileSplit, Format, pack
+from .options import Settings
 from .progress import INITIAL, Offset, Progress
 from .schema import arrow_schema
-from .splits import FileSplit, pack
 
 
 @dataclass
@@ -34,7 +36,7 @@ class FilePartition(InputPartition):
 
 
 class _Reader:
-    """What both readers have in common.
+    """What both readers of files have in common.
 
     :param paths: files, folders or patterns.
     :param schema: schema of the rows.
@@ -42,9 +44,9 @@ class _Reader:
 
     def __init__(
         self,
-        format: Format[Any, Any],  # noqa: A002
+        format: Format,  # noqa: A002
         paths: Sequence[str],
-        settings: FileReading,
+        settings: Settings,
         schema: StructType,
     ) -> None:
         self._format = format
@@ -54,28 +56,43 @@ class _Reader:
 
     @property
     def _files(self) -> Files:
-        return Files(self._settings.storage_options)
+        return Files(self._settings["storageOptions"])
 
     def _pack(self, found: Iterable[DataFile]) -> Sequence[InputPartition]:
         """Distribute files over partitions; without files, one empty partition."""
-        target = self._settings.max_partition_bytes
+        target = self._settings["maxPartitionBytes"]
         files = self._files
         splits = (split for file in found for split in self._format.split(file, files, target))
         return [FilePartition(each) for each in pack(splits, target)] or [FilePartition(())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read a partition; Spark calls this in a task."""
+        """Read a partition; Spark calls this in a task.
+
+        The batches of a corrupt file before the error are returned first.
+
+        :raises JellyError: a file cannot be opened; or it is corrupt, in mode FAILFAST.
+        """
         assert isinstance(partition, FilePartition)
         schema = arrow_schema(self._schema)
-        return read_splits(self._format, partition.splits, self._settings, schema)
+        column = self._settings.corrupt_column
+        for split in partition.splits:
+            with self._files.open(split.path) as file:
+                try:
+                    yield from self._format.read(file, split, self._settings, schema)
+                except JellyError as error:
+                    error.locate(source=split.path)
+                    if column is None:
+                        raise
+                    known = {"source": error.source, "frame": error.frame}
+                    known[column.lower()] = str(error)
+                    values = [
+                        pa.array([known.get(field.name.lower())], field.type) for field in schema
+                    ]
+                    yield pa.RecordBatch.from_arrays(values, schema=schema)
 
 
 class FolderReader(_Reader, DataSourceReader):
-    """Reads the existing files.
-
-    Does not implement ``pushFilters``: in PySpark 4.2 and 4.3, a DataFrame keeps the filters that
-    were pushed into it once, and other queries over it lack rows. Conditions are therefore options.
-    """
+    """Reads the existing files."""
 
     def partitions(self) -> Sequence[InputPartition]:
         return self._pack(self._files.list(self._paths))
@@ -92,7 +109,7 @@ class FolderStreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailab
         return INITIAL
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        most = self._settings.max_files_per_trigger
+        most = self._settings["maxFilesPerTrigger"]
         return ReadAllAvailable() if most is None else ReadMaxFiles(most)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
@@ -104,35 +121,3 @@ class FolderStreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailab
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         return self._pack(self._progress.batch(start, end))
-
-
-def read_splits(
-    format: Format[Any, Any],  # noqa: A002
-    splits: Iterable[FileSplit],
-    settings: FileReading,
-    schema: pa.Schema,
-) -> Iterator[pa.RecordBatch]:
-    """Read the batches of one task.
-
-    The batches of a corrupt file before the error are returned first.
-
-    :param schema: the requested columns.
-    :raises JellyError: a file cannot be opened; or it is corrupt, in mode FAILFAST.
-    """
-    files = Files(settings.storage_options)
-    for split in splits:
-        with files.open(split.path) as file:
-            try:
-                yield from format.read(file, split, settings, schema)
-            except JellyError as error:
-                error.locate(source=split.path)
-                if settings.corrupt_column is None:
-                    raise
-                yield _error_row(error, settings.corrupt_column, schema)
-
-
-def _error_row(error: JellyError, column: str, schema: pa.Schema) -> pa.RecordBatch:
-    """Return a row that reports an error instead of data."""
-    known = {"source": error.source, "frame": error.frame, column.lower(): str(error)}
-    values = [pa.array([known.get(field.name.lower())], field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(values, schema=schema)

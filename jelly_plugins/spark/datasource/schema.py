@@ -6,7 +6,7 @@ Spark.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -14,6 +14,7 @@ from pyspark.sql.types import DataType, LongType, NullType, StringType, StructFi
 
 from ...codec.common.positions import POSITIONS
 from ...errors import OptionsError
+from ..patch_rows import NUMBERS, PatchRow
 from .options import SPLIT
 
 GRAPH: Final = "graph"
@@ -24,37 +25,6 @@ KIND: Final = "kind"
 TERM: Final = StructType(
     [StructField(name, StringType()) for name in ("value", "kind", "datatype", "language")]
 )
-
-#: Columns of numbers of patch files; all others are text.
-NUMBERS: Final = ("patch", "transaction", "order")
-
-
-class PatchRow(NamedTuple):
-    """An operation and its position in the file. Terms are text of N-Triples.
-
-    :ivar patch: number of its patch in the file, from 0.
-    :ivar id: the patch's header ``id``, if it has been read.
-    :ivar prev: the patch's header ``prev``, if it has been read.
-    :ivar transaction: number of its transaction in the file, from 0; None outside of a transaction.
-        TX, TC and TA belong to the transaction that they start or end.
-    :ivar order: number of the row in the file, from 0; headers and ends of patches count.
-    :ivar kind: as in RDF Patch text: A, D, PA, PD, TX, TC, TA; H and Z on request.
-    :ivar name: of a namespace or header.
-    :ivar value: the IRI of a namespace, the term of a header.
-    """
-
-    patch: int
-    id: str | None
-    prev: str | None
-    transaction: int | None
-    order: int
-    kind: str
-    subject: str | None = None
-    predicate: str | None = None
-    object: str | None = None
-    graph: str | None = None
-    name: str | None = None
-    value: str | None = None
 
 
 def statement_fields(terms: str) -> list[StructField]:

@@ -22,16 +22,14 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from ...errors import OptionsError
 from .. import _requirement  # noqa: F401  (first: its error names the extra to install)
 from .options import (
-    FORMATS,
     OF_SPARK,
-    FileReading,
-    FileWriting,
-    JellyReading,
-    PatchReading,
-    StoreReading,
+    READING,
+    WRITING,
+    Settings,
     check_options,
     given_path,
     given_paths,
+    names_of,
 )
 from .schema import check_requested, operation_fields, statement_fields, with_errors
 
@@ -43,22 +41,22 @@ class _Source(DataSource):
     """A source whose options determine its columns."""
 
     @abstractmethod
-    def _columns(self, settings: Any) -> StructType:
+    def _columns(self, settings: Settings) -> StructType:
         """Return all columns, given the options for reading."""
 
     def schema(self) -> StructType:
         # Spark also asks for the schema of a source that is written to.
-        names = [name for made in FORMATS[self.name()] if made for name in made.names()]
+        names = [*names_of(READING, self.name()), *names_of(WRITING, self.name())]
         check_options(self.options, names, self.name(), besides=OF_SPARK)
         given_paths(self.options)
-        return self._columns(FORMATS[self.name()][0].of(self.options))
+        return self._columns(Settings.of(READING, self.name(), self.options))
 
-    def _to_read(self, schema: StructType) -> Any:
+    def _to_read(self, schema: StructType) -> Settings:
         """Check a schema, and the names of options for reading, and return the options."""
-        made, _ = FORMATS[self.name()]
-        check_options(self.options, made.names(), self.name(), " for reading", OF_SPARK)
-        settings = made.of(self.options)
-        check_requested(schema, self._columns(settings), getattr(settings, "corrupt_column", None))
+        names = names_of(READING, self.name())
+        check_options(self.options, names, self.name(), " for reading", OF_SPARK)
+        settings = Settings.of(READING, self.name(), self.options)
+        check_requested(schema, self._columns(settings), settings.corrupt_column)
         return settings
 
 
@@ -66,31 +64,27 @@ class _FolderSource(_Source):
     """Files of a format."""
 
     @abstractmethod
-    def _format(self) -> Format[Any, Any]:
+    def _format(self) -> Format:
         """Return the files' format."""
-
-    def _read(
-        self, schema: StructType
-    ) -> tuple[Format[Any, Any], list[str], FileReading, StructType]:
-        """Return the arguments of a reader."""
-        return self._format(), given_paths(self.options), self._to_read(schema), schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from .reading import FolderReader
 
-        return FolderReader(*self._read(schema))
+        paths = given_paths(self.options)
+        return FolderReader(self._format(), paths, self._to_read(schema), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         from .reading import FolderStreamReader
 
-        return FolderStreamReader(*self._read(schema))
+        paths = given_paths(self.options)
+        return FolderStreamReader(self._format(), paths, self._to_read(schema), schema)
 
-    def _written(self, schema: StructType) -> tuple[Format[Any, Any], str, StructType, FileWriting]:
+    def _written(self, schema: StructType) -> tuple[Format, str, StructType, Settings]:
         """Check the options, and return the arguments of a writer."""
-        _, made = FORMATS[self.name()]
-        assert made is not None
-        check_options(self.options, made.names(), self.name(), " for writing", OF_SPARK)
-        return self._format(), given_path(self.options), schema, made.of(self.options)
+        names = names_of(WRITING, self.name())
+        check_options(self.options, names, self.name(), " for writing", OF_SPARK)
+        settings = Settings.of(WRITING, self.name(), self.options)
+        return self._format(), given_path(self.options), schema, settings
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from .writing import FolderWriter
@@ -115,14 +109,14 @@ class JellyDataSource(_FolderSource):
     def name(cls) -> str:
         return "jelly"
 
-    def _format(self) -> Format[Any, Any]:
+    def _format(self) -> Format:
         from .statements import Statements
 
         return Statements()
 
-    def _columns(self, settings: JellyReading) -> StructType:
-        fields = statement_fields(settings.terms)
-        if settings.source_columns:
+    def _columns(self, settings: Settings) -> StructType:
+        fields = statement_fields(settings["terms"])
+        if settings["sourceColumns"]:
             fields += [StructField("source", StringType()), StructField("frame", LongType())]
         return with_errors(fields, settings.corrupt_column)
 
@@ -137,13 +131,13 @@ class JellyPatchDataSource(_FolderSource):
     def name(cls) -> str:
         return "jelly-patch"
 
-    def _format(self) -> Format[Any, Any]:
+    def _format(self) -> Format:
         from .operations import Operations
 
         return Operations()
 
-    def _columns(self, settings: PatchReading) -> StructType:
-        fields = [StructField("source", StringType()), *operation_fields(settings.terms)]
+    def _columns(self, settings: Settings) -> StructType:
+        fields = [StructField("source", StringType()), *operation_fields(settings["terms"])]
         return with_errors(fields, settings.corrupt_column)
 
 
@@ -154,27 +148,27 @@ class JellyStoreDataSource(_Source):
     def name(cls) -> str:
         return "jelly-store"
 
-    def _columns(self, settings: StoreReading) -> StructType:
-        return StructType(statement_fields(settings.terms))
+    def _columns(self, settings: Settings) -> StructType:
+        return StructType(statement_fields(settings["terms"]))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from .store_reading import VersionReader
 
         return VersionReader(given_path(self.options), self._to_read(schema), schema)
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
+    def streamReader(self, schema: StructType) -> Any:  # noqa: ARG002, N802
         raise OptionsError(
             "a sharded store cannot be read as a stream: read the log of patches that was applied "
             "to it, with the format jelly-patch"
         )
 
-    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: ARG002
+    def writer(self, schema: StructType, overwrite: bool) -> Any:  # noqa: ARG002
         raise OptionsError(
             "the format jelly-store cannot be written, because Spark does not shuffle the rows for "
             "it: call jelly_plugins.spark.write_shards(frame, root)"
         )
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002, N802
+    def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: ARG002, N802
         raise OptionsError(
             "the format jelly-store cannot be written as a stream: use foreachBatch, for patches "
             "with jelly_plugins.spark.batch_sink, and for statements with write_shards"

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.types import StructType
 
-from ... import arrow
+from ...arrow import QUADS, columns, record_batch
 from ...codec import (
     ColumnEncoder,
     Columns,
@@ -30,55 +30,53 @@ from ...codec.common.positions import POSITIONS
 from ...io.sinks import compressed
 from .decoding import cut, decode
 from .files import DataFile, Files
-from .formats import Format, complete
-from .options import FileWriting, JellyReading, JellyWriting
+from .formats import FileSplit, Format, complete
+from .options import Settings
 from .schema import GRAPH, check_written
-from .splits import FileSplit
 from .terms import joined
 
 #: Literals and IRIs, which may contain any text, and the start of a blank node.
 _PARTS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>]*>|_:', re.DOTALL)
-
 #: Number of hexadecimal digits of a file's digest.
 _DIGITS: Final = 16
 
 
-class Statements(Format[JellyReading, JellyWriting]):
+class Statements(Format):
     """The format ``jelly``."""
 
+    name = "jelly"
     suffix = ".jelly"
 
     def split(self, file: DataFile, files: Files, target: int) -> Iterator[tuple[FileSplit, int]]:
         return cut(file, files, target)
 
     def read(
-        self, file: BinaryIO, split: FileSplit, settings: JellyReading, schema: pa.Schema
+        self, file: BinaryIO, split: FileSplit, settings: Settings, schema: pa.Schema
     ) -> Iterator[pa.RecordBatch]:
-        relabel = Relabelling(split.path) if settings.blank_nodes == "file" else None
+        relabel = relabelling(split.path) if settings["blankNodes"] == "file" else None
         conditions = settings.conditions
         wanted = {name.lower() for name in schema.names}
         names = [name for name in POSITIONS if name in wanted or name in conditions]
-        for columns in decode(file, split, concatenated=settings.concatenated):
-            fields = pa.schema([arrow.QUADS.field(name) for name in names])
-            batch = arrow.record_batch(columns, fields)
-            found = dict(zip(names, batch.columns, strict=True))
-            rows = columns.rows
-            if relabel is not None:
-                found = {name: relabel.column(column) for name, column in found.items()}
-            if "frame" in wanted and settings.source_columns:
-                found["frame"] = _frames(columns)
-            if conditions:
-                met = _meeting(found, conditions)
-                found = {name: column.filter(met) for name, column in found.items()}
-                rows = pc.sum(met).as_py()
-            if rows:
-                yield complete(found, rows, split.path, schema)
+        fields = pa.schema([QUADS.field(name) for name in names])
+        for found in decode(file, split, concatenated=settings["concatenated"]):
+            batch = record_batch(found, fields)
+            arrays = batch.columns if relabel is None else map(relabel, batch.columns)
+            by_name = dict(zip(names, arrays, strict=True))
+            if "frame" in wanted and settings["sourceColumns"]:
+                by_name["frame"] = _frames(found)
+            # Without columns, the rows are counted.
+            batch = pa.RecordBatch.from_pydict(by_name or {"": pa.nulls(found.rows)})
+            for name, term in conditions.items():
+                column = batch[name]
+                batch = batch.filter(pc.equal(column, term) if term else pc.is_null(column))
+            if batch.num_rows:
+                yield complete(batch, split.path, schema)
 
-    def check(self, schema: StructType, settings: JellyWriting) -> None:
+    def check(self, schema: StructType, settings: Settings) -> None:
         check_written(schema)
         ColumnEncoder(_stream_options(settings, True))
 
-    def divide(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def divide(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         named = False
         for batch in batches:
             if named or GRAPH not in batch.schema.names:
@@ -96,45 +94,31 @@ class Statements(Format[JellyReading, JellyWriting]):
         file: BinaryIO,
         name: str,  # noqa: ARG002
         schema: pa.Schema,
-        settings: JellyWriting,
+        settings: Settings,
     ) -> StreamWriter:
-        return StreamWriter(
-            file,
-            schema,
-            settings,
-            compression=settings.compression,
-            restart_every=None if settings.compression else settings.restart_every or None,
-            stream_name=settings.stream_name,
-        )
+        return StreamWriter(file, schema, settings)
 
 
 class StreamWriter:
-    """Writes one stream to an open file, see :class:`.BatchWriter`.
+    """Writes one stream to an open file, see :meth:`.Format.writer`.
 
     :param schema: schema of the batches: subject, predicate, object, and graph for quads.
     """
 
-    def __init__(
-        self,
-        file: BinaryIO,
-        schema: pa.Schema,
-        settings: FileWriting,
-        *,
-        compression: str | None = None,
-        restart_every: int | None = None,
-        stream_name: str = "",
-    ) -> None:
+    def __init__(self, file: BinaryIO, schema: pa.Schema, settings: Settings) -> None:
         self._stack = ExitStack()
+        compression = settings.get("compression")
         self._out = self._stack.enter_context(compressed(file, compression))
-        options = _stream_options(settings, GRAPH in schema.names, stream_name)
-        self._encoder = ColumnEncoder(options, restart_every=restart_every)
+        self._encoder = ColumnEncoder(
+            _stream_options(settings, GRAPH in schema.names),
+            restart_every=None if compression else settings.get("restartEvery") or None,
+        )
         self.rows = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
         names = [name for name in POSITIONS if name in batch.schema.names]
         terms = [joined(batch.column(name)) for name in names]
-        columns = arrow.columns(pa.RecordBatch.from_arrays(terms, names=names))
-        for frame in self._encoder.add(columns):
+        for frame in self._encoder.add(columns(pa.RecordBatch.from_arrays(terms, names=names))):
             self._out.write(delimit(frame))
         self.rows += batch.num_rows
 
@@ -144,7 +128,7 @@ class StreamWriter:
         self._stack.close()
 
 
-def _stream_options(settings: FileWriting, graphs: bool, stream_name: str = "") -> StreamOptions:
+def _stream_options(settings: Settings, graphs: bool) -> StreamOptions:
     """Return the options of a flat stream.
 
     :param graphs: whether it is a stream of quads.
@@ -152,63 +136,39 @@ def _stream_options(settings: FileWriting, graphs: bool, stream_name: str = "") 
     return StreamOptions(
         physical_type=PhysicalType.QUADS if graphs else PhysicalType.TRIPLES,
         logical_type=LogicalType.FLAT_QUADS if graphs else LogicalType.FLAT_TRIPLES,
-        stream_name=stream_name,
-        rdf_star=settings.quoted_triples,
-        **settings.tables,
+        stream_name=settings.get("streamName", ""),
+        **settings.stream_options,
     )
 
 
-def _meeting(found: Mapping[str, Any], conditions: Mapping[str, str]) -> pa.Array:
-    """Return a mask of the rows that meet the conditions.
-
-    :param found: columns by name; must include all columns with conditions.
-    """
-    met = None
-    for name, term in conditions.items():
-        column = found[name]
-        if term:
-            mask = pc.is_in(column, value_set=pa.array([term], column.type))
-        else:
-            mask = pc.is_null(column)
-        met = mask if met is None else pc.and_(met, mask)
-    return met
-
-
-class Relabelling:
-    """Gives the blank nodes of one file labels that no other file has.
+def relabelling(path: str) -> Callable[[pa.Array], pa.Array]:
+    """Return a function that gives the blank nodes in a column labels that no other file has.
 
     :param path: path of the file.
 
-    >>> relabel = Relabelling("a.jelly")
-    >>> relabel.column(pa.array(["_:b", '"_:b"', None])).to_pylist()
+    >>> relabel = relabelling("a.jelly")
+    >>> relabel(pa.array(["_:b", '"_:b"', None])).to_pylist()
     ['_:f0c07f1ba14d9654bb', '"_:b"', None]
     """
+    opening = f"_:f{hashlib.sha256(path.encode()).hexdigest()[:_DIGITS]}"
 
-    def __init__(self, path: str) -> None:
-        digest = hashlib.sha256(path.encode()).hexdigest()
-        self._opening: Final = f"_:f{digest[:_DIGITS]}"
+    def quoted(text: str) -> str:
+        return _PARTS.sub(lambda found: opening if found[0] == "_:" else found[0], text)
 
-    def column(self, terms: pa.Array) -> pa.Array:
-        """Return a column of terms, as text of N-Triples, with new labels."""
+    def relabel(terms: pa.Array) -> pa.Array:
         encoded = terms if pa.types.is_dictionary(terms.type) else terms.dictionary_encode()
         found = encoded.dictionary
-        nodes = pc.starts_with(found, "_:")
-        quoted = pc.starts_with(found, "<<")
-        labels = pc.utf8_slice_codeunits(found, 2)
-        joined_ = pc.binary_join_element_wise(self._opening, labels, "")
-        changed = pc.if_else(nodes, joined_, found)
-        inner = [self._quoted(text) for text in found.filter(quoted).to_pylist()]
-        changed = pc.replace_with_mask(changed, quoted, pa.array(inner, changed.type))
+        labels = pc.binary_join_element_wise(opening, pc.utf8_slice_codeunits(found, 2), "")
+        changed = pc.if_else(pc.starts_with(found, "_:"), labels, found)
+        triples = pc.starts_with(found, "<<")
+        inner = [quoted(text) for text in found.filter(triples).to_pylist()]
+        changed = pc.replace_with_mask(changed, triples, pa.array(inner, changed.type))
         return changed.take(encoded.indices)
 
-    def _quoted(self, text: str) -> str:
-        return _PARTS.sub(self._part, text)
-
-    def _part(self, found: re.Match[str]) -> Any:
-        return self._opening if found[0] == "_:" else found[0]
+    return relabel
 
 
-def _frames(columns: Columns) -> pa.Array:
+def _frames(found: Columns) -> pa.Array:
     """Return the frame number of each row."""
-    numbers = [pa.repeat(pa.scalar(frame, pa.int64()), rows) for frame, rows in columns.frames]
+    numbers = [pa.repeat(pa.scalar(frame, pa.int64()), rows) for frame, rows in found.frames]
     return pa.concat_arrays(numbers)

@@ -9,12 +9,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from ..shards.errors import RootError
-from ..shards.root import Shard, find, shard_of
-from ..shards.scanning import pattern_of, reading, scan
+from ..shards.root import RootError, Shard, find, shard_of
 from ..shards.storage import storage_at
+from ..shards.store import pattern_of, reading, scan
 from .formats import complete
-from .options import StoreReading
+from .options import Settings
 from .schema import arrow_schema
 
 
@@ -31,15 +30,15 @@ class VersionReader(DataSourceReader):
     Does not implement ``pushFilters``, see :class:`.FolderReader`.
     """
 
-    def __init__(self, root: str, settings: StoreReading, schema: StructType) -> None:
-        self._storage = storage_at(root, settings.storage_options or None)
+    def __init__(self, root: str, settings: Settings, schema: StructType) -> None:
+        self._storage = storage_at(root, settings["storageOptions"] or None)
         self._settings = settings
         self._schema = schema
 
     def partitions(self) -> Sequence[InputPartition]:
         conditions = self._settings.conditions
         pattern_of(conditions)
-        version = find(self._storage, self._settings.version_as_of)
+        version = find(self._storage, self._settings["versionAsOf"])
         key = conditions.get(version.shard_by)
         only = None if key is None else shard_of(key, len(version.shards))
         return [
@@ -59,8 +58,7 @@ class VersionReader(DataSourceReader):
         with reading(self._storage, shard) as store:
             for batch in scan(store, pattern_of(conditions)):
                 rows += batch.num_rows
-                columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-                yield complete(columns, batch.num_rows, "", schema)
+                yield complete(batch, "", schema)
         if rows != shard.quads and not conditions:
             raise RootError(
                 f"{shard.store} has {rows} quads, but its version has {shard.quads}",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -22,7 +21,7 @@ from pyspark.sql.types import StructType
 
 from ...errors import JellyError, OptionsError
 from .formats import Format, plain
-from .options import FileWriting
+from .options import Settings
 from .output import Output, StreamOutput
 
 #: Properties that Spark sets in the tasks of a stream: ids of the query and the batch.
@@ -51,10 +50,10 @@ class _Writer:
 
     def __init__(
         self,
-        format: Format[Any, Any],  # noqa: A002
+        format: Format,  # noqa: A002
         path: str,
         schema: StructType,
-        settings: FileWriting,
+        settings: Settings,
     ) -> None:
         format.check(schema, settings)
         self._format = format
@@ -105,15 +104,15 @@ class FolderWriter(_Writer, DataSourceArrowWriter):
 
     def __init__(
         self,
-        format: Format[Any, Any],  # noqa: A002
+        format: Format,  # noqa: A002
         path: str,
         schema: StructType,
-        settings: FileWriting,
+        settings: Settings,
         *,
         overwrite: bool,
     ) -> None:
         super().__init__(format, path, schema, settings)
-        self._output = Output(path, settings.storage_options, overwrite=overwrite)
+        self._output = Output(path, settings["storageOptions"], overwrite=overwrite)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         return Written(self._write(iterator, self._output))
@@ -155,4 +154,4 @@ class FolderStreamWriter(_Writer, DataSourceStreamArrowWriter):
             self._output(*output).discard()
 
     def _output(self, query: str, batch: int) -> StreamOutput:
-        return StreamOutput(self._path, query, batch, self._settings.storage_options)
+        return StreamOutput(self._path, query, batch, self._settings["storageOptions"])

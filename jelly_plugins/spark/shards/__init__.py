@@ -18,15 +18,23 @@ except ImportError as error:
 from typing import TYPE_CHECKING, Any
 
 from .applying import Applied, apply_patches, batch_sink, write_shards
-from .errors import CheckpointError, CommitConflictError, RootError, StorageError
 from .queries import QueryError
-from .root import Batch, File, Log, Shard, Version, shard_of
-from .storage import Storage
+from .root import (
+    Batch,
+    CheckpointError,
+    CommitConflictError,
+    File,
+    Log,
+    RootError,
+    Shard,
+    Version,
+    shard_of,
+)
 from .store import ShardedStore
 from .upkeep import Vacuumed, restore, vacuum, verify
 
 if TYPE_CHECKING:
-    from .changes import net_changes
+    from .frames import net_changes
 
 __all__ = [
     "Applied",
@@ -39,8 +47,6 @@ __all__ = [
     "RootError",
     "Shard",
     "ShardedStore",
-    "Storage",
-    "StorageError",
     "Vacuumed",
     "Version",
     "apply_patches",
@@ -59,6 +65,6 @@ def __getattr__(name: str) -> Any:
     if name != "net_changes":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .. import _requirement  # noqa: F401  (first: its error names the extra to install)
-    from .changes import net_changes
+    from .frames import net_changes
 
     return net_changes

@@ -8,20 +8,19 @@ version. If another writer has created that first, all steps are repeated.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError, OptionsError
 from ...io.sources import Source
 from ...notebook import Shown
-from .chains import PatchRows, resolve
-from .errors import CheckpointError, CommitConflictError
-from .local import LocalLog
+from .changes import Changes, local_changes, resolve
 from .root import (
     Batch,
-    Bound,
+    CheckpointError,
+    CommitConflictError,
     Shard,
     ShardBy,
     Version,
@@ -31,23 +30,16 @@ from .root import (
     newest,
     whole_number,
 )
-from .shard import Changed
 from .storage import AnyRoot, Storage, storage_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from .changes import FrameLog
-
-#: A log of patches: files in order, or a DataFrame of the format ``jelly-patch`` or of logs.
+#: A log of patches: files in order, or a DataFrame of the format ``jelly-patch``.
 Patches: TypeAlias = "Source | Sequence[Source] | DataFrame"
 
 #: How often to try again after another writer has committed first.
 RETRIES: Final = 10
-#: The columns that identify a message of Kafka; the last one is a number.
-ORDER_BY: Final = ("topic", "partition", "offset")
-#: Settings of a sink, in addition to its own.
-_OF_SINKS: Final = {"shards", "shard_by", "check_prev", "create", "storage_options"}
 #: Property with the id of a streaming query, which Spark sets in the threads that run it.
 _QUERY: Final = "sql.streaming.queryId"
 
@@ -81,72 +73,16 @@ class Applied(Shown):
     held_back: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How to change a store.
-
-    :ivar shards: see :func:`apply_patches`; likewise the others.
-    :ivar query: id of the streaming query that numbers the batches.
-    """
-
-    shards: int | None = None
-    shard_by: ShardBy | None = None
-    application: str | None = None
-    batch: int | None = None
-    query: str | None = None
-    check_prev: bool = True
-    create: bool = True
-
-    def __post_init__(self) -> None:
-        check_layout(self.shards, self.shard_by)
-        if (self.application is None) is not (self.batch is None):
-            raise ValueError("application and batch must be given together")
-        if self.application is not None and not isinstance(self.application, str):
-            raise TypeError(f"application must be a str (got {self.application!r})")
-        if self.batch is not None:
-            whole_number("batch", self.batch)
-
-
-class Changes(Protocol):
-    """Changes that were read, to be applied to a version.
-
-    :ivar patches: the patches, in order.
-    :ivar aborted: number of aborted transactions.
-    :ivar held_back: whether they end inside a transaction.
-    """
-
-    @property
-    def patches(self) -> Sequence[PatchRows]: ...
-    @property
-    def aborted(self) -> int: ...
-    @property
-    def held_back(self) -> bool: ...
-
-    def change(
-        self, storage: Storage, layout: Version, start: int
-    ) -> tuple[list[Changed], list[Bound]]:
-        """Make the new stores of the shards that change.
-
-        :param layout: a version with the shards to change, those of the newest version or empty
-            ones, and the term that determines the shard.
-        :param start: number of the first patch to apply.
-        :return: the shards, and the operations on namespaces, in order.
-        """
-
-
 def apply_patches(
     spark: SparkSession | None,
     src: Patches,
     root: AnyRoot,
     *,
-    column: str | None = None,
-    order_by: Sequence[str] = ORDER_BY,
     shards: int | None = None,
     shard_by: ShardBy | None = None,
     application: str | None = None,
     batch: int | None = None,
     check_prev: bool = True,
-    create: bool = True,
     storage_options: Mapping[str, Any] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Applied:
@@ -158,18 +94,15 @@ def apply_patches(
     does an unfinished one at the end of a log; Spark's data source rejects such a file. RDF has set
     semantics: the last operation on each quad counts.
 
-    :param spark: the Spark session that does the work; None for processes of this machine, which
+    :param spark: the Spark session that does the work; None for this process, which
         is faster for logs of up to some million operations, and is used for bytes and open files.
     :param src: a log, or several files of one in order: paths, URLs, open binary files or bytes,
-        with Jelly-Patch or RDF Patch text, compressed or not. With ``spark``, also a DataFrame of
-        ``spark.read.format("jelly-patch")``, whose files are in the order of their names, with
-        numbers compared as numbers; or, with ``column``, any DataFrame with a log in each row.
-    :param column: the column of logs in a DataFrame, a result of
-        :func:`~jelly_plugins.spark.from_jelly_patch`.
-    :param order_by: with ``column``, the columns that give the order of the rows, by default
-        Kafka's. The last one is a number.
+        with Jelly-Patch or RDF Patch text, compressed or not. With ``spark``, also a DataFrame with
+        the columns of ``spark.read.format("jelly-patch")``. Its files are in the order of their
+        names in the column ``source``, with numbers compared as numbers.
     :param root: a folder, which the driver and every executor access under this path, on a file
         system with hard links; or the URL of a folder in a bucket: ``s3://``, ``gs://``, ``az://``.
+        The store is created if it does not exist.
     :param shards: number of shards of a new store, by default 16. An existing store must have it.
     :param shard_by: ``"subject"`` keeps the statements of a subject together, ``"graph"`` those of
         a named graph; by default subject. An existing store must have it.
@@ -177,7 +110,6 @@ def apply_patches(
         applied once. A batch must end with the end of a transaction.
     :param batch: number of the batch, which is greater than that of the one before.
     :param check_prev: whether to check that each patch follows the one that its ``prev`` names.
-    :param create: whether to create the store if it does not exist.
     :param storage_options: settings and credentials of a bucket, see docs/buckets.md; missing ones
         come from the environment. They are sent to tasks, and stored nowhere.
     :param limits: limits for logs; data sources have their own options.
@@ -191,54 +123,53 @@ def apply_patches(
     :raises JellyError: the log cannot be read, or has data that Oxigraph cannot store; nothing was
         applied.
     """
-    settings = Settings(
-        shards=shards,
-        shard_by=shard_by,
-        application=application,
-        batch=batch,
-        check_prev=check_prev,
-        create=create,
-    )
-    storage = storage_at(root, storage_options)
+    if (application is None) is not (batch is None):
+        raise ValueError("application and batch must be given together")
+    if application is not None and not isinstance(application, str):
+        raise TypeError(f"application must be a str (got {application!r})")
+    if batch is not None:
+        batch = whole_number("batch", batch)
+    frame: Any = src if hasattr(src, "sparkSession") else None
+    if frame is not None and frame.isStreaming:
+        raise OptionsError(
+            "a streaming DataFrame is applied in batches: writeStream.foreachBatch(batch_sink(…))"
+        )
     logs: Any = src if isinstance(src, list | tuple) else [src]
-    frame: Any = src if _is_frame(src) else None
-    if column is not None and frame is None:
-        raise ValueError("column needs a DataFrame")
-    by_spark = frame is not None or (
-        spark is not None and all(isinstance(log, str | os.PathLike) for log in logs)
-    )
-    if by_spark:
-        session: Any = spark if frame is None else frame.sparkSession
-        settings = replace(settings, query=_query(session))
+    session: Any = None if frame is None else frame.sparkSession
+    if session is None and all(isinstance(log, str | os.PathLike) for log in logs):
+        session = spark
+    query = None if session is None else _query(session)
+    check_layout(shards, shard_by)
+    storage = storage_at(root, storage_options)
     # Before the log is read.
-    version = begin(storage, shards, shard_by, create=create)
-    if _is_done(version, settings):
+    version = begin(storage, shards, shard_by)
+    if _is_done(version, application, batch, query):
         return Applied(version=version.number)
-    changes: LocalLog | FrameLog
-    if by_spark:
-        from .changes import FrameLog, rows_of, rows_of_logs, rows_of_paths
-
-        if frame is None:
-            rows = rows_of_paths(session, logs)
-        else:
-            rows = rows_of(frame) if column is None else rows_of_logs(frame, column, order_by)
-        changes = FrameLog(rows)
+    if session is None:
+        # Operations are sorted for this number of shards.
+        shards, shard_by = len(version.shards), version.shard_by
+        reading = local_changes(logs, version, whole=batch is not None, limits=limits)
     else:
-        # Operations are staged for this number of shards.
-        settings = replace(settings, shards=len(version.shards), shard_by=version.shard_by)
-        changes = LocalLog(logs, version, whole=application is not None, limits=limits)
-    with changes:
-        return apply(changes, storage, settings)
+        from .frames import frame_changes, rows_of, rows_of_paths
+
+        rows = rows_of_paths(session, logs) if frame is None else rows_of(frame)
+        reading = frame_changes(rows)
+
+    def attempt(changes: Changes) -> Applied:
+        before = begin(storage, shards, shard_by)
+        if _is_done(before, application, batch, query):
+            return Applied(version=before.number)
+        batches = dict(before.batches)
+        if application is not None and batch is not None:
+            batches[application] = Batch(batch, query)
+        return _commit(changes, storage, before, before, batches, check_prev)
+
+    with reading as changes:
+        return _repeated(lambda: attempt(changes))
 
 
 def batch_sink(
-    root: AnyRoot,
-    *,
-    application: str,
-    column: str | None = None,
-    order_by: Sequence[str] = ORDER_BY,
-    on_applied: Callable[[Applied], object] | None = None,
-    **settings: Any,
+    root: AnyRoot, *, application: str, **settings: Any
 ) -> Callable[[DataFrame, int], None]:
     """Return a function for ``DataStreamWriter.foreachBatch`` that applies each batch once::
 
@@ -249,41 +180,25 @@ def batch_sink(
             .start()
         )
 
+    A message of Kafka with a log has its place in the stream as ``source``::
+
+        place = concat_ws("/", "topic", "partition", "offset")
+        log = explode(from_jelly_patch("value"))
+        messages.select(place.alias("source"), log.alias("row")).select("source", "row.*")
+
     :param application: name of the query; use another one for each checkpoint.
-    :param column: see :func:`apply_patches`, and for ``order_by``. For patches in messages of
-        Kafka, pass ``column="patch"`` with batches of::
-
-            messages.select(
-                "topic", "partition", "offset", from_jelly_patch("value").alias("patch")
-            )
-
-    :param on_applied: called with the result of each batch.
-    :param settings: ``shards``, ``shard_by``, ``check_prev``, ``create`` and ``storage_options`` of
+    :param settings: ``shards``, ``shard_by``, ``check_prev`` and ``storage_options`` of
         :func:`apply_patches`.
     :raises RootError: the root's path or URL is not valid. Its contents are checked with each
         batch.
-    :raises TypeError, ValueError: a setting has an invalid type, or is out of range.
     """
-    if unknown := settings.keys() - _OF_SINKS:
-        raise TypeError(f"batch_sink has no parameter {', '.join(sorted(unknown))}")
-    if on_applied is not None and not callable(on_applied):
-        raise TypeError(f"on_applied must be callable (got {on_applied!r})")
-    storage = storage_at(root, settings.pop("storage_options", None))
-    Settings(application=application, batch=0, **settings)
+    # The connection to a bucket is reused.
+    storage: Any = storage_at(root, settings.pop("storage_options", None))
 
     def sink(frame: DataFrame, number: int) -> None:
-        done = apply_patches(
-            frame.sparkSession,
-            frame,
-            storage,
-            column=column,
-            order_by=order_by,
-            application=application,
-            batch=number,
-            **settings,
+        apply_patches(
+            frame.sparkSession, frame, storage, application=application, batch=number, **settings
         )
-        if on_applied is not None:
-            on_applied(done)
 
     return sink
 
@@ -295,10 +210,7 @@ def write_shards(
     mode: str = "append",
     shards: int | None = None,
     shard_by: ShardBy | None = None,
-    application: str | None = None,
-    batch: int | None = None,
     version: int | None = None,
-    create: bool = True,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Applied:
     """Write the statements of a DataFrame to a sharded store, as one version.
@@ -314,8 +226,8 @@ def write_shards(
     :param mode: ``"append"`` adds the statements; ``"overwrite"`` replaces those of the store.
         Both keep its positions in logs, its batches and its namespaces.
     :param shards: number of shards; with ``"append"``, an existing store must have it.
-    :param shard_by: see :func:`apply_patches`; with ``"overwrite"``, it may differ. Likewise the
-        other parameters.
+    :param shard_by: see :func:`apply_patches`; with ``"overwrite"``, it may differ. Likewise
+        ``storage_options``.
     :param version: the version that must be the newest one, such as the one that the DataFrame was
         read from.
     :raises CommitConflictError: ``version`` is not the newest one, or other writers committed
@@ -323,95 +235,93 @@ def write_shards(
     :raises JellyError: a row is not a statement that Oxigraph can store, or the root cannot be
         written; nothing was changed.
     """
-    from .changes import FrameStatements
+    from .frames import statement_changes
 
     if mode not in ("append", "overwrite"):
         raise ValueError(f"mode must be 'append' or 'overwrite' (got {mode!r})")
     if version is not None:
         whole_number("version", version)
-    settings = Settings(
-        shards=shards,
-        shard_by=shard_by,
-        application=application,
-        batch=batch,
-        query=_query(frame.sparkSession),
-        create=create,
-    )
+    check_layout(shards, shard_by)
     storage = storage_at(root, storage_options)
-    replaces = mode == "overwrite"
-    return apply(FrameStatements(frame), storage, settings, replaces=replaces, expected=version)
+    changes = statement_changes(frame)
 
-
-def apply(
-    changes: Changes,
-    storage: Storage,
-    settings: Settings,
-    *,
-    replaces: bool = False,
-    expected: int | None = None,
-) -> Applied:
-    """Apply changes as one version, and try again if another writer commits first.
-
-    :param replaces: whether the store is emptied first; then its layout may change.
-    :param expected: the version that must be the newest one; None for any.
-    :raises CommitConflictError: other writers committed first, in all attempts.
-    """
-    shards, shard_by = (None, None) if replaces else (settings.shards, settings.shard_by)
-    for left in reversed(range(RETRIES + 1)):
-        before = begin(storage, shards, shard_by, create=settings.create)
-        if expected not in (None, before.number):
-            raise CommitConflictError(
-                f"the newest version is {before.number}, not {expected}", source=storage.name
-            )
-        if _is_done(before, settings):
-            return Applied(version=before.number)
-        layout = before
-        if replaces:
+    def attempt() -> Applied:
+        if mode == "append":
+            before = layout = begin(storage, shards, shard_by)
+        else:
+            before = begin(storage, None, None)
             layout = replace(
                 before,
-                shards=(Shard(),) * (settings.shards or len(before.shards)),
-                shard_by=settings.shard_by or before.shard_by,
+                shards=(Shard(),) * (shards or len(before.shards)),
+                shard_by=shard_by or before.shard_by,
             )
+        if version not in (None, before.number):
+            raise CommitConflictError(
+                f"the newest version is {before.number}, not {version}", source=storage.name
+            )
+        return _commit(changes, storage, before, layout, before.batches, True)
+
+    return _repeated(attempt)
+
+
+def _repeated(attempt: Callable[[], Applied]) -> Applied:
+    """Try again if another writer commits first."""
+    for _ in range(RETRIES):
         try:
-            return _attempt(changes, storage, settings, before, layout)
+            return attempt()
         except CommitConflictError:
-            if not left:
-                raise
-    raise AssertionError("unreachable")
+            continue
+    return attempt()
 
 
-def _attempt(
-    changes: Changes, storage: Storage, settings: Settings, before: Version, layout: Version
+def _commit(
+    changes: Changes,
+    storage: Storage,
+    before: Version,
+    layout: Version,
+    batches: Mapping[str, Batch],
+    check_prev: bool,
 ) -> Applied:
-    """Apply changes to a version.
+    """Make the version after ``before``.
 
-    :param layout: the version, with the shards to change.
+    :param layout: that version, with the shards to change.
+    :param batches: the last batches after it.
     :raises CommitConflictError: another writer has committed first.
     """
-    numbered = settings.application is not None
-    patches = changes.patches
-    logs, start = resolve(patches, before.logs, check_prev=settings.check_prev, forget=numbered)
-    new = patches[start:]
-    changed: list[Changed] = []
-    bound: list[Bound] = []
+    numbered = batches != before.batches
+    logs, start = resolve(changes.patches, before.logs, check_prev=check_prev, forget=numbered)
+    new = changes.patches[start:]
+    shards = list(layout.shards)
+    namespaces = {graph: dict(names) for graph, names in before.namespaces.items()}
+    added = deleted = 0
     try:
-        if new:
-            changed, bound = changes.change(storage, layout, start)
-            storage.check(each.shard for each in changed)
+        made, bound = changes.change(storage, layout, start) if new else ([], [])
+        storage.check(
+            (each.shard for each in made),
+            "was written by a task, and is not here: the driver and every executor must be able "
+            "to access the root under the same path",
+        )
     except JellyError:
         # A vacuum may have removed the stores of a version that is no longer the newest.
         if (now := newest(storage)) is not None and now.number != before.number:
             raise CommitConflictError("another writer has committed", source=storage.name) from None
         raise
-    shards = list(layout.shards)
-    for each in changed:
+    for each in made:
         shards[each.number] = each.shard
-    after = replace(layout, shards=tuple(shards), logs=logs, namespaces=_namespaces(before, bound))
+        added += each.added
+        deleted += each.deleted
+    for graph, name, iri in bound:
+        names = namespaces.setdefault(graph, {})
+        names.pop(name, None)
+        if iri is not None:
+            names[name] = iri
+    namespaces = {graph: names for graph, names in namespaces.items() if names}
+    after = replace(layout, shards=tuple(shards), logs=logs, namespaces=namespaces)
     applied = Applied(
         version=before.number,
-        shards=sum(each.shard != layout.shards[each.number] for each in changed),
-        added=sum(each.added for each in changed),
-        deleted=sum(each.deleted for each in changed),
+        shards=sum(shards[each.number] != layout.shards[each.number] for each in made),
+        added=added,
+        deleted=deleted,
         patches=len(new),
         unnamed=sum(patch.id is None for patch in new),
         aborted=changes.aborted,
@@ -420,61 +330,32 @@ def _attempt(
     # A batch without patches has no effect, whenever it is given again.
     if after == before and not (numbered and new):
         return applied
-    after = replace(
-        after, number=before.number + 1, batches=_batches(before, settings), restored=None
-    )
+    number = before.number + 1
     try:
-        commit(storage, after)
+        commit(storage, replace(after, number=number, batches=batches, restored=None))
     except CommitConflictError:
-        storage.remove((), set(after.stored()).difference(before.stored()))
+        storage.remove(set(after.stored()).difference(before.stored()))
         raise
-    return replace(applied, version=after.number, committed=True)
+    return replace(applied, version=number, committed=True)
 
 
-def _is_done(version: Version, settings: Settings) -> bool:
+def _is_done(
+    version: Version, application: str | None, batch: int | None, query: str | None
+) -> bool:
     """Return whether a batch was applied before.
 
     :raises CheckpointError: earlier batches are of another streaming query.
     """
-    done = version.batches.get(settings.application or "")
-    if done is None or settings.batch is None or settings.application is None:
+    done = None if application is None else version.batches.get(application)
+    if done is None or batch is None:
         return False
-    if None not in (done.query, settings.query) and done.query != settings.query:
+    if None not in (done.query, query) and done.query != query:
         raise CheckpointError(
-            f"the batches of application {settings.application!r} up to batch {done.number} are of "
-            "another streaming query: its checkpoint was lost, or another query uses the same "
-            "name. Continue with the original checkpoint, or use another application name"
+            f"the batches of application {application!r} up to batch {done.number} are of another "
+            "streaming query: its checkpoint was lost, or another query uses the same name. "
+            "Continue with the original checkpoint, or use another application name"
         )
-    return settings.batch <= done.number
-
-
-def _batches(version: Version, settings: Settings) -> Mapping[str, Batch]:
-    if settings.application is None or settings.batch is None:
-        return version.batches
-    return {**version.batches, settings.application: Batch(int(settings.batch), settings.query)}
-
-
-def _namespaces(version: Version, changes: Iterable[Bound]) -> Mapping[str, Mapping[str, str]]:
-    """Return the namespaces after changes."""
-    namespaces = {graph: dict(names) for graph, names in version.namespaces.items()}
-    for graph, name, iri in changes:
-        names = namespaces.setdefault(graph, {})
-        if iri is None:
-            names.pop(name, None)
-        else:
-            names[name] = iri
-    return {graph: names for graph, names in namespaces.items() if names}
-
-
-def _is_frame(src: Any) -> bool:
-    """Return whether a source is a DataFrame, without importing Spark."""
-    if not hasattr(src, "sparkSession"):
-        return False
-    if src.isStreaming:
-        raise OptionsError(
-            "a streaming DataFrame is applied in batches: writeStream.foreachBatch(batch_sink(…))"
-        )
-    return True
+    return batch <= done.number
 
 
 def _query(spark: SparkSession) -> str | None:

@@ -1,376 +1,332 @@
-"""Patches in DataFrames: the net changes of quads, and their application to shards by Spark.
+"""What a log changes: which of its patches are new, and the operations for each shard. No Spark.
 
-RDF has set semantics, so that committed transactions reduce to one change for each quad: the last
-operation on it. After that, neither the order of rows nor the number of attempts matters, and Spark
-may shuffle and retry as it does. The driver collects a row for each patch, and none for quads.
+The operations of a log go to a temporary file in its order, each batch sorted by shard; which of
+them apply is known only after the end of a transaction. Then the shards that change read their
+parts of the file. Memory does not grow with the log, except for some bytes for each operation.
 """
 
 from __future__ import annotations
 
-import pickle
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import reduce
-from typing import Any, Final, Self
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from py4j.protocol import Py4JJavaError
-from pyspark import StorageLevel
-from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as sf
-from pyspark.sql.types import ArrayType, StringType, StructType
 
+from ...codec import Limits
 from ...codec.common.positions import POSITIONS
-from ...codec.patch.operations import OperationKind
-from ...errors import JellyError, OptionsError, SourceError, TermError
+from ...codec.patch.columns import OperationGatherer
+from ...codec.patch.operations import END, OperationKind
+from ...codec.text.ntriples import Notation
+from ...errors import ChainError, LimitError, TruncatedError
+from ...io.sources import Source
+from ...oxigraph.rows import RowFactory
+from ...patch.columns import PatchColumnReader
 from ...reserved import reject_graph
-from .chains import PatchRows
-from .root import Bound, Shard, Version
-from .shard import OPERATIONS, Changed, change
+from ..patch_rows import ABOUT, ROWS, OperationRows
+from .root import Log, Version, shard_of
+from .shard import OPERATIONS, Changed
+from .shard import change as change_shard
 from .storage import Storage
-from .terms import canonical_terms
 
-_ADD: Final = OperationKind.ADD.code
-_CHANGES: Final = (_ADD, OperationKind.DELETE.code)
-_COMMIT: Final = OperationKind.COMMIT.code
-_ABORT: Final = OperationKind.ABORT.code
-_BINDS: Final = OperationKind.ADD_NAMESPACE.code
-_NAMESPACES: Final = (_BINDS, OperationKind.DELETE_NAMESPACE.code)
-#: Headers and ends of patches, which are rows only if an option requests them.
-_ABOUT: Final = (OperationKind.HEADER.code, OperationKind.END.code)
-_KINDS: Final = tuple(kind.code for kind in OperationKind)
+#: Maximum number of logs whose positions a version has.
+MAX_LOGS: Final = 10_000
+#: Ids that an error names, at most.
+_SHOWN: Final = 3
+#: Bytes of statements that are read together.
+_BATCH: Final = 1 << 21
 
-#: The columns of an operation in its log.
-_IN_LOG: Final = (
-    *("patch", "id", "prev", "transaction", "order", "kind", *POSITIONS),
-    *("name", "value"),
-)
-#: Digits that numbers in names are padded to, to be compared as text.
-_DIGITS: Final = 40
-_CORRUPT: Final = "corrupt data, or an unknown kind: read patches in mode FAILFAST to apply them"
-
-_REASON: Final = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
+ADD: Final = OperationKind.ADD.code
+CHANGES: Final = (ADD, OperationKind.DELETE.code)
+COMMIT: Final = OperationKind.COMMIT.code
+ABORT: Final = OperationKind.ABORT.code
+BINDS: Final = OperationKind.ADD_NAMESPACE.code
+NAMESPACES: Final = (BINDS, OperationKind.DELETE_NAMESPACE.code)
 
 
-# The rows of patches
+class Bound(NamedTuple):
+    """An operation on a namespace.
 
-
-def net_changes(frame: DataFrame) -> DataFrame:
-    """Return the net changes of patches: for each quad, the last operation on it.
-
-    Operations of transactions that are aborted, or do not end, are left out. Literals are in
-    Oxigraph's form, in which equal values have equal text.
-
-    :param frame: of ``spark.read.format("jelly-patch")``. Files are in the order of their names,
-        with numbers compared as numbers.
-    :return: the columns ``kind`` (``A`` or ``D``), ``subject``, ``predicate``, ``object`` and
-        ``graph``, as text of N-Triples; null for the default graph.
-    :raises OptionsError: the DataFrame has other columns.
-    """
-    corrupt = sf.raise_error(sf.lit(f"a row reports {_CORRUPT}"))
-    rows = rows_of(frame).withColumn("kind", sf.coalesce("kind", corrupt))
-    return _net(_committed(rows)).select("kind", *POSITIONS)
-
-
-def rows_of(frame: DataFrame, number: int = 0) -> DataFrame:
-    """Return the rows of ``spark.read.format("jelly-patch")`` with the column ``place``, which
-    gives the order of the files.
-
-    :param number: number of the DataFrame among others.
-    :raises OptionsError: a column is missing, or its terms are split.
-    """
-    missing = {"source", *_IN_LOG} - set(frame.columns)
-    if missing or frame.schema["subject"].dataType != StringType():
-        raise OptionsError(
-            "a DataFrame of patches must have the columns of the format jelly-patch, with terms as "
-            "text" + (f"; {', '.join(sorted(missing))} is missing" if missing else "")
-        )
-    return frame.select(_place(number, sf.col("source"), sf.lit(0)), *_IN_LOG)
-
-
-def rows_of_paths(spark: SparkSession, paths: Sequence[Any]) -> DataFrame:
-    """Return the rows of files or folders, in the order of the paths."""
-    # Without rows for headers, a patch without operations would be missing.
-    reader = spark.read.format("jelly-patch").option("headers", "true")
-    frames = (reader.load(str(path)) for path in paths)
-    return reduce(DataFrame.unionByName, (rows_of(frame, at) for at, frame in enumerate(frames)))
-
-
-def rows_of_logs(frame: DataFrame, column: str, order_by: Sequence[str]) -> DataFrame:
-    """Return the rows of a DataFrame with a log in each row, see :func:`.apply_patches`.
-
-    :raises OptionsError: a column is missing or has another type.
-    """
-    if isinstance(order_by, str) or not order_by:
-        raise TypeError(f"order_by must be a list of names of columns (got {order_by!r})")
-    for name in (column, *order_by):
-        if name not in frame.columns:
-            hint = "" if name == column else ". Pass order_by, see its documentation"
-            raise OptionsError(f"the DataFrame has no column {name}: {frame.columns}{hint}")
-    log = frame.schema[column].dataType
-    element = log.elementType if isinstance(log, ArrayType) else None
-    if not isinstance(element, StructType) or not {*_IN_LOG} <= {*element.names}:
-        raise OptionsError(
-            f"column {column} must be a result of from_jelly_patch, with terms as text "
-            f"(got {log.simpleString()})"
-        )
-    *others, last = order_by
-    group = sf.concat_ws("/", *(sf.col(name).cast("string") for name in others))
-    # A null is an error, and must not disappear with its row.
-    operations = sf.coalesce(sf.col(column), sf.array(sf.lit(None)).cast(log))
-    exploded = frame.select(_place(0, group, sf.col(last)), sf.explode(operations).alias("row"))
-    return exploded.select("place", "row.*").select("place", *_IN_LOG)
-
-
-def _place(list_: int, source: Column, number: Column) -> Column:
-    """Return the position of a log: values of this column are in the order of the logs."""
-    # Numbers in names get leading zeros; folders come before their siblings' longer names.
-    key = sf.regexp_replace(source, "([0-9]+)", "0" * _DIGITS + "$1")
-    key = sf.regexp_replace(key, f"[0-9]*([0-9]{{{_DIGITS}}})", "$1")
-    key = sf.translate(key, "/", "\x01")
-    return sf.struct(
-        sf.lit(list_).alias("list"),
-        key.alias("key"),
-        source.alias("source"),
-        number.cast("bigint").alias("number"),
-    ).alias("place")
-
-
-# Net changes
-
-
-def _committed(rows: DataFrame) -> DataFrame:
-    """Return the rows outside of transactions, and those of transactions that are committed."""
-    ended = rows.where(rows.kind == _COMMIT).select("place", "transaction")
-    return rows.where(rows.transaction.isNull()).unionByName(
-        rows.join(ended, ["place", "transaction"], "left_semi").select(rows.columns)
-    )
-
-
-def _net(rows: DataFrame, layout: Version | None = None) -> DataFrame:
-    """Return the last operation on each quad, in Oxigraph's form.
-
-    :param layout: adds the column ``shard``, for a version with this layout.
-    """
-    changes = rows.where(sf.col("kind").isin(*_CHANGES))
-    changes = _canonical(changes.select("place", "order", "kind", *POSITIONS))
-    keys = list(POSITIONS)
-    if layout is not None:
-        # One shuffle, for the last operations and for the shards.
-        changes = _with_shard(changes, layout).repartition("shard")
-        keys = ["shard", *keys]
-    last = sf.max_by("kind", sf.struct("place", "order")).alias("kind")
-    return changes.groupBy(*keys).agg(last)
-
-
-def _canonical(rows: DataFrame) -> DataFrame:
-    """Return rows with their terms in Oxigraph's form."""
-    return rows.mapInArrow(_canonical_batches, rows.schema)
-
-
-def _canonical_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Bring the terms of rows to Oxigraph's form.
-
-    :raises JellyError: a term is not valid; names its file and row.
-    """
-    for batch in batches:
-        for at, name in enumerate(POSITIONS):
-            try:
-                terms = canonical_terms(batch[name], at)
-            except JellyError as error:
-                if error.row is not None and "place" in batch.schema.names:
-                    source = batch["place"][error.row].as_py()["source"]
-                    row = batch["order"][error.row].as_py()
-                    error.message = f"{source}, row {row}: {error.message}"
-                    error.row = None
-                raise
-            index = batch.schema.get_field_index(name)
-            batch = batch.set_column(index, batch.schema.field(name), terms)
-        yield batch
-
-
-def _with_shard(rows: DataFrame, layout: Version) -> DataFrame:
-    """Return rows with the column ``shard``."""
-    key = sf.coalesce(sf.col(layout.shard_by), sf.lit(""))
-    number = sf.pmod(sf.xxhash64(key), sf.lit(len(layout.shards)))
-    return rows.withColumn("shard", number.cast("int"))
-
-
-# Changes to shards
-
-
-class FrameLog:
-    """The patches of rows with the column ``place``, see :class:`.Changes`; a context manager.
-
-    Reading rejects files that end inside a transaction.
-
-    :param rows: see :func:`rows_of`.
-    :raises JellyError: the rows cannot be read, or are not those of whole patches.
+    :ivar graph: the graph, empty for the default graph.
+    :ivar iri: the IRI that the name is bound to; None to remove the name.
     """
 
-    held_back: Final = False
+    graph: str
+    name: str
+    iri: str | None
 
-    def __init__(self, rows: DataFrame) -> None:
-        # Read once, for all jobs.
-        self._rows: Final = rows.persist(StorageLevel.MEMORY_AND_DISK)
-        self.aborted = 0
-        self._binds = 0
-        #: Their places are those of the log, and its number.
-        self.patches: list[PatchRows] = []
-        try:
-            self._summarise()
-        except BaseException:
-            self.__exit__()
-            raise
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Bound:
+        """Return the operation of a row, see :class:`.PatchRow`."""
+        graph = row["graph"] or ""
+        reject_graph(graph, what="a namespace")
+        return cls(graph, row["name"], row["value"][1:-1] if row["kind"] == BINDS else None)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._rows.unpersist()
+# Which patches are new
 
-    def _summarise(self) -> None:
-        """Collect a row for each patch."""
-        kind = sf.col("kind")
-        order = sf.when(~kind.isin(*_ABOUT), sf.col("order"))
-        found = (
-            self._rows.groupBy("place", "patch")
-            .agg(
-                sf.max("id").alias("id"),
-                sf.max("prev").alias("prev"),
-                sf.count(order).alias("rows"),
-                (sf.max(order) - sf.min(order) + 1).alias("numbers"),
-                sf.count_if(kind == _ABORT).alias("aborted"),
-                sf.count_if(kind.isin(*_NAMESPACES)).alias("binds"),
-                sf.count_if(kind.isNull() | ~kind.isin(*_KINDS)).alias("invalid"),
+
+class PatchRows(NamedTuple):
+    """A patch of a log.
+
+    :ivar place: where it is, for the caller.
+    :ivar id: its id, in the syntax of N-Triples; None without one.
+    :ivar prev: id of the patch that it follows; None without one.
+    :ivar rows: number of its rows, without headers and its end, and without an open transaction.
+    """
+
+    place: Any
+    id: str | None
+    prev: str | None
+    rows: int
+
+
+def resolve(
+    patches: Sequence[PatchRows],
+    logs: Sequence[Log],
+    *,
+    check_prev: bool = True,
+    forget: bool = False,
+) -> tuple[tuple[Log, ...], int]:
+    """Find out which patches of a log are new.
+
+    All patches of a call are one log, in their order. What is after the last patch that was applied
+    is new; that patch too, if it has grown. A patch without an id is always new.
+
+    :param patches: the patches, in order.
+    :param logs: the store's positions in logs.
+    :param check_prev: whether each patch must follow the one that its ``prev`` names.
+    :param forget: whether the oldest positions may be dropped if there are too many.
+    :return: the positions once the log is applied, and the number of patches that are not new.
+    :raises ChainError: a patch does not follow the one before it, or the log does not follow what
+        was applied.
+    :raises LimitError: there are too many logs.
+    """
+    lasts = {log.last: log for log in logs}
+    at = max((at for at, patch in enumerate(patches) if patch.id in lasts), default=None)
+    known: Log | None
+    log: Log | None
+    if at is not None:
+        known = log = lasts[patches[at].id or ""]
+        start = at + (patches[at].rows == known.rows)
+    else:
+        opening = next((patch for patch in patches if patch.id or patch.prev), None)
+        known = log = None if opening is None else lasts.get(opening.prev or "")
+        start = 0
+        if opening is not None and log is None:
+            _check_new(opening, logs, check_prev)
+    seen = set[str]()
+    for patch in patches[start:]:
+        before = None if log is None else log.last
+        if check_prev and None not in (before, patch.prev) and before not in (patch.id, patch.prev):
+            raise ChainError(
+                f"it follows patch {patch.prev}, but the patch before it is {before}",
+                expected=before,
+                found=patch.prev,
             )
-            .coalesce(1)
-            .sortWithinPartitions("place", "patch")
+        if patch.id is None:
+            continue
+        if patch.id in seen and patch.id != before:
+            raise ChainError("an earlier patch of the log has the same id", found=patch.id)
+        seen.add(patch.id)
+        log = Log(patch.id if log is None else log.first, patch.id, patch.rows)
+    kept = tuple(logs)
+    if log is not None and log != known:
+        kept = (*(each for each in logs if each != known), log)
+    if len(kept) > MAX_LOGS and not forget:
+        raise LimitError(
+            f"a store has the positions of {MAX_LOGS} logs at most: connect patches with prev, or "
+            "pass application and batch"
         )
-        with failures_as_errors("reading patches"):
-            for row in found.toLocalIterator():
-                source, number = row.place.source, row.place.number
-                if row.invalid:
-                    raise SourceError(f"a row reports {_CORRUPT}", source=source or None)
-                if number is None:
-                    raise OptionsError("the last column of order_by must be a number, and not null")
-                if row.rows > (row.numbers or 0):
-                    raise SourceError(
-                        "two logs have the same position: give each path once, and order_by "
-                        "columns that identify a row",
-                        source=f"{source} {number or ''}".strip(),
-                    )
-                self.aborted += row.aborted
-                self._binds += row.binds
-                place = (row.place, row.patch)
-                self.patches.append(PatchRows(place, row.id, row.prev, row.rows))
-
-    def change(
-        self, storage: Storage, layout: Version, start: int
-    ) -> tuple[list[Changed], list[Bound]]:
-        """Apply the patches from one on, each shard in a task."""
-        rows = self._rows
-        if start:
-            place, patch = self.patches[start].place
-            given = sf.struct(*map(sf.lit, place)).cast(rows.schema["place"].dataType)
-            at = sf.struct(given, sf.lit(patch).cast("bigint"))
-            rows = rows.where(sf.struct("place", "patch") >= at)
-        if self.aborted:
-            rows = _committed(rows)
-        return _change(_net(rows, layout), storage, layout.shards), self._bound(rows)
-
-    def _bound(self, rows: DataFrame) -> list[Bound]:
-        """Return the last operation on each namespace."""
-        if not self._binds:
-            return []
-        rows = rows.where(sf.col("kind").isin(*_NAMESPACES))
-        last = sf.max_by(sf.struct("kind", "value"), sf.struct("place", "order")).alias("last")
-        graph = sf.coalesce("graph", sf.lit("")).alias("graph")
-        with failures_as_errors("reading namespaces"):
-            found = rows.groupBy(graph, "name").agg(last).collect()
-        for row in found:
-            reject_graph(row.graph, what="a namespace")
-        return [
-            Bound(row.graph, row.name, row.last.value[1:-1] if row.last.kind == _BINDS else None)
-            for row in found
-        ]
+    return kept[-MAX_LOGS:], start
 
 
-class FrameStatements:
-    """The statements of a DataFrame, as one patch that adds them, see :class:`.Changes`.
+def _check_new(opening: PatchRows, logs: Sequence[Log], check_prev: bool) -> None:
+    """Check that a log, which has no patch that was the last one applied, may begin here.
 
-    :param frame: see :func:`.write_shards`.
-    :raises OptionsError: a column is missing or has another type.
+    :raises ChainError: it is part of a known log, or follows an unknown patch.
+    """
+    heads = [log.last for log in logs if log.first == opening.id]
+    if not heads and (opening.prev is None or not check_prev):
+        return
+    expected = " or ".join((heads or [log.last for log in logs])[:_SHOWN])
+    if heads:
+        message = f"the store is at patch {expected}, which the log does not have"
+    elif logs:
+        expected += f" or one of {len(logs) - _SHOWN} others" if len(logs) > _SHOWN else ""
+        message = f"the log follows patch {opening.prev}, but the store is at patch {expected}"
+    else:
+        message = f"it follows patch {opening.prev}, but nothing was applied before"
+    raise ChainError(message, expected=expected or None, found=opening.prev)
+
+
+# Operations
+
+
+@dataclass
+class Changes:
+    """Changes to a store.
+
+    :ivar patches: the patches, in order.
+    :ivar change: makes the new stores of the shards that change. Its arguments are the storage, a
+        version with the shards to change, and the number of the first patch to apply. Returns the
+        shards, and the operations on namespaces in order.
+    :ivar aborted: number of aborted transactions.
+    :ivar held_back: whether the log ends inside a transaction.
     """
 
-    patches: Final = (PatchRows(None, None, None, 0),)
-    aborted: Final = 0
-    held_back: Final = False
-
-    def __init__(self, frame: DataFrame) -> None:
-        types = dict(frame.dtypes)
-        for name in POSITIONS[:3]:
-            if name not in types:
-                raise OptionsError(f"the DataFrame has no column {name}: {frame.columns}")
-        # A column without values, such as one of VOID, is one of nulls.
-        for name in POSITIONS:
-            if types.get(name, "void") not in ("string", "void"):
-                raise OptionsError(f"column {name} must be text of N-Triples (got {types[name]})")
-        terms = {name: sf.col(name) if name in types else sf.lit(None) for name in POSITIONS}
-        self._rows: Final = frame.select(
-            sf.lit(_ADD).alias("kind"),
-            *(column.cast("string").alias(name) for name, column in terms.items()),
-        )
-
-    def change(
-        self,
-        storage: Storage,
-        layout: Version,
-        start: int,  # noqa: ARG002
-    ) -> tuple[list[Changed], list[Bound]]:
-        """Add the statements to the shards, each in a task."""
-        return _change(_with_shard(_canonical(self._rows), layout), storage, layout.shards), []
-
-
-def _change(changes: DataFrame, storage: Storage, bases: Sequence[Shard]) -> list[Changed]:
-    """Apply changes to the shards, each in a task; Spark runs failed tasks again.
-
-    :param changes: the columns ``shard``, ``kind`` and those of a quad, in Oxigraph's form.
-    """
-
-    def task(keys: tuple[Any, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        number = keys[0].as_py()
-        done = change(storage, number, bases[number], map(_operations, batches))
-        yield pa.RecordBatch.from_pydict({"result": pa.array([pickle.dumps(done)], pa.binary())})
-
-    with failures_as_errors("a shard's task"):
-        found = changes.groupBy("shard").applyInArrow(task, "result binary").collect()
-    return [pickle.loads(row.result) for row in found]
-
-
-def _operations(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows of Spark as operations."""
-    for name in POSITIONS[:3]:
-        if batch[name].null_count:
-            raise TermError(f"the {name} is null")
-    columns = [batch[name].cast(pa.string()) for name in POSITIONS]
-    return pa.RecordBatch.from_arrays([*columns, pc.equal(batch["kind"], _ADD)], schema=OPERATIONS)
+    patches: Sequence[PatchRows]
+    change: Callable[[Storage, Version, int], tuple[list[Changed], list[Bound]]]
+    aborted: int = 0
+    held_back: bool = False
 
 
 @contextmanager
-def failures_as_errors(what: str) -> Iterator[None]:
-    """Convert exceptions that Spark raises for a failed job to a :class:`JellyError`."""
-    try:
-        yield
-    except (PySparkException, Py4JJavaError) as error:
-        text = str(error)
-        # The worker's traceback ends with the reason; Spark's own lines follow it.
-        found = _REASON.findall(text)
-        reason = next((f"{name}: {each}" for name, each in found if "Exception" not in name), None)
-        lines = text.strip().splitlines()
-        # Without a worker, Java's message has the reason after the name of the call.
-        java = next((line[2:] for line in lines if line.startswith(": ")), lines[0])
-        raise JellyError(f"{what} failed: {reason or java}") from error
+def local_changes(
+    sources: Sequence[Source], layout: Version, *, whole: bool, limits: Limits
+) -> Iterator[Changes]:
+    """Read a log on this machine.
+
+    :param sources: the files of the log, in order.
+    :param layout: a version with the number of shards, and the term that determines the shard.
+    :param whole: whether the log must be complete; otherwise, an incomplete transaction at its end
+        does not count.
+    :raises JellyError: the log cannot be read, or has data that Oxigraph cannot store.
+    """
+    rows = OperationRows(about=True)
+    with TemporaryDirectory(prefix="jelly-") as folder:
+        path = Path(folder) / "operations"
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, ROWS) as out:
+            parts = _Parts(layout)
+            for number, source in enumerate(sources, 1):
+                partial = not whole and number == len(sources)
+                for batch in _read(source, rows, limits, partial):
+                    out.write(parts.sort(batch))
+        yield _summary(path, parts.found, rows.transaction is not None)
+
+
+def _read(
+    source: Source, rows: OperationRows, limits: Limits, partial: bool
+) -> Iterator[pa.RecordBatch]:
+    """Read a file of the log.
+
+    :param partial: whether it may end inside a transaction.
+    """
+    with PatchColumnReader(
+        source,
+        notation=Notation.RDF_1_2,
+        validator=RowFactory(),
+        limits=limits,
+        batch_bytes=_BATCH,
+    ) as batches:
+        try:
+            yield from rows.batches(batches)
+        except TruncatedError:
+            if not partial or rows.transaction is None:
+                raise
+            # The patch ends here.
+            gathered = OperationGatherer(limits)
+            yield from rows.batches([*gathered.add((END,)), *gathered.flush()])
+
+
+class _Parts:
+    """Sorts the rows of batches by shard.
+
+    :ivar found: for each shard, where its rows are: number of a batch, and rows in it.
+    """
+
+    def __init__(self, layout: Version) -> None:
+        self.found: dict[int, list[tuple[int, int, int]]] = {}
+        self._layout: Final = layout
+        self._batches = 0
+
+    def sort(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        for graph in batch["graph"].unique().to_pylist():
+            reject_graph(graph)
+        keys = pc.fill_null(batch[self._layout.shard_by], "").dictionary_encode()
+        count = len(self._layout.shards)
+        numbers = np.array([shard_of(key, count) for key in keys.dictionary.to_pylist()], np.int32)
+        shards = numbers[keys.indices.to_numpy()]
+        order = np.argsort(shards, kind="stable")
+        found, starts = np.unique(shards[order], return_index=True)
+        stops = [*starts.tolist()[1:], len(order)]
+        for number, start, stop in zip(found.tolist(), starts.tolist(), stops, strict=True):
+            self.found.setdefault(number, []).append((self._batches, start, stop))
+        self._batches += 1
+        return batch.take(pa.array(order))
+
+
+def _summary(
+    path: Path, parts: Mapping[int, list[tuple[int, int, int]]], held_back: bool
+) -> Changes:
+    """Return the changes of a file of rows."""
+    with pa.memory_map(str(path)) as file:
+        table = pa.ipc.open_file(file).read_all()
+        kinds = table["kind"]
+        aborts, commits = (
+            table.filter(pc.equal(kinds, kind))["transaction"] for kind in (ABORT, COMMIT)
+        )
+        # Those that were committed, and what is outside of transactions.
+        counting = pa.array([None, *commits.to_pylist()], pa.int64())
+        ended = pa.concat_arrays([counting, *aborts.chunks])
+        about = pc.is_in(kinds, value_set=pa.array([kind.code for kind in ABOUT]))
+        counted = pc.and_not(pc.is_in(table["transaction"], value_set=ended), about)
+        closing = table.filter(pc.equal(kinds, OperationKind.END.code)).sort_by("patch").to_pylist()
+        rows = np.bincount(table["patch"].filter(counted).to_numpy(), minlength=len(closing))
+        is_bound = pc.and_(
+            pc.is_in(kinds, value_set=pa.array(NAMESPACES)),
+            pc.is_in(table["transaction"], value_set=counting),
+        )
+        bound = table.filter(is_bound).sort_by("order").to_pylist()
+    patches = [
+        PatchRows(at, row["id"], row["prev"], count)
+        for at, (row, count) in enumerate(zip(closing, rows.tolist(), strict=True))
+    ]
+    if held_back and not patches[-1].rows:
+        # No transaction of the patch is complete: its position is not recorded yet.
+        patches.pop()
+
+    def change(storage: Storage, layout: Version, start: int) -> tuple[list[Changed], list[Bound]]:
+        made = []
+        for number in sorted(parts):
+            batches = _operations(path, parts[number], counting, start)
+            # A shard without operations is not copied.
+            if (first := next(batches, None)) is not None:
+                base = layout.shards[number]
+                made.append(change_shard(storage, number, base, chain((first,), batches)))
+        return made, [Bound.of(row) for row in bound if row["patch"] >= start]
+
+    return Changes(patches, change, len(aborts), held_back)
+
+
+def _operations(
+    path: Path, parts: Iterable[tuple[int, int, int]], counting: pa.Array, start: int
+) -> Iterator[pa.RecordBatch]:
+    """Return the operations of a shard that count.
+
+    :param parts: number of a batch in the file, and the rows in it.
+    :param counting: the transactions that count.
+    :param start: number of the first patch that counts.
+    """
+    with pa.memory_map(str(path)) as file:
+        opened = pa.ipc.open_file(file)
+        for number, first, stop in parts:
+            batch = opened.get_batch(number).slice(first, stop - first)
+            counts = pc.is_in(batch["transaction"], value_set=counting)
+            is_new = pc.greater_equal(batch["patch"], start)
+            found = operations_of(batch.filter(pc.and_(counts, is_new)))
+            if found.num_rows:
+                yield found
+
+
+def operations_of(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the additions and deletions of rows as operations."""
+    rows = rows.filter(pc.is_in(rows["kind"], value_set=pa.array(CHANGES)))
+    columns = [rows[name].cast(pa.string()) for name in POSITIONS]
+    return pa.RecordBatch.from_arrays([*columns, pc.equal(rows["kind"], ADD)], schema=OPERATIONS)

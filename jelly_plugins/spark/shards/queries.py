@@ -1,19 +1,10 @@
 """Check which queries each shard can answer independently, so that the answers can be united.
 
-A shard has all quads with the same key, the subject or the graph. A query is therefore supported if
-everything that it joins provably has one key: the same variable, or the same term. The query's
-algebra is analysed; a query that is not known to be supported is rejected.
-
-Rules, for a part of a query and the key that all of its solutions have:
-1. Triple patterns that are joined need the same key.
-2. OPTIONAL, MINUS and EXISTS need, on the right, the key of the left, or no pattern at all.
-3. The sides of a UNION may have different keys; what it is joined with must have none.
-4. A part without patterns (VALUES, BIND) has no key: it has the same solutions in each shard, so it
-   must be joined with a part that has a key.
-5. Operations on several solutions (DISTINCT, ORDER BY, LIMIT, aggregates, subqueries) would only
-   apply to the solutions of one shard.
-6. A graph's name without a pattern in that graph (GRAPH ?g {}) would be evaluated in each shard,
-   which has only some of the graphs.
+A shard has all quads with the same key, the subject or the graph. A query is supported if all of
+its triple patterns have one key, the same variable or the same term, and each of its groups has a
+pattern. Everything that is not known to be safe is rejected: operations on several solutions, such
+as DISTINCT and aggregates, and groups without patterns, such as VALUES, which have the same
+solutions in each shard.
 
 rdflib parses the structure of a query, but Oxigraph evaluates it. Queries that the two could parse
 differently are rejected.
@@ -22,7 +13,7 @@ differently are rejected.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from pyoxigraph import Store
@@ -30,32 +21,30 @@ from pyoxigraph import Store
 from ...errors import JellyError, MissingExtraError
 from .root import ShardBy
 
+#: An escape, which rdflib replaces before it parses a query; and an absolute IRI.
+_ESCAPED: Final = re.compile(r"\\[uU]")
+_ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+#: Functions and patterns in expressions that are not supported.
+_EXPRESSIONS: Final = {
+    "Builtin_NOW": "NOW() differs between shards: give the time as a value",
+    "Builtin_EXISTS": "EXISTS is not supported: use OPTIONAL and FILTER(bound(…))",
+    "Builtin_NOTEXISTS": "NOT EXISTS is not supported: use MINUS",
+}
+
 
 class QueryError(JellyError):
     """The query is not well-formed, or shards cannot answer it independently."""
-
-
-#: The key of a part without patterns, and that of a UNION of several.
-_NONE: Final = None
-_SEVERAL: Final = object()
-
-#: An escape, which rdflib replaces before it parses a query; and a relative IRI.
-_ESCAPED: Final = re.compile(r"\\[uU]")
-_ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-
-#: Operators that keep the key of their operand.
-_TRANSPARENT: Final = frozenset(("Project", "Filter", "Extend"))
 
 
 class Scope(NamedTuple):
     """The shards to query.
 
     :ivar variables: names of the query's variables, in order.
-    :ivar keys: the keys whose shards to query, in the syntax of N-Triples; None for all.
+    :ivar key: the key whose shard to query, in the syntax of N-Triples; None for all shards.
     """
 
     variables: list[str]
-    keys: frozenset[str] | None
+    key: str | None
 
 
 def scope_of(query: str, shard_by: ShardBy) -> Scope:
@@ -64,32 +53,37 @@ def scope_of(query: str, shard_by: ShardBy) -> Scope:
     :raises QueryError: they cannot; the message has the reason.
 
     >>> scope_of("SELECT * { ?s <urn:p> ?o ; <urn:q> ?x }", "subject")
-    Scope(variables=['o', 's', 'x'], keys=None)
-    >>> scope_of("SELECT * { <urn:s> <urn:p> ?o }", "subject").keys
-    frozenset({'<urn:s>'})
+    Scope(variables=['o', 's', 'x'], key=None)
+    >>> scope_of("SELECT * { <urn:s> <urn:p> ?o }", "subject").key
+    '<urn:s>'
     """
     # Checked before Oxigraph evaluates it, which would query the endpoint of SERVICE.
-    algebra = _algebra(query)
-    analysis = _Analysis(shard_by)
+    part = _algebra(query)
     try:
-        key = analysis.key(algebra)
+        keys = list(_keys(part, "", shard_by))
     except QueryError as error:
         error.message += " (docs/how-to/spark-joins.md shows such queries in Spark SQL)"
-        raise
-    except JellyError:
         raise
     except Exception as error:
         # rdflib's algebra is not fully documented.
         raise QueryError(f"the query cannot be checked: {error!r}") from error
-    if key is _NONE:
-        raise QueryError("the query has no triple pattern, so every shard would answer it")
+    if any(key != keys[0] for key in keys):
+        raise QueryError(
+            f"not all triple patterns have the same {shard_by}, so their quads may be in different "
+            "shards (docs/how-to/spark-joins.md shows such queries in Spark SQL)"
+        )
     try:
         found: Any = Store().query(query)
     except (SyntaxError, ValueError, OSError, RuntimeError) as error:
         raise QueryError(f"the query cannot be evaluated: {error}") from error
-    keys = analysis.constants
-    variables = [variable.value for variable in found.variables]
-    return Scope(variables, None if keys is None else frozenset(keys))
+    return Scope([variable.value for variable in found.variables], _text(keys[0]))
+
+
+def _text(key: Any) -> str | None:
+    """Return the text of a key; None for a variable."""
+    from rdflib import URIRef
+
+    return f"<{key}>" if isinstance(key, URIRef) else "" if key == "" else None
 
 
 def _algebra(query: str) -> Any:
@@ -97,11 +91,8 @@ def _algebra(query: str) -> Any:
         from rdflib import URIRef
         from rdflib.plugins.sparql.algebra import translateQuery, traverse
         from rdflib.plugins.sparql.parser import parseQuery
-    except ImportError:
-        raise MissingExtraError(
-            "checking queries needs rdflib: pip install 'jelly-plugins[spark]', or in a checkout "
-            "pip install '.[spark]'"
-        ) from None
+    except ImportError as error:
+        raise MissingExtraError.of(f"queries need rdflib ({error})", "spark") from None
     if _ESCAPED.search(query):
         raise QueryError("escapes are not supported: write \\u and \\U as the character itself")
 
@@ -133,116 +124,39 @@ def _algebra(query: str) -> Any:
     return algebra.p
 
 
-class _Analysis:
-    """Determines the keys of the parts of a query.
+def _keys(part: Any, graph: Any, shard_by: ShardBy) -> Iterator[Any]:
+    """Return the keys of the triple patterns in a part of a query, of which there is at least one.
 
-    :ivar constants: the keys that are terms; None once a key is a variable.
+    :param graph: the graph of the part; the empty string for the default graph.
+    :raises QueryError: it is not supported.
     """
-
-    def __init__(self, shard_by: ShardBy) -> None:
-        self._by_graph = shard_by == "graph"
-        self.constants: set[str] | None = set()
-
-    def key(self, part: Any, graph: Any = "") -> Any:
-        """Return the key of a part.
-
-        :param graph: the graph of the part; the empty string for the default graph.
-        :raises QueryError: shards cannot answer the part independently.
-        """
-        name = part.name
-        if name == "BGP":
-            return self._patterns(part.triples, graph)
-        if name in _TRANSPARENT:
-            found = self.key(part.p, graph)
-            self._check_expression(part.get("expr"), found, graph)
-            return found
-        if name == "Graph":
-            if graph != "":
-                raise QueryError("nested GRAPH is not supported")
-            found = self.key(part.p, part.term)
-            if found is _NONE:
-                raise QueryError("GRAPH must contain a triple pattern")
-            return found
-        if name in ("Join", "LeftJoin", "Minus"):
-            left, right = self.key(part.p1, graph), self.key(part.p2, graph)
-            self._check_expression(part.get("expr"), left, graph)
-            if left is _NONE and name != "Join" and right is not _NONE:
-                raise QueryError("OPTIONAL and MINUS need a triple pattern before them")
-            return self._same(left, right)
-        if name == "Union":
-            left, right = self.key(part.p1, graph), self.key(part.p2, graph)
-            if left is _NONE or right is _NONE:
-                raise QueryError("each side of a UNION must have a triple pattern")
-            return left if _equal(left, right) else _SEVERAL
-        if name == "ToMultiSet" and _is_values(part.p):
-            return _NONE
-        raise QueryError(f"{name} needs the solutions of all shards: apply it to the result")
-
-    def _patterns(self, triples: Iterable[Any], graph: Any) -> Any:
-        found: Any = _NONE
-        for subject, predicate, _ in triples:
-            if not self._by_graph and not _is_term(predicate):
-                raise QueryError("property paths are only supported with shards by graph")
-            found = self._same(found, self._noted(graph if self._by_graph else subject))
-        return found
-
-    def _noted(self, key: Any) -> Any:
-        """Return a key, and record it if it is a term."""
-        from rdflib import URIRef
-
-        if not isinstance(key, URIRef) and key != "":
-            self.constants = None
-        elif self.constants is not None:
-            self.constants.add(f"<{key}>" if key else "")
-        return key
-
-    def _same(self, left: Any, right: Any) -> Any:
-        if left is _NONE:
-            return right
-        if right is _NONE or _equal(left, right):
-            return left
-        what = "graph" if self._by_graph else "subject"
-        raise QueryError(
-            f"the query joins patterns that do not have the same {what}, so their quads may be in "
-            "different shards"
-        )
-
-    def _check_expression(self, expression: Any, key: Any, graph: Any) -> None:
-        """Check an expression for patterns, and for functions with one value per query."""
-        if isinstance(expression, list | tuple):
-            for each in expression:
-                self._check_expression(each, key, graph)
-        elif hasattr(expression, "items"):
-            name = getattr(expression, "name", "")
-            if name == "Builtin_NOW":
-                raise QueryError("NOW() differs between shards: give the time as a value")
-            if name in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
-                if key is _NONE:
-                    raise QueryError("EXISTS needs a triple pattern outside of it")
-                self._same(key, self.key(_pattern(expression.graph), graph))
-            else:
-                self._check_expression(list(expression.values()), key, graph)
-
-
-def _pattern(found: Any) -> Any:
-    """Return the algebra of a pattern in an expression, which rdflib may not have translated."""
-    from rdflib.plugins.sparql.algebra import translateGroupGraphPattern, translatePath, traverse
-
-    if not hasattr(found, "part"):
-        return found
-    return translateGroupGraphPattern(traverse(found, visitPost=translatePath))
-
-
-def _is_values(table: Any) -> bool:
-    """Return whether a table lists solutions (VALUES); rdflib has a list if it is empty."""
-    return isinstance(table, list) or table.name == "values"
-
-
-def _equal(left: Any, right: Any) -> bool:
-    return left is not _SEVERAL and right is not _SEVERAL and bool(left == right)
-
-
-def _is_term(predicate: Any) -> bool:
     from rdflib.term import Identifier
 
-    return isinstance(predicate, Identifier)
+    name = part.name
+    _check_expression(part.get("expr"))
+    if name == "BGP":
+        if not part.triples:
+            raise QueryError("each group must begin with a triple pattern")
+        for subject, predicate, _ in part.triples:
+            if shard_by == "subject" and not isinstance(predicate, Identifier):
+                raise QueryError("property paths are only supported with shards by graph")
+            yield subject if shard_by == "subject" else graph
+    elif name in ("Project", "Filter", "Extend"):
+        yield from _keys(part.p, graph, shard_by)
+    elif name == "Graph" and graph == "":
+        yield from _keys(part.p, part.term, shard_by)
+    elif name in ("Join", "LeftJoin", "Minus", "Union"):
+        yield from _keys(part.p1, graph, shard_by)
+        yield from _keys(part.p2, graph, shard_by)
+    else:
+        raise QueryError(f"{name} is not supported: apply it to the result")
+
+
+def _check_expression(expression: Any) -> None:
+    if isinstance(expression, list | tuple):
+        for each in expression:
+            _check_expression(each)
+    elif hasattr(expression, "items"):
+        if (reason := _EXPRESSIONS.get(getattr(expression, "name", ""))) is not None:
+            raise QueryError(reason)
+        _check_expression(list(expression.values()))

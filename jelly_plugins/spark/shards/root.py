@@ -1,4 +1,4 @@
-"""The versions of a sharded store, and the shard of a quad. No Spark, no Oxigraph.
+"""The versions of a sharded store, and the folder that has them. No Spark, no Oxigraph.
 
 A version is one file, which names the store of each shard and everything else that belongs to the
 content. It is created if it does not exist yet, and never changed: that single step is the commit.
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import operator
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
@@ -17,8 +19,7 @@ from uuid import uuid4
 
 import xxhash
 
-from ...errors import LimitError
-from .errors import CommitConflictError, RootError
+from ...errors import JellyError, LimitError
 
 if TYPE_CHECKING:
     from .storage import Storage
@@ -28,11 +29,8 @@ FORMAT: Final = 1
 #: Default number of shards of a new store, and the maximum.
 DEFAULT_SHARDS: Final = 16
 MAX_SHARDS: Final = 1 << 16
-#: Maximum number of logs whose positions a version has.
-MAX_LOGS: Final = 10_000
 #: Maximum size of a version's file.
 MAX_BYTES: Final = 64 << 20
-
 #: The folder of versions.
 VERSIONS: Final = "_versions"
 
@@ -42,6 +40,21 @@ ShardBy = Literal["subject", "graph"]
 #: Seed of Spark's ``xxhash64``.
 _SEED: Final = 42
 _SIGN: Final = 1 << 63
+
+
+class RootError(JellyError):
+    """The root of a sharded store is missing, damaged, cannot be reached, or has another layout.
+
+    The message contains no credentials.
+    """
+
+
+class CommitConflictError(JellyError):
+    """Another writer has committed first. Nothing was changed; the call can be repeated."""
+
+
+class CheckpointError(JellyError):
+    """The batches of an application are of another streaming query than before."""
 
 
 def shard_of(key: str, shards: int) -> int:
@@ -85,11 +98,11 @@ class Shard:
 
 
 class Log(NamedTuple):
-    """How far a log was applied.
+    """How far a log of patches with ids was applied.
 
-    :ivar first: id of the first patch that was applied of it, in the syntax of N-Triples.
-    :ivar last: id of the last one.
-    :ivar rows: number of rows of the last patch.
+    :ivar first: id of its first patch, in the syntax of N-Triples.
+    :ivar last: id of the last patch that was applied.
+    :ivar rows: number of rows of that patch, without headers and its end.
     """
 
     first: str
@@ -101,23 +114,11 @@ class Batch(NamedTuple):
     """The last batch of an application.
 
     :ivar number: its number.
-    :ivar query: id of the streaming query that numbers the batches; None if unknown.
+    :ivar query: id of the streaming query, if it is one.
     """
 
     number: int
     query: str | None = None
-
-
-class Bound(NamedTuple):
-    """An operation on a namespace.
-
-    :ivar graph: the graph, empty for the default graph.
-    :ivar iri: the IRI that the name is bound to; None to remove the name.
-    """
-
-    graph: str
-    name: str
-    iri: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +151,11 @@ class Version:
         """Number of quads in all shards."""
         return sum(shard.quads for shard in self.shards)
 
+    @property
+    def age(self) -> float:
+        """Seconds since it was committed."""
+        return time.time() - datetime.fromisoformat(self.time).timestamp()
+
     def stored(self) -> Iterator[str]:
         """Return the names of what the version needs in the root: stores, or objects of files."""
         for shard in self.shards:
@@ -159,30 +165,7 @@ class Version:
                 yield shard.store
 
 
-def version_file(number: int) -> str:
-    """Return the name of a version's file, relative to the root."""
-    return f"{VERSIONS}/{number:012d}.json"
-
-
-def numbers_of(names: Iterable[str]) -> list[int]:
-    """Return the numbers of versions whose files have these names, in order."""
-    stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
-    return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit())
-
-
-# Reading
-
-
-def newest(storage: Storage) -> Version | None:
-    """Return the newest version; None without versions.
-
-    :raises RootError: its file is damaged.
-    """
-    # Between listing and reading, a vacuum may remove a version, but never the newest one.
-    while known := storage.versions():
-        if (found := _read(storage, known[-1])) is not None:
-            return found
-    return None
+# Versions
 
 
 def find(storage: Storage, number: int | None = None) -> Version:
@@ -200,6 +183,15 @@ def find(storage: Storage, number: int | None = None) -> Version:
     raise RootError(message, source=storage.name)
 
 
+def newest(storage: Storage) -> Version | None:
+    """Return the newest version; None without versions."""
+    # Between listing and reading, a vacuum may remove a version, but never the newest one.
+    while known := storage.versions():
+        if (found := _read(storage, known[-1])) is not None:
+            return found
+    return None
+
+
 def every(storage: Storage) -> list[Version]:
     """Return all versions, the newest first.
 
@@ -210,53 +202,45 @@ def every(storage: Storage) -> list[Version]:
 
 
 def _read(storage: Storage, number: int) -> Version | None:
-    """Read a version; None if it does not exist."""
     try:
-        data = storage.read(number)
+        found = json.loads(storage.read(number))
+        if found.pop("format") != FORMAT or found["number"] != number:
+            raise ValueError("its format or its number is another one")
+        check_layout(len(found["shards"]), found["shard_by"])
+        datetime.fromisoformat(found["time"])
+        return Version(
+            **{
+                **found,
+                "shards": tuple(map(_shard, found["shards"])),
+                "logs": tuple(Log(str(a), str(z), int(rows)) for a, z, rows in found["logs"]),
+                "batches": {
+                    name: Batch(int(last), query)
+                    for name, (last, query) in found["batches"].items()
+                },
+                "namespaces": {graph: {**names} for graph, names in found["namespaces"].items()},
+            }
+        )
     except FileNotFoundError:
         return None
-    try:
-        return _parse(json.loads(data), number)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise RootError(
             f"the file of version {number} is damaged: {error}", source=storage.name
         ) from error
 
 
-def _parse(found: dict[str, Any], number: int) -> Version:
-    if found.pop("format") != FORMAT:
-        raise ValueError("its format is unknown")
-    if found["number"] != number:
-        raise ValueError(f"it is of version {found['number']}")
-    shards = tuple(_shard(each) for each in found.pop("shards"))
-    check_layout(len(shards), found["shard_by"])
-    logs = tuple(Log(str(first), str(last), int(rows)) for first, last, rows in found.pop("logs"))
-    batches = {
-        str(name): Batch(int(last), query) for name, (last, query) in found.pop("batches").items()
-    }
-    namespaces = {graph: dict(names) for graph, names in found.pop("namespaces").items()}
-    return Version(shards=shards, logs=logs, batches=batches, namespaces=namespaces, **found)
-
-
 def _shard(fields: dict[str, Any]) -> Shard:
-    store, files = fields.get("store"), fields.get("files")
-    listed = None
+    store, files = fields["store"], fields["files"]
     if files is not None:
-        listed = {
-            name: File(str(where), int(size), str(sum_))
-            for name, (where, size, sum_) in files.items()
+        files = {
+            name: File(str(at), int(size), str(sum_)) for name, (at, size, sum_) in files.items()
         }
-    names = [*(listed or ()), *(file.object for file in (listed or {}).values())]
     # The names become paths.
-    for name in (*names, *([] if store is None else [store])):
-        if ".." in name.split("/") or name.startswith("/"):
+    for name in filter(None, (store, *(file.object for file in (files or {}).values()))):
+        if name.startswith("/") or ".." in name.split("/"):
             raise ValueError("a name is outside of the root")
-    if any("/" in name for name in listed or ()):
-        raise ValueError("the name of a file has a slash")
-    return Shard(store, int(fields["quads"]), listed)
-
-
-# Writing
+    if any("/" in name or name in (".", "..") for name in files or ()):
+        raise ValueError("the name of a file is a path")
+    return Shard(store, int(fields["quads"]), files)
 
 
 def begin(
@@ -271,17 +255,14 @@ def begin(
     """
     found = newest(storage) if create else find(storage)
     if found is None:
-        return Version(
-            shards=(Shard(),) * (shards or DEFAULT_SHARDS), shard_by=shard_by or "subject"
-        )
-    for name, given, has in (
-        ("shards", shards, len(found.shards)),
-        ("shard_by", shard_by, found.shard_by),
-    ):
-        if given is not None and given != has:
+        shard_by = shard_by or "subject"
+        return Version(shards=(Shard(),) * (shards or DEFAULT_SHARDS), shard_by=shard_by)
+    has = {"shards": len(found.shards), "shard_by": found.shard_by}
+    for name, given in (("shards", shards), ("shard_by", shard_by)):
+        if given not in (None, has[name]):
             raise RootError(
-                f"the store has {name}={has!r}, not {given!r}: omit {name}, or rewrite the store "
-                "with write_shards(…, mode='overwrite')",
+                f"the store has {name}={has[name]!r}, not {given!r}: omit {name}, or rewrite the "
+                "store with write_shards(…, mode='overwrite')",
                 source=storage.name,
             )
     return found
@@ -297,12 +278,7 @@ def commit(storage: Storage, version: Version) -> Version:
     """
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     version = replace(version, time=now, id=uuid4().hex)
-    fields = asdict(version)
-    fields["shards"] = [
-        {name: value for name, value in shard.items() if value is not None}
-        for shard in fields["shards"]
-    ]
-    data = json.dumps({"format": FORMAT, **fields}).encode()
+    data = json.dumps({"format": FORMAT, **asdict(version)}).encode()
     if len(data) > MAX_BYTES:
         raise LimitError(
             f"the file of a version must not exceed {MAX_BYTES} bytes (got {len(data)})",
@@ -337,12 +313,37 @@ def whole_number(name: str, value: Any) -> int:
     :raises TypeError: it has another type, such as ``bool``.
     :raises ValueError: it is negative, or does not fit 64 bits.
     """
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        found = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number (got {value!r})") from None
-    if not 0 <= found < _SIGN:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be a whole number (got {value!r})")
+    if not 0 <= operator.index(value) < _SIGN:
         raise ValueError(f"{name} must be from 0 to {_SIGN - 1} (got {value!r})")
-    return found
+    return operator.index(value)
+
+
+# Names
+
+
+def version_file(number: int) -> str:
+    """Return the name of a version's file, relative to the root."""
+    return f"{VERSIONS}/{number:012d}.json"
+
+
+def numbers_of(names: Iterable[str]) -> list[int]:
+    """Return the numbers of versions whose files have these names, in order."""
+    stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
+    return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit())
+
+
+@contextmanager
+def unreadable(what: str, source: str) -> Iterator[None]:
+    """Convert exceptions that Oxigraph raises for a damaged store to a :class:`RootError`.
+
+    :param what: what failed.
+    :param source: the root.
+    """
+    try:
+        yield
+    except JellyError:
+        raise
+    except (OSError, RuntimeError, ValueError) as error:
+        raise RootError(f"{what}: {error}", source=source) from error

@@ -2,6 +2,9 @@
 
 Nothing sees the new store before a version names it. An attempt may therefore fail, run twice or
 finish late; it leaves at most an unreferenced store.
+
+Terms are text of N-Triples in Oxigraph's form: two terms are one term of a store if and only if
+their texts in that form are equal.
 """
 
 from __future__ import annotations
@@ -9,22 +12,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyoxigraph import Store
+from pyoxigraph import Quad, RdfFormat, Store, parse
 
 from ...arrow import QUADS
-from ...errors import JellyError, TermError
-from .errors import RootError, unreadable
-from .root import Shard
+from ...codec import DEFAULT_LIMITS, LineParser
+from ...codec.common.conversion import convert
+from ...codec.common.positions import GRAPH, OBJECT, POSITIONS, SUBJECT
+from ...codec.text.columns import EMPTY_GRAPH
+from ...codec.text.lines import shorten
+from ...codec.text.ntriples import Dialect
+from ...errors import JellyError, TermError, TextError
+from ...oxigraph.canonical import KNOWN_DATATYPE, SURE_TERMS, SURE_TYPED
+from ...oxigraph.rows import TERMS, RowFactory
+from ...reserved import reject_graph
+from .root import RootError, Shard, unreadable
 from .storage import Storage
-from .terms import lines_of, quads_of
 
-#: Operations on statements: their terms in Oxigraph's form, and whether they are added.
+#: Operations on statements: their terms, and whether they are added.
 OPERATIONS: Final = QUADS.append(pa.field("add", pa.bool_()))
 
 #: Bytes of operations that are applied together.
@@ -33,6 +44,13 @@ TOGETHER: Final = 32 << 20
 _USELESS: Final = ("LOG", "LOCK", "OPTIONS")
 #: Number of quads below which Oxigraph adds them one by one faster than in bulk.
 _SMALL: Final = 1000
+#: Characters of a term above which its form is not cached: the cache would take gigabytes.
+_CACHED: Final = 1000
+#: Characters of a line above which it is not parsed as a line: Oxigraph's parser takes 16 MiB.
+_LONG_LINE: Final = 1 << 22
+
+_PARSER: Final = LineParser(Dialect.RDF_STAR, False, False, DEFAULT_LIMITS, quads=True)
+_ROWS: Final = RowFactory()
 
 
 class Changed(NamedTuple):
@@ -56,23 +74,19 @@ def change(
     """Apply operations to a copy of a shard.
 
     :param base: the shard.
-    :param batches: the operations, with the schema :data:`OPERATIONS`. If several are on one quad,
-        the last one counts.
+    :param batches: the operations, with the schema :data:`OPERATIONS`; at least one. If several are
+        on one quad, the last one counts.
     :raises JellyError: Oxigraph rejects a statement, or the root cannot be read or written.
     """
     added = deleted = 0
-    chunks = _chunks(batches)
     try:
-        # A shard without operations is not copied.
-        if (first := next(chunks, None)) is None:
-            return Changed(number, base, 0, 0)
         with storage.open(base) as opened, storage.making(number) as folder:
             if opened is not None:
                 with unreadable(f"{base.store} cannot be copied", storage.name):
                     copy(opened, folder)
             with _rejections(storage.name):
                 store = Store(str(folder))
-                for chunk in chain((first,), chunks):
+                for chunk in _chunks(batches):
                     more, fewer = write(store, chunk)
                     added += more
                     deleted += fewer
@@ -95,19 +109,6 @@ def change(
     return Changed(number, replace(kept, quads=base.quads + added - deleted), added, deleted)
 
 
-@contextmanager
-def _rejections(name: str) -> Iterator[None]:
-    """Convert exceptions that Oxigraph raises for statements, or for a store that it writes."""
-    try:
-        yield
-    except JellyError:
-        raise
-    except (SyntaxError, ValueError) as error:
-        raise TermError(f"Oxigraph rejects a statement: {error}") from error
-    except RuntimeError as error:
-        raise RootError(f"its copy cannot be written: {error}", source=name) from error
-
-
 def copy(source: Path, target: Path) -> None:
     """Copy a store, with hard links to files that never change."""
     Store.read_only(str(source)).backup(str(target))
@@ -115,7 +116,7 @@ def copy(source: Path, target: Path) -> None:
 
 def write(store: Store, operations: pa.RecordBatch) -> tuple[int, int]:
     """Apply operations to a store; return the numbers of quads added and deleted."""
-    places = {line: place for place, line in enumerate(lines_of(operations).to_pylist())}
+    places = {line: place for place, line in enumerate(_lines(operations).to_pylist())}
     if len(places) < operations.num_rows:
         operations = operations.take(pa.array(places.values()))
     adds = operations["add"]
@@ -131,13 +132,24 @@ def write(store: Store, operations: pa.RecordBatch) -> tuple[int, int]:
     return len(added), len(removed)
 
 
+@contextmanager
+def _rejections(name: str) -> Iterator[None]:
+    """Convert exceptions that Oxigraph raises for statements, or for a store that it writes."""
+    try:
+        yield
+    except JellyError:
+        raise
+    except (SyntaxError, ValueError) as error:
+        raise TermError(f"Oxigraph rejects a statement: {error}") from error
+    except RuntimeError as error:
+        raise RootError(f"its copy cannot be written: {error}", source=name) from error
+
+
 def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Join batches up to a size."""
     pending: list[Any] = []
     size = 0
     for batch in batches:
-        if not batch.num_rows:
-            continue
         pending.append(batch)
         size += batch.nbytes
         if size >= TOGETHER:
@@ -145,3 +157,83 @@ def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             pending, size = [], 0
     if pending:
         yield pa.concat_batches(pending)
+
+
+def _lines(statements: pa.RecordBatch) -> pa.Array:
+    """Return statements as lines of N-Quads."""
+    terms = (statements[name] for name in POSITIONS)
+    # Null is skipped.
+    return pc.binary_join_element_wise(*terms, ".\n", " ", null_handling="skip")
+
+
+def quads_of(statements: pa.RecordBatch) -> Iterator[Quad]:
+    """Return the quads of statements, in any order."""
+    lines = _lines(statements)
+    is_long = pc.greater(pc.binary_length(lines), _LONG_LINE)
+    short = "".join(lines.filter(pc.invert(is_long)).to_pylist())
+    yield from parse(short.encode(), RdfFormat.N_QUADS, lenient=True)
+    for row in statements.filter(is_long).to_pylist():
+        terms: Any = [
+            convert(_PARSER.term(row[name].encode(), position), TERMS)
+            for position, name in enumerate(POSITIONS)
+            if row[name] is not None
+        ]
+        yield Quad(*terms)
+
+
+def canonical_terms(column: pa.Array, position: int) -> pa.Array:
+    """Return terms of one position in Oxigraph's form, each distinct text checked once.
+
+    :param column: text of N-Triples; a graph may be null.
+    :param position: the position, as in :mod:`jelly_plugins.codec.common.positions`.
+    :raises JellyError: a text is not a term that Oxigraph allows in the position; has the row.
+    """
+    encoded = pc.dictionary_encode(column.cast(pa.string()), null_encoding="encode")
+    texts = encoded.dictionary
+    sure = pc.match_substring_regex(texts, SURE_TERMS[position])
+    if position == OBJECT:
+        typed = pc.match_substring_regex(texts, SURE_TYPED)
+        foreign = pc.and_not(typed, pc.match_substring_regex(texts, KNOWN_DATATYPE))
+        sure = pc.or_(sure, foreign)
+    elif position == GRAPH:
+        # One of them may be reserved.
+        sure = pc.and_(sure, pc.invert(pc.starts_with(texts, "<urn:")))
+    others = pc.invert(pc.fill_null(sure, False))
+    made = []
+    for at in np.flatnonzero(others.to_numpy(zero_copy_only=False)).tolist():
+        text = texts[at].as_py()
+        try:
+            found = _canonical if len(text or "") > _CACHED else _canonical_cached
+            made.append(found(text, position))
+        except JellyError as error:
+            error.row = pc.index(encoded.indices, pa.scalar(at, encoded.indices.type)).as_py()
+            raise
+    if made:
+        texts = pc.replace_with_mask(texts, others, pa.array(made, pa.string()))
+    return texts.take(encoded.indices)
+
+
+def _canonical(text: str | None, position: int) -> str | None:
+    name = POSITIONS[position]
+    if text is None and position == GRAPH:
+        return None
+    if text is None:
+        raise TextError(f"the {name} is null")
+    if not text and position == GRAPH:
+        raise TextError(EMPTY_GRAPH)
+    try:
+        found = str(convert(_PARSER.term(text.encode(), position), _ROWS))
+        if position == SUBJECT:
+            _ROWS.triple((found, "<>", "<>"))
+        elif position == GRAPH:
+            reject_graph(found)
+    except TextError as error:
+        message = f"{name}: {error.message}: {shorten(text)!r}"
+        raise TextError(message, column=error.column) from None
+    except JellyError as error:
+        error.message = f"{name}: {error.message}"
+        raise
+    return found
+
+
+_canonical_cached: Final = lru_cache(maxsize=1 << 14)(_canonical)

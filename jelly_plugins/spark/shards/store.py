@@ -6,29 +6,56 @@ object exists.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 from weakref import finalize
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store, Triple
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyoxigraph import (
+    BlankNode,
+    Literal,
+    NamedNode,
+    Quad,
+    RdfFormat,
+    Store,
+    Triple,
+)
 
+from ...arrow import QUADS
 from ...codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
+from ...codec.common.conversion import convert
+from ...codec.common.positions import POSITIONS
+from ...errors import TermError
 from ...io.sinks import Destination
-from ...notebook import table
-from ...oxigraph.dumping.statements import write_quads
-from ...oxigraph.rows import graph_text, text_of
+from ...oxigraph.dumping.statements import lines_of, write_quads
+from ...oxigraph.rows import TERMS, describe_text, graph_text, text_of
 from ...oxigraph.terms import GraphName, describe_directed
 from ...sparql import ResultsFormat, write_results
-from .errors import unreadable
 from .queries import Scope, scope_of
-from .root import Version, every, find, shard_of, whole_number
-from .scanning import reading
-from .storage import AnyRoot, storage_at
+from .root import Shard, Version, every, find, shard_of, unreadable, whole_number
+from .storage import AnyRoot, Storage, storage_at
 
 _QUADS: Final = StreamOptions(
     physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS, rdf_star=True
 )
+#: A line of N-Quads as Oxigraph writes it. Literals and triple terms have spaces, but cannot end
+#: with what a graph may be.
+_LINE: Final = (
+    r"^(?P<subject>\S+) (?P<predicate>\S+) (?P<object>.+?)"
+    r'(?: (?P<graph><[^<>"\s]*>|_:[^\s"]+))? \.$'
+)
+
+
+@contextmanager
+def reading(storage: Storage, shard: Shard) -> Iterator[Store]:
+    """Open the store of a shard that is not empty.
+
+    :raises RootError: it is missing or damaged, also while it is read.
+    """
+    with storage.open(shard) as folder, unreadable(f"{shard.store} cannot be read", storage.name):
+        yield Store.read_only(str(folder))
 
 
 class ShardedStore:
@@ -79,12 +106,6 @@ class ShardedStore:
         """
         return every(self._storage)
 
-    def _repr_html_(self) -> str:
-        content = self.content
-        shown = [("root", self.root), ("version", str(content.number)), ("time", content.time)]
-        shown += [("shards", str(len(content.shards))), ("quads", str(content.quads))]
-        return table("ShardedStore", shown)
-
     # Quads
 
     def __len__(self) -> int:
@@ -94,8 +115,7 @@ class ShardedStore:
         return self.quads_for_pattern(None, None, None)
 
     def __contains__(self, quad: Quad) -> bool:
-        store = self.shard(self._shard_of(quad.subject, quad.graph_name))
-        return store is not None and quad in store
+        return any(True for _ in self.quads_for_pattern(*quad))
 
     def shard(self, number: int) -> Store | None:
         """Return one of the shards, open read-only; None if it is empty.
@@ -127,22 +147,17 @@ class ShardedStore:
         :raises RootError: a store does not exist, or is damaged.
         """
         key = subject if self.content.shard_by == "subject" else graph_name
-        numbers: Iterable[int] = range(len(self.content.shards))
-        if key is not None:
-            numbers = (self._shard_of(subject, graph_name),)
-        for store in self._shards(numbers):
+        for store in self._shards(None if key is None else graph_text(key)):
             with self._reading():
                 yield from store.quads_for_pattern(subject, predicate, object, graph_name)
 
-    def _shard_of(self, subject: Any, graph: GraphName | None) -> int:
-        key = subject if self.content.shard_by == "subject" else graph or DefaultGraph()
-        return shard_of(graph_text(key), len(self.content.shards))
-
-    def _shards(self, numbers: Iterable[int]) -> Iterator[Store]:
-        """Return the shards that are not empty."""
+    def _shards(self, key: str | None) -> Iterator[Store]:
+        """Return the shards that are not empty, or that of a key."""
+        count = len(self.content.shards)
+        numbers = range(count) if key is None else (shard_of(key, count),)
         return (store for number in numbers if (store := self.shard(number)) is not None)
 
-    def _reading(self) -> AbstractContextManager[None]:
+    def _reading(self) -> Any:
         return unreadable(f"version {self.version} cannot be read", self._storage.name)
 
     # Queries
@@ -151,10 +166,10 @@ class ShardedStore:
         """Return the solutions of a SELECT query that each shard can answer independently.
 
         With shards by subject, these are queries about one subject at a time: all triple patterns
-        that are joined have the same subject. With shards by graph, they are about one graph at a
-        time. FILTER, BIND, VALUES, OPTIONAL, MINUS, EXISTS and UNION are supported within that, and
-        property paths with shards by graph. Operations on all solutions are not: apply DISTINCT,
-        ORDER BY, LIMIT and aggregates to the result. FROM, SERVICE, BASE, NOW() and escapes such as
+        have the same subject, a variable or a term. With shards by graph, all are in the same
+        graph. FILTER, BIND, OPTIONAL, MINUS and UNION are supported within that, and property paths
+        with shards by graph. Operations on all solutions are not: apply DISTINCT, ORDER BY, LIMIT
+        and aggregates to the result. VALUES, EXISTS, FROM, SERVICE, BASE, NOW() and escapes such as
         ``\\u0041`` are not supported either. Other queries are rejected; the solutions of a
         supported query equal those of a single store with all quads. For any other query, read the
         format ``jelly-store`` with Spark SQL, or query each :meth:`shard`.
@@ -187,21 +202,11 @@ class ShardedStore:
         :raises QueryError: shards cannot answer the query independently, or it is not well-formed.
         """
         scope = scope_of(query, self.content.shard_by)
-        return write_results(
-            scope.variables,
-            self._solutions(query, scope),
-            dst,
-            format=format,
-            describe=describe_directed,
-            **settings,
-        )
+        settings = {"format": format, "describe": describe_directed, **settings}
+        return write_results(scope.variables, self._solutions(query, scope), dst, **settings)
 
     def _solutions(self, query: str, scope: Scope) -> Iterator[tuple[Any, ...]]:
-        count = len(self.content.shards)
-        numbers: Iterable[int] = range(count)
-        if scope.keys is not None:
-            numbers = sorted({shard_of(key, count) for key in scope.keys})
-        for store in self._shards(numbers):
+        for store in self._shards(scope.key):
             with self._reading():
                 found: Any = store.query(query)
                 yield from map(tuple, found)
@@ -225,3 +230,39 @@ class ShardedStore:
 def _close(stores: dict[int, Store], opened: ExitStack) -> None:
     stores.clear()
     opened.close()
+
+
+# Stores as columns
+
+
+def pattern_of(conditions: Mapping[str, str]) -> tuple[Any, ...]:
+    """Return the arguments of ``Store.quads_for_pattern`` for conditions.
+
+    :param conditions: text of the term by name of the position; empty for the default graph.
+    :raises TermError: no quad of a store has such a term there.
+    """
+    pattern = [
+        convert(conditions[name], TERMS, describe_text) if name in conditions else None
+        for name in POSITIONS
+    ]
+    try:
+        Store().quads_for_pattern(*pattern)
+    except TypeError as error:
+        raise TermError(f"no quad of a store has these terms: {dict(conditions)}") from error
+    return tuple(pattern)
+
+
+def scan(store: Store, pattern: tuple[Any, ...]) -> Iterator[pa.RecordBatch]:
+    """Return the quads of a store that match a pattern, as batches with the schema of
+    :data:`jelly_plugins.arrow.QUADS`, in constant memory.
+
+    Oxigraph writes each term as the format ``jelly`` does, so that its lines are only divided.
+
+    :raises OSError, RuntimeError: the store cannot be read.
+    """
+    for text in lines_of(store.quads_for_pattern(*pattern), RdfFormat.N_QUADS):
+        # Not splitlines(), which also divides at other characters.
+        found = pc.extract_regex(pa.array(text.decode().rstrip("\n").split("\n")), _LINE)
+        columns = [pc.struct_field(found, name) for name in POSITIONS]
+        columns[3] = pc.if_else(pc.equal(columns[3], ""), None, columns[3])
+        yield pa.RecordBatch.from_arrays(columns, schema=QUADS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
@@ -11,10 +10,9 @@ from typing import Any, Final
 
 from ...errors import JellyError
 from ...notebook import Shown
-from .errors import RootError
-from .root import Version, commit, every, find, whole_number
-from .scanning import reading
+from .root import RootError, Version, commit, every, find, version_file, whole_number
 from .storage import AnyRoot, storage_at
+from .store import reading
 
 #: Default number of versions that a vacuum keeps, and for how long it keeps others.
 DEFAULT_KEEP: Final = 10
@@ -87,12 +85,10 @@ def vacuum(
     if not versions:
         raise RootError("there is no sharded store here", source=storage.name)
     seconds = grace.total_seconds()
-    old = []
-    for newer, version in pairwise(versions[keep - 1 :]):
-        # Another vacuum may have removed it.
-        with suppress(FileNotFoundError):
-            if storage.age(newer.number) >= seconds:
-                old.append(version.number)
+    # A version was the newest one until the next one was committed.
+    old = [
+        version.number for newer, version in pairwise(versions[keep - 1 :]) if newer.age >= seconds
+    ]
     needed = {name for each in versions if each.number not in old for name in each.stored()}
     named = {name for each in versions for name in each.stored()}
     unneeded = [name for name, age in stored.items() if name not in needed and age >= seconds]
@@ -100,7 +96,8 @@ def vacuum(
         if any(name not in named for name in unneeded):
             # Nothing that is found here can be committed after this.
             commit(storage, replace(versions[0], number=versions[0].number + 1))
-        storage.remove(old, unneeded)
+        storage.remove(map(version_file, old))
+        storage.remove(unneeded)
     return Vacuumed(tuple(sorted(old)), tuple(sorted(unneeded)))
 
 
@@ -117,9 +114,8 @@ def verify(
     :raises RootError: the version does not exist, or its file is damaged.
     """
     storage = storage_at(root, storage_options)
-    found = find(storage, version)
     problems = []
-    for number, shard in enumerate(found.shards):
+    for number, shard in enumerate(find(storage, version).shards):
         if shard.store is None:
             continue
         try:

@@ -53,7 +53,7 @@ def watch(last: int) -> None:
         setattr(owner, name, watched(getattr(owner, name), last))
 
 
-def main(root: str, log: str, last: str, master: str = "") -> None:
+def main(folder: str, log: str, last: str, master: str = "") -> None:
     spark = None
     if master:
         from jelly_plugins.spark import session
@@ -62,7 +62,7 @@ def main(root: str, log: str, last: str, master: str = "") -> None:
 
         spark = session(master, config=SETTINGS)
     watch(int(last))
-    apply_patches(spark, log, root, shards=3)
+    apply_patches(spark, log, folder, shards=3)
     print(count)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jelly_plugins.errors import ChainError, LimitError
-from jelly_plugins.spark.shards import chains
-from jelly_plugins.spark.shards.chains import PatchRows, resolve
+from jelly_plugins.spark.shards import changes
+from jelly_plugins.spark.shards.changes import PatchRows, resolve
 from jelly_plugins.spark.shards.root import Log
 
 
@@ -47,13 +47,13 @@ KNOWN = (Log("1", "3", 3), Log("x", "x", 3))
     ],
 )
 def test_what_is_new(given: list[PatchRows], start: int, last: Log | None) -> None:
-    found = resolve(given, KNOWN)
-    assert found.start == start
+    logs, found = resolve(given, KNOWN)
+    assert found == start
     if last is None:
-        assert found.logs == KNOWN
+        assert logs == KNOWN
     else:
-        assert found.logs[-1] == last
-        assert {*found.logs} - {last} == {each for each in KNOWN if each.first != last.first}
+        assert logs[-1] == last
+        assert {*logs} - {last} == {each for each in KNOWN if each.first != last.first}
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ def test_logs_that_do_not_follow(given: list[PatchRows], message: str) -> None:
 def test_nothing_was_applied() -> None:
     with pytest.raises(ChainError, match="it follows patch 8, but nothing was applied before"):
         resolve(log(("9", "8")), ())
-    assert resolve(log(("9", "8")), (), check_prev=False).logs == (Log("9", "9", 3),)
+    assert resolve(log(("9", "8")), (), check_prev=False)[0] == (Log("9", "9", 3),)
 
 
 def test_there_is_a_limit_of_logs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chains, "MAX_LOGS", 2)
+    monkeypatch.setattr(changes, "MAX_LOGS", 2)
     with pytest.raises(LimitError, match="positions of 2 logs at most"):
         resolve(log("a"), KNOWN)
-    assert resolve(log("a"), KNOWN, forget=True).logs == (KNOWN[1], Log("a", "a", 3))
+    assert resolve(log("a"), KNOWN, forget=True)[0] == (KNOWN[1], Log("a", "a", 3))

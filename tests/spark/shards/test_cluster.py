@@ -20,7 +20,7 @@ import pyspark
 import pytest
 
 from jelly_plugins import Iri, Triple, write
-from jelly_plugins.spark.java import use_java
+from jelly_plugins.spark.sessions import use_java
 from tests.blocks import blocks
 from tests.shared_data import ROOT
 
@@ -262,6 +262,9 @@ def test_the_package_as_a_file_of_python(tmp_path: Path, monkeypatch: pytest.Mon
     log_file(tmp_path / "log.jellyp", [Writer().patch()])
     code = TRY.replace(
         '"spark.log.level"', f'"spark.submit.pyFiles": {str(shipped)!r}, "spark.log.level"'
+    )
+    code = code.replace(
+        "columns =", "from jelly_plugins.spark import register; register(spark)\ncolumns ="
     )
     lines = program("-c", code, "local-cluster[1,1,1024]", tmp_path).splitlines()
     assert lines[-4:] == ["read done", "write done", "stream done", "apply done"]

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import concat_ws, explode, lit
 
 from jelly_plugins import ChainError, JellyError, OptionsError
 from jelly_plugins.patch import Patch, write_patches
@@ -28,8 +29,7 @@ from jelly_plugins.spark.shards import (
     vacuum,
     write_shards,
 )
-from jelly_plugins.spark.shards.root import Shard
-from jelly_plugins.spark.shards.storage import Folder
+from jelly_plugins.spark.shards.storage import Folder, Shard
 
 from .logs import Writer, apply, assert_same, log_file, patch, quads, replayed
 from .model import quads_after, random_log, text_of
@@ -88,14 +88,14 @@ def message(*patches: Patch) -> bytes:
 
 
 def messages(
-    spark: SparkSession, rows: Iterable[tuple[int, int | None, bytes | None]], **options: str
+    spark: SparkSession, rows: Iterable[tuple[int, int, bytes | None]], **options: str
 ) -> DataFrame:
     """A batch of a topic, in two partitions of Spark."""
     schema = "partition int, offset bigint, value binary"
     frame = spark.createDataFrame(spark.sparkContext.parallelize(list(rows), 2), schema)
-    return frame.selectExpr("'t' AS topic", "*").withColumn(
-        "patch", from_jelly_patch("value", options)
-    )
+    place = concat_ws("/", lit("t"), "partition", "offset").alias("source")
+    row = explode(from_jelly_patch("value", {"headers": "true", **options})).alias("row")
+    return frame.select(place, row).select("source", "row.*")
 
 
 def test_messages_are_one_log(spark: SparkSession, tmp_path: Path) -> None:
@@ -104,17 +104,16 @@ def test_messages_are_one_log(spark: SparkSession, tmp_path: Path) -> None:
     rows = [(0, 2 * offset, value) for offset, value in enumerate(values)]
     root = tmp_path / "root"
     frame = messages(spark, [rows[3], rows[1], (0, 3, b""), rows[0], rows[2]])
-    done = apply_patches(spark, frame, root, column="patch", shards=3)
+    done = apply_patches(spark, frame, root, shards=3)
     assert (done.version, done.patches, done.aborted) == (1, 4, 4)
     assert_same(root, replayed(*values))
-    assert not apply_patches(spark, frame, root, column="patch").committed
+    assert not apply_patches(spark, frame, root).committed
 
 
 def test_batches_of_messages(spark: SparkSession, tmp_path: Path) -> None:
     """Patches without ids, of two partitions; each batch counts once, by its number."""
     root = tmp_path / "root"
-    done: list[Any] = []
-    sink = batch_sink(root, application="a", column="patch", shards=2, on_applied=done.append)
+    sink = batch_sink(root, application="a", shards=2)
     change = "TX . A <urn:s> <urn:p> {} . D <urn:s> <urn:p> {} . TC ."
     logs = [change.format(number, number - 1).encode() for number in range(4)]
     batches = [[(1, 0, logs[1]), (0, 0, logs[0])], [(1, 1, logs[3]), (0, 1, logs[2])]]
@@ -123,24 +122,13 @@ def test_batches_of_messages(spark: SparkSession, tmp_path: Path) -> None:
             sink(messages(spark, rows), number)
         assert ShardedStore(root).version == number + 1
     assert_same(root, replayed(*logs))
-    assert [each.committed for each in done] == [True, False, True, False]
 
 
-@pytest.mark.parametrize(
-    ("rows", "text"),
-    [
-        ([(0, 1, b"TX . TC ."), (0, 1, b"TX . TC .")], "t/0 1: two logs have the same position"),
-        ([(0, 0, b"TX . TC ."), (0, 7, None)], "reports corrupt data"),
-        ([(0, None, b"TX . TC .")], "must be a number"),
-        ([(0, 0, b"TX . A <urn:s> <urn:p> <urn:o> ."), (0, 1, b"TX . TC .")], "corrupt data"),
-    ],
-)
-def test_messages_that_are_rejected(
-    spark: SparkSession, tmp_path: Path, rows: Any, text: str
-) -> None:
+def test_corrupt_messages_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [(0, 0, b"TX . A <urn:s> <urn:p> <urn:o> ."), (0, 1, b"TX . TC .")]
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "error"}
-    with pytest.raises(JellyError, match=text):
-        apply_patches(spark, messages(spark, rows, **options), tmp_path / "root", column="patch")
+    with pytest.raises(JellyError, match="t/0/0: a row reports corrupt data"):
+        apply_patches(spark, messages(spark, rows, **options), tmp_path / "root")
     assert not (tmp_path / "root").exists()
 
 
@@ -149,24 +137,14 @@ def test_a_chain_is_checked(spark: SparkSession, tmp_path: Path) -> None:
     first, _, third = (message(writer.patch()) for _ in range(3))
     frame = messages(spark, [(0, 0, first), (0, 2, third)])
     with pytest.raises(ChainError, match="follows patch <urn:patch:1>"):
-        apply_patches(spark, frame, tmp_path / "root", column="patch", shards=2)
+        apply_patches(spark, frame, tmp_path / "root", shards=2)
 
 
 def test_columns_are_checked(spark: SparkSession, tmp_path: Path) -> None:
-    frame = messages(spark, [])
-    for column, order_by, text in (
-        ("value", ["offset"], r"result of from_jelly_patch.*got binary"),
-        ("patches", ["offset"], "no column patches"),
-        ("patch", ["topic", "number"], "no column number.*order_by"),
-    ):
-        with pytest.raises(OptionsError, match=text):
-            apply_patches(spark, frame, tmp_path, column=column, order_by=order_by)
-    for names in ("offset", []):
-        with pytest.raises(TypeError, match="order_by must be"):
-            apply_patches(spark, frame, tmp_path, column="patch", order_by=names)
-    with pytest.raises(OptionsError, match=r"predicate.* is missing"):
+    frame = messages(spark, []).drop("predicate")
+    with pytest.raises(OptionsError, match="predicate is missing"):
         apply_patches(spark, frame, tmp_path)
-    with pytest.raises(OptionsError, match="no column subject"):
+    with pytest.raises(OptionsError, match="no column predicate"):
         write_shards(frame, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -243,7 +221,7 @@ def test_an_executor_that_does_not_see_the_root_is_reported(
 
     frame = messages(spark, [(0, 0, b"TX . A <urn:s> <urn:p> <urn:o> . TC .")])
     with pytest.raises(RootError, match="must be able to access the root under the same path"):
-        apply_patches(spark, frame, Elsewhere(tmp_path / "root"), column="patch")
+        apply_patches(spark, frame, Elsewhere(tmp_path / "root"))
 
 
 class Deadly(Folder):

@@ -385,7 +385,7 @@ def test_the_key_is_what_oxigraph_reads(name: str) -> None:
         (f"GRAPH {name} {{ ?s ?p ?o }}", "graph"),
     ):
         scope = scope_of(f"{PROLOGUE} SELECT * {{ {pattern} }}", shard_by)  # type: ignore[arg-type]
-        assert scope.keys == {solution["iri"]}
+        assert scope.key == solution["iri"]
 
 
 def test_an_escaped_name_asks_the_shard_that_has_it(tmp_path: Path) -> None:
@@ -398,7 +398,7 @@ def test_one_namespace_may_have_two_prefixes() -> None:
     scope = scope_of(
         "PREFIX a: <urn:> PREFIX b: <urn:> SELECT * { a:s b:p ?o ; a:q ?x }", "subject"
     )
-    assert scope.keys == {"<urn:s>"}
+    assert scope.key == "<urn:s>"
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,21 @@ import pytest
 from obstore.exceptions import GenericError
 
 from jelly_plugins import JellyError
-from jelly_plugins.spark.shards.connecting import public_message, root_url
+from jelly_plugins.spark.shards.bucket import Bucket, public_message
 from jelly_plugins.spark.shards.storage import storage_at
 
 
 @pytest.mark.parametrize(
-    "url", ["s3://bucket/a@b", "abfs://container@account/x", "az://$web", "s3://b.u-c_k/x y/é"]
+    ("url", "option"),
+    [
+        ("s3://bucket/a@b", "region"),
+        ("s3://b.u-c_k/x y/é", "region"),
+        ("abfs://c@account.dfs.core.windows.net/x", "client_id"),
+        ("az://$web", "account_name"),
+    ],
 )
-def test_valid_urls(url: str) -> None:
-    assert root_url(url) == root_url(f"{url}/") == url
+def test_valid_urls(url: str, option: str) -> None:
+    assert {Bucket(each, {option: "x"}).name for each in (url, f"{url}/")} == {url}
 
 
 #: Characters that a URL may have escaped, and that users forget to.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from jelly_plugins.spark.shards import (
 from jelly_plugins.spark.shards.queries import scope_of
 from jelly_plugins.spark.shards.storage import Folder
 
-from .logs import Writer, apply, assert_same, log_file, quads, replayed, solutions
+from .logs import Writer, apply, assert_same, log_file, quads, replayed
 
 
 @pytest.fixture(params=["subject", "graph"])
@@ -65,7 +64,6 @@ def test_every_version_can_be_opened(root: Path) -> None:
             ShardedStore(root, wrong)  # type: ignore[arg-type]
     with pytest.raises(RootError, match="there is no sharded store here"):
         ShardedStore(root.parent)
-    assert f"<th>quads</th><td>{len(store)}</td>" in store._repr_html_()
 
 
 def test_patterns_find_what_a_single_store_finds(root: Path, single: Store) -> None:
@@ -181,83 +179,23 @@ def test_the_second_of_two_writers_changes_nothing(
 
 # Queries
 
-STARS = [
-    "SELECT * { ?s <urn:p0> ?o }",
-    "SELECT ?s ?a { ?s <urn:p0> ?a ; <urn:p1> ?b FILTER(isBlank(?b)) }",
-    "SELECT * { ?s <urn:p0> ?a OPTIONAL { ?s <urn:p1> ?b } BIND(str(?a) AS ?t) }",
-    "SELECT * { ?s <urn:p0> ?a MINUS { ?s <urn:p1> <urn:o1> } }",
-    "SELECT * { ?s <urn:p0> ?a FILTER NOT EXISTS { ?s <urn:p1> ?b } }",
-    "SELECT * { ?s <urn:p0> ?a FILTER(?a = 1 || EXISTS { ?s <urn:p1> ?b FILTER(?b != 1) }) }",
-    "SELECT * { VALUES ?o { <urn:o1> <urn:o2> } ?s <urn:p0> ?o }",
-    "SELECT * { { ?s <urn:p0> ?o } UNION { ?t <urn:p1> ?o } }",
-    "SELECT * { GRAPH ?g { ?s <urn:p0> ?a ; ?p ?b } }",
-    "SELECT * { GRAPH <urn:g> { <urn:s1> ?p ?o } }",
-    "SELECT * { <urn:s1> ?p ?o }",
-    "SELECT ?o { [] <urn:p0> ?o ; <urn:p1> ?o }",
-]
-
-GRAPHS = [
-    "SELECT * { GRAPH ?g { ?s <urn:p0> ?b . ?b ?p ?c } }",
-    "SELECT * { ?s <urn:p0> ?b . ?b ?p ?c }",
-    "SELECT * { GRAPH <urn:g> { ?s (<urn:p0>/<urn:p1>)+ ?b } }",
-    "SELECT * { GRAPH ?g { ?s <urn:p0> ?b OPTIONAL { ?b <urn:p1> ?c } } }",
-    "SELECT * { { ?s <urn:p0> ?o } UNION { GRAPH ?g { ?s <urn:p1> ?o } } }",
-    "SELECT * { GRAPH ?g { ?a <urn:p0> ?b FILTER EXISTS { ?b ?c ?d } } }",
-]
-
 #: For both ways of sharding.
 REJECTED = {
-    "SELECT DISTINCT ?s { ?s ?p ?o }": "Distinct needs the solutions of all shards",
+    "SELECT DISTINCT ?s { ?s ?p ?o }": "Distinct is not supported",
     "SELECT * { ?s ?p ?o } ORDER BY ?s": "OrderBy",
     "SELECT * { ?s ?p ?o } LIMIT 1": "Slice",
     "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }": "AggregateJoin",
     "SELECT * { ?s ?p ?o { SELECT ?s { ?s ?q ?r } } }": "ToMultiSet",
-    "SELECT (1 AS ?one) {}": "no triple pattern",
-    "SELECT * { VALUES ?x { 1 } }": "no triple pattern",
-    "SELECT * { VALUES ?x { 1 } OPTIONAL { ?s ?p ?x } }": "OPTIONAL and MINUS",
-    "SELECT * { { ?s ?p ?o } UNION { VALUES ?x { 1 } } }": "side of a UNION",
+    "SELECT (1 AS ?one) {}": "begin with a triple pattern",
+    "SELECT * { VALUES ?x { 1 } }": "ToMultiSet is not",
+    "SELECT * { BIND(1 AS ?x) OPTIONAL { ?s ?p ?x } }": "begin with a triple pattern",
+    "SELECT * { { ?s ?p ?o } UNION { BIND(1 AS ?x) } }": "begin with a triple pattern",
     "SELECT * FROM <urn:g> { ?s ?p ?o }": "FROM",
     "SELECT * { SERVICE <urn:x> { ?s ?p ?o } }": "ServiceGraphPattern",
-    "SELECT * { BIND(1 AS ?x) FILTER EXISTS { ?s ?p ?o } }": "EXISTS needs",
+    "SELECT * { ?s ?p ?o FILTER EXISTS { ?s ?p ?o } }": "EXISTS is not supported",
     "ASK { ?s ?p ?o }": "only SELECT queries are supported",
-    "CONSTRUCT WHERE { ?s ?p ?o }": "only SELECT queries are supported",
     "SELECT nonsense": "not well-formed",
 }
-
-REJECTED_BY_SUBJECT = [
-    "SELECT * { ?s <urn:p0> ?b . ?b ?p ?c }",
-    "SELECT * { ?s <urn:p0>/<urn:p1> ?b }",
-    "SELECT * { ?s <urn:p0> ?a OPTIONAL { ?a <urn:p1> ?b } }",
-    "SELECT * { ?s <urn:p0> ?a MINUS { ?t <urn:p1> ?a } }",
-    "SELECT * { ?s <urn:p0> ?a FILTER NOT EXISTS { ?a <urn:p1> ?b } }",
-    "SELECT * { ?s <urn:p0> ?a FILTER(1 = 1 && EXISTS { ?t <urn:p1> ?a }) }",
-    "SELECT * { { { ?s <urn:p0> ?o } UNION { ?t <urn:p1> ?o } } ?s ?p ?q }",
-    "SELECT * { { { ?s <urn:p0> ?o } UNION { ?t <urn:p1> ?o } } "
-    "{ { ?s <urn:p0> ?o } UNION { ?t <urn:p1> ?o } } }",
-    "SELECT * { <urn:s1> ?p ?o . <urn:s2> ?p ?o }",
-    "SELECT * { [] <urn:p0> ?o . [] <urn:p1> ?o }",
-]
-
-REJECTED_BY_GRAPH = [
-    "SELECT * { ?s ?p ?o GRAPH ?g { ?s ?q ?r } }",
-    "SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?s ?q ?r } }",
-    "SELECT * { GRAPH <urn:g> { ?s ?p ?o } FILTER EXISTS { ?s ?q ?r } }",
-]
-
-
-def _counted(found: Iterator[dict[str, str | None]]) -> Counter[frozenset[tuple[str, str | None]]]:
-    return Counter(frozenset(each.items()) for each in found)
-
-
-def test_queries_that_shards_can_answer_are_answered(root: Path, single: Store) -> None:
-    store = ShardedStore(root)
-    queries = STARS if store.content.shard_by == "subject" else GRAPHS
-    answered = 0
-    for query in queries:
-        expected = _counted(solutions(single, query))
-        assert _counted(store.select(query)) == expected, query
-        answered += bool(expected)
-    assert answered >= len(queries) - 2
 
 
 @pytest.mark.parametrize("query", [*REJECTED])
@@ -265,14 +203,6 @@ def test_queries_that_shards_cannot_answer_are_rejected(query: str) -> None:
     for shard_by in ("subject", "graph"):
         with pytest.raises(QueryError, match=REJECTED[query]):
             scope_of(query, shard_by)  # type: ignore[arg-type]
-
-
-def test_queries_that_join_over_shards_are_rejected(root: Path) -> None:
-    store = ShardedStore(root)
-    by_subject = store.content.shard_by == "subject"
-    for query in REJECTED_BY_SUBJECT if by_subject else REJECTED_BY_GRAPH:
-        with pytest.raises(QueryError):
-            list(store.select(query))
 
 
 def test_the_word_service_may_be_in_a_query(root: Path) -> None:

@@ -32,7 +32,7 @@ from jelly_plugins.oxigraph.rows import row_of
 from jelly_plugins.spark.datasource.sources import JellyStoreDataSource
 from jelly_plugins.spark.datasource.store_reading import VersionReader
 from jelly_plugins.spark.shards import CommitConflictError, RootError, ShardedStore, vacuum
-from jelly_plugins.spark.shards.scanning import pattern_of, scan
+from jelly_plugins.spark.shards.store import pattern_of, scan
 
 from .logs import Writer, apply, log_file, quads
 

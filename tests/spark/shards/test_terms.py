@@ -13,8 +13,8 @@ from jelly_plugins.codec import Literal
 from jelly_plugins.codec.common.positions import OBJECT, POSITIONS
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.errors import JellyError
-from jelly_plugins.spark.shards import terms
-from jelly_plugins.spark.shards.terms import canonical_terms, quads_of
+from jelly_plugins.spark.shards import shard
+from jelly_plugins.spark.shards.shard import canonical_terms, quads_of
 
 from ...codec.test_patch_columns import literals
 
@@ -67,5 +67,5 @@ def test_long_lines_are_the_same_quads(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = pa.RecordBatch.from_arrays(columns, schema=QUADS)
     expected = set(quads_of(batch))
     assert len(expected) == 3
-    monkeypatch.setattr(terms, "_LONG_LINE", 1)
+    monkeypatch.setattr(shard, "_LONG_LINE", 1)
     assert set(quads_of(batch)) == expected

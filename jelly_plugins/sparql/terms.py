@@ -1,11 +1,11 @@
-"""What the W3C's formats of SPARQL results have in common; see :mod:`.json`, :mod:`.xml` and
-:mod:`.tables`.
+"""What the W3C's formats of SPARQL results have in common: checked names and terms. See
+:mod:`.json`, :mod:`.xml` and :mod:`.tables`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -14,7 +14,7 @@ from ..codec.common.limits import NESTING_CEILING, over
 from ..codec.common.terms import build
 from ..codec.text.checking import Checker
 from ..codec.text.lines import NAME_START
-from ..codec.text.ntriples import TAGGED_DATATYPES, read_label
+from ..codec.text.ntriples import TAGGED_DATATYPES, read_label, written_label
 from ..codec.text.transcoding import LONG_TERM
 from ..errors import JellyError, LimitError, StatementError, TermError, TextError
 from ..io.sources import CHUNK
@@ -31,6 +31,9 @@ CACHE_ENTRIES: Final = 1 << 16
 #: A solution: a term for each variable, None where it is unbound.
 Solution = tuple[Any, ...]
 
+_KINDS: Final = {"uri": "uri", "bnode": "bnode", "literal": "literal", "typed-literal": "literal"}
+_MEMBERS: Final = ("type", "value", "datatype", "xml:lang", "its:dir")
+
 
 class Results(NamedTuple):
     """Results whose header was read, and whose solutions are read as they are iterated.
@@ -43,7 +46,7 @@ class Results(NamedTuple):
     solutions: Iterator[Solution]
 
 
-class Terms:
+class TermReader:
     """Makes the terms of a factory, and keeps short ones.
 
     :raises JellyError: from each method; the term is not valid, or the factory rejects it.
@@ -63,7 +66,7 @@ class Terms:
         language: str | None = None,
         direction: str | None = None,
     ) -> Any:
-        """Make a term of its parts in JSON or XML.
+        """Make a term.
 
         :param kind: ``"uri"``, ``"bnode"`` or ``"literal"``.
         """
@@ -71,11 +74,31 @@ class Terms:
         make = self._kept if size <= LONG_TERM else self._made
         return make(kind, text, datatype, language, direction)
 
-    def triple(self, parts: Mapping[str, Any]) -> Any:
-        """Make a quoted triple of its parts."""
-        if len(parts) < len(PARTS):
-            raise TextError("a quoted triple lacks a part")
-        return build(self._factory.quoted_triple, *(parts[name] for name in PARTS))
+    def parsed(self, given: Any, depth: int = 0) -> Any:
+        """Make a term of its object in SPARQL JSON.
+
+        :param depth: number of quoted triples around it.
+        """
+        if not isinstance(given, dict):
+            raise TextError("a term is not an object")
+        kind, value, datatype, language, direction = map(given.get, _MEMBERS)
+        if kind is None or value is None:
+            raise TextError(f'a term has no "{"type" if kind is None else "value"}"')
+        if kind == "triple" and isinstance(value, dict):
+            self.check_depth(depth + 1)
+            if not value.keys() >= set(PARTS):
+                raise TextError("a quoted triple lacks a part")
+            return self.triple([self.parsed(value[name], depth + 1) for name in PARTS])
+        for each in (kind, value, datatype, language, direction):
+            if each is not None and not isinstance(each, str):
+                raise TextError("a member of a term is not a string")
+        if kind not in _KINDS:
+            raise TextError(f"{kind[:80]!r} is not a type of term")
+        return self.term(_KINDS[kind], value, datatype, language, direction)
+
+    def triple(self, parts: Sequence[Any]) -> Any:
+        """Make a quoted triple of its terms."""
+        return build(self._factory.quoted_triple, *parts)
 
     def check_depth(self, depth: int) -> None:
         """Check the depth of a quoted triple.
@@ -143,128 +166,97 @@ def check_count(count: int, limits: Limits) -> None:
         raise over(limits, "frame_cells", count, "the number of cells of a solution")
 
 
-def opened(document: Any, bindings: Iterator[Mapping[str, Any]]) -> Results:
-    """The results of a document of JSON or XML.
-
-    :param document: has the ``variables`` and the ``boolean`` once the header was read.
-    :param bindings: a mark when it was, then the terms of each solution by name.
-    """
-    next(bindings)
-    if document.boolean is not None:
-        return Results([], document.boolean, iter(()))
-    variables = document.variables or []
-    return Results(variables, None, _rows(bindings, variables))
-
-
-def _rows(bindings: Iterator[Mapping[str, Any]], variables: Sequence[str]) -> Iterator[Solution]:
-    for each in bindings:
-        yield tuple(map(each.get, variables))
-
-
 # Writing
 
-
-def checked(describe: Describe, form: str) -> Describe:
-    """Take terms apart, and reject those that a format cannot express."""
-    checker = Checker(f"the format {form}", graphs=False, quoted=True)
-
-    def described(term: Any) -> tuple[Any, ...]:
-        found = describe(term)
-        kind, *parts = found
-        if kind == Kind.IRI:
-            checker.check_iri(parts[0])
-        elif kind == Kind.LITERAL:
-            lex, tag, datatype = parts
-            if tag is not None:
-                tag = tag.removesuffix("--ltr").removesuffix("--rtl")
-            checker.check_literal(lex, tag, None if datatype in TAGGED_DATATYPES else datatype)
-        elif kind == Kind.TRIPLE:
-            subject, predicate, _ = (describe(part)[0] for part in parts)
-            if subject not in (Kind.IRI, Kind.BLANK_NODE) or predicate != Kind.IRI:
-                raise TermError(
-                    "a quoted triple has a subject that is not an IRI or a blank node, or a "
-                    f"predicate that is not an IRI, which the format {form} cannot express"
-                )
-        elif kind != Kind.BLANK_NODE:
-            raise TermError("the default graph is not a term of a solution")
-        return found
-
-    return described
+#: The text of a term of these parts: the type of term in SPARQL JSON; then a value, or a value,
+#: datatype, language and base direction, or the parts of three terms.
+TermText = Callable[[tuple[Any, ...]], str]
 
 
-def check_written_depth(depth: int) -> None:
-    """Check the depth of a quoted triple that is written.
-
-    :raises LimitError: it is too deep for any reader.
-    """
-    if depth > NESTING_CEILING:
-        raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
-
-
-class TermTexts:
-    """The texts of terms; short ones are kept.
-
-    :param on_long: called with the length of each long text before it is copied.
-    """
-
-    def __init__(
-        self, text_of: Callable[[Any], str], on_long: Callable[[int], object] | None = None
-    ) -> None:
-        self._text_of = text_of
-        self._on_long = on_long
-        self._known: dict[Any, str] = {}
-
-    def __call__(self, term: Any) -> str:
-        text = self._known.get(term)
-        if text is None:
-            text = self._text_of(term)
-            if len(text) <= LONG_TERM:
-                if len(self._known) >= CACHE_ENTRIES:
-                    self._known.clear()
-                self._known[term] = text
-            elif self._on_long is not None:
-                self._on_long(len(text))
-        return text
-
-
-def chunks_of(
+def written(
+    form: str,
     head: str,
-    width: int,
+    variables: Sequence[str],
     solutions: Iterable[Sequence[Any]],
-    row_text: Callable[[Sequence[Any]], str],
     foot: str,
+    *,
+    describe: Describe,
+    term_text: TermText,
+    row_text: Callable[[list[str | None]], str],
+    on_long: Callable[[int], object] | None = None,
 ) -> Iterator[bytes]:
     """A document in chunks; memory grows with the longest solution only.
 
-    :param width: number of variables.
+    :param row_text: the text of a solution, of the texts of its terms.
+    :param on_long: called with the length of each long term before it is copied.
     :raises JellyError: a term cannot be written; with the number of the solution, from 1, as its
         row.
     """
+    checker = Checker(f"the format {form}", graphs=False, quoted=True)
+    known: dict[Any, str | None] = {None: None}
     parts = [head]
     size = len(head)
     for row, solution in enumerate(solutions, 1):
-        if len(solution) != width:
+        if len(solution) != len(variables):
             raise StatementError(
-                f"a solution has {len(solution)} terms for {width} variables", row=row
+                f"a solution has {len(solution)} terms for {len(variables)} variables", row=row
             )
+        texts = []
         try:
-            parts.append(row_text(solution))
+            for term in solution:
+                text = known.get(term)
+                if text is None and term is not None:
+                    text = term_text(_parts(term, describe, checker, 0))
+                    if len(text) <= LONG_TERM:
+                        if len(known) >= CACHE_ENTRIES:
+                            known = {None: None}
+                        known[term] = text
+                    elif on_long is not None:
+                        on_long(len(text))
+                texts.append(text)
         except TypeError as error:
             raise TermError(f"a cell is not a term: {error}", row=row) from None
         except JellyError as error:
             error.locate(row=row)
             raise
+        parts.append(row_text(texts))
         size += len(parts[-1])
         if size >= CHUNK:
-            yield _utf8("".join(parts))
+            yield "".join(parts).encode()
             parts.clear()
             size = 0
     parts.append(foot)
-    yield _utf8("".join(parts))
+    yield "".join(parts).encode()
 
 
-def _utf8(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise TermError("a term has a surrogate, which is not a character") from None
+def _parts(term: Any, describe: Describe, checker: Checker, depth: int) -> tuple[Any, ...]:
+    """The parts of a term, see :data:`TermText`.
+
+    :raises JellyError: the format cannot express it, or readers would reject its depth.
+    """
+    if depth > NESTING_CEILING:
+        raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
+    kind, *parts = describe(term)
+    if kind == Kind.IRI:
+        checker.check_iri(parts[0])
+        return ("uri", parts[0])
+    if kind == Kind.BLANK_NODE:
+        return ("bnode", written_label(parts[0]))
+    if kind == Kind.LITERAL:
+        lex, tag, datatype = parts
+        direction = None
+        if tag is not None:
+            tag, mark, direction = tag.partition("--")
+            if mark and direction not in ("ltr", "rtl"):
+                raise TermError(f"{direction[:80]!r} is not a base direction")
+        checker.check_literal(lex, tag, None if datatype in TAGGED_DATATYPES else datatype)
+        return ("literal", lex, datatype, tag, direction)
+    if kind != Kind.TRIPLE:
+        raise TermError("the default graph is not a term of a solution")
+    found = [_parts(part, describe, checker, depth + 1) for part in parts]
+    if found[0][0] not in ("uri", "bnode") or found[1][0] != "uri":
+        raise TermError(
+            "results cannot have a quoted triple whose subject is not an IRI or a blank node, or "
+            "whose predicate is not an IRI"
+        )
+    return ("triple", *found)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jelly_plugins.oxigraph import BOOKKEEPING, record, replay
-from jelly_plugins.oxigraph.patches.sparql_parts import operations_of, with_variables_as
+from jelly_plugins.oxigraph.patches.updates import operations_of, with_variables_as
 
 from .replays import data
 
@@ -86,7 +86,7 @@ UPDATES = [
     "DROP GRAPH :g; INSERT DATA { GRAPH :g { :a :p :b } }",
     "INSERT DATA { GRAPH :x { :a :p 1 } }; MOVE :x TO :y; DELETE DATA { GRAPH :y { :a :p 01 } } ;",
     "CREATE GRAPH :x; DROP GRAPH :x",
-    # Graphs that the update itself has made and emptied are dropped too.
+    # Graphs that are not there, and that the update itself has made.
     "INSERT DATA { GRAPH :x { :a :p 1 } }; DELETE DATA { GRAPH :x { :a :p 1 } }; DROP ALL",
     "CREATE GRAPH :x; DROP NAMED",
     "INSERT { GRAPH ?v { ?s :in ?v } } WHERE { ?s :p :b BIND(BNODE() AS ?v) }",
@@ -102,12 +102,6 @@ def canonical(store: ox.Store) -> set[str]:
     return {str(quad) for quad in dataset}
 
 
-def graphs(store: ox.Store) -> list[str]:
-    """The names of graphs, empty ones included; all blank nodes are the same here."""
-    names = [name for name in store.named_graphs() if name != BOOKKEEPING]
-    return sorted("_" if isinstance(name, ox.BlankNode) else str(name) for name in names)
-
-
 def compare(store: ox.Store, folder: Path, updates: list[str]) -> None:
     """Run updates as they are and recorded, and replay what was recorded."""
     plain = ox.Store()
@@ -121,7 +115,6 @@ def compare(store: ox.Store, folder: Path, updates: list[str]) -> None:
             plain.update(PREFIX + update)
             recorder.update(PREFIX + update)
             assert canonical(store) == canonical(plain)
-            assert graphs(store) == graphs(plain)
     if (folder / "log.jellyp").stat().st_size:
         replay(copy, folder / "log.jellyp", check_unmatched=True)
     assert data(copy) == data(store)
@@ -151,14 +144,11 @@ def test_updates_one_after_the_other(
 
 
 FAILING = [
-    ("nonsense", SyntaxError),
+    *[(text, SyntaxError) for text in ("nonsense", "PREFIX", "WITH", "DELETE {", "}", "COPY TO")],
     ("DELETE DATA { _:b :p 1 }", SyntaxError),
     ("DELETE { ?s :p _:b } WHERE { ?s :p 1 }", SyntaxError),
     ("INSERT DATA { :a :p ?x }", SyntaxError),
-    ("CLEAR GRAPH :none", RuntimeError),
-    ("DROP GRAPH :none", RuntimeError),
-    ("CREATE GRAPH :g", RuntimeError),
-    ("INSERT DATA { :a :p :new }; DROP GRAPH :none", RuntimeError),
+    ("INSERT DATA { :a :p :new }; INSERT DATA { :a :p ?x }", SyntaxError),
     ("INSERT { :a :p ?x } WHERE { SERVICE <http://127.0.0.1:1/> { ?x :p 1 } }", Exception),
     ("LOAD <http://127.0.0.1:1/>", Exception),
     ("INSERT DATA { GRAPH <urn:jelly-plugins:bookkeeping> { :a :p 1 } }", ValueError),
@@ -222,7 +212,7 @@ def test_settings_of_an_update(store: ox.Store, tmp_path: Path) -> None:
     ],
 )
 def test_parts(text: str) -> None:
-    [operation] = operations_of(text)
+    _, [operation] = operations_of(text)
     assert operation.text == text
     template, names = with_variables_as(operation.delete, "urn:v:")
     assert set(names) <= {"s", "p"}

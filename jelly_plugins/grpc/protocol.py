@@ -1,5 +1,5 @@
-"""The service's protocol: its methods, its messages other than frames, and the options that a
-subscriber requests.
+"""The service's protocol, without I/O: its methods and messages, the options that a stream begins
+with, and how they answer a request.
 
 A stream may have less than was requested, never more. The server chooses the stream's logical type
 and name. Version 0 requests no version: Jelly-JVM's clients leave it out.
@@ -12,36 +12,43 @@ RdfStreamSubscribe in grpc.proto.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
-from typing import Final
+from itertools import chain
+from typing import Any, Final
 
-from ..codec import Limits, StreamOptions
+from ..codec import Decoder, Limits, StreamOptions
 from ..codec.common.options import FLAGS, MIN_NAME_TABLE, TABLES, read_options, write_options
-from ..codec.common.wire import BYTES, bytes_field, read_fields, read_string, string_field
-from ..errors import OptionsError, ServiceError
+from ..codec.common.wire import (
+    BYTES,
+    bytes_field,
+    read_field,
+    read_fields,
+    read_string,
+    string_field,
+)
+from ..codec.rdf.decoder import first_options
+from ..errors import LimitError, OptionsError, ServiceError
+from ..io.streams import GENERIC
 
 SERVICE: Final = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
-SUBSCRIBE: Final = "SubscribeRdf"
-PUBLISH: Final = "PublishRdf"
+SUBSCRIBE: Final = f"/{SERVICE}/SubscribeRdf"
+PUBLISH: Final = f"/{SERVICE}/PublishRdf"
 
 #: An RdfStreamReceived, which has no fields.
 RECEIVED: Final = b""
 
-_FIELDS: Final = {1: BYTES, 2: BYTES}
-
-#: Key in a call's initial metadata: the options of a stream whose first frame may take long to
-#: come. Not part of the protocol: clients that do not know it wait for the frame.
-_OPTIONS_KEY: Final = "jelly-plugins-options-bin"
-
-
-def path_of(method: str) -> str:
-    """The path of a method in a request.
-
-    >>> path_of(SUBSCRIBE)
-    '/eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService/SubscribeRdf'
-    """
-    return f"/{SERVICE}/{method}"
+#: Bytes of a message that gRPC accepts by default.
+DEFAULT_MESSAGE_BYTES: Final = 4 << 20
+#: Bytes of a message that are not the frame's.
+_MESSAGE_OVERHEAD: Final = 1 << 10
+#: Bytes of a frame that are sent at once, where the frame may be divided.
+_SENT_BYTES: Final = 1 << 20
+#: Size of the frames that are made to be sent. Each message costs as much as many rows.
+FRAME_SIZE: Final[dict[str, Any]] = {"frame_rows": 4096, "frame_bytes": 256 << 10}
+#: Frames without a row that may come before the options, and their bytes: they are kept.
+_FRAMES_BEFORE_OPTIONS: Final = 1000
+_BYTES_BEFORE_OPTIONS: Final = 1 << 20
 
 
 def write_subscribe(topic: str, options: StreamOptions | None) -> bytes:
@@ -62,7 +69,8 @@ def read_subscribe(data: bytes, limits: Limits) -> tuple[str, StreamOptions | No
     """
     topic = ""
     options = None
-    for number, start, stop, _ in read_fields(data, 0, len(data), _FIELDS, "RdfStreamSubscribe"):
+    types = {1: BYTES, 2: BYTES}
+    for number, start, stop, _ in read_fields(data, 0, len(data), types, "RdfStreamSubscribe"):
         if number == 1:
             topic = read_string(data, start, stop, "the topic")
         else:
@@ -75,22 +83,6 @@ def read_subscribe(data: bytes, limits: Limits) -> tuple[str, StreamOptions | No
                 f"the minimum is {MIN_NAME_TABLE}"
             )
     return topic, options
-
-
-def metadata_of(options: StreamOptions) -> tuple[tuple[str, bytes], ...]:
-    """The initial metadata of a call with a stream's options."""
-    return ((_OPTIONS_KEY, write_options(options)),)
-
-
-def options_in(metadata: Iterable[tuple[str, str | bytes]], limits: Limits) -> StreamOptions | None:
-    """The options in a call's initial metadata, if it has any.
-
-    :raises JellyError: they are malformed.
-    """
-    for key, value in metadata:
-        if key == _OPTIONS_KEY and isinstance(value, bytes):
-            return read_options(StreamOptions, value, 0, len(value), limits)
-    return None
 
 
 def check_answer(requested: StreamOptions | None, options: StreamOptions) -> None:
@@ -145,3 +137,67 @@ def answer_to(requested: StreamOptions | None, usual: StreamOptions) -> StreamOp
 def rejected(error: Exception) -> ServiceError:
     """The error for a request that the server cannot satisfy."""
     return ServiceError(str(error), status="INVALID_ARGUMENT")
+
+
+def open_stream(frames: Iterator[bytes], limits: Limits) -> tuple[StreamOptions, Iterator[bytes]]:
+    """Read a stream up to its options: frames without a row may come before them.
+
+    :return: the options, and all frames.
+    :raises JellyError: the stream does not begin with options.
+    """
+    decoder = Decoder(GENERIC, limits=limits)
+    kept: list[bytes] = []
+    size = 0
+    for frame in frames:
+        kept.append(frame)
+        options = first_options(frame, limits)
+        if options is not None:
+            return options, chain(kept, frames)
+        # Decoding such a frame raises the error that it has.
+        decoder.decode(frame)
+        size += len(frame)
+        if len(kept) > _FRAMES_BEFORE_OPTIONS or size > _BYTES_BEFORE_OPTIONS:
+            raise OptionsError("the stream does not begin with options")
+    raise OptionsError("the stream has no options" if kept else "the stream has no frames")
+
+
+def fitted(frame: bytes, options: StreamOptions | None, message_bytes: int) -> Iterator[bytes]:
+    """A frame in chunks that can be sent.
+
+    In a flat stream frames have no meaning, and a large one is divided between its rows. In a
+    grouped stream each frame is an element.
+
+    :param options: of the stream; None before they have come, where no frame is divided.
+    :param message_bytes: size of the largest message that the other side accepts.
+    :raises LimitError: an element, or a row, is too large.
+    """
+    most = message_bytes - _MESSAGE_OVERHEAD
+    if options is None or options.grouped or len(frame) <= min(_SENT_BYTES, most):
+        if options is not None:
+            _check_size(len(frame), most, "a frame that is one element")
+        yield frame
+        return
+    start = pos = 0
+    while pos < len(frame):
+        before = pos
+        _, _, pos, _ = read_field(frame, pos, len(frame))
+        _check_size(pos - before, most, "a row")
+        if pos - start > min(_SENT_BYTES, most) and before > start:
+            yield frame[start:before]
+            start = before
+    yield frame[start:]
+
+
+def _check_size(size: int, most: int, what: str) -> None:
+    if size > most:
+        raise LimitError(f"{what} takes {size:,} bytes, a message of this service {most:,}")
+
+
+def iterate(frames: Iterable[bytes]) -> Generator[bytes, None, None]:
+    """Iterate over frames, and close their source after the last or when iteration ends early."""
+    try:
+        yield from frames
+    finally:
+        close = getattr(frames, "close", None)
+        if close is not None:
+            close()

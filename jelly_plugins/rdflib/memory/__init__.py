@@ -1,1 +1,0 @@
-"""Direct access to the indices of rdflib's stores in memory, if these are as expected."""
