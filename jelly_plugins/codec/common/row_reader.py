@@ -119,17 +119,27 @@ class RowReader(ABC, Generic[R, F]):
         before: Any = None
         repeats = 0
         pos = 0
-        while pos < len(data):
+        end = len(data)
+        while pos < end:
             # An error in a field with the usual tag of rows is one of a row.
             is_row = data[pos] == ROW_TAG
             frame.rows += is_row
             self._outside_rows = not is_row
-            tag, start, pos, _ = read_field(data, pos, len(data))
-            if tag != ROW_TAG:
-                self.read_frame_field(tag, data, start, pos, frame)
-                self._outside_rows = False
-                continue
-            row, start, stop = self._read_row_tag(data, start, pos)
+            row = None
+            if is_row and end - pos > 3 and data[pos + 3] + 2 == data[pos + 1] < 0x80:
+                # Most rows are short and have one field, so that their two lengths agree.
+                row = format_.tags.get(data[pos + 2])
+                start = pos + 4
+                stop = start + data[pos + 3]
+            if row is not None and stop <= end:
+                pos = stop
+            else:
+                tag, start, pos, _ = read_field(data, pos, end)
+                if tag != ROW_TAG:
+                    self.read_frame_field(tag, data, start, pos, frame)
+                    self._outside_rows = False
+                    continue
+                row, start, stop = self._read_row_tag(data, start, pos)
             self._outside_rows = False
             frame.rows += not is_row
             if frame.rows > self._limits.frame_rows:
@@ -221,11 +231,6 @@ class RowReader(ABC, Generic[R, F]):
 
     def _read_row_tag(self, data: bytes, pos: int, end: int) -> tuple[R, int, int]:
         """Find the one field that a row sets; return the row and its message's start and end."""
-        if pos < end:
-            # Most rows have one field.
-            tag, start, stop, _ = read_field(data, pos, end)
-            if stop == end and tag in self._format.tags:
-                return self._format.tags[tag], start, stop
         found = [
             (self._format.numbers[number], start, stop)
             for number, start, stop, _ in read_fields(
