@@ -9,7 +9,6 @@ Reference: Jelly-RDF specification, sections "RDF terms" and "Repeated terms".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 from ...errors import LookupTableError, StatementError, WireError
@@ -37,6 +36,9 @@ CACHED_STRING: Final = 1 << 10
 IRI_FIELDS: Final = {1: VARINT, 2: VARINT}
 LITERAL_FIELDS: Final = {1: BYTES, 2: BYTES, 3: VARINT}
 ENTRY_FIELDS: Final = {1: VARINT, 2: BYTES}
+#: Tags of prefix id and name id in RdfIri, for its short forms.
+_PREFIX_TAG: Final = 1 << 3 | VARINT
+_NAME_TAG: Final = 2 << 3 | VARINT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,11 +182,28 @@ class TermReader:
 
     def iri(self, data: bytes, pos: int, end: int) -> Any:
         """Read an RdfIri and advance the state that its zeros refer to."""
-        # The cache is for short messages, so that its size is bounded.
-        read = _read_iri if end - pos < 16 else _read_iri.__wrapped__
-        ids = read(data[pos:end])
-        prefix_id = self._prefix_id = ids[0] or self._prefix_id
-        name_id = self._name_id = ids[1] or self._name_id + 1
+        prefix_id = name_id = 0
+        at = pos
+        # Nearly every prefix id takes one byte, and nearly every name id one or two.
+        if end - at > 1 and data[at] == _PREFIX_TAG and data[at + 1] < 0x80:
+            prefix_id = data[at + 1]
+            at += 2
+        if end - at > 1 and data[at] == _NAME_TAG:
+            name_id = data[at + 1]
+            if name_id < 0x80:
+                at += 2
+            elif end - at > 2 and data[at + 2] < 0x80:
+                name_id += (data[at + 2] - 1) << 7
+                at += 3
+        if at < end:
+            prefix_id = name_id = 0
+            for number, _, _, varint in read_fields(data, pos, end, IRI_FIELDS, "RdfIri"):
+                if number == 1:
+                    prefix_id = varint
+                else:
+                    name_id = varint
+        prefix_id = self._prefix_id = prefix_id or self._prefix_id
+        name_id = self._name_id = name_id or self._name_id + 1
         version = self._prefix_versions.get(prefix_id, 0)
         last = self._last_iris.get(name_id)
         if last is not None and last[0] == prefix_id and last[1] == version:
@@ -335,15 +354,6 @@ class TermReader:
         name = self.term(kind, data, start, stop)
         build(self._factory.check_graph, name)
         return name
-
-
-@lru_cache(maxsize=1 << 14)
-def _read_iri(raw: bytes) -> tuple[int, int]:
-    """Read the ids of an RdfIri: prefix id and name id, 0 if they are absent."""
-    ids = {1: 0, 2: 0}
-    for number, _, _, value in read_fields(raw, 0, len(raw), IRI_FIELDS, "RdfIri"):
-        ids[number] = value
-    return ids[1], ids[2]
 
 
 def _remember(cache: dict[Any, Any], raw: bytes | str, term: Any) -> None:
