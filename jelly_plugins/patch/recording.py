@@ -41,6 +41,7 @@ from .formats import PatchFormat, format_of
 from .model import ID, PREV, new_id
 from .reader import PatchReader
 from .replay.position import Position
+from .replay.selection import CHANGES
 from .replay.settings import check_name
 from .writer import PatchSerializer
 
@@ -61,20 +62,25 @@ class Place(NamedTuple):
     :ivar size: bytes of the log.
     :ivar patches: number of patches.
     :ivar head: id of the last patch, a term; root: of the first one.
+    :ivar transactions: of the last patch, as a position counts them.
     """
 
     size: int = 0
     patches: int = 0
     head: Any = None
     root: Any = None
+    transactions: int = 0
 
-    def followed_by(self, patch: Any, size: int) -> Place:
+    def followed_by(self, patch: Any, size: int, transactions: int) -> Place:
         """Where the log ends after another patch.
 
         :param patch: its id.
         :param size: its bytes.
         """
-        return Place(self.size + size, self.patches + 1, patch, self.root or patch)
+        if patch == self.head:
+            # It repeats the one before it, and is skipped.
+            transactions = self.transactions
+        return Place(self.size + size, self.patches + 1, patch, self.root or patch, transactions)
 
     def position(self, name: str | None) -> Position:
         """The position of a store that has the log up to here. There must be a patch.
@@ -84,7 +90,7 @@ class Place(NamedTuple):
         return Position(
             log=name or term_text(self.root),
             patch=term_text(self.head),
-            transactions=1,
+            transactions=self.transactions,
             complete=True,
         )
 
@@ -322,7 +328,7 @@ class LogWriter:
                 self._write(data)
                 if self.sync:
                     os.fsync(self._file.fileno())
-                self.place = before.followed_by(made, len(data))
+                self.place = before.followed_by(made, len(data), 1)
                 self._written += 1
                 self._begun = False
             except BaseException as error:
@@ -429,6 +435,8 @@ class LogWriter:
     def _read(self, rows: PatchReader) -> None:
         """Read the log, and count its patches."""
         ids: dict[str, Any] = {}
+        transactions = 0
+        inside = False
         with rows:
             for kind, value in rows:
                 if isinstance(value, Header):
@@ -436,8 +444,14 @@ class LogWriter:
                 elif kind is OperationKind.END:
                     if ID not in ids:
                         raise ChainError("the log has patches without an id: no patch can follow")
-                    self.place = self.place.followed_by(ids[ID], 0)
+                    self.place = self.place.followed_by(ids[ID], 0, transactions)
                     ids = {}
+                    transactions = 0
+                elif kind in CHANGES:
+                    transactions += not inside
+                else:
+                    inside = kind is OperationKind.BEGIN
+                    transactions += kind is OperationKind.COMMIT
 
     def _is_in_last_line(self, error: TextError) -> bool:
         """Whether an error is in a last line that has no line end."""

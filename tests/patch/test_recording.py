@@ -68,15 +68,15 @@ def test_append_and_go_on(path: Path) -> None:
 
 def test_head_and_root(path: Path) -> None:
     with writer(path) as log:
-        assert log.place[1:] == (0, None, None)
+        assert log.place[1:4] == (0, None, None)
         log.append([])
         first = log.place.head
-        assert log.place[1:] == (1, first, first)
+        assert log.place[1:] == (1, first, first, 1)
         log.append([])
-        _, patches, head, root = log.place
+        _, patches, head, root, _ = log.place
         assert (patches, root, len({first, head})) == (2, first, 2)
     with writer(path) as log:
-        assert log.place[1:] == (2, head, first)
+        assert log.place[1:] == (2, head, first, 1)
 
 
 def test_cut(path: Path) -> None:
