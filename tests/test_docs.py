@@ -50,7 +50,7 @@ NOT_RUN = {
 
 
 #: Libraries that blocks import but the extra ``test`` does not install: such blocks are skipped.
-HEAVY = ("kglab", "morph_kgc", "pyshacl")
+HEAVY = ("pyshacl",)
 
 #: Pages whose blocks all need a large library, which an older environment may lack.
 NEEDS = {"how-to/spark-delta.md": "deltalake"}
@@ -80,8 +80,6 @@ def reason(page: str, text: str) -> str | None:
     )
 
 
-# The first page of a process may find pyjelly installed with this package.
-@pytest.mark.filterwarnings("ignore:format=.jelly. is handled by pyjelly")
 @pytest.mark.parametrize("page", [page for page in PAGES if code_of(page)])
 def test_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if page in NEEDS:
@@ -135,7 +133,7 @@ def test_commands_and_options_in_pages_exist() -> None:
         for option in re.findall(
             r"(?<![\w-])--[a-z][a-z0-9-]*", jelly(*name.split(), "--help").text
         )
-    } | {"--version", "--limit", "--install-completion"}
+    } | {"--version", "--limit"}
     for path in [*DOCS.rglob("*.md"), ROOT / "README.md"]:
         text = blocks.without_blocks(path.read_text(encoding="utf-8"))
         for words in re.findall(r"`jelly ([^`]+)`", text):

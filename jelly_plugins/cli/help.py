@@ -45,7 +45,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "patch convert": ("jelly patch convert change.jellyp -o change.rdfp",),
     "patch invert": ("jelly patch invert change.jellyp -o undo.jellyp",),
     "patch compact": ("jelly patch compact change.jellyp undo.jellyp -o both.jellyp",),
-    "patch undo": ("jelly patch undo change.jellyp --store data.store",),
+    "patch undo": ("jelly patch undo change.jellyp",),
     "patch redo": ("jelly patch redo change.jellyp",),
     "spark apply": ("jelly spark apply change.jellyp --root shards --shards 4",),
     "spark status": ("jelly spark status shards",),

@@ -8,16 +8,31 @@ import time
 from pathlib import Path
 
 from . import results
-from .data import SHAPES, Data, from_file, mix, shape, usual
-from .measure import Measured
+from .data import from_file, mix, usual
+from .measure import Measured, chosen
 from .plot import plot
-from .registry import GROUPS, chosen
 
 
 def main(arguments: list[str] | None = None) -> None:
-    asked = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench",
+        description="Measure jobs: ours and each peer on the same data in turn.",
+    )
+    add = parser.add_argument
+    add("names", nargs="*", metavar="NAME", help="jobs or groups of jobs")
+    add("--data", action="append", metavar="FILE", help="Jelly or N-Triples")
+    add("--mix", type=int, metavar="COUNT", help="a made mix of COUNT triples")
+    add("--rounds", type=int, default=5, help="rounds of each (default: 5)")
+    add("--cpu", action="store_true", help="time of the processor, for a machine that is not quiet")
+    add("--json", metavar="FILE", help="write all figures to FILE")
+    add("--markdown", action="store_true", help="print a table in Markdown, too")
+    add("--plot", metavar="FILE", help="draw a chart: FILE.svg or FILE.png")
+    add("--plot-data", metavar="NAME", help="the data to draw (default: the largest)")
+    add("--from", dest="source", metavar="FILE", help="take the figures that --json wrote")
+    add("--list", action="store_true", help="name the jobs, and stop")
+    asked = parser.parse_args(arguments)
     if asked.source:
-        environment, measured = results.load([Path(name) for name in asked.source])
+        environment, measured = results.load(Path(asked.source))
     else:
         environment, measured = _measure(asked)
     if asked.json:
@@ -28,51 +43,18 @@ def main(arguments: list[str] | None = None) -> None:
         plot(measured, environment, Path(asked.plot), asked.plot_data)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.bench",
-        description="Measure jobs: ours and each peer on the same data in turn.",
-        epilog=f"Groups of jobs: {', '.join(GROUPS)}.",
-    )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="jobs or groups of jobs")
-    parser.add_argument("--data", action="append", metavar="FILE", help="Jelly or N-Triples")
-    parser.add_argument("--mix", type=int, metavar="COUNT", help="a made mix of COUNT triples")
-    parser.add_argument(
-        "--shapes", type=int, metavar="COUNT", help="made data of other shapes, COUNT triples each"
-    )
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of each (default: 5)")
-    parser.add_argument(
-        "--cpu", action="store_true", help="time of the processor, for a machine that is not quiet"
-    )
-    parser.add_argument("--json", metavar="FILE", help="write all figures to FILE")
-    parser.add_argument("--markdown", action="store_true", help="print a table in Markdown, too")
-    parser.add_argument("--plot", metavar="FILE", help="draw a chart: FILE.svg or FILE.png")
-    parser.add_argument("--plot-data", metavar="NAME", help="the data to draw (default: the mix)")
-    parser.add_argument(
-        "--from",
-        dest="source",
-        action="append",
-        metavar="FILE",
-        help="measure nothing: take the figures that --json wrote; may be given more than once",
-    )
-    parser.add_argument("--list", action="store_true", help="name the jobs, and stop")
-    return parser
-
-
 def _measure(asked: argparse.Namespace) -> tuple[results.Environment, list[Measured]]:
     try:
-        jobs = chosen(asked.names)
+        jobs = list(chosen(asked.names))
     except KeyError as error:
         sys.exit(f"no such job or group: {error.args[0]}")
     if asked.list:
         for job in jobs:
             print(f"{job.group:<10}{job.name:<28}{job.title}")
         sys.exit()
-    sets: list[Data] = [from_file(Path(name)) for name in asked.data or ()]
+    sets = [from_file(Path(name)) for name in asked.data or ()]
     if asked.mix:
         sets.append(mix(asked.mix))
-    if asked.shapes:
-        sets += [shape(name, asked.shapes) for name in SHAPES]
     clock = time.process_time if asked.cpu else time.perf_counter
     environment = results.environment(asked.rounds, cpu=asked.cpu)
     print(results.opening(environment), flush=True)

@@ -225,30 +225,6 @@ def _mix_lines(count: int) -> Iterator[str]:
     return chain.from_iterable(about(node()) for _ in range(count))
 
 
-_EXAMPLE: Final = "http://example.org"
-#: Data of shapes for which nothing was tuned, by name: makes the statement with a number.
-SHAPES: Final[dict[str, Callable[[int], str]]] = {
-    "few subjects": lambda at: (
-        f"<{_EXAMPLE}/{at % 20}> <{_EXAMPLE}/has> <{_EXAMPLE}/part/{at}> .\n"
-    ),
-    "long literals": lambda at: (
-        f'<{_EXAMPLE}/{at // 2}> <{_EXAMPLE}/text> "{f"word{at} " * 120}"@en .\n'
-    ),
-    "new terms": lambda at: (
-        f'<http://{at}.example/a> <{_EXAMPLE}/p{at}> "{at}"^^<{_EXAMPLE}/t{at % 90}> .\n'
-    ),
-    "releases": lambda at: (
-        f"<{_EXAMPLE}/term/{at // 12 % 3000}> <{_EXAMPLE}/v{at % 12}>"
-        f" <{_EXAMPLE}/term/{at * 7 % 2000 + at // 36000}> .\n"
-    ),
-}
-
-
-def shape(name: str, count: int) -> Data:
-    """Make triples of one of :data:`SHAPES`."""
-    return Data(name, lambda: "".join(map(SHAPES[name], range(count))).encode())
-
-
 def usual() -> list[Data]:
     """Return the default data of jobs."""
     files = {name: SHARED / "data" / file for name, file in FILES.items()}

@@ -1,15 +1,12 @@
-"""Jobs of Jelly-Patch: decoding, size, replay into pyoxigraph's stores.
+"""Jobs of Jelly-Patch: decoding, size, replay into pyoxigraph's stores, and recording.
 
-Their log adds the data's statements, except those with blank nodes, which SPARQL cannot delete by
-label, and later deletes each of them again.
+The log of a replay adds the data's statements, except those with blank nodes, which SPARQL cannot
+delete by label, and later deletes each of them again.
 """
 
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -18,10 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import rdflib
-from pyoxigraph import Store
+from pyoxigraph import Quad, RdfFormat, Store, parse, serialize
 
 from jelly_plugins import codec, oxigraph
-from jelly_plugins.codec import BlankNode, FrameSplitter, Iri, Literal, Operation, OperationKind
+from jelly_plugins import rdflib as jelly_rdflib
+from jelly_plugins.codec import BlankNode, FrameSplitter, Iri, Operation, OperationKind
 from jelly_plugins.codec.patch import decoder as patch_decoder
 from jelly_plugins.codec.patch import encoder as patch_encoder
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END, add, delete, header
@@ -29,9 +27,10 @@ from jelly_plugins.codec.text.ntriples import statement_text
 from jelly_plugins.patch import PatchFormat, write_rows
 from jelly_plugins.patch.writer import infer_options
 
-from . import memory_jobs
 from .data import Data
-from .measure import Prepared, Runs
+from .measure import Prepared, Run, Runs, job
+from .store_jobs import folder, store_in
+from .term_jobs import count
 
 #: Maximum number of the data's statements in a log.
 _STATEMENTS: Final = 60_000
@@ -65,34 +64,21 @@ class Log:
     def __init__(self, operations: list[Operation], size: int) -> None:
         self.count = len(operations)
         self.rows: list[Operation] = []
-        self._transactions = [
-            operations[start : start + size] for start in range(0, len(operations), size)
-        ]
-        before = None
-        for number, part in enumerate(self._transactions):
-            patch = Iri(f"urn:patch:{number}")
-            self.rows.append(header("id", patch))
-            if before is not None:
-                self.rows.append(header("prev", before))
+        self._parts = [operations[at : at + size] for at in range(0, len(operations), size)]
+        for number, part in enumerate(self._parts):
+            self.rows.append(header("id", Iri(f"urn:patch:{number}")))
+            if number:
+                self.rows.append(header("prev", Iri(f"urn:patch:{number - 1}")))
             self.rows += [BEGIN, *part, COMMIT, END]
-            before = patch
 
-    def written(self, format: PatchFormat) -> bytes:  # noqa: A002
+    def written(self, form: PatchFormat = PatchFormat.JELLY_PATCH) -> bytes:
         out = io.BytesIO()
-        write_rows(self.rows, out, format=format)
+        write_rows(self.rows, out, format=form)
         return out.getvalue()
-
-    @property
-    def jelly(self) -> bytes:
-        return self.written(PatchFormat.JELLY_PATCH)
-
-    @property
-    def text(self) -> bytes:
-        return self.written(PatchFormat.RDF_PATCH)
 
     def updates(self) -> list[str]:
         """Return each transaction as a SPARQL update."""
-        return [_update(part) for part in self._transactions]
+        return list(map(_update, self._parts))
 
 
 def _update(operations: list[Operation]) -> str:
@@ -107,41 +93,31 @@ def _update(operations: list[Operation]) -> str:
 
 @cache
 def _log(data: Data, size: int) -> Log:
-    return Log(_changes(data), size)
+    return Log(_changes(data)[: _SMALL if size < 1000 else None], size)
 
 
 def _decode(decoder_class: Any, frames: list[bytes]) -> int:
     decoder = decoder_class(codec.GenericFactory())
-    number = 0
-    for frame in frames:
-        for _ in decoder.decode(frame).operations:
-            number += 1
+    number = sum(count(decoder.decode(frame).operations) for frame in frames)
     decoder.finish()
     return number
 
 
+@job("patch", "patch-decode", "Jelly-Patch → operations")
 def patch_decode(data: Data) -> Runs:
-    """Jelly-Patch → operations"""
     log = _log(data, 10_000)
     splitter = FrameSplitter()
-    frames = [*splitter.feed(log.jelly), *splitter.finish()]
+    frames = [*splitter.feed(log.written()), *splitter.finish()]
     # The peer's parser does not accept the rows that end patches.
-    text = log.text.replace(b"\nZ .", b"")
-
-    def parse_text() -> rdflib.Dataset:
-        dataset = rdflib.Dataset()
-        dataset.parse(data=text, format="patch")
-        return dataset
-
-    return Runs(
-        {
-            "ours": lambda: _decode(codec.PatchDecoder, frames),
-            "ours, Python codec": lambda: _decode(patch_decoder.PatchDecoder, frames),
-            "rdflib, RDF Patch text into a Dataset": parse_text,
-        },
-        count=log.count,
-        things="operations",
-    )
+    text = log.written(PatchFormat.RDF_PATCH).replace(b"\nZ .", b"")
+    runs: dict[str, Run] = {
+        "ours": lambda: _decode(codec.PatchDecoder, frames),
+        "ours, Python codec": lambda: _decode(patch_decoder.PatchDecoder, frames),
+        "rdflib, RDF Patch text into a Dataset": lambda: rdflib.Dataset().parse(
+            data=text, format="patch"
+        ),
+    }
+    return Runs(runs, count=log.count, things="operations")
 
 
 def _encode(encoder_class: Any, rows: list[Operation]) -> int:
@@ -149,168 +125,152 @@ def _encode(encoder_class: Any, rows: list[Operation]) -> int:
     return sum(map(len, encoder.add(rows) + encoder.finish()))
 
 
+@job("patch", "patch-encode", "Operations → Jelly-Patch")
 def patch_encode(data: Data) -> Runs:
-    """Operations → Jelly-Patch"""
     log = _log(data, 10_000)
-    return Runs(
-        {
-            "ours": lambda: _encode(codec.PatchEncoder, log.rows),
-            "ours, Python codec": lambda: _encode(patch_encoder.PatchEncoder, log.rows),
-        },
-        count=log.count,
-        things="operations",
-    )
+    runs: dict[str, Run] = {
+        "ours": lambda: _encode(codec.PatchEncoder, log.rows),
+        "ours, Python codec": lambda: _encode(patch_encoder.PatchEncoder, log.rows),
+    }
+    return Runs(runs, count=log.count, things="operations")
 
 
+@job("patch", "patch-size", "Size of a log")
 def patch_size(data: Data) -> Runs:
-    """Size of a log"""
     log = _log(data, 10_000)
-    return Runs(
-        {"ours": lambda: len(log.jelly), "RDF Patch text": lambda: len(log.text)},
-        count=log.count,
-        things="operations",
-        unit="bytes",
-        rounds=1,
-    )
+    runs: dict[str, Run] = {
+        "ours": lambda: len(log.written()),
+        "RDF Patch text": lambda: len(log.written(PatchFormat.RDF_PATCH)),
+    }
+    return Runs(runs, count=log.count, things="operations", unit="bytes", rounds=1)
 
 
-@contextmanager
-def _in_memory() -> Iterator[Store]:
-    yield Store()
-
-
-@contextmanager
-def _on_disk() -> Iterator[Store]:
-    with tempfile.TemporaryDirectory(prefix="jelly-bench-") as folder:
-        yield Store(folder)
-
-
-def _replaying(data: Data, size: int, make: Any) -> Runs:
-    log = Log(_changes(data)[:_SMALL], size) if size < 1000 else _log(data, size)
-    jelly = log.jelly
-    updates = log.updates()
+def _replaying(place: str, size: int, data: Data) -> Runs:
+    log = _log(data, size)
+    jelly, updates = log.written(), log.updates()
 
     def bare(store: Store) -> None:
         for update in updates:
             store.update(update)
 
-    return Runs(
-        {
-            "ours": Prepared(make, lambda store: oxigraph.replay(store, jelly)),
-            "pyoxigraph, bare update of the same": Prepared(make, bare),
-        },
-        count=log.count,
-        things="operations",
-    )
+    runs: dict[str, Run] = {
+        "ours": Prepared(lambda: store_in(place), lambda store: oxigraph.replay(store, jelly)),
+        "pyoxigraph, bare update of the same": Prepared(lambda: store_in(place), bare),
+    }
+    return Runs(runs, count=log.count, things="operations")
 
 
-def patch_replay_memory(data: Data) -> Runs:
-    """Replay into a store in memory, transactions of 10,000 operations"""
-    return _replaying(data, 10_000, _in_memory)
+for _size in (10_000, 100, 10, 1):
+    for _place, _where in (("memory", "in memory"), ("disk", "on disk")):
+        _title = f"Replay into a store {_where}, transactions of {_size:,}"
+        job("patch", f"patch-replay-{_size}-{_place}", _title, _place, _size)(_replaying)
 
 
-def patch_replay_disk(data: Data) -> Runs:
-    """Replay into a store on disk, transactions of 10,000 operations"""
-    return _replaying(data, 10_000, _on_disk)
-
-
-def patch_replay_medium_memory(data: Data) -> Runs:
-    """Replay into a store in memory, transactions of 100 operations"""
-    return _replaying(data, 100, _in_memory)
-
-
-def patch_replay_medium(data: Data) -> Runs:
-    """Replay into a store on disk, transactions of 100 operations"""
-    return _replaying(data, 100, _on_disk)
-
-
-def patch_replay_small_memory(data: Data) -> Runs:
-    """Replay into a store in memory, transactions of 10 operations"""
-    return _replaying(data, 10, _in_memory)
-
-
-def patch_replay_small(data: Data) -> Runs:
-    """Replay into a store on disk, transactions of 10 operations"""
-    return _replaying(data, 10, _on_disk)
-
-
-def patch_replay_single_memory(data: Data) -> Runs:
-    """Replay into a store in memory, a transaction for each operation"""
-    return _replaying(data, 1, _in_memory)
-
-
-def patch_replay_single(data: Data) -> Runs:
-    """Replay into a store on disk, a transaction for each operation"""
-    return _replaying(data, 1, _on_disk)
-
-
-# One large transaction, in a process of its own
+# Recording: changes with a log, and the same changes without one
 
 
 @cache
-def _large(count: int) -> tempfile.TemporaryDirectory[str]:
-    """Make a folder with a log of one transaction, which is removed when this process ends."""
-    folder = tempfile.TemporaryDirectory(prefix="jelly-bench-")
-    rows = [header("id", Iri("urn:patch:0")), BEGIN]
-    for at in range(count):
-        subject = Iri(f"http://example.org/thing/{at // 5}")
-        predicate = Iri(f"http://example.org/property{at % 5}")
-        rows.append(add(codec.Triple(subject, predicate, Literal(f"value number {at}"))))
-    write_rows([*rows, COMMIT, END], Path(folder.name) / "large.jellyp")
-    return folder
+def _quads(data: Data) -> list[Quad]:
+    """Return the data's quads without duplicates."""
+    parsed = parse(data.ntriples, RdfFormat.N_TRIPLES)
+    return list(dict.fromkeys(islice(parsed, _STATEMENTS)))
 
 
-_REPLAY: Final = """
-import sys, tempfile, time
-from pyoxigraph import Store
-from jelly_plugins.oxigraph import replay
-from tests.bench.streaming import peak
+def _recording(
+    place: str,
+    number: int,
+    recorded: Callable[[Any], object],
+    bare: Callable[[Store], object],
+    full: list[Quad],
+) -> Runs:
+    """Compare a recorder with the bare store.
 
-with tempfile.TemporaryDirectory(prefix="jelly-bench-") as folder:
-    store = Store(folder) if sys.argv[2] == "disk" else Store()
-    before, start = peak(), time.perf_counter()
-    replay(store, sys.argv[1])
-    print(time.perf_counter() - start, (peak() - before) / 1e6)
-    del store
-"""
+    :param full: the initial contents of the store.
+    """
 
+    @contextmanager
+    def store() -> Iterator[Store]:
+        with store_in(place) as made:
+            made.extend(full)
+            yield made
 
-def _large_replay(where: str, figure: int) -> Callable[[], float]:
-    def run() -> float:
-        path = Path(_large(memory_jobs.COUNTS[0]).name) / "large.jellyp"
-        done = subprocess.run(
-            [sys.executable, "-c", _REPLAY, str(path), where],
-            stdout=subprocess.PIPE,
-            check=True,
-            text=True,
-        )
-        return float(done.stdout.split()[figure])
+    @contextmanager
+    def recorder(exact: bool) -> Iterator[oxigraph.Recorder]:
+        with (
+            store() as made,
+            folder() as name,
+            oxigraph.record(made, Path(name) / "log.jellyp", exact=exact) as opened,
+        ):
+            yield opened
 
-    return run
-
-
-def patch_large_memory() -> Runs:
-    """Peak memory: replay of one transaction of a million operations"""
-    return Runs(
-        {"in memory": _large_replay("memory", 1), "on disk": _large_replay("disk", 1)},
-        count=memory_jobs.COUNTS[0],
-        things="operations",
-        unit="MB",
-        rounds=1,
-    )
+    runs: dict[str, Run] = {
+        "ours, what changes": Prepared(lambda: recorder(True), recorded),
+        "ours, what is asked for (exact=False)": Prepared(lambda: recorder(False), recorded),
+        "pyoxigraph, not recorded": Prepared(store, bare),
+    }
+    return Runs(runs, count=number, things="changes")
 
 
-JOBS: Final = (
-    patch_decode,
-    patch_encode,
-    patch_size,
-    patch_replay_memory,
-    patch_replay_disk,
-    patch_replay_medium_memory,
-    patch_replay_medium,
-    patch_replay_small_memory,
-    patch_replay_small,
-    patch_replay_single_memory,
-    patch_replay_single,
-    patch_large_memory,
-)
+def _adding(place: str, size: int, data: Data) -> Runs:
+    quads = _quads(data)[: 200 * size if size < 1000 else None]
+    parts = [quads[at : at + size] for at in range(0, len(quads), size)]
+
+    def add_all(store: Any) -> None:
+        for part in parts:
+            store.extend(part)
+
+    return _recording(place, len(quads), add_all, add_all, [])
+
+
+for _size in (10_000, 100, 1):
+    for _place, _where in (("memory", "in memory"), ("disk", "on disk")):
+        _title = f"Record additions to a store {_where}, transactions of {_size:,}"
+        job("patch", f"record-add-{_size}-{_place}", _title, _place, _size)(_adding)
+
+
+@job("patch", "record-remove-disk", "Record deletions from a store on disk, one transaction")
+def record_remove(data: Data) -> Runs:
+    quads = _quads(data)
+
+    def remove(recorder: oxigraph.Recorder) -> None:
+        with recorder.transaction() as transaction:
+            transaction.remove_all(quads)
+
+    def bare(store: Store) -> None:
+        for quad in quads:
+            store.remove(quad)
+
+    return _recording("disk", len(quads), remove, bare, quads)
+
+
+@job("patch", "record-update-disk", "Record SPARQL's INSERT DATA into a store on disk")
+def record_update(data: Data) -> Runs:
+    quads = _quads(data)
+    update = "INSERT DATA {" + " .\n".join(map(str, quads)) + "}"
+
+    def insert(store: Any) -> None:
+        store.update(update)
+
+    return _recording("disk", len(quads), insert, insert, [])
+
+
+@job("patch", "record-add-rdflib", "Record additions to an rdflib Graph, one transaction")
+def record_rdflib(data: Data) -> Runs:
+    text = serialize(_quads(data), format=RdfFormat.N_TRIPLES) or b""
+    triples = list(rdflib.Graph().parse(data=text, format="nt"))
+
+    def bare() -> None:
+        graph = rdflib.Graph()
+        for triple in triples:
+            graph.add(triple)
+
+    def recorded() -> None:
+        with (
+            folder() as name,
+            jelly_rdflib.record(rdflib.Graph(), Path(name) / "log.jellyp") as recorder,
+        ):
+            for triple in triples:
+                recorder.graph.add(triple)
+
+    runs: dict[str, Run] = {"ours": recorded, "rdflib, not recorded": bare}
+    return Runs(runs, count=len(triples), things="changes")

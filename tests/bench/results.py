@@ -7,7 +7,8 @@ import json
 import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,15 @@ from .measure import Measured
 #: The conditions of a measurement.
 Environment = dict[str, Any]
 
-_PEERS: Final = ("pyjelly", "rdflib", "oxrdflib", "pyoxigraph", "pyarrow", "pyspark")
+_PACKAGES: Final = (
+    "jelly-plugins",
+    "pyjelly",
+    "rdflib",
+    "oxrdflib",
+    "pyoxigraph",
+    "pyarrow",
+    "pyspark",
+)
 
 
 def environment(rounds: int, *, cpu: bool) -> Environment:
@@ -30,16 +39,14 @@ def environment(rounds: int, *, cpu: bool) -> Environment:
         "clock": "processor time" if cpu else "time",
         "rounds": rounds,
         "python": platform.python_version(),
-        "packages": dict(_versions(("jelly-plugins", *_PEERS))),
+        "packages": {
+            name: version(name) for name in _PACKAGES if find_spec(name.replace("-", "_"))
+        },
     }
 
 
-def _versions(names: Iterable[str]) -> Iterable[tuple[str, str]]:
-    for name in names:
-        try:
-            yield name, version(name)
-        except PackageNotFoundError:
-            continue
+def _found(package: str) -> bool:
+    return find_spec(package.replace("-", "_")) is not None
 
 
 def opening(environment: Environment) -> str:
@@ -58,7 +65,11 @@ def rows(measured: Measured) -> str:
     beside = "times our time" if measured.unit == "seconds" else "times ours"
     for who in measured.values:
         ratio = "" if who == measured.ours else f"{measured.ratio(who):>9.2f} {beside}"
-        lines.append(f"  {who:<42}{measured.figure(who):>24}{ratio}")
+        if measured.unit == "seconds":
+            figure = f"{measured.rate(who) / 1000:,.0f} k {measured.things}/s"
+        else:
+            figure = f"{measured.median(who):,.0f} {measured.unit}"
+        lines.append(f"  {who:<42}{figure:>24}{ratio}")
     return "\n".join(lines)
 
 
@@ -110,8 +121,7 @@ def save(path: Path, environment: Environment, measured: Iterable[Measured]) -> 
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def load(paths: Iterable[Path]) -> tuple[Environment, list[Measured]]:
-    """Read figures from JSON; of several files, return the first one's environment."""
-    files = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-    measured = [Measured(**each) for file in files for each in file["results"]]
-    return files[0]["environment"], measured
+def load(path: Path) -> tuple[Environment, list[Measured]]:
+    """Read figures from JSON."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return found["environment"], [Measured(**each) for each in found["results"]]

@@ -4,23 +4,15 @@ All jobs run in one session of two cores (``local[2]``), which one run of each w
 reads all columns and discards them. Spark works in other processes: measure wall-clock time or, on
 a busy machine, the processor time of all processes (``--cpu``, on Linux). Half of the latter is
 about the time of two idle cores.
-
-``spark-cores`` measures the gain from a second core. A task of Spark uses more than one core,
-because of a thread in the JVM and a Python process. So new sessions are restricted to one core and
-to two cores, alternately (on Linux). The file is the data, repeated up to ``--rows``.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -175,119 +167,48 @@ JOBS: Final[dict[str, Job]] = {
 }
 
 
-# What a second core is worth
-
-#: Reads in each session that are not counted: the JVM compiles frequent code during these.
-_WARM: Final = 4
-#: Reads in each session that are counted.
-_COUNTED: Final = 3
-
-
-def spark_cores(data: Data, folder: Path, at_least: int, rounds: int) -> Measured:
-    """One file of Jelly → DataFrame, in sessions held to two cores and to one"""
-    copies = -(-at_least // data.count)
-    path = folder / "large.jelly"
-    batches = chain.from_iterable(arrow.read(data.jelly) for _ in range(copies))
-    arrow.write(batches, path, options=OPTIONS, restart_every=_RESTART_EVERY)
-    cores = sorted(os.sched_getaffinity(0))[:2]
-    sessions = {"two cores": cores, "one core": cores[:1]}
-    values: dict[str, list[float]] = {who: [] for who in sessions}
-    for _ in range(rounds):
-        for who, held in sessions.items():
-            arguments = [sys.executable, "-m", __spec__.name, "--read", str(path)]
-            made = subprocess.run(
-                [*arguments, "--cores", ",".join(map(str, held))],
-                check=True,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-            values[who] += json.loads(made.stdout.splitlines()[-1])
-    name = f"{data.name}, {copies} times" if copies > 1 else data.name
-    title = spark_cores.__doc__ or ""
-    return Measured(
-        "spark-cores", title, "spark", name, copies * data.count, "rows", "seconds", values
-    )
-
-
-def _read_on(cores: set[int], path: str) -> None:
-    """Read a file in a session restricted to some cores, and print the seconds of each read."""
-    # The JVM and Python's workers inherit this setting.
-    os.sched_setaffinity(0, cores)
-    settings = {"spark.log.level": "ERROR", "spark.driver.memory": "2g"}
-    spark = session(f"local[{len(cores)}]", name="bench", config=settings)
-    took = []
-    for _ in range(_WARM + _COUNTED):
-        start = time.perf_counter()
-        _take(_load(spark, path))
-        took.append(time.perf_counter() - start)
-    spark.stop()
-    print(json.dumps(took[_WARM:]))
+def processes() -> dict[int, list[str]]:
+    """The fields of ``/proc/PID/stat`` after the name, of this process and all that it has made."""
+    stats = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name may contain anything, but the fields after its bracket do not contain one.
+            stats[int(path.parent.name)] = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+    ours = {os.getpid()}
+    while more := {pid for pid, each in stats.items() if int(each[1]) in ours} - ours:
+        ours |= more
+    return {pid: stats[pid] for pid in ours}
 
 
 def tree_seconds() -> float:
-    """Processor time of this process and of all processes that it has started, including ended
-    ones.
-    """
-    parents: dict[int, int] = {}
-    ticks: dict[int, int] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            # The name may contain anything, but the fields after its bracket do not contain a
-            # bracket.
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        pid = int(path.parent.name)
-        parents[pid] = int(fields[1])
-        ticks[pid] = sum(map(int, fields[11:15]))
-    ours = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
-        ours |= more
-    return sum(ticks[pid] for pid in ours) / os.sysconf("SC_CLK_TCK")
+    """Processor time of these processes, ended ones included."""
+    ticks = sum(int(field) for fields in processes().values() for field in fields[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.spark_jobs", description=__doc__)
-    names = [*JOBS, "spark-cores"]
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"jobs: {', '.join(names)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"jobs: {', '.join(JOBS)}")
     parser.add_argument("--data", metavar="FILE", help="Jelly or N-Triples")
     parser.add_argument("--mix", type=int, default=MIX, metavar="COUNT", help="a made mix")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each (default: 5)")
     parser.add_argument("--cpu", action="store_true", help="processor time of all processes")
-    parser.add_argument("--rows", type=int, default=10_000_000, help="of spark-cores, at least")
-    parser.add_argument("--read", help=argparse.SUPPRESS)
-    parser.add_argument("--cores", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.read:
-        _read_on(set(map(int, arguments.cores.split(","))), arguments.read)
-        return
-    unknown = set(arguments.names) - set(names)
-    if unknown:
+    asked = parser.parse_args()
+    if unknown := set(asked.names) - set(JOBS):
         parser.error(f"no such job: {', '.join(sorted(unknown))}")
-    data = from_file(Path(arguments.data)) if arguments.data else mix(arguments.mix)
-    wanted = arguments.names or names
-    if "spark-cores" in wanted:
-        with tempfile.TemporaryDirectory() as folder:
-            found = spark_cores(data, Path(folder), arguments.rows, arguments.rounds)
-            print(rows(found), flush=True)
-    if set(wanted) & set(JOBS):
-        _in_one_session(
-            data, [name for name in JOBS if name in wanted], arguments.rounds, arguments.cpu
-        )
-
-
-def _in_one_session(data: Data, names: list[str], rounds: int, cpu: bool) -> None:
+    data = from_file(Path(asked.data)) if asked.data else mix(asked.mix)
     settings: dict[str, Any] = {"spark.log.level": "ERROR", "spark.driver.memory": "2g"}
     spark = session("local[2]", name="bench", config=settings)
-    for name in names:
-        job = JOBS[name]
+    for name in asked.names or JOBS:
         with tempfile.TemporaryDirectory() as folder:
-            runs = job(spark, data, Path(folder))
+            runs: dict[str, Any] = JOBS[name](spark, data, Path(folder))
             for run in runs.values():
                 run()
-            title = job.__doc__ or name
-            clock = tree_seconds if cpu else time.perf_counter
-            values = measure(Runs(runs), rounds, clock)
+            title = JOBS[name].__doc__ or name
+            clock = tree_seconds if asked.cpu else time.perf_counter
+            values = measure(Runs(runs), asked.rounds, clock)
             found = Measured(name, title, "spark", data.name, data.count, "rows", "seconds", values)
             print(rows(found), flush=True)
             spark.catalog.clearCache()

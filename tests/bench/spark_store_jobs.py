@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import resource
 import tempfile
@@ -25,6 +24,8 @@ from typing import Any, Final
 from jelly_plugins import DEFAULT_GRAPH, Iri, Literal, Quad
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, delete, write_patches
 from jelly_plugins.spark.shards import ShardedStore, apply_patches, vacuum
+
+from .spark_jobs import processes, tree_seconds
 
 EX: Final = "http://example.org/"
 SHARDS: Final = 4
@@ -56,31 +57,6 @@ def logs(folder: Path, quads: int, batches: int) -> Iterator[str]:
         yield log(folder / f"{batch}.jellyp", batch, rows)
 
 
-def processor() -> float:
-    """Seconds of the processor of this process and its children: ended ones, and Spark's."""
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    total = own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime
-    ticks = os.sysconf("SC_CLK_TCK")
-    for fields in _descendants().values():
-        total += sum(map(int, fields[11:15])) / ticks
-    return total
-
-
-def _descendants() -> dict[int, list[str]]:
-    """The fields of ``/proc/PID/stat`` after the name, of all processes that this one has made."""
-    stats = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            stats[int(path.parent.name)] = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-    mine = {os.getpid()}
-    while more := {pid for pid, each in stats.items() if int(each[1]) in mine} - mine:
-        mine |= more
-    return {pid: stats[pid] for pid in mine - {os.getpid()}}
-
-
 def disk(root: Path) -> str:
     files = {path.stat().st_ino: path.stat().st_size for path in root.rglob("*") if path.is_file()}
     count = sum(1 for path in root.rglob("*") if path.is_file())
@@ -100,18 +76,18 @@ def run(
     with tempfile.TemporaryDirectory() as made:
         given = logs(Path(made), quads, batches)
         first = next(given)
-        start = processor()
+        start = tree_seconds()
         apply(first, root)
-        print(f"first load of {quads:,} quads: {processor() - start:.2f} s")
+        print(f"first load of {quads:,} quads: {tree_seconds() - start:.2f} s")
         taken = []
         for number, path in enumerate(given, 1):
-            start = processor()
+            start = tree_seconds()
             apply(path, root)
-            taken.append(processor() - start)
+            taken.append(tree_seconds() - start)
             if number % 20 == 0:
-                start = processor()
+                start = tree_seconds()
                 vacuum(root, keep=2, grace=timedelta())
-                print(f"vacuum after batch {number}: {processor() - start:.2f} s")
+                print(f"vacuum after batch {number}: {tree_seconds() - start:.2f} s")
             if number % every == 0:
                 average = sum(taken[-every:]) / every
                 print(f"batches {number - every + 1} to {number}: {average:.3f} s each")
@@ -167,9 +143,9 @@ def first(quads: int) -> None:
         for number in range(10):
             numbers = range(number * quads // 10, (number + 1) * quads // 10)
             log(folder / f"{number}.jellyp", number, map(add, map(quad, numbers)))
-        begin, start = time.monotonic(), processor()
+        begin, start = time.monotonic(), tree_seconds()
         done = apply_patches(started, str(folder), root, shards=16)
-        elapsed, cpu = time.monotonic() - begin, processor() - start
+        elapsed, cpu = time.monotonic() - begin, tree_seconds() - start
         print(f"{done.added:,} quads: {elapsed:.0f} s elapsed, {cpu:.0f} s of the processor")
         own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
         print(f"peak memory: driver {own} MB, processes of Spark {_peaks()[:6]} MB; {disk(root)}")
@@ -179,7 +155,7 @@ def first(quads: int) -> None:
 def _peaks() -> list[int]:
     """The peak memory in MB of the processes that this one has made, the largest first."""
     found = []
-    for pid in _descendants():
+    for pid in processes():
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
         status = dict(line.split(":", 1) for line in lines)
         found.append(int(status.get("VmHWM", "0").split()[0]) >> 10)

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyoxigraph import parse
 
-from . import cliffs, grpc_jobs, memory_jobs, results, sparql_jobs
+from . import format_jobs, results, stream_jobs
 from .__main__ import main
-from .data import SHAPES, Data, from_file, mix_chunks, shape
+from .data import from_file, mix_chunks
+from .measure import Job, jobs
 from .plot import plot
-from .registry import Job, jobs
 
 # rdflib's parsers use features about which rdflib warns.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -57,17 +56,11 @@ def test_jobs_on_data(job: Job, small: Path) -> None:
 
 @pytest.mark.parametrize("job", ON_THEIR_OWN)
 def test_jobs_with_their_own_data(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_jobs, "COUNTS", [50, 100])
-    monkeypatch.setattr(grpc_jobs, "STALLED_SECONDS", 0.1)
-    monkeypatch.setattr(sparql_jobs, "ROWS", 100)
+    monkeypatch.setattr(stream_jobs, "COUNTS", [50])
+    monkeypatch.setattr(format_jobs, "ROWS", 100)
+    monkeypatch.setattr(format_jobs, "MESSAGES", 100)
     measured = job.run(None, 1, time.perf_counter)
     assert all(figure > 0 for figures in measured.values.values() for figure in figures)
-
-
-@pytest.mark.parametrize("shape_name", SHAPES)
-def test_shapes(shape_name: str) -> None:
-    data = shape(shape_name, 100)
-    assert data.count == len(set(data.statements)) == 100
 
 
 def test_the_mix_is_deterministic() -> None:
@@ -87,24 +80,7 @@ def test_the_command_line(small: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "| Size of the stream | ours |" in table
 
 
-def test_cliffs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    figures = tmp_path / "figures.json"
-    wanted = ["ntriples-to-jelly", "jelly-to-memory", "graph-to-jelly"]
-    cliffs.main(["--settings", "4", "--count", "60", "--json", str(figures), "--jobs", *wanted])
-    assert "ntriples-to-jelly | " in capsys.readouterr().out
-    cliffs.main(["--from", str(figures)])
-    assert "are slower than their peer" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("number", range(20))
-def test_settings_of_cliffs_make_valid_data(number: int) -> None:
-    settings = cliffs.Settings.of(number)
-    text = settings.text(120)
-    assert text == settings.text(120)
-    data = Data("", lambda: text, settings.options)
-    assert data.count == len(list(parse(text, data.text_format))) == text.count(b"\n")
-
-
+@pytest.mark.slow
 def test_a_chart(small: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="charts need matplotlib, which is in the dev extra")
     job = jobs()["jelly-to-ntriples"]

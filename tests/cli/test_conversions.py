@@ -99,4 +99,4 @@ def test_rdf_xml_without_a_root_element(text: str, tmp_path: Path) -> None:
         ("patch", "diff", path, path),
     ):
         done = jelly(*arguments)
-        assert_failed(done, 1, "the document has no root element")
+        assert_failed(done, 1, "x.rdf: line", "malformed XML")

@@ -212,7 +212,7 @@ def test_what_came_of_a_stream_that_is_interrupted_is_kept(
         subscriber = subprocess.Popen(
             command(
                 *("subscribe", "live", "--from", server.address, "-o", out, "--force"),
-                *(("--timeout", "10") if end == "timeout" else ()),
+                *(("--timeout", "3") if end == "timeout" else ()),
             ),
             stderr=subprocess.PIPE,
             text=True,

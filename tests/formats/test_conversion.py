@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -188,19 +189,26 @@ def test_invalid_text(text: bytes, error: type[JellyError], words: str) -> None:
         )
 
 
+@cache
+def numbered(form: str, number: int) -> bytes:
+    """Different triples in a format."""
+    if form != "jelly":
+        return made(numbered("jelly", number), "jelly", form)
+    return write_bytes(Triple(Iri(f"urn:{n}"), Iri("urn:p"), Iri("urn:o")) for n in range(number))
+
+
 @pytest.mark.parametrize("target", ["jelly", "nt", "nq", "ttl", "trig", "rt", "jelly-text"])
 @pytest.mark.parametrize("source", ["jelly", "nt", "nq", "ttl", "rt", "jelly-text", "several"])
 def test_progress_counts_what_was_converted(source: str, target: str) -> None:
     number = 25_000
-    triples = (Triple(Iri(f"urn:{n}"), Iri("urn:p"), Iri("urn:o")) for n in range(number))
-    data = write_bytes(triples)
+    data = numbered("jelly", number)
     reported: list[int] = []
     if source == "several":
         sources: Any = [data, b"<urn:s> <urn:p> <urn:o> ."]
         formats: Any = [Format.JELLY, Format.TURTLE]
         number += 1
     else:
-        sources = data if source == "jelly" else made(data, "jelly", source)
+        sources = numbered(source, number)
         formats = source
     result = convert(
         sources,

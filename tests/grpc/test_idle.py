@@ -76,7 +76,9 @@ def test_silent_clients_of_a_server_in_a_loop() -> None:
         topics = Topics({"t": Fixed(frames_of(numbered(3)))}, sink=Kept())
         async with await aio.serve(topics, bounds=BOUNDS) as server:
             codes = await asyncio.to_thread(silent_calls, server.address, METHODS[0], 10)
-            assert codes.count("CANCELLED") == BOUNDS.streams
+            # How many depends on whether all calls begin before the first ones are cancelled.
+            assert "CANCELLED" in codes
+            assert set(codes) <= {"CANCELLED", "RESOURCE_EXHAUSTED"}
             with Client(server.address) as client:
                 await asyncio.to_thread(publish_at_last, client)
 

@@ -1,7 +1,4 @@
-"""Jobs of the codec alone: Jelly, generic terms, N-Triples.
-
-A job is a function from data to :class:`Runs`, ours first. It prepares the input of the runs.
-"""
+"""Jobs of the codec: Jelly, generic terms, N-Triples, Arrow columns; and the size of streams."""
 
 from __future__ import annotations
 
@@ -10,31 +7,31 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
+import pyarrow
 import pyoxigraph
 from pyjelly.integrations.generic import generic_sink
 from pyjelly.integrations.generic.parse import parse_jelly_flat as pyjelly_read
 from pyjelly.integrations.generic.serialize import flat_stream_to_file as pyjelly_write
 from pyoxigraph import RdfFormat
 
-from jelly_plugins import ConversionSettings, OptionChanges, codec, convert
+from jelly_plugins import ConversionSettings, OptionChanges, arrow, codec, convert
 from jelly_plugins.codec import DEFAULT_LIMITS, FrameSplitter, PhysicalType, StreamOptions, delimit
 from jelly_plugins.codec.common.terms import BlankNode, Iri, Literal
 from jelly_plugins.codec.rdf import decoder, encoder
 from jelly_plugins.codec.text import transcoding as text
 
 from .data import OPTIONS, Data
-from .measure import Runs
+from .measure import Run, Runs, job
 
 _CHUNK: Final = 1 << 18
 _BATCH: Final = 1 << 13
+#: Rows of a frame in pyjelly.
+_FRAME_ROWS: Final = 250
 
 
 def count(items: Iterable[Any]) -> int:
     """Iterate to the end and count the items."""
-    number = 0
-    for _ in items:
-        number += 1
-    return number
+    return sum(1 for _ in items)
 
 
 def split(jelly: bytes) -> Iterator[bytes]:
@@ -82,15 +79,14 @@ def read_ntriples(data: Data) -> int:
     return count(pyoxigraph.parse(data.ntriples, data.text_format))
 
 
-def pyjelly_terms(data: Data) -> list[Any]:
+def _pyjelly_terms(data: Data) -> list[Any]:
     """Convert the statements for pyjelly's generic writer."""
     made: dict[Any, Any] = {}
 
     def term(ours: Any) -> Any:
-        theirs = made.get(ours)
-        if theirs is None:
+        if ours not in made:
             if isinstance(ours, Iri):
-                theirs = generic_sink.IRI(ours.value)
+                theirs: Any = generic_sink.IRI(ours.value)
             elif isinstance(ours, BlankNode):
                 theirs = generic_sink.BlankNode(ours.label)
             elif isinstance(ours, Literal):
@@ -100,60 +96,53 @@ def pyjelly_terms(data: Data) -> list[Any]:
             else:
                 theirs = generic_sink.DefaultGraph
             made[ours] = theirs
-        return theirs
+        return made[ours]
 
     triples = data.options.physical_type is PhysicalType.TRIPLES
     statement_class = generic_sink.Triple if triples else generic_sink.Quad
     return [statement_class(*map(term, statement)) for statement in data.statements]
 
 
-def pyjelly_encode(statements: list[Any]) -> int:
+def _pyjelly_encode(statements: list[Any]) -> int:
     """Write statements with pyjelly; return the size of the stream."""
     out = io.BytesIO()
     pyjelly_write((statement for statement in statements), out)
     return out.tell()
 
 
-def jelly_to_generic(data: Data) -> Runs:
-    """Jelly → generic terms, iterate"""
-    return Runs(
-        {
-            "ours": lambda: _decode(codec.Decoder, data),
-            "ours, Python codec": lambda: _decode(decoder.Decoder, data),
-            "pyjelly": lambda: count(pyjelly_read(io.BytesIO(data.jelly))),
-        }
-    )
+@job("codec", "jelly-to-generic", "Jelly → generic terms, iterate")
+def jelly_to_generic(data: Data) -> dict[str, Run]:
+    return {
+        "ours": lambda: _decode(codec.Decoder, data),
+        "ours, Python codec": lambda: _decode(decoder.Decoder, data),
+        "pyjelly": lambda: count(pyjelly_read(io.BytesIO(data.jelly))),
+    }
 
 
-def jelly_to_ntriples(data: Data) -> Runs:
-    """Jelly → N-Triples bytes"""
-    return Runs(
-        {
-            "ours": lambda: _decode_text(codec.TextDecoder, data),
-            "ours, Python codec": lambda: _decode_text(text.TextDecoder, data),
-            "pyoxigraph, N-Triples": lambda: read_ntriples(data),
-        }
-    )
+@job("codec", "jelly-to-ntriples", "Jelly → N-Triples bytes")
+def jelly_to_ntriples(data: Data) -> dict[str, Run]:
+    return {
+        "ours": lambda: _decode_text(codec.TextDecoder, data),
+        "ours, Python codec": lambda: _decode_text(text.TextDecoder, data),
+        "pyoxigraph, N-Triples": lambda: read_ntriples(data),
+    }
 
 
-def ntriples_to_jelly(data: Data) -> Runs:
-    """N-Triples bytes → Jelly"""
-    theirs = pyjelly_terms(data)
-    return Runs(
-        {
-            "ours": lambda: _encode_text(codec.TextEncoder, data),
-            "ours, Python codec": lambda: _encode_text(text.TextEncoder, data),
-            "pyoxigraph, N-Triples": lambda: read_ntriples(data),
-            "pyjelly, generic terms": lambda: pyjelly_encode(theirs),
-        }
-    )
+@job("codec", "ntriples-to-jelly", "N-Triples bytes → Jelly")
+def ntriples_to_jelly(data: Data) -> dict[str, Run]:
+    theirs = _pyjelly_terms(data)
+    return {
+        "ours": lambda: _encode_text(codec.TextEncoder, data),
+        "ours, Python codec": lambda: _encode_text(text.TextEncoder, data),
+        "pyoxigraph, N-Triples": lambda: read_ntriples(data),
+        "pyjelly, generic terms": lambda: _pyjelly_encode(theirs),
+    }
 
 
-def turtle_to_jelly(data: Data) -> Runs:
-    """Turtle bytes → Jelly"""
+@job("codec", "turtle-to-jelly", "Turtle bytes → Jelly")
+def turtle_to_jelly(data: Data) -> dict[str, Run]:
     turtle = data.turtle
     name, theirs = ("trig", RdfFormat.TRIG) if data.has_graphs else ("turtle", RdfFormat.TURTLE)
-
     # Otherwise a late quoted triple would cause a second conversion from the start.
     settings = ConversionSettings(changes=OptionChanges(rdf_star=data.options.rdf_star))
 
@@ -162,31 +151,57 @@ def turtle_to_jelly(data: Data) -> Runs:
         convert(turtle, out, source_format=name, target_format="jelly", settings=settings)
         return out.tell()
 
+    return {"ours": ours, "pyoxigraph, Turtle": lambda: count(pyoxigraph.parse(turtle, theirs))}
+
+
+@job("codec", "generic-to-jelly", "Generic terms → Jelly")
+def generic_to_jelly(data: Data) -> dict[str, Run]:
+    ours, theirs = data.statements, _pyjelly_terms(data)
+    return {
+        "ours": lambda: encode(codec.Encoder, ours, data.options),
+        "ours, Python codec": lambda: encode(encoder.Encoder, ours, data.options),
+        "pyjelly": lambda: _pyjelly_encode(theirs),
+    }
+
+
+def _pyoxigraph_table(data: Data) -> pyarrow.Table:
+    """Make a table in the shortest way without this package: parse N-Triples, and convert each
+    term to text.
+    """
+    columns: tuple[list[str], ...] = ([], [], [])
+    for triple in pyoxigraph.parse(data.ntriples, data.text_format):
+        columns[0].append(str(triple.subject))
+        columns[1].append(str(triple.predicate))
+        columns[2].append(str(triple.object))
+    return pyarrow.table(dict(zip(("subject", "predicate", "object"), columns, strict=True)))
+
+
+@job("columns", "jelly-to-columns", "Jelly → Arrow columns")
+def jelly_to_columns(data: Data) -> dict[str, Run]:
+    return {
+        "ours": lambda: arrow.read(data.jelly).read_all(),
+        "pyoxigraph, N-Triples": lambda: _pyoxigraph_table(data),
+    }
+
+
+@job("columns", "columns-to-jelly", "Arrow columns → Jelly")
+def columns_to_jelly(data: Data) -> dict[str, Run]:
+    table, theirs = arrow.read(data.jelly).read_all(), _pyjelly_terms(data)
+    return {
+        "ours": lambda: arrow.write(table, io.BytesIO(), options=data.options),
+        "pyjelly, generic terms": lambda: _pyjelly_encode(theirs),
+    }
+
+
+@job("size", "file-size", "Size of the stream")
+def file_size(data: Data) -> Runs:
+    theirs = _pyjelly_terms(data)
     return Runs(
         {
-            "ours": ours,
-            "pyoxigraph, Turtle": lambda: count(pyoxigraph.parse(turtle, theirs)),
-        }
+            "ours": lambda: encode(codec.Encoder, data.statements, frame_rows=_FRAME_ROWS),
+            "pyjelly": lambda: _pyjelly_encode(theirs),
+            "N-Triples": lambda: len(data.ntriples),
+        },
+        unit="bytes",
+        rounds=1,
     )
-
-
-def generic_to_jelly(data: Data) -> Runs:
-    """Generic terms → Jelly"""
-    ours = data.statements
-    theirs = pyjelly_terms(data)
-    return Runs(
-        {
-            "ours": lambda: encode(codec.Encoder, ours, data.options),
-            "ours, Python codec": lambda: encode(encoder.Encoder, ours, data.options),
-            "pyjelly": lambda: pyjelly_encode(theirs),
-        }
-    )
-
-
-JOBS: Final = (
-    jelly_to_generic,
-    jelly_to_ntriples,
-    ntriples_to_jelly,
-    turtle_to_jelly,
-    generic_to_jelly,
-)

@@ -1,0 +1,243 @@
+"""Jobs of the streaming service over the loopback interface, and the peak memory of streaming.
+
+The server, and each run whose memory is measured, is a separate process of this module: ``python -m
+tests.bench.stream_jobs TASK FILE``. The peer of the service is the codec alone, on the same bytes
+in one process.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from pyoxigraph import Store
+
+from jelly_plugins import Iri, Literal, StreamOptions, Triple, convert, read
+from jelly_plugins.codec import Decoder, LogicalType
+from jelly_plugins.grpc import (
+    Bounds,
+    Broadcast,
+    Client,
+    Published,
+    StoreSink,
+    Subscription,
+    Topics,
+    serve,
+)
+from jelly_plugins.io.streams import GENERIC, write_bytes
+from jelly_plugins.oxigraph import load, read_quads
+from jelly_plugins.rdflib import read_statements
+
+from ..memory import peak
+from . import data
+from .measure import Run, Runs, job
+from .term_jobs import count
+
+#: Number of subscribers of one topic, and of statements sent to all of them.
+SUBSCRIBERS: Final = 100
+SENT: Final = 10_000
+#: Lengths of the streams whose memory is measured, in triples.
+COUNTS: Final = [1_000_000, 4_000_000]
+
+
+# The service
+
+
+class Decoding:
+    """Reads a stream like an application: all of its statements."""
+
+    def publish(self, frames: Published) -> None:
+        decoder = Decoder(GENERIC)
+        for frame in frames:
+            count(decoder.decode(frame).statements)
+        decoder.finish()
+
+
+class Loading:
+    """Loads each stream into a separate store."""
+
+    def subscribe(self, _topic: str, _options: Any) -> Any:
+        return iter(())
+
+    def publish(self, frames: Published) -> None:
+        StoreSink(Store()).publish(frames)
+
+
+def _serve(path: str) -> None:
+    options = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
+    topics: dict[str, Any] = {
+        "file": Path(path),
+        "live": Broadcast(options, subscriber_timeout=60),
+        "store": Loading(),
+    }
+    with serve(Topics(topics, sink=Decoding()), bounds=Bounds(streams=500)) as server:
+        print(server.address, flush=True)
+        server.wait()
+
+
+class _Served:
+    """A server that streams some bytes, and a client of it."""
+
+    def __init__(self, jelly: bytes) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        path = Path(self._folder.name) / "data.jelly"
+        path.write_bytes(jelly)
+        self._process = _started("serve", path)
+        assert self._process.stdout is not None
+        self.address = self._process.stdout.readline().strip()
+        self.client = Client(self.address)
+
+    def close(self) -> None:
+        self.client.close()
+        self._process.kill()
+        self._process.communicate()
+        self._folder.cleanup()
+
+
+def _started(task: str, path: Path) -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-m", f"{__package__}.stream_jobs", task, str(path)]
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+
+
+@job("grpc", "grpc-subscribe", "gRPC: a file's topic → generic terms, iterate")
+def grpc_subscribe(given: data.Data) -> Runs:
+    served, jelly = _Served(given.jelly), given.jelly
+
+    def subscribe() -> int:
+        with served.client.subscribe("file") as stream:
+            return count(stream.statements())
+
+    return Runs({"ours": subscribe, "codec alone": lambda: count(read(jelly))}, close=served.close)
+
+
+@job("grpc", "grpc-publish", "gRPC: generic terms → a server that reads them")
+def grpc_publish(given: data.Data) -> Runs:
+    served, statements = _Served(given.jelly), given.statements
+    runs: dict[str, Run] = {
+        "ours": lambda: served.client.publish(statements),
+        "codec alone": lambda: count(read(write_bytes(statements))),
+    }
+    return Runs(runs, close=served.close)
+
+
+@job("grpc", "grpc-publish-into-store", "gRPC: a file → a server's store in memory, whole")
+def grpc_publish_into_store(given: data.Data) -> Runs:
+    served, jelly = _Served(given.jelly), given.jelly
+    runs: dict[str, Run] = {
+        "ours": lambda: served.client.publish(jelly, topic="store"),
+        "oxigraph.load alone": lambda: load(Store(), jelly),
+    }
+    return Runs(runs, close=served.close)
+
+
+@job("grpc", "grpc-subscribers", "gRPC: one topic, 100 subscribers, all of which read")
+def grpc_subscribers() -> Runs:
+    served = _Served(write_bytes([]))
+    p = Iri("http://example.org/p")
+    sent = [Triple(Iri(f"http://example.org/{n}"), p, Literal(str(n))) for n in range(SENT)]
+    clients = [Client(served.address) for _ in range(SUBSCRIBERS)]
+    streams = [client.subscribe("live") for client in clients]
+    for stream in streams:
+        assert stream.options
+
+    def take(stream: Subscription) -> None:
+        left = SENT
+        while left > 0:
+            left -= len(next(stream).statements)
+
+    def fan_out() -> None:
+        threads = [threading.Thread(target=take, args=(stream,)) for stream in streams]
+        for thread in threads:
+            thread.start()
+        served.client.publish(sent, topic="live")
+        for thread in threads:
+            thread.join()
+
+    def alone() -> None:
+        jelly = write_bytes(sent)
+        for _ in range(SUBSCRIBERS):
+            count(read(jelly))
+
+    def close() -> None:
+        for client in clients:
+            client.close()
+        served.close()
+
+    return Runs({"ours": fan_out, "codec alone": alone}, count=SENT * SUBSCRIBERS, close=close)
+
+
+# Peak memory, for a stream and for one four times as long, whose subjects, literals and blank nodes
+# do not repeat
+
+
+def _pyjelly(integration: str) -> Callable[[str], object]:
+    def read_all(path: str) -> None:
+        from importlib import import_module
+
+        module = import_module(f"pyjelly.integrations.{integration}.parse")
+        with open(path, "rb") as file:
+            count(module.parse_jelly_flat(file))
+
+    return read_all
+
+
+def _convert(source: str, target: str) -> Callable[[str], object]:
+    def run(path: str) -> None:
+        with open(os.devnull, "wb") as out:
+            convert(path, out, source_format=source, target_format=target)
+
+    return run
+
+
+TASKS: Final[dict[str, Callable[[str], object]]] = {
+    "serve": _serve,
+    "read": lambda path: count(read(path)),
+    "read-rdflib": lambda path: count(read_statements(path)),
+    "read-pyoxigraph": lambda path: count(read_quads(path)),
+    "pyjelly-read": _pyjelly("generic"),
+    "pyjelly-read-rdflib": _pyjelly("rdflib"),
+    "jelly-to-ntriples": _convert("jelly", "nt"),
+    "ntriples-to-jelly": _convert("nt", "jelly"),
+}
+
+
+def _peak(task: str, number: int) -> float:
+    of_text = task == "ntriples-to-jelly"
+    path = data.mix_file(number) if of_text else data.mix_stream(number)
+    out, _ = _started(task, path).communicate()
+    return int(out) / 1e6
+
+
+def _memory(tasks: dict[str, str]) -> Runs:
+    runs: dict[str, Run] = {
+        f"{who}, {number:,} triples": partial(_peak, task, number)
+        for who, task in tasks.items()
+        for number in COUNTS
+    }
+    return Runs(runs, count=COUNTS[-1], unit="MB", rounds=1)
+
+
+for _name, _title, _tasks in (
+    ("reading", "Jelly → generic terms", {"ours": "read", "pyjelly": "pyjelly-read"}),
+    (
+        "reading-rdflib",
+        "Jelly → rdflib terms",
+        {"ours": "read-rdflib", "pyjelly": "pyjelly-read-rdflib"},
+    ),
+    ("reading-pyoxigraph", "Jelly → pyoxigraph quads", {"ours": "read-pyoxigraph"}),
+    ("to-ntriples", "convert, Jelly → N-Triples", {"ours": "jelly-to-ntriples"}),
+    ("from-ntriples", "convert, N-Triples → Jelly", {"ours": "ntriples-to-jelly"}),
+):
+    job("memory", f"memory-{_name}", f"Peak memory: {_title}", _tasks)(_memory)
+
+
+if __name__ == "__main__":
+    TASKS[sys.argv[1]](sys.argv[2])
+    print(peak())
