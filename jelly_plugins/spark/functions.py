@@ -49,9 +49,8 @@ if TYPE_CHECKING:
 
 __all__ = ["from_jelly", "from_jelly_patch", "register_functions", "to_jelly", "to_jelly_patch"]
 
-#: Options that are available in Python only, because they determine the type of the result.
-_OF_TYPES: Final = ("terms", "columnNameOfCorruptRecord")
-_READ: Final = ("mode", *_OF_TYPES)
+#: Names of options.
+_READ: Final = ("mode", "terms", "columnNameOfCorruptRecord")
 _WRITE: Final = (
     *("mode", "quotedTriples"),
     *("maxNameTableSize", "maxPrefixTableSize", "maxDatatypeTableSize"),
@@ -157,9 +156,9 @@ def to_jelly_patch(
 
 
 def register_functions(spark: SparkSession) -> None:
-    """Register the functions in SQL, where they take a value, options and its name in errors."""
+    """Register the functions in SQL, where they take a value, and its name in errors."""
     for kind in (FromJelly, ToJelly, FromJellyPatch, ToJellyPatch):
-        spark.udf.register(kind.name, _udf(kind(None)))
+        spark.udf.register(kind.name, _udf(kind({})))
 
 
 def _call(function: _Function, data: ColumnOrName, source: ColumnOrName | None) -> Column:
@@ -182,7 +181,8 @@ class _Function:
 
     :cvar name: name of the function.
     :cvar _names: names of its options, which are those of a format in a table.
-    :param options: as the caller gives them; None if they are the second argument, as in SQL.
+    :param options: as the caller gives them.
+    :raises OptionsError: an option or its value is invalid.
     :ivar type: type of the result.
     """
 
@@ -192,15 +192,7 @@ class _Function:
     _table: ClassVar[tuple[Option, ...]]
     type: DataType
 
-    def __init__(self, options: Mapping[str, str] | None) -> None:
-        self._sql = options is None
-        self._set(options or {})
-
-    def _set(self, options: Mapping[str, str]) -> None:
-        """Set the options.
-
-        :raises OptionsError: an option or its value is invalid.
-        """
+    def __init__(self, options: Mapping[str, str]) -> None:
         check_options(options, self._names, self.name)
         given = CaseInsensitiveDict({name: str(value) for name, value in options.items()})
         self._permissive = Settings.of(READING, "jelly", given)["mode"] == PERMISSIVE
@@ -216,34 +208,9 @@ class _Function:
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         for arguments in batches:
             values, *others = arguments if isinstance(arguments, tuple) else (arguments,)
-            if self._sql and others:
-                self._set(self._given(others.pop(0)))
-            if len(others) > 1:
-                raise OptionsError(
-                    f"{self.name} takes at most a value, options and a source "
-                    f"(got {len(others) - 1} more)"
-                )
+            if len(others) > 1 or any(pa.types.is_nested(each.type) for each in others):
+                raise OptionsError(f"{self.name} takes a value, and a name for it in errors")
             yield from self._results(values, others[0] if others else None)
-
-    def _given(self, column: Any) -> dict[str, str]:
-        """Return the options in an argument, which must be equal in all rows."""
-        if not len(column):
-            return {}
-        if not pa.types.is_map(column.type):
-            raise OptionsError(
-                f"the options of {self.name} must be a map, such as map('mode', 'PERMISSIVE') "
-                f"(got {column.type})"
-            )
-        if not column.slice(1).equals(column.slice(0, len(column) - 1)):
-            raise OptionsError(f"the options of {self.name} must be the same in all rows")
-        options = dict(column[0].as_py() or ())
-        for name in options:
-            if name.lower() in map(str.lower, _OF_TYPES):
-                raise OptionsError(
-                    f"option {name} is not available in SQL, where {self.name} has one result "
-                    "type: call the Python function"
-                )
-        return options
 
     def _failed(self, error: JellyError, row: int, sources: Any) -> str:
         """Return the text of a value's error; raise it in mode FAILFAST."""
@@ -265,8 +232,8 @@ class _Reading(_Function):
     _decoded: ClassVar[pa.Schema]
     _table = READING
 
-    def _set(self, options: Mapping[str, str]) -> None:
-        super()._set(options)
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(options)
         fields = (statement_fields if self._format == "jelly" else operation_fields)(
             self._settings["terms"]
         )
@@ -370,14 +337,11 @@ class FromJelly(_Reading):
     _format = "jelly"
     _decoded = QUADS
 
-    def __init__(self, options: Mapping[str, str] | None, opening: bytes = b"") -> None:
+    def __init__(self, options: Mapping[str, str], opening: bytes = b"") -> None:
+        super().__init__(options)
         #: A frame with the options of the streams.
         self._opening = opening
-        super().__init__(options)
-
-    def _set(self, options: Mapping[str, str]) -> None:
-        super()._set(options)
-        if self._opening and self._settings["concatenated"]:
+        if opening and self._settings["concatenated"]:
             raise OptionsError(
                 "option concatenated excludes stream_options, with which a value is a single frame"
             )
@@ -418,8 +382,8 @@ class _Writing(_Function):
     _table = WRITING
     type = BinaryType()
 
-    def _set(self, options: Mapping[str, str]) -> None:
-        super()._set(options)
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(options)
         # A value is read as a whole.
         self._settings.pop("restartEvery", None)
 

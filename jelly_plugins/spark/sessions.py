@@ -116,9 +116,8 @@ def register(spark: SparkSession) -> None:
     """Register the formats ``jelly``, ``jelly-patch`` and ``jelly-store``, and the SQL functions
     ``from_jelly``, ``to_jelly``, ``from_jelly_patch`` and ``to_jelly_patch``, in a session.
 
-    Does nothing if they are registered. In SQL, the functions take a value, and optionally a map of
-    options and the name of the value in errors:
-    ``from_jelly(value, map('mode', 'PERMISSIVE'), concat_ws('/', topic, offset))``.
+    Does nothing if they are registered. In SQL, the functions take a value, and optionally its name
+    in errors: ``from_jelly(value, concat_ws('/', topic, offset))``. Their options are the defaults.
     """
     from .datasource.sources import JellyDataSource, JellyPatchDataSource, JellyStoreDataSource
     from .functions import register_functions

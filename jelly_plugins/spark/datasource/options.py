@@ -230,19 +230,9 @@ READING: Final = (
         "Add the columns `source` and `frame`: file and frame.",
     ),
     Option(
-        "headers",
-        _PATCH,
-        _switch,
-        "false",
-        "Add rows for headers (H) and ends of patches (Z).",
+        "headers", _PATCH, _switch, "false", "Add rows for headers (H) and ends of patches (Z)."
     ),
-    Option(
-        "versionAsOf",
-        _STORE,
-        _number(0),
-        None,
-        "The version to read; by default the newest.",
-    ),
+    Option("versionAsOf", _STORE, _number(0), None, "The version to read; by default the newest."),
 )
 
 WRITING: Final = (

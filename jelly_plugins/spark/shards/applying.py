@@ -40,6 +40,8 @@ Patches: TypeAlias = "Source | Sequence[Source] | DataFrame"
 
 #: How often to try again after another writer has committed first.
 RETRIES: Final = 10
+#: Settings of a sink.
+_OF_SINKS: Final = {"shards", "shard_by", "check_prev", "storage_options"}
 #: Property with the id of a streaming query, which Spark sets in the threads that run it.
 _QUERY: Final = "sql.streaming.queryId"
 
@@ -191,7 +193,11 @@ def batch_sink(
         :func:`apply_patches`.
     :raises RootError: the root's path or URL is not valid. Its contents are checked with each
         batch.
+    :raises TypeError, ValueError: a setting has an invalid type, or is out of range.
     """
+    if unknown := settings.keys() - _OF_SINKS:
+        raise TypeError(f"batch_sink has no parameter {', '.join(sorted(unknown))}")
+    check_layout(settings.get("shards"), settings.get("shard_by"))
     # The connection to a bucket is reused.
     storage: Any = storage_at(root, settings.pop("storage_options", None))
 

@@ -219,11 +219,7 @@ def _read(
     :param partial: whether it may end inside a transaction.
     """
     with PatchColumnReader(
-        source,
-        notation=Notation.RDF_1_2,
-        validator=RowFactory(),
-        limits=limits,
-        batch_bytes=_BATCH,
+        source, notation=Notation.RDF_1_2, validator=RowFactory(), limits=limits, batch_bytes=_BATCH
     ) as batches:
         try:
             yield from rows.batches(batches)

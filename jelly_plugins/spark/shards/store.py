@@ -13,15 +13,7 @@ from weakref import finalize
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyoxigraph import (
-    BlankNode,
-    Literal,
-    NamedNode,
-    Quad,
-    RdfFormat,
-    Store,
-    Triple,
-)
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, Triple
 
 from ...arrow import QUADS
 from ...codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions

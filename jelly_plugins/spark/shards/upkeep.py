@@ -102,10 +102,7 @@ def vacuum(
 
 
 def verify(
-    root: AnyRoot,
-    version: int | None = None,
-    *,
-    storage_options: Mapping[str, Any] | None = None,
+    root: AnyRoot, version: int | None = None, *, storage_options: Mapping[str, Any] | None = None
 ) -> list[str]:
     """Open each store of a version, read it, and compare its number of quads with the version's.
 

@@ -28,6 +28,7 @@ from jelly_plugins.spark.shards import (
     ShardedStore,
     apply_patches,
     applying,
+    batch_sink,
     changes,
     shard,
     shard_of,
@@ -281,6 +282,12 @@ def test_a_store_keeps_its_layout(tmp_path: Path) -> None:
     for settings in ({"shards": 4}, {"shard_by": "graph"}):
         with pytest.raises(RootError, match="the store has shard"):
             apply_patches(None, log, root, **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("settings", [{"shards": 0}, {"shard_by": "x"}, {"batch": 1}])
+def test_settings_of_a_sink_are_checked_at_once(tmp_path: Path, settings: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        batch_sink(tmp_path, application="a", **settings)
 
 
 def test_a_result_is_shown() -> None:
