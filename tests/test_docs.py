@@ -80,8 +80,6 @@ def reason(page: str, text: str) -> str | None:
     )
 
 
-# The first page of a process may find pyjelly installed with this package.
-@pytest.mark.filterwarnings("ignore:format=.jelly. is handled by pyjelly")
 @pytest.mark.parametrize("page", [page for page in PAGES if code_of(page)])
 def test_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if page in NEEDS:

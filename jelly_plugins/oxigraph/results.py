@@ -12,9 +12,9 @@ before each solution.
 from __future__ import annotations
 
 import io
-import threading
 from collections.abc import Iterator
-from typing import Any, Final
+from threading import Thread, current_thread
+from typing import Any
 
 from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, parse_query_results
 
@@ -69,52 +69,38 @@ def read_solutions(
 
 
 def _json(results: ResultsReader, limits: Limits) -> Iterator[bytes]:
+    """Results as JSON, in which each solution has copies of its terms.
+
+    A few bytes can repeat a term of megabytes: what long terms take in a frame is limited, as in
+    :class:`~.terms.QuadFactory`.
+    """
+    copied = number = row = 0
+
+    def solutions() -> Iterator[tuple[Any, ...]]:
+        nonlocal copied, number, row
+        for frame in results.frames():
+            copied = 0
+            number = frame.index
+            for solution in frame.solutions():
+                row += 1
+                yield solution
+
+    def count(size: int) -> None:
+        nonlocal copied
+        copied += size
+        if copied > limits.frame_expansion:
+            what = "what long terms of a frame take in its solutions"
+            error = over(limits, "frame_expansion", copied, what)
+            jelly = results.format is ResultsFormat.JELLY
+            place = {"frame": number} if jelly else {"row": row}
+            raise error.locate(source=results.name, **place)
+
     with results:
         if results.boolean is not None:
             yield json_boolean(results.boolean)
             return
         check_variables(results.variables, limits)
-        copies = _Copies(results, limits)
-        solutions = copies.solutions()
-        yield from json_chunks(
-            results.variables, solutions, describe_directed, on_long=copies.count
-        )
-
-
-class _Copies:
-    """The solutions of results, of which each gets a copy of its terms.
-
-    A few bytes can repeat a term of megabytes: what long terms take in a frame is limited, as in
-    :class:`~.terms.QuadFactory`.
-    """
-
-    def __init__(self, results: ResultsReader, limits: Limits) -> None:
-        self._results = results
-        self._limits = limits
-        self._copied = 0
-        self._frame = 0
-        self._row = 0
-
-    def solutions(self) -> Iterator[tuple[Any, ...]]:
-        for frame in self._results.frames():
-            self._copied = 0
-            self._frame = frame.index
-            for solution in frame.solutions():
-                self._row += 1
-                yield solution
-
-    def count(self, size: int) -> None:
-        """Count a long term.
-
-        :raises LimitError: they are too much in this frame.
-        """
-        self._copied += size
-        if self._copied > self._limits.frame_expansion:
-            what = "what long terms of a frame take in its solutions"
-            error = over(self._limits, "frame_expansion", self._copied, what)
-            jelly = self._results.format is ResultsFormat.JELLY
-            place = {"frame": self._frame} if jelly else {"row": self._row}
-            raise error.locate(source=self._results.name, **place)
+        yield from json_chunks(results.variables, solutions(), describe_directed, count)
 
 
 def write_solutions(
@@ -181,25 +167,14 @@ def _check(solutions: object) -> None:
         raise TermError("the result of a SELECT or ASK query is needed: triples are not one")
 
 
-class _Thread(threading.local):
-    """An object for each thread. Unlike their numbers, which a later thread can have again, those
-    of threads that run are different."""
-
-    def __init__(self) -> None:
-        self.owner = object()
-
-
-_THREAD: Final = _Thread()
-
-
 def _rows(solutions: QuerySolutions) -> Iterator[tuple[Any, ...]]:
     """The solutions, which only this thread may take."""
-    return _owned(solutions, _THREAD.owner)
+    return _owned(solutions, current_thread())
 
 
-def _owned(solutions: QuerySolutions, owner: object) -> Iterator[tuple[Any, ...]]:
+def _owned(solutions: QuerySolutions, owner: Thread) -> Iterator[tuple[Any, ...]]:
     while True:
-        if _THREAD.owner is not owner:
+        if current_thread() is not owner:
             raise OrderError(
                 "solutions of Oxigraph can only be used in the thread that made them: run the "
                 "query and take its results in one thread"

@@ -12,7 +12,6 @@ So are long ones: of many rows with the same one, the text would have a copy for
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from pyoxigraph import (
@@ -26,14 +25,13 @@ from pyoxigraph import (
 )
 
 from ..codec import Kind
-from ..codec.common.positions import GRAPH, OBJECT, POSITIONS
 from ..codec.common.terms import XSD_STRING
-from ..codec.text.forms import FORMS, is_canonical
+from ..codec.text.forms import FORMS
 from ..codec.text.transcoding import LONG_TERM, TermText
 from ..errors import TermError
 from ..reserved import private
 from .canonical import canonical
-from .terms import DEFAULT_GRAPH, DirectedFactory, GraphName, describe
+from .terms import DEFAULT_GRAPH, DirectedFactory, GraphName, describe, make_quad, make_triple
 
 #: Subject, predicate, object and graph; the default graph is the empty string.
 Row: TypeAlias = tuple[str, str, str, str]
@@ -45,8 +43,6 @@ class Parameterised(TermText):
     __slots__ = ()
 
 
-#: How the text of a term may begin in each position.
-_OPENINGS: Final = (("<", "_"), ("<",), ("<", "_", '"'), ("<", "_", ""))
 _QUOTED: Final = "<<("
 
 #: What texts of IRIs lie between, and those of blank nodes above: not those of quoted triples,
@@ -82,48 +78,28 @@ class RowFactory:
         self.named_graphs = named_graphs
 
     def iri(self, value: str, /) -> str:
-        try:
-            NamedNode(value)
-        except ValueError:
-            # The constructor's error has the reason.
-            return str(TERMS.iri(value))
-        text = f"<{value}>"
-        return text if len(text) <= LONG_TERM else Parameterised.of(text, NamedNode(value))
+        node = TERMS.iri(value)
+        return f"<{value}>" if len(value) < LONG_TERM - 2 else _text(node)
 
     def blank_node(self, label: str, /) -> str:
-        node = TERMS.blank_node(label)
-        return Parameterised.of(str(node), node)
+        return text_of(TERMS.blank_node(label))
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None, /) -> str:
-        text = self._literal(lex, langtag, datatype)
-        if len(text) <= LONG_TERM:
-            return text
-        if langtag is None:
-            return Parameterised.of(text, canonical(TERMS.literal(lex, None, datatype)))
-        return Parameterised.of(text, TERMS.literal(lex, langtag, None))
-
-    def _literal(self, lex: str, langtag: str | None, datatype: str | None) -> str:
         if datatype is None:
-            return str(Literal(lex)) + ("" if langtag is None else _tag(langtag))
-        if (form := FORMS.get(datatype)) is not None:
-            if form.fullmatch(lex):
-                return f'"{lex}"^^<{datatype}>'
-        elif is_canonical(lex, datatype):
-            return str(Literal(lex)) + _type(datatype)
-        return str(canonical(TERMS.literal(lex, None, datatype)))
+            return _text(Literal(lex) if langtag is None else TERMS.literal(lex, langtag, None))
+        form = FORMS.get(datatype)
+        if form is not None and form.fullmatch(lex):
+            # The store keeps these forms, which need no escapes: no term has to be made.
+            return f'"{lex}"^^<{datatype}>'
+        return text_of(TERMS.literal(lex, None, datatype))
 
     def quoted_triple(self, subject: str, predicate: str, object_: str, /) -> str:
-        terms = (subject, predicate, object_)
-        _check(terms, " of a quoted triple")
-        text = f"<<( {subject} {predicate} {object_} )>>"
-        if any(isinstance(term, Parameterised) for term in terms):
-            return Parameterised.of(text, _term_of(text))
-        return text
+        return _triple_text(TERMS.quoted_triple(*map(_found, (subject, predicate, object_))))
 
     def triple(self, terms: tuple[str, str, str], /) -> Row:
         subject, predicate, object_ = terms
         if not (subject > _LEAST and _LEAST < predicate < _MOST):
-            _check(terms, "")
+            make_triple((_found(subject), _found(predicate), _found(object_)))
         return (subject, predicate, object_, self.default_graph)
 
     def quad(self, terms: Row, /) -> Row:
@@ -131,13 +107,13 @@ class RowFactory:
         if not (
             subject > _LEAST and _LEAST < predicate < _MOST and (graph > _LEAST or graph == "")
         ):
-            _check(terms, "")
+            make_quad(tuple(map(_found, terms)))
         if graph != self.default_graph and not self.named_graphs:
             raise TermError("a statement is in a named graph, and the target is a single one")
         return terms
 
     def check_graph(self, name: str, /) -> None:
-        check_graph_text(name, "")
+        check_graph_text(name)
 
 
 def has_blank_node(terms: Iterable[str]) -> bool:
@@ -151,50 +127,22 @@ def _has_blank_node(term: Any) -> bool:
     return isinstance(term, BlankNode)
 
 
-def _term_of(text: str) -> Any:
-    """The term of a text written by pyoxigraph."""
+def _found(text: str) -> Any:
+    """The term of a text; of a long one, the term that it was kept with."""
+    if isinstance(text, Parameterised):
+        return text.term
+    if not text:
+        return DEFAULT_GRAPH
     [quad] = quads_of([(str(_PROBE), str(_PROBE), text, "")])
     return quad.object
 
 
-@lru_cache(maxsize=1024)
-def _tag(langtag: str) -> str:
-    """What a language tag, with a base direction or not, adds to a lexical form.
-
-    :raises TermError: Oxigraph rejects it.
-    """
-    return str(TERMS.literal("", langtag, None))[2:]
-
-
-@lru_cache(maxsize=1024)
-def _type(datatype: str) -> str:
-    """What a datatype adds to a lexical form.
-
-    :raises TermError: Oxigraph rejects it.
-    """
-    return str(TERMS.literal("", None, datatype))[2:]
-
-
-def _check(terms: tuple[str, ...], where: str) -> None:
-    """Reject terms of a kind that Oxigraph does not allow in their position.
-
-    :raises TermError: it is so.
-    """
-    for position, term in enumerate(terms):
-        quoted = term.startswith(_QUOTED)
-        if term[:1] in _OPENINGS[position] and not (quoted and position != OBJECT):
-            continue
-        kind = "a quoted triple" if quoted else "a literal" if term[:1] == '"' else "a blank node"
-        role = "graph name" if position == GRAPH else POSITIONS[position]
-        raise TermError(f"Oxigraph cannot hold {kind} as {role}{where}")
-
-
-def check_graph_text(text: str, where: str) -> None:
+def check_graph_text(text: str) -> None:
     """Reject a term's text that cannot be a graph name.
 
-    :raises TermError: it is so.
+    :raises TermError: Oxigraph cannot hold such a graph.
     """
-    _check(("<>", "<>", "<>", text), where)
+    TERMS.check_graph(_found(text))
 
 
 def row_of(quad: Quad) -> Row:
@@ -220,28 +168,22 @@ def text_of(term: Any) -> str:
     """The text of a term in the form that the store gives it."""
     if isinstance(term, BlankNode):
         return Parameterised.of(str(term), term)
-    if isinstance(term, Literal):
-        typed = term.language is None and term.datatype.value != XSD_STRING
-        term = canonical(term) if typed else term
-        return _text(term)
-    if isinstance(term, Triple):
-        subject, predicate, object_ = map(text_of, term)
-        text = f"<<( {subject} {predicate} {object_} )>>"
-        parameterised = any(
-            isinstance(each, Parameterised) for each in (subject, predicate, object_)
-        )
-        return Parameterised.of(text, term) if parameterised else text
-    return _text(term)
+    if isinstance(term, Literal) and term.language is None and term.datatype.value != XSD_STRING:
+        return _text(canonical(term))
+    return _triple_text(term) if isinstance(term, Triple) else _text(term)
+
+
+def _triple_text(triple: Triple) -> str:
+    parts = [text_of(term) for term in triple]
+    text = f"<<( {' '.join(parts)} )>>"
+    if any(isinstance(part, Parameterised) for part in parts):
+        return Parameterised.of(text, triple)
+    return text
 
 
 def _text(term: Any) -> str:
     text = str(term)
     return text if len(text) <= LONG_TERM else Parameterised.of(text, term)
-
-
-def _found(text: str) -> Any:
-    """The term of a text; of a long one, the term that it was kept with."""
-    return text.term if isinstance(text, Parameterised) else _term_of(text)
 
 
 def quads_of(rows: Iterable[Row]) -> Iterator[Quad]:
@@ -275,12 +217,7 @@ def describe_text(text: str) -> tuple[Any, ...]:
     """
     if text[:1] == "<" and text[:3] != _QUOTED:
         return (Kind.IRI, text[1:-1])
-    if isinstance(text, Parameterised):
-        term: Any = text.term
-    elif text:
-        term = _term_of(text)
-    else:
-        return (Kind.DEFAULT_GRAPH,)
+    term = _found(text)
     if isinstance(term, Literal) and term.direction is not None:
         direction = text[text.rindex("--") :]
         return (Kind.LITERAL, term.value, f"{term.language}{direction}", None)

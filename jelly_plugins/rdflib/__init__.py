@@ -4,8 +4,8 @@ statements and graphs, and logs of patches (:func:`replay`, :func:`record`).
 The plugins need no import: ``graph.parse("x.jelly", format="jelly")`` works wherever this package
 is installed. Importing this module also enables detection by file extension, so that
 ``graph.parse("x.jelly.gz")`` needs no ``format``. Where pyjelly is installed too, ``"jelly"``
-may be its plugin, and a warning says so: :func:`register` makes it ours. ``"jelly-plugins"``
-is always ours, and so are files detected by name.
+may be its plugin: :func:`register` makes it ours. ``"jelly-plugins"`` is always ours, and so are
+files detected by name.
 
 How rdflib represents a stream:
 
@@ -41,13 +41,14 @@ try:
 except ImportError as error:
     raise MissingExtraError.of("rdflib is not installed", "rdflib") from error
 
-from .plugin.registration import register, register_suffixes, warn_of_others
+from .plugin.registration import register, register_suffixes
 
 if TYPE_CHECKING:
     from .patches.record import GraphRecorder, record
     from .patches.replay import positions, replay, set_position
     from .plugin.load import load
     from .plugin.streams import (
+        StreamSettings,
         read_graphs,
         read_quads,
         read_statements,
@@ -57,10 +58,10 @@ if TYPE_CHECKING:
     )
 
 register_suffixes()
-warn_of_others()
 
 __all__ = [
     "GraphRecorder",
+    "StreamSettings",
     "load",
     "positions",
     "read_graphs",

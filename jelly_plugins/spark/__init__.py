@@ -15,12 +15,12 @@ if TYPE_CHECKING:
         ShardedStore,
         apply_patches,
         batch_sink,
-        net_changes,
         restore,
         vacuum,
         verify,
         write_shards,
     )
+    from .shards.frames import net_changes
 
 #: The module that defines each public name.
 _MODULES: Final = {
@@ -29,7 +29,7 @@ _MODULES: Final = {
     "batch_sink": "shards",
     "from_jelly": "functions",
     "from_jelly_patch": "functions",
-    "net_changes": "shards",
+    "net_changes": "shards.frames",
     "register": "sessions",
     "restore": "shards",
     "session": "sessions",

@@ -19,7 +19,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
-from pyspark.sql.types import ArrayType, BinaryType, DataType, StructField
+from pyspark.sql.types import ArrayType, BinaryType, DataType
 
 from ..arrow import QUADS, record_batch
 from ..codec import Encoder, FrameSplitter, StreamOptions
@@ -163,7 +163,7 @@ def register_functions(spark: SparkSession) -> None:
 
 
 def _call(function: _Function, data: ColumnOrName, source: ColumnOrName | None) -> Column:
-    called: Column = _udf(function)(data) if source is None else _udf(function)(data, source)
+    called: Column = _udf(function)(*(each for each in (data, source) if each is not None))
     return called
 
 
@@ -267,14 +267,12 @@ class _Reading(_Function):
 
     def _set(self, options: Mapping[str, str]) -> None:
         super()._set(options)
-        fields = self._fields(self._settings["terms"])
+        fields = (statement_fields if self._format == "jelly" else operation_fields)(
+            self._settings["terms"]
+        )
         self._column: str | None = self._settings["columnNameOfCorruptRecord"]
         self._schema = with_errors(fields, self._column)
         self.type = ArrayType(self._schema)
-
-    @abstractmethod
-    def _fields(self, terms: str) -> list[StructField]:
-        """Return the fields of an element, given the option ``terms``."""
 
     @abstractmethod
     def _decode(self, chunks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
@@ -295,9 +293,7 @@ class _Reading(_Function):
             found: list[pa.RecordBatch] | None = None
             try:
                 if data is not None:
-                    chunks = _chunks(data)
-                    first = next(chunks, b"")
-                    found = _bounded(self._decode(chain((first,), chunks)) if first else ())
+                    found = self._value(data)
             except JellyError as error:
                 text = self._failed(error, row, sources)
                 if self._column is not None:
@@ -312,6 +308,24 @@ class _Reading(_Function):
                 yield self._array(nulls, offsets, batches, errors)
                 nulls, offsets, batches, errors, size = [], [0], [], {}, 0
         yield self._array(nulls, offsets, batches, errors)
+
+    def _value(self, data: bytes) -> list[pa.RecordBatch]:
+        """Return all batches of a value.
+
+        :raises LimitError: they take more bytes than a value may.
+        """
+        found: list[pa.RecordBatch] = []
+        size = 0
+        chunks = _chunks(data)
+        if first := next(chunks, b""):
+            for batch in self._decode(chain((first,), chunks)):
+                found.append(batch)
+                size += batch.get_total_buffer_size()
+                if size > VALUE_BYTES:
+                    raise LimitError(
+                        f"the statements of a value must not exceed {VALUE_BYTES} bytes"
+                    )
+        return found
 
     def _array(
         self,
@@ -350,21 +364,6 @@ def _chunks(value: bytes) -> Iterator[bytes]:
             yield chunk
 
 
-def _bounded(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """Return all batches of a value.
-
-    :raises LimitError: they take more bytes than a value may.
-    """
-    found = []
-    size = 0
-    for batch in batches:
-        found.append(batch)
-        size += batch.get_total_buffer_size()
-        if size > VALUE_BYTES:
-            raise LimitError(f"the statements of a value must not exceed {VALUE_BYTES} bytes")
-    return found
-
-
 class FromJelly(_Reading):
     name = "from_jelly"
     _names = (*_READ, "concatenated")
@@ -382,9 +381,6 @@ class FromJelly(_Reading):
             raise OptionsError(
                 "option concatenated excludes stream_options, with which a value is a single frame"
             )
-
-    def _fields(self, terms: str) -> list[StructField]:
-        return statement_fields(terms)
 
     def _decode(self, chunks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
         concatenated = self._settings["concatenated"]
@@ -405,9 +401,6 @@ class FromJellyPatch(_Reading):
     _names = (*_READ, "headers")
     _format = "jelly-patch"
     _decoded = ROWS
-
-    def _fields(self, terms: str) -> list[StructField]:
-        return operation_fields(terms)
 
     def _decode(self, chunks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
         with PatchColumnReader(ChunkFile(chunks)) as batches:

@@ -16,7 +16,6 @@ from typing import Any, Final, TypeAlias
 from ..codec.common.canonical_labels import canonical_labels
 from ..codec.common.terms import (
     DEFAULT_GRAPH,
-    BlankNode,
     Literal,
     Quad,
     Statement,
@@ -59,96 +58,60 @@ EQUAL: Final = Comparison(True)
 CASE_OF_TAGS: Final = "language tags differ in case"
 
 
-def lower_cased(statement: Statement) -> Statement:
+def lower_cased(statement: Any) -> Any:
     """A statement with its language tags in lower case.
 
     >>> from jelly_plugins import Iri
     >>> lower_cased(Triple(Iri("urn:s"), Iri("urn:p"), Literal("x", "en-GB"))).object
     Literal(lex='x', langtag='en-gb', datatype=None)
     """
-    if not any(isinstance(term, Literal | Triple) for term in statement):
-        return statement
-    terms = map(_lower_cased_term, statement)
-    return Quad(*terms) if len(statement) == 4 else Triple(*terms)
-
-
-def _lower_cased_term(term: Any) -> Any:
-    if isinstance(term, Triple):
-        return lower_cased(term)
-    if isinstance(term, Literal) and term.langtag is not None:
-        return Literal(term.lex, term.langtag.lower())
-    return term
+    return statement._make(
+        Literal(term.lex, term.langtag.lower())
+        if isinstance(term, Literal) and term.langtag is not None
+        else lower_cased(term)
+        if isinstance(term, Triple)
+        else term
+        for term in statement
+    )
 
 
 def compare_streams(expected: Iterable[Statement], found: Iterable[Statement]) -> Comparison:
     """Compare two streams: the same statements in the same order, as often,
     with blank nodes mapped one to one over the whole stream.
 
-    Neither side is held in memory, but for a table of blank nodes.
+    Neither side is held in memory, but for the labels of its blank nodes.
 
-    >>> from jelly_plugins import Iri
+    >>> from jelly_plugins import BlankNode, Iri
     >>> one, other = (Triple(BlankNode(label), Iri("urn:p"), Iri("urn:o")) for label in "ab")
     >>> bool(compare_streams([one, one], [other, other]))
     True
     >>> compare_streams([one, one], [other, one]).reason
-    'statement 1: blank node _:a is _:a, but was _:b before'
+    'statement 1 differs'
     """
+    labels, other_labels = _Numbers(), _Numbers()
     try:
-        return _compare_in_order(expected, found)
+        for number, (one, other) in enumerate(zip_longest(expected, found)):
+            if one is None or other is None:
+                side = "expected" if one is None else "found"
+                reason = f"{_statements(number)} {side}, more are on the other side"
+                return _difference(reason, [one] if one else [], [other] if other else [])
+            pair = relabelled(_quad(one), labels), relabelled(_quad(other), other_labels)
+            if pair[0] != pair[1]:
+                reason = f"statement {number} differs"
+                if lower_cased(pair[0]) == lower_cased(pair[1]):
+                    reason = f"statement {number}: {CASE_OF_TAGS}"
+                return _difference(reason, [one], [other])
     except RecursionError:
         raise _too_deep() from None
-
-
-def _compare_in_order(expected: Iterable[Statement], found: Iterable[Statement]) -> Comparison:
-    matching = _Matching()
-    for number, (one, other) in enumerate(zip_longest(expected, found)):
-        if one is None or other is None:
-            side = "expected" if one is None else "found"
-            reason = f"{_statements(number)} {side}, more are on the other side"
-            return _difference(reason, [one] if one else [], [other] if other else [])
-        differing = matching.statement(one, other)
-        if differing is not None:
-            return _difference(f"statement {number}: {differing}", [one], [other])
     return EQUAL
 
 
-class _Matching:
-    """Pairs of corresponding blank nodes."""
+class _Numbers(dict[str, str]):
+    """Numbers for the labels of blank nodes, in order of their first occurrence."""
 
-    def __init__(self) -> None:
-        self._forth: dict[BlankNode, BlankNode] = {}
-        self._back: dict[BlankNode, BlankNode] = {}
-
-    def statement(self, one: Statement, other: Statement) -> str | None:
-        """Why two statements differ; None if they do not."""
-        return self._parts(_quad(one), _quad(other))
-
-    def _parts(self, one: tuple[Any, ...], other: tuple[Any, ...]) -> str | None:
-        for expected, found in zip(one, other, strict=True):
-            if isinstance(expected, BlankNode) and isinstance(found, BlankNode):
-                reason = self._blank_nodes(expected, found)
-            elif isinstance(expected, Triple) and isinstance(found, Triple):
-                reason = self._parts(expected, found)
-            else:
-                reason = None if expected == found else _apart(expected, found)
-            if reason is not None:
-                return reason
-        return None
-
-    def _blank_nodes(self, one: BlankNode, other: BlankNode) -> str | None:
-        known = self._forth.setdefault(one, other)
-        if known != other:
-            return f"blank node _:{one.label} is _:{other.label}, but was _:{known.label} before"
-        known = self._back.setdefault(other, one)
-        if known != one:
-            return f"blank node _:{other.label} matches both _:{known.label} and _:{one.label}"
-        return None
-
-
-def _apart(expected: Any, found: Any) -> str:
-    """How two terms differ."""
-    same = _lower_cased_term(expected) == _lower_cased_term(found)
-    return CASE_OF_TAGS if same else "the terms differ"
+    def __missing__(self, label: str) -> str:
+        number = self[label] = str(len(self))
+        return number
 
 
 def compare_datasets(
@@ -164,7 +127,7 @@ def compare_datasets(
         :func:`~jelly_plugins.codec.common.canonical_labels.canonical_labels`.
     :raises LimitError: the blank nodes are too symmetric to be compared.
 
-    >>> from jelly_plugins import Iri
+    >>> from jelly_plugins import BlankNode, Iri
     >>> ring = [Triple(BlankNode(a), Iri("urn:p"), BlankNode(b)) for a, b in ("xy", "yz", "zx")]
     >>> bool(compare_datasets(ring, reversed(ring)))
     True
@@ -172,7 +135,16 @@ def compare_datasets(
     '3 statements with blank nodes are expected, 2 are found'
     """
     try:
-        return _compare_as_sets(_split(expected), _split(found), steps)
+        one, other = _split(expected), _split(found)
+        comparison = _compare_split(one, other, steps)
+        if not comparison:
+            lower, other_lower = (_split(map(lower_cased, chain(*side))) for side in (one, other))
+            # That there is a difference is known already.
+            with suppress(LimitError):
+                is_lower = (lower, other_lower) == (one, other)
+                if not is_lower and _compare_split(lower, other_lower, steps):
+                    return replace(comparison, reason=CASE_OF_TAGS)
+        return comparison
     except RecursionError:
         raise _too_deep() from None
 
@@ -183,17 +155,6 @@ def _too_deep() -> LimitError:
 
 #: The statements of a side: those without blank nodes, and the others.
 _Side: TypeAlias = tuple[set[Quad], set[Quad]]
-
-
-def _compare_as_sets(one: _Side, other: _Side, steps: int) -> Comparison:
-    comparison = _compare_split(one, other, steps)
-    if not comparison:
-        lower, other_lower = (_split(map(lower_cased, chain(*side))) for side in (one, other))
-        # That there is a difference is known already.
-        with suppress(LimitError):
-            if (lower, other_lower) != (one, other) and _compare_split(lower, other_lower, steps):
-                return replace(comparison, reason=CASE_OF_TAGS)
-    return comparison
 
 
 def _compare_split(expected: _Side, found: _Side, steps: int) -> Comparison:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from oxrdflib.store import OxigraphStore
 from rdflib import Graph
 
-from jelly_plugins import ChainError, SourceError, TermError
+from jelly_plugins import ChainError, SourceError, TermError, TruncatedError
 from jelly_plugins.codec import OperationKind
 from jelly_plugins.oxigraph import (
     BOOKKEEPING,
@@ -32,7 +32,7 @@ from jelly_plugins.oxigraph import (
 )
 from jelly_plugins.oxigraph.patches import staging
 from jelly_plugins.oxigraph.patches.staging import Changes
-from jelly_plugins.patch import invert, read_patches, recording, write_patches
+from jelly_plugins.patch import invert, read_patches, recording, undo, write_patches
 from jelly_plugins.patch.replay.target import lock_of
 from jelly_plugins.rdflib import record as rdflib_record
 
@@ -595,6 +595,32 @@ def test_kills(tmp_path: Path, suffix: str) -> None:
         acknowledged = int(at.object.value)
         assert len(data(store)) == acknowledged + 1
         del store
+
+
+def test_two_processes(tmp_path: Path) -> None:
+    """While one records, another can have neither its store nor its log, and can follow the log."""
+    folder, path = tmp_path / "store", tmp_path / "log.jellyp"
+    copy = ox.Store()
+    with programs.start(RECORDS, folder, path, "0") as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            with pytest.raises(SourceError, match="another process is writing this log"):
+                record(ox.Store(), path)
+            with pytest.raises(SourceError, match="another process is writing this log"):
+                undo(path)
+            with pytest.raises(OSError, match="LOCK"):
+                ox.Store(folder)
+            with suppress(TruncatedError):
+                # It may be in the middle of a patch.
+                replay(copy, path)
+            [at] = copy.quads_for_pattern(None, ox.NamedNode("urn:at"), None)
+            assert len(data(copy)) == int(at.object.value) + 1 > int(line)
+            if int(at.object.value) > 100:
+                break
+        process.kill()
+    with pytest.raises(ChainError, match="is being recorded"):
+        replay(copy := ox.Store(folder), b"H id <urn:x> .\nTX .\nTC .\n")
+    record(copy, path).close()
 
 
 HOSTILE = [

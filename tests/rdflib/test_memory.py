@@ -6,7 +6,7 @@ import gc
 import io
 import tracemalloc
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
 
@@ -87,7 +87,8 @@ def state(store: Any) -> dict[str, Any]:
 
 def read(graph: Graph) -> set[Any]:
     """The triples of a graph in generic terms, as they are written."""
-    found = list(dump.Part(None, graph).statements(PhysicalType.TRIPLES, terms.EncoderTerms()))
+    batches = dump.Part(None, graph).batches(PhysicalType.TRIPLES, terms.EncoderTerms())
+    found = list(chain.from_iterable(batches))
     assert len(found) == len(graph)
     return set(found)
 
@@ -486,7 +487,7 @@ def test_a_graph_may_change_while_it_is_written() -> None:
     graph = Graph()
     for n in range(5000):
         graph.add((URIRef(f"urn:s{n}"), RDF.value, Literal(n)))
-    frames = dump.encode(graph, frame_rows=100)
+    frames = dump.encode(dump.parts_of(graph), TRIPLES, frame_rows=100)
     first = next(frames)
     graph.remove((URIRef("urn:s4999"), None, None))
     graph.add((URIRef("urn:new"), RDF.value, Literal("new")))

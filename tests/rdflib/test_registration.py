@@ -88,6 +88,17 @@ def test_suffixes_that_are_taken_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
+@pytest.mark.parametrize("claimed", ["jelly", None])
+def test_endings_are_served_by_one_package(
+    claimed: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endings = {"jelly": claimed} if claimed else {}
+    monkeypatch.setattr(rdflib.util, "SUFFIX_FORMAT_MAP", endings)
+    jelly_plugins.rdflib.register_suffixes()
+    for name in ("x.jelly", "x.jelly.gz"):
+        assert rdflib.util.guess_format(name) == "jelly-plugins"
+
+
 def test_activate_serves_all_names() -> None:
     jelly_plugins.rdflib.register()
     for name in NAMES:

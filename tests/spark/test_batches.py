@@ -431,22 +431,6 @@ def test_errors_come_whatever_is_asked_for(corrupt: Path) -> None:
         read(corrupt, mode="PERMISSIVE", columns="object", **none)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"columns": "subject"}, "jelly has no option 'columns'"),
-        ({"subject": "urn:s"}, "option subject must be a term of N-Triples"),
-        ({"object": '"a" .'}, "option object must be"),
-        ({"predicate": ""}, "option predicate must be"),
-        ({"graph": "<urn:g> <urn:g>"}, "option graph must be"),
-    ],
-)
-def test_what_cannot_be_asked_for(various: Path, options: dict[str, str], message: str) -> None:
-    with pytest.raises(OptionsError) as caught:
-        SOURCES["jelly"](CaseInsensitiveDict({"path": str(various), **options})).schema()  # type: ignore[arg-type]
-    assert message in str(caught.value)
-
-
 def test_some_columns_of_patches(tmp_path: Path) -> None:
     text = b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:o> . TC ."
     write_patches(read_patches(text), tmp_path / "x.jellyp")

@@ -60,11 +60,11 @@ def test_streams_map_blank_nodes_one_to_one() -> None:
     assert compare_streams(stream, arcs("xy", "yx", "xy"))
     assert compare_streams(stream, arcs("ba", "ab", "ba"))
     split = compare_streams(stream, arcs("xy", "yz", "xy"))
-    assert split.reason == "statement 1: blank node _:a is _:z, but was _:x before"
+    assert split.reason == "statement 1 differs"
     assert split.missing == ("_:b <urn:p> _:a .",)
     assert split.unexpected == ("_:y <urn:p> _:z .",)
     merged = compare_streams(stream, arcs("xx", "xx", "xx"))
-    assert merged.reason == "statement 0: blank node _:x matches both _:a and _:b"
+    assert merged.reason == "statement 0 differs"
 
 
 def test_streams_map_blank_nodes_inside_quoted_triples_and_graph_names() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Unpack
 
@@ -74,18 +75,43 @@ def check(src: Source, **settings: Unpack[ReadOptions]) -> Report:
     'prev is <urn:3>, but the patch before is <urn:1>'
     """
     report = Report()
-    chain = _Chain(report)
     # A log that cannot be opened is an error, not a problem of the log.
     rows = PatchReader(src, **settings)
+    # The ids and prevs of the patch that is read, and its number of changes.
+    headers: dict[str, list[Any]] = {ID: [], PREV: []}
+    changes = 0
+    # The last patch that counts, if any, and the numbers of those with an id.
+    last: _Ends | None = None
+    numbers: dict[Any, int] = {}
     try:
         with rows:
             for kind, value in rows:
-                if kind is OperationKind.END:
-                    chain.end_patch()
+                if kind is not OperationKind.END:
+                    report.rows[kind] += 1
+                    changes += kind in CHANGES
+                    if isinstance(value, Header) and value.chain_key in headers:
+                        headers[value.chain_key].append(value.value)
                     continue
-                report.rows[kind] += 1
-                if isinstance(value, Header):
-                    chain.header(value)
+                # A patch without an id that changes nothing is skipped, see ``position``.
+                if changes or headers[ID]:
+                    ends = _Ends(*(next(iter(headers[key]), None) for key in (ID, PREV)))
+                    number = report.patches + 1
+                    problems = [
+                        f"{len(values)} headers {key}"
+                        for key, values in headers.items()
+                        if len(values) > 1
+                    ]
+                    problems += _problems(ends, last, numbers)
+                    report.problems += [Problem(number, each) for each in problems]
+                    if last is None:
+                        report.first_id, report.first_prev = ends
+                    if ends.id is not None:
+                        numbers.setdefault(ends.id, number)
+                    report.last_id = ends.id
+                    last = ends
+                report.patches += 1
+                headers = {ID: [], PREV: []}
+                changes = 0
     except JellyError as error:
         report.problems.append(Problem(report.patches + 1, str(error)))
     report.format = rows.format
@@ -93,68 +119,30 @@ def check(src: Source, **settings: Unpack[ReadOptions]) -> Report:
     return report
 
 
-class _Chain:
-    """Follows ``id`` and ``prev`` from patch to patch."""
+class _Ends(NamedTuple):
+    """What a patch is called, and what it follows."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._headers: dict[str, list[Any]] = {ID: [], PREV: []}
-        self._begun = False
-        #: Number of operations in the log so far.
-        self._changes = 0
-        #: Number of the patch that has an id.
-        self._ids: dict[Any, int] = {}
+    id: Any
+    prev: Any
 
-    def header(self, header: Header) -> None:
-        key = header.chain_key
-        if key in self._headers:
-            self._headers[key].append(header.value)
 
-    def end_patch(self) -> None:
-        report = self._report
-        changes = sum(report.rows[kind] for kind in CHANGES)
-        if changes == self._changes and not self._headers[ID]:
-            # It is skipped, see ``position``.
-            report.patches += 1
-            self._headers[PREV].clear()
-            return
-        self._changes = changes
-        for key, values in self._headers.items():
-            if len(values) > 1:
-                self._problem(f"{len(values)} headers {key}")
-        patch_id, prev = (next(iter(self._headers[key]), None) for key in (ID, PREV))
-        if not self._begun:
-            self._begun = True
-            report.first_id = patch_id
-            report.first_prev = prev
-        else:
-            self._check_order(patch_id, prev)
-        if patch_id is not None:
-            if prev == patch_id:
-                self._problem(f"prev is the patch's own id, {term_text(patch_id)}")
-            self._check_id(patch_id)
-        report.last_id = patch_id
-        report.patches += 1
-        for values in self._headers.values():
-            values.clear()
+def _problems(patch: _Ends, last: _Ends | None, numbers: Mapping[Any, int]) -> Iterator[str]:
+    """What is wrong with the ends of a patch.
 
-    def _check_order(self, patch_id: Any, prev: Any) -> None:
-        last_id = self._report.last_id
-        if prev is None:
-            if self._ids or patch_id is not None:
-                self._problem("no prev")
-        elif prev != last_id:
-            before = "has no id" if last_id is None else f"is {term_text(last_id)}"
-            self._problem(f"prev is {term_text(prev)}, but the patch before {before}")
-        if patch_id is None and self._ids:
-            self._problem("no id")
-
-    def _check_id(self, patch_id: Any) -> None:
-        if patch_id in self._ids:
-            self._problem(
-                f"the id {term_text(patch_id)} is that of patch {self._ids[patch_id]} too"
-            )
-        self._ids.setdefault(patch_id, self._report.patches + 1)
-
-    def _problem(self, message: str) -> None:
-        self._report.problems.append(Problem(self._report.patches + 1, message))
+    :param last: of the patch before; None for the first.
+    :param numbers: of the patches before that have an id.
+    """
+    if last is not None:
+        if patch.prev is None:
+            if numbers or patch.id is not None:
+                yield "no prev"
+        elif patch.prev != last.id:
+            before = "has no id" if last.id is None else f"is {term_text(last.id)}"
+            yield f"prev is {term_text(patch.prev)}, but the patch before {before}"
+        if patch.id is None and numbers:
+            yield "no id"
+    if patch.id is not None:
+        if patch.prev == patch.id:
+            yield f"prev is the patch's own id, {term_text(patch.id)}"
+        if patch.id in numbers:
+            yield f"the id {term_text(patch.id)} is that of patch {numbers[patch.id]} too"

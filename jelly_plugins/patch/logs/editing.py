@@ -182,31 +182,6 @@ def subject_of(operation: AnyOperation) -> tuple[Any, ...]:
     return (None, value.name, DEFAULT_GRAPH if value.graph is None else value.graph)
 
 
-class _Net:
-    """The first and the last operation on each thing, in the order of the first."""
-
-    def __init__(self) -> None:
-        self._ends: dict[Any, tuple[AnyOperation, AnyOperation]] = {}
-
-    def apply(self, operation: AnyOperation) -> None:
-        key = subject_of(operation)
-        first, _ = self._ends.get(key, (operation, operation))
-        self._ends[key] = (first, operation)
-
-    def operations(self, exact: bool) -> list[AnyOperation]:
-        """Deletions, then additions."""
-        net = []
-        for first, last in self._ends.values():
-            differ = exact and first.kind is not last.kind
-            if differ and last.kind in _STATEMENTS:
-                continue
-            if differ and last.kind is OperationKind.ADD_NAMESPACE:
-                # The binding that was replaced, so that the result can be inverted.
-                net.append(first)
-            net.append(last)
-        return sorted(net, key=lambda operation: operation.kind in _ADDS)
-
-
 def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
     """One patch, in one transaction, that leaves what ``patches`` leave when applied in order.
 
@@ -233,13 +208,15 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
     (True, <Patch of 0 operations; no headers>)
     """
     check_patches(patches)
-    net = _Net()
+    # The first and the last operation on each thing, in the order of the first.
+    ends: dict[Any, tuple[AnyOperation, AnyOperation]] = {}
     first: Patch | None = None
     last: Patch | None = None
     for number, patch in enumerate(patches, 1):
         changes = False
         for operation in committed(patch):
-            net.apply(operation)
+            key = subject_of(operation)
+            ends[key] = (ends.get(key, (operation,))[0], operation)
             changes = True
         # The operations may have brought headers of their own.
         check_follows(number, patch, None if last is None else last.id, first=first is None)
@@ -249,7 +226,16 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
         last = patch
     if first is None or last is None:
         return Patch()
-    operations = net.operations(exact)
+    operations: list[AnyOperation] = []
+    for opening, closing in ends.values():
+        differ = exact and opening.kind is not closing.kind
+        if differ and closing.kind is OperationKind.ADD_NAMESPACE:
+            # The binding that was replaced, so that the result can be inverted.
+            operations.append(opening)
+        if not differ or closing.kind not in _STATEMENTS:
+            operations.append(closing)
+    # Deletions, then additions.
+    operations.sort(key=lambda operation: operation.kind in _ADDS)
     headers = [(key, term) for key, term in ((ID, last.id), (PREV, first.prev)) if term is not None]
     return Patch([BEGIN, *operations, COMMIT] if operations else [], headers)
 

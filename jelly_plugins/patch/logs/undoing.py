@@ -9,10 +9,10 @@ redone. Stores are not known here: they replay the log.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from errno import ENOENT
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ...codec import DEFAULT_LIMITS, Limits, Term, describe
 from ...codec.patch.operations import (
@@ -133,10 +133,10 @@ def _append(
     with LogWriter(log, settings, describe=describe) as writer:
         start = writer.place
         try:
-            history = _History(sought)
-            for known, _ in _patches(log, limits):
-                history.add(known)
-            numbers = history.steps(step, count or 1)
+            ids, line, depth, target = _history(log, sought, limits)
+            if sought is None:
+                target = depth + step * (count or 1)
+            numbers = _steps(line, depth, target, step, sought)
             effects = _effects(log, numbers, limits)
             key = UNDOES if step < 0 else REDOES
             made = []
@@ -144,7 +144,7 @@ def _append(
                 operations = effects[number]
                 if step < 0:
                     operations = [inverted_operation(each, {}) for each in reversed(operations)]
-                before, about = writer.place.head, history.ids[number]
+                before, about = writer.place.head, ids[number]
                 writer.append(operations, [header(key, about)])
                 headers = [(ID, writer.place.head), (PREV, before), (key, about)]
                 made.append(Patch([BEGIN, *operations, COMMIT], headers))
@@ -154,108 +154,91 @@ def _append(
     return made
 
 
-class _History:
-    """The patches of a log as an editor has its history: those up to a depth are in effect, and
-    those after it are undone.
+class _History(NamedTuple):
+    """The patches of a log as an editor has its history.
 
-    :param sought: id of a patch in the syntax of N-Triples, the depth after which is looked for.
     :ivar ids: ids of all patches, by their numbers from 0.
+    :ivar line: numbers of the patches that are in effect, and after them of those that are undone.
+    :ivar depth: number of those that are in effect.
+    :ivar target: the depth after the patch sought; None if other patches have followed since.
     """
 
-    def __init__(self, sought: str | None) -> None:
-        self.ids: list[Any] = []
-        self._patches: list[int] = []
-        self._depth = 0
-        self._sought = sought
-        #: The depth after the patch sought, and the last patch that is in effect there.
-        self._found: tuple[int, int | None] | None = None
+    ids: list[Any]
+    line: list[int]
+    depth: int
+    target: int | None
 
-    def add(self, headers: Mapping[str, Any]) -> None:
-        """Add the next patch.
 
-        :raises ChainError: it does not follow the one before it; or a header names another patch
-            than the one that is next.
-        """
-        patches, patch = self._patches, headers[ID]
-        if self.ids and PREV in headers and headers[PREV] != self.ids[-1]:
+def _history(log: str | os.PathLike[str], sought: str | None, limits: Limits) -> _History:
+    """Read the history of a log.
+
+    :param sought: id of a patch in the syntax of N-Triples.
+    :raises ChainError: a patch does not follow the one before it; or a header names another patch
+        than the one that is next; or the log has no patch ``sought``.
+    """
+    ids: list[Any] = []
+    done: list[int] = []
+    undone: list[int] = []
+    found: list[int] | None = None
+    for headers, _ in _patches(log, limits):
+        patch, number = headers[ID], len(ids)
+        if ids and PREV in headers and headers[PREV] != ids[-1]:
             raise ChainError(
                 f"patch {term_text(patch)} follows patch {term_text(headers[PREV])}, but the log "
-                f"has {term_text(self.ids[-1])} before it",
-                expected=term_text(self.ids[-1]),
+                f"has {term_text(ids[-1])} before it",
+                expected=term_text(ids[-1]),
                 found=term_text(headers[PREV]),
             )
-        number = len(self.ids)
-        self.ids.append(patch)
-        if UNDOES in headers:
-            self._check(patch, UNDOES, headers[UNDOES], patches[: self._depth][-1:])
-            self._depth -= 1
-        elif REDOES in headers:
-            self._check(patch, REDOES, headers[REDOES], patches[self._depth :][:1])
-            self._depth += 1
+        ids.append(patch)
+        for key, source, goal in ((UNDOES, done, undone), (REDOES, undone, done)):
+            if key not in headers:
+                continue
+            if not source or ids[source[-1]] != headers[key]:
+                expected = term_text(ids[source[-1]]) if source else None
+                raise ChainError(
+                    f"patch {term_text(patch)}: its header {key} is {term_text(headers[key])}, but "
+                    f"the next patch to {key[:4]} is {expected or 'none'}",
+                    expected=expected,
+                    found=term_text(headers[key]),
+                )
+            goal.append(source.pop())
+            break
         else:
-            del patches[self._depth :]
-            patches.append(number)
-            self._depth += 1
-        if self._sought is not None and term_text(patch) == self._sought:
-            self._found = (self._depth, self._last(self._depth))
+            undone.clear()
+            done.append(number)
+        if sought is not None and term_text(patch) == sought:
+            found = list(done)
+    if sought is not None and found is None:
+        raise ChainError(f"the log has no patch {sought}", expected=sought)
+    line = [*done, *reversed(undone)]
+    target = None if found is None or line[: len(found)] != found else len(found)
+    return _History(ids, line, len(done), target)
 
-    def _check(self, patch: Any, key: str, named: Any, numbers: Sequence[int]) -> None:
-        """Check that a header names the patch that is next, if there is one."""
-        expected = [self.ids[number] for number in numbers]
-        if named in expected:
-            return
-        what = "to undo" if key == UNDOES else "to redo"
-        next_ = term_text(expected[0]) if expected else "none"
+
+def _steps(
+    line: list[int], depth: int, target: int | None, step: int, sought: str | None
+) -> list[int]:
+    """The numbers of the patches to undo or to redo, in order.
+
+    :param target: the depth to reach; see :class:`_History`.
+    :param step: -1 to undo, 1 to redo.
+    :raises ChainError: there are none.
+    """
+    doing, other = ("undo", "redo") if step < 0 else ("redo", "undo")
+    if target is None:
         raise ChainError(
-            f"patch {term_text(patch)}: its header {key} is {term_text(named)}, but the next patch "
-            f"{what} is {next_}",
-            expected=next_ if expected else None,
-            found=term_text(named),
+            f"the log cannot {doing} to patch {sought}: it was undone, and other patches followed",
+            found=sought,
         )
-
-    def _last(self, depth: int) -> int | None:
-        """The last of so many patches."""
-        return self._patches[depth - 1] if depth else None
-
-    def steps(self, step: int, count: int) -> list[int]:
-        """The numbers of the patches to undo or to redo, in order.
-
-        :param step: -1 to undo, 1 to redo.
-        :param count: of the patches, unless one is sought.
-        :raises ChainError: there are none.
-        """
-        doing = "undo" if step < 0 else "redo"
-        patches, depth = self._patches, self._depth
-        there = self._target(doing, depth + step * count)
-        if self._sought is not None and (there - depth) * step < 0:
-            other = "redo" if step < 0 else "undo"
-            raise ChainError(
-                f"the state after patch {self._sought} is reached by {other}, not by {doing}",
-                found=self._sought,
-            )
-        return patches[there:depth][::-1] if step < 0 else patches[depth:there]
-
-    def _target(self, doing: str, there: int) -> int:
-        """The depth to reach.
-
-        :param there: the depth, unless a patch is sought.
-        """
-        if self._sought is None:
-            if not 0 <= there <= len(self._patches):
-                left = self._depth if there < 0 else len(self._patches) - self._depth
-                found = f"only {left} patches" if left else "no patch"
-                raise ChainError(f"the log has {found} to {doing}")
-            return there
-        if self._found is None:
-            raise ChainError(f"the log has no patch {self._sought}", expected=self._sought)
-        there, last = self._found
-        if there > len(self._patches) or self._last(there) != last:
-            raise ChainError(
-                f"the log cannot {doing} to patch {self._sought}: it was undone, and other patches "
-                "followed",
-                found=self._sought,
-            )
-        return there
+    if not 0 <= target <= len(line):
+        left = depth if target < 0 else len(line) - depth
+        found = f"only {left} patches" if left else "no patch"
+        raise ChainError(f"the log has {found} to {doing}")
+    if (target - depth) * step < 0:
+        raise ChainError(
+            f"the state after patch {sought} is reached by {other}, not by {doing}", found=sought
+        )
+    return line[target:depth][::-1] if step < 0 else line[depth:target]
 
 
 def _effects(

@@ -20,7 +20,7 @@ from ...io.sources import Source, rewinder
 from ..follow import RewrittenError
 from ..model import ID, Patch
 from ..reader import PatchReader
-from .position import Position, Replayed
+from .position import Replayed
 from .selection import Entry, Selection
 from .settings import ReplaySettings
 from .target import NetChanges, Target
@@ -49,7 +49,6 @@ class Replay:
     :param target: where to.
     :param done: counts what is done, and has the store's position.
     :param group: most transactions that are applied together.
-    :param start: see :class:`.Selection`.
     """
 
     def __init__(
@@ -59,9 +58,8 @@ class Replay:
         done: Replayed,
         *,
         group: int,
-        start: Position | None = None,
     ) -> None:
-        self.selection: Final = Selection(target, settings, done, start)
+        self.selection: Final = Selection(target, settings, done)
         self._target = target
         self._settings = settings
         self._done = done
@@ -207,8 +205,8 @@ def replay_log(
                 reached = _replay_source(replay, log, factory, settings)
                 break
             except RewrittenError:
-                # Its position is known, and what follows is read anew.
-                replay = Replay(target, settings, done, group=group, start=replay.selection.reached)
+                # What follows the store's position is read anew.
+                replay = Replay(target, settings, done, group=group)
     else:
         reached = replay.run(_converted(cast(Iterable[Patch], log), factory))
     if last is not None and not reached and not follow:

@@ -57,30 +57,20 @@ class Selection:
     :param target: has the store's positions.
     :param done: counts the transactions that are skipped, because they were aborted or are in the
         store, and gets the position that is found.
-    :param start: where an earlier reading of the same log has ended, if that has no name and no
-        ids.
     :ivar is_complete: whether the patch ``until`` has ended.
     :ivar number: number of the patch that is read, from 1.
     :ivar id: its first header ``id``, in the syntax of N-Triples; None without one.
     :ivar has_headers: whether it has headers.
-    :ivar reached: where the store is once all that was selected is applied; also where no position
-        is kept.
     """
 
-    def __init__(
-        self,
-        target: Target,
-        settings: ReplaySettings,
-        done: Replayed,
-        start: Position | None = None,
-    ) -> None:
+    def __init__(self, target: Target, settings: ReplaySettings, done: Replayed) -> None:
         self._target = target
         self._settings = settings
         self._done = done
-        self._earlier = start
         self.is_complete = False
         self.number = 1
-        self.reached: Position | None = None
+        #: Where the store is once all that was selected is applied; also where none is kept.
+        self._reached: Position | None = None
         #: The store's positions by their patches, while these are looked for; and whether they are
         #: looked for after the patch ``until``.
         self._sought: dict[str, Position] = {}
@@ -262,8 +252,8 @@ class Selection:
             complete=changes is None,
             graph=self._target.graph,
         )
-        if reached != self.reached:
-            self.reached = reached
+        if reached != self._reached:
+            self._reached = reached
             begins = not self._is_selected
             self._is_selected = True
             yield Entry(changes, self._patch, reached if self._log else None, begins)
@@ -276,8 +266,6 @@ class Selection:
         self._log = name or id_ or ""
         if not self._log:
             self._done.advice = NO_POSITION
-            if self._earlier is not None:
-                self._sought = {self._earlier.patch: self._earlier}
             return
         known = [each for each in self._target.positions() if name is None or each.log == name]
         logs = {each.log: each for each in known}
@@ -324,7 +312,7 @@ class Selection:
         self._sought = {}
         self._log = position.log
         self._transactions = position.transactions
-        self.reached = position
+        self._reached = position
         self._done.position = position if position.log else None
 
     def check_found(self) -> None:

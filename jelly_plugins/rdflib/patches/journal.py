@@ -57,19 +57,23 @@ class Journal:
 
     Adding an existing triple, or removing a missing one, is not a change.
 
+    :param graph: a graph of the store, for its namespaces.
     :ivar store: what is changed.
     :ivar changes: the changes to statements and graphs, in order.
+    :ivar namespaces: the namespaces before the first change to one; None if none was changed.
     :cvar describe: describes the terms that :meth:`net_changes` gives.
     """
 
     describe: Describe = staticmethod(describe)
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.store: Store = graph.store
         self.changes: list[Change] = []
         #: Names of graphs that are known to exist, and the last graph that was found to.
         self._graphs: set[Any] = set()
         self._last_graph: Any = None
+        self.namespaces: dict[str, URIRef] | None = None
         self._restore_namespaces: Callable[[], None] | None = None
 
     def name_of(self, graph: Any) -> Any:
@@ -146,15 +150,22 @@ class Journal:
             self._graphs.add(name)
         self._last_graph = graph
 
-    def bind(self, graph: Graph, name: str, iri: URIRef) -> None:
-        """Bind a namespace, replacing the binding of its name."""
-        self._note_namespaces(graph)
-        bind_beside(graph, name, iri)
+    def note_namespaces(self) -> None:
+        """Note the namespaces before they change."""
+        # Once: a copy of them for each change would take quadratic time.
+        if self.namespaces is None:
+            self.namespaces = dict(self.store.namespaces())
+            self._restore_namespaces = namespace_restorer(self._graph)
 
-    def unbind(self, graph: Graph, name: str) -> None:
+    def bind(self, name: str, iri: URIRef) -> None:
+        """Bind a namespace, replacing the binding of its name."""
+        self.note_namespaces()
+        bind_beside(self._graph, name, iri)
+
+    def unbind(self, name: str) -> None:
         """Remove the binding of a namespace, if the store is one that can do that."""
-        self._note_namespaces(graph)
-        unbind(graph, name)
+        self.note_namespaces()
+        unbind(self._graph, name)
 
     def update(self, update: Any, *settings: Any, **more: Any) -> None:
         """Run a SPARQL update in the store's own engine, if it has one that reports its changes.
@@ -274,9 +285,4 @@ class Journal:
         self.changes.clear()
         self._graphs.clear()
         self._last_graph = None
-        self._restore_namespaces = None
-
-    def _note_namespaces(self, graph: Graph) -> None:
-        # Once: a copy of them for each change would take quadratic time.
-        if self._restore_namespaces is None:
-            self._restore_namespaces = namespace_restorer(graph)
+        self.namespaces = self._restore_namespaces = None

@@ -32,9 +32,9 @@ class OxigraphJournal(Journal):
     Its statements are in pyoxigraph's terms.
     """
 
-    def __init__(self, store: Any) -> None:
-        super().__init__(store)
-        self._quads: Any = inner_store_of(store)
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self._quads: Any = inner_store_of(graph.store)
 
     @staticmethod
     def describe(term: Any) -> tuple[Any, ...]:

@@ -12,7 +12,6 @@ from typing import Any, Final, Self, Unpack
 
 from rdflib.graph import ConjunctiveGraph, Dataset, Graph
 from rdflib.plugins.stores.memory import Memory
-from rdflib.store import Store
 from rdflib.term import URIRef
 
 from ...backends import get_backend
@@ -27,11 +26,11 @@ from ...codec.patch.operations import (
 from ...errors import OptionsError, TermError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
 from ...reserved import is_reserved
-from ..oxigraph_store import graph_name, inner_store_of, name_in_store
+from ..oxigraph_store import graph_name, inner_store, name_in_store
 from .journal import ChangeKind, Journal
 from .recording_store import RecordingStore
 from .replay import main_graph, namespaces_of, replay, set_recorded
-from .stores import mark_recorded, namespace_restorer
+from .stores import mark_recorded
 
 _KINDS: Final = {ChangeKind.ADD: OperationKind.ADD, ChangeKind.REMOVE: OperationKind.DELETE}
 
@@ -84,8 +83,8 @@ def record(
     quads = isinstance(graph, Dataset)
     statements = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
     settings = settings.but(options, PatchOptions(statement_type=statements))
-    inner = inner_store_of(graph.store)
-    journal = _journal(graph.store)
+    inner = inner_store(graph)
+    journal = _journal(main_graph(graph))
     writer = LogWriter(log, settings, describe=journal.describe)
     try:
         mark: Any = None
@@ -109,12 +108,12 @@ def record(
         raise
 
 
-def _journal(store: Store) -> Journal:
-    if inner_store_of(store) is None:
-        return Journal(store)
+def _journal(graph: Graph) -> Journal:
+    if inner_store(graph) is None:
+        return Journal(graph)
     from .oxigraph_journal import OxigraphJournal
 
-    return OxigraphJournal(store)
+    return OxigraphJournal(graph)
 
 
 class GraphRecorder:
@@ -148,10 +147,10 @@ class GraphRecorder:
         _ = graph.namespace_manager, self.graph.namespace_manager
         #: The mark of an Oxigraph store.
         self._mark = mark
-        #: Whether anything was changed, and the number of statements when the block began.
+        #: Whether statements were changed, and their number when the block began.
         self._changed = False
         self._size: int | None = None
-        self._begin()
+        journal.keep()
 
     def __enter__(self) -> Self:
         self._writer.check_open()
@@ -175,34 +174,22 @@ class GraphRecorder:
             try:
                 if not self._writer.closed:
                     self.commit()
-                    self._check_recorded()
+                    if self._size is not None and not self._changed and self._count() != self._size:
+                        raise OptionsError(
+                            "nothing was recorded, but the graph has changed: change the "
+                            "recorder's graph, not the one that was given to record()"
+                        )
             finally:
-                self._release()
-
-    def _release(self) -> None:
-        """Remove the mark of an Oxigraph store, unless it is that of the process that forked this
-        one."""
-        if self._mark is not None and self._writer.is_of_this_process:
-            backend: Any = get_backend("oxigraph")
-            backend.move(inner_store_of(self._recorded.store), self._mark, None, None)
-            self._mark = None
-
-    def _check_recorded(self) -> None:
-        if self._size is not None and not self._changed and self._count() != self._size:
-            raise OptionsError(
-                "nothing was recorded, but the graph has changed: change the recorder's graph, "
-                "not the one that was given to record()"
-            )
+                # In a child that was forked, the mark of an Oxigraph store is that of its parent.
+                if self._mark is not None and self._writer.is_of_this_process:
+                    backend: Any = get_backend("oxigraph")
+                    backend.move(inner_store(self._recorded), self._mark, None, None)
+                    self._mark = None
 
     def _count(self) -> int | None:
         """The number of statements, where the store knows it."""
         store = self._journal.store
         return len(store) if isinstance(store, Memory) else None
-
-    def _begin(self) -> None:
-        self._namespaces = dict(self._journal.store.namespaces())
-        self._restore_namespaces = namespace_restorer(self._recorded)
-        self._journal.keep()
 
     def commit(self) -> None:
         """End the transaction and start another: write what has changed as a patch.
@@ -210,11 +197,23 @@ class GraphRecorder:
         :raises JellyError: a statement cannot be written to the log; the transaction was undone.
         :raises OSError: the log cannot be written; the transaction was undone.
         """
+        journal = self._journal
         try:
-            self._changed |= bool(self._journal.changes)
+            self._changed |= bool(journal.changes)
             namespaces = self._namespace_changes()
-            rows = self._namespace_rows(namespaces)
-            for what, statement in self._journal.net_changes(self._place):
+            graph = DEFAULT_GRAPH if self._whole else None
+            # With their IRIs, so that the patch can be inverted.
+            rows: list[AnyOperation] = [
+                delete_namespace(name, URIRef(before), graph)
+                for name, (before, _) in namespaces.items()
+                if before is not None
+            ]
+            rows += [
+                add_namespace(name, URIRef(now), graph)
+                for name, (_, now) in namespaces.items()
+                if now is not None
+            ]
+            for what, statement in journal.net_changes(self._place):
                 rows.append(Operation(_KINDS[what], statement))
             if rows:
                 self._writer.append(rows)
@@ -222,17 +221,20 @@ class GraphRecorder:
             self.rollback()
             raise
         if rows:
-            self._move(namespaces)
-        self._begin()
+            # So that replays skip what was recorded.
+            reached = self._writer.place.position(self._name)
+            bound = {
+                name: None if now is None else URIRef(now) for name, (_, now) in namespaces.items()
+            }
+            set_recorded(self._recorded, reached, bound, self._mark)
+            if self._mark is not None:
+                self._mark = self._mark._replace(log=reached.log)
+        journal.keep()
 
     def rollback(self) -> None:
         """Undo the transaction and start another."""
-        self._changed |= bool(self._journal.changes)
         self._journal.undo()
-        if dict(self._journal.store.namespaces()) != self._namespaces:
-            self._restore_namespaces()
-            self.graph.namespace_manager.reset()
-        self._begin()
+        self.graph.namespace_manager.reset()
 
     def _place(self, name: Any) -> tuple[Any, ...] | None:
         """The terms that follow the triple in a statement; None if it is not recorded."""
@@ -250,51 +252,22 @@ class GraphRecorder:
 
         :raises TermError: an Oxigraph store cannot hold one.
         """
-        before, now = self._namespaces, dict(self._journal.store.namespaces())
+        before = self._journal.namespaces
+        if before is None:
+            return {}
+        now = dict(self._journal.store.namespaces())
         changes: dict[str, tuple[str | None, str | None]] = {
             name: (before.get(name), now.get(name))
             for name in {**before, **now}
             if before.get(name) != now.get(name)
         }
-        if inner_store_of(self._recorded.store) is not None:
+        if inner_store(self._recorded) is not None:
             for name, (_, iri) in changes.items():
-                _check_held(name, iri)
+                try:
+                    if iri is not None:
+                        name_in_store(URIRef(iri))
+                except ValueError as error:
+                    raise TermError(
+                        f"the store cannot hold the namespace {name}: <{iri}>: {error}"
+                    ) from None
         return changes
-
-    def _namespace_rows(
-        self, changes: dict[str, tuple[str | None, str | None]]
-    ) -> list[AnyOperation]:
-        graph = DEFAULT_GRAPH if self._whole else None
-        # With their IRIs, so that the patch can be inverted.
-        rows = [
-            delete_namespace(name, URIRef(before), graph)
-            for name, (before, _) in changes.items()
-            if before is not None
-        ]
-        return rows + [
-            add_namespace(name, URIRef(now), graph)
-            for name, (_, now) in changes.items()
-            if now is not None
-        ]
-
-    def _move(self, namespaces: dict[str, tuple[str | None, str | None]]) -> None:
-        """Set the position of the graph, so that replays skip what was recorded."""
-        reached = self._writer.place.position(self._name)
-        bound = {
-            name: None if now is None else URIRef(now) for name, (_, now) in namespaces.items()
-        }
-        set_recorded(self._recorded, reached, bound, self._mark)
-        if self._mark is not None:
-            self._mark = self._mark._replace(log=reached.log)
-
-
-def _check_held(name: str, iri: str | None) -> None:
-    """Reject a namespace that an Oxigraph store cannot hold.
-
-    :raises TermError: it cannot.
-    """
-    try:
-        if iri is not None:
-            name_in_store(URIRef(iri))
-    except ValueError as error:
-        raise TermError(f"the store cannot hold the namespace {name}: <{iri}>: {error}") from None

@@ -86,6 +86,7 @@ class RecordingStore(Store):
     def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
         """Bind a namespace."""
         self._check()
+        self.journal.note_namespaces()
         self._store.bind(prefix, namespace, override)
 
     def prefix(self, namespace: URIRef) -> str | None:

@@ -47,7 +47,7 @@ def positions(graph: Graph) -> list[Position]:
     if store is None:
         return list(known_positions(main).values())
     backend: Any = get_backend("oxigraph")
-    text = _text_in_store(main)
+    text = graph_text(main)
     return [each for each in backend.positions(store) if each.graph == text]
 
 
@@ -76,21 +76,15 @@ def set_recorded(
     :param recording: the mark of the recorder, in an Oxigraph store.
     """
     main = main_graph(graph)
+    position = replace(position, graph=graph_text(main))
     store = inner_store(graph)
-    if store is not None:
-        backend: Any = get_backend("oxigraph")
-        held = {
-            name: None if iri is None else name_in_store(iri) for name, iri in namespaces.items()
-        }
-        backend.set_recorded(store, replace(position, graph=_text_in_store(main)), held, recording)
+    if store is None:
+        with lock_of(main.store):
+            known_positions(main)[position.log] = position
         return
-    with lock_of(main.store):
-        known_positions(main)[position.log] = replace(position, graph=graph_text(main))
-
-
-def _text_in_store(graph: Graph) -> str:
-    """A graph's name as the positions of an Oxigraph store have it."""
-    return "" if graph.identifier == DATASET_DEFAULT_GRAPH_ID else str(graph_name(graph))
+    backend: Any = get_backend("oxigraph")
+    held = {name: None if iri is None else name_in_store(iri) for name, iri in namespaces.items()}
+    backend.set_recorded(store, position, held, recording)
 
 
 def known_positions(graph: Graph) -> dict[str, Position]:
@@ -129,7 +123,7 @@ def replay(
     included, is as it was before that transaction. Blank node labels are kept. The state in which
     an interrupt (Ctrl-C) leaves a graph in memory is undefined, as for every change to such a
     graph: rebuild it from the log. Over an Oxigraph store an interrupted transaction is applied or
-    not at all.
+    not at all; the next replay binds namespaces that the graph may then lack.
 
     The position is known for as long as the graph's store object lives, and is part of the result;
     for a store that lives longer than that, see :func:`set_position`. Over an Oxigraph store the
@@ -142,7 +136,9 @@ def replay(
     Update, or replay into a store in memory.
 
     A literal of type xsd:string is one literal, whether rdflib has that datatype for it or none:
-    a literal that exists in one form is not added in the other, and is deleted in both.
+    a literal that exists in one form is not added in the other, and is deleted in both. All others
+    are made by rdflib's constructor: ``"01"^^xsd:int`` and ``"1"^^xsd:int`` are one literal unless
+    ``rdflib.NORMALIZE_LITERALS`` is off.
 
     :param graph: a Graph, which takes statements without a graph and those of the default graph; or
         a Dataset or ConjunctiveGraph, which take all.
@@ -249,7 +245,7 @@ class GraphTarget:
                 found = self.known.get(after.log)
                 if found != before:
                     raise moved("graph", after.log, before, found, by="another replay")
-            journal = Journal(self._graph.store)
+            journal = Journal(self._graph)
             try:
                 missed = self._change(journal, changes)
                 for kind, value in changes.namespaces:
@@ -294,11 +290,11 @@ class GraphTarget:
         if namespace.graph is not None:
             reject_graph(str(namespace.graph), what="a namespace")
         if kind is OperationKind.DELETE_NAMESPACE:
-            journal.unbind(self._graph, namespace.name)
+            journal.unbind(namespace.name)
             return
         declared = DeclaredNamespaces()
         declared.add(namespace.name, namespace.iri)
-        journal.bind(self._graph, namespace.name, namespace.iri)
+        journal.bind(namespace.name, namespace.iri)
 
     def _named(self, name: tuple[Any, ...]) -> Graph:
         """The graph of a statement: by its fourth term, if there is one."""

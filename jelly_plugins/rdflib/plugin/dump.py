@@ -8,7 +8,7 @@ otherwise subjects are sorted. Other stores keep their own order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
@@ -81,12 +81,6 @@ class Part(NamedTuple):
             found = batches_by_subject(self.graph, terms.generic, extra, BATCH)
         return terms.statements(self.triples(), extra) if found is None else found
 
-    def statements(
-        self, physical_type: PhysicalType, terms: EncoderTerms
-    ) -> Iterator[tuple[Any, ...]]:
-        """The same, one by one."""
-        return chain.from_iterable(self.batches(physical_type, terms))
-
 
 def parts_of(graph: Graph) -> list[Part]:
     """The graphs of a Dataset or ConjunctiveGraph, default graph first; or the one Graph.
@@ -115,15 +109,6 @@ def _check_formula(graph: object) -> None:
         raise TermError("a formula of Notation3 is not an RDF graph")
 
 
-def flat_options(graph: Graph, parts: Iterable[Part]) -> StreamOptions:
-    """The options that :func:`encode` chooses: triples for a Graph, quads otherwise; graphs for a
-    dataset with empty named graphs, which quads cannot express."""
-    if not isinstance(graph, ConjunctiveGraph):
-        return StreamOptions.flat(PhysicalType.TRIPLES)
-    empty = any(part.name is not DEFAULT_GRAPH and part.empty for part in parts)
-    return StreamOptions.flat(PhysicalType.GRAPHS if empty else PhysicalType.QUADS)
-
-
 def namespaces_of(graph: Graph, namespaces: Namespaces) -> list[tuple[str, URIRef]]:
     """The declarations to write.
 
@@ -141,13 +126,13 @@ def namespaces_of(graph: Graph, namespaces: Namespaces) -> list[tuple[str, URIRe
     if namespaces is True:
         return bound
     unused = dict(bound)
-    for iri in iris_of(graph):
+    for iri in _iris_of(graph):
         for name in [name for name, start in unused.items() if iri.startswith(start)]:
             del unused[name]
     return [(name, iri) for name, iri in bound if name not in unused]
 
 
-def iris_of(graph: Graph) -> Iterator[URIRef]:
+def _iris_of(graph: Graph) -> Iterator[URIRef]:
     """The IRIs in a graph or dataset, those of datatypes and graphs too; repeats included."""
     for part in parts_of(graph):
         for term in chain([part.graph.identifier], chain.from_iterable(part.graph)):
@@ -158,75 +143,49 @@ def iris_of(graph: Graph) -> Iterator[URIRef]:
 
 
 def encode(
-    graph: Graph,
+    parts: Iterable[Part],
+    options: StreamOptions,
+    namespaces: Collection[tuple[str, URIRef]] = (),
     *,
-    options: StreamOptions | None = None,
-    namespaces: Namespaces = False,
     frame_rows: int = DEFAULT_FRAME_ROWS,
     frame_bytes: int = DEFAULT_FRAME_BYTES,
+    progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[bytes]:
-    """Encode a graph; yields the bytes of each frame without a delimiter.
+    """Encode graphs; yields the bytes of each frame without a delimiter.
 
     With a grouped logical type the frames are the elements: one for each subject in
     SUBJECT_GRAPHS, one for each named graph in NAMED_GRAPHS, one for all in any other.
 
-    :param graph: a Graph is written as triples, a Dataset or ConjunctiveGraph as quads.
-    :param options: of the stream; by default those of :func:`flat_options`. Physical type QUADS
-        cannot express an empty graph.
-    :param namespaces: declarations to write first: a mapping of names to IRIs, True for all that
-        the graph has bound, which are some thirty in any new graph, or ``"used"`` for those that an
-        IRI in it begins with, which is looked for first.
-    :param frame_rows: rows of a frame, at most.
-    :param frame_bytes: bytes of a frame after which it ends.
-    :param limits: limits on the output.
-    :raises JellyError: the graph cannot be written with these options.
+    See :func:`dump` for the parameters, and for what is raised.
     """
-    parts = parts_of(graph)
-    return _encode(
-        parts,
-        options or flat_options(graph, parts),
-        namespaces_of(graph, namespaces),
+    terms = EncoderTerms()
+    physical_type = options.physical_type
+    parts = fit(parts, options)
+    if options.grouped:
+        elements = _elements(parts, options, terms)
+        # At least one: without a frame there would be no options.
+        first = next(elements, Frame(0))
+        first.namespaces = [(name, terms.term(iri)) for name, iri in namespaces]
+        yield from encode_frames(
+            chain([first], elements),
+            options=options,
+            describe=terms.describe,
+            namespaces=bool(namespaces),
+            progress=progress,
+            limits=limits,
+        )
+        return
+    encoder = Encoder(
+        options,
+        terms.describe,
+        namespaces=bool(namespaces),
         frame_rows=frame_rows,
         frame_bytes=frame_bytes,
         limits=limits,
     )
-
-
-def _encode(
-    parts: Iterable[Part],
-    options: StreamOptions,
-    namespaces: list[tuple[str, URIRef]],
-    *,
-    limits: Limits,
-    progress: Progress | None = None,
-    **settings: int,
-) -> Iterator[bytes]:
-    terms = EncoderTerms()
     steps = Steps(progress)
-    if options.grouped:
-        return encode_frames(
-            _counted(_elements(parts, options, namespaces, terms), steps),
-            options=options,
-            describe=terms.describe,
-            namespaces=bool(namespaces),
-            limits=limits,
-        )
-    encoder = Encoder(
-        options, terms.describe, namespaces=bool(namespaces), limits=limits, **settings
-    )
-    return _flat_frames(encoder, fit(parts, options), namespaces, terms, steps)
-
-
-def _flat_frames(
-    encoder: Encoder,
-    parts: Iterable[Part],
-    namespaces: list[tuple[str, URIRef]],
-    terms: EncoderTerms,
-    steps: Steps,
-) -> Iterator[bytes]:
     count = 0
-    physical_type = encoder.options.physical_type
     for name, iri in namespaces:
         encoder.add_namespace(name, str(iri))
     for part in parts:
@@ -237,15 +196,6 @@ def _flat_frames(
             count += len(batch)
             steps.reach(count)
     yield from encoder.finish()
-    steps.end(count)
-
-
-def _counted(frames: Iterable[AnyFrame], steps: Steps) -> Iterator[AnyFrame]:
-    count = 0
-    for frame in frames:
-        count += len(frame.statements)
-        yield frame
-        steps.reach(count)
     steps.end(count)
 
 
@@ -264,28 +214,15 @@ def fit(parts: Iterable[Part], options: StreamOptions) -> Iterator[Part]:
 
 
 def _elements(
-    parts: Iterable[Part],
-    options: StreamOptions,
-    namespaces: list[tuple[str, URIRef]],
-    terms: EncoderTerms,
-) -> Iterator[AnyFrame]:
-    """The elements of a grouped stream, the first one with the namespaces; at least one, because
-    without a frame there would be no options."""
-    elements = _divide(fit(parts, options), options, terms)
-    first = next(elements, Frame(0))
-    first.namespaces = [(name, terms.term(iri)) for name, iri in namespaces]
-    yield first
-    yield from elements
-
-
-def _divide(
     parts: Iterable[Part], options: StreamOptions, terms: EncoderTerms
 ) -> Iterator[AnyFrame]:
+    """The elements of a grouped stream."""
     physical_type = options.physical_type
     if options.logical_type == LogicalType.SUBJECT_GRAPHS:
         for part in parts:
-            for _, statements in groupby(part.statements(physical_type, terms), itemgetter(0)):
-                yield Frame(0, statements=list(statements))
+            statements = chain.from_iterable(part.batches(physical_type, terms))
+            for _, run in groupby(statements, itemgetter(0)):
+                yield Frame(0, statements=list(run))
     elif options.logical_type == LogicalType.NAMED_GRAPHS:
         for part in parts:
             if part.name is DEFAULT_GRAPH:
@@ -300,7 +237,7 @@ def frame_of(parts: Iterable[Part], physical_type: PhysicalType, terms: EncoderT
     frame: AnyFrame = Frame(0)
     for part in parts:
         before = len(frame.statements)
-        frame.statements += part.statements(physical_type, terms)
+        frame.statements += chain.from_iterable(part.batches(physical_type, terms))
         if physical_type is PhysicalType.GRAPHS and len(frame.statements) == before:
             frame.empty_graphs.append(terms.term(part.name))
     return frame
@@ -319,37 +256,42 @@ def dump(
 ) -> int:
     """Write a graph as a delimited Jelly-RDF stream.
 
+    :param graph: a Graph is written as triples, a Dataset or ConjunctiveGraph as quads.
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
+    :param options: of the stream; by default flat triples for a Graph, otherwise flat quads, or
+        graphs if a named graph is empty, which quads cannot express.
+    :param namespaces: declarations to write first: a mapping of names to IRIs, True for all that
+        the graph has bound, which are some thirty in any new graph, or ``"used"`` for those that an
+        IRI in it begins with, which is looked for first.
+    :param frame_rows: rows of a frame, at most.
+    :param frame_bytes: bytes of a frame after which it ends.
     :param progress: called about every 10,000 statements and at the end, with the number of
         statements since the last call, as ``tqdm.update`` takes it.
+    :param limits: limits on the output.
     :return: the number of statements written.
-
-    See :func:`encode` for the other parameters, and for what is raised.
+    :raises JellyError: the graph cannot be written with these options.
+    :raises ValueError: ``namespaces`` has an invalid value.
     """
     parts = parts_of(graph)
-    options = options or flat_options(graph, parts)
+    if options is None:
+        kind = PhysicalType.TRIPLES
+        if isinstance(graph, ConjunctiveGraph):
+            empty = any(part.name is not DEFAULT_GRAPH and part.empty for part in parts)
+            kind = PhysicalType.GRAPHS if empty else PhysicalType.QUADS
+        options = StreamOptions.flat(kind)
+    declared = namespaces_of(graph, namespaces)
+    settings: dict[str, Any] = {
+        "options": options,
+        "frame_rows": frame_rows,
+        "frame_bytes": frame_bytes,
+        "progress": progress,
+        "limits": limits,
+    }
     if oxigraph_store.inner_store(graph) is not None and _suits_oxigraph(graph, options):
-        return oxigraph_store.dump(
-            graph,
-            dst,
-            options=options,
-            namespaces={name: str(iri) for name, iri in namespaces_of(graph, namespaces)},
-            frame_rows=frame_rows,
-            frame_bytes=frame_bytes,
-            progress=progress,
-            limits=limits,
-        )
-    frames = _encode(
-        parts,
-        options,
-        namespaces_of(graph, namespaces),
-        frame_rows=frame_rows,
-        frame_bytes=frame_bytes,
-        progress=progress,
-        limits=limits,
-    )
-    write_delimited(frames, dst)
+        prefixes = {name: str(iri) for name, iri in declared}
+        return oxigraph_store.dump(graph, dst, namespaces=prefixes, **settings)
+    write_delimited(encode(parts, namespaces=declared, **settings), dst)
     return sum(len(part.graph) for part in parts)
 
 

@@ -20,7 +20,7 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 from rdflib.term import BNode
 
 from ...backends import BlankNodes
-from ...codec import AnyFrame, Decoder, Limits
+from ...codec import DEFAULT_LIMITS, AnyFrame, Decoder, Limits
 from ...errors import JellyError, TermError
 from ...formats.jelly import encoded, options_for
 from ...formats.loading import DEFAULT_LOAD, LoadOptions, LoadSettings
@@ -249,27 +249,24 @@ def load(
             blank_nodes=blank_nodes,
             settings=settings,
         )
-    make = partial(
-        _factory,
-        blank_nodes=blank_nodes,
-        generalized=generalized,
-        named_graphs=whole,
-        bnode_context=bnode_context,
-    )
+    terms: dict[str, Any] = {
+        "blank_nodes": blank_nodes,
+        "generalized": generalized,
+        "named_graphs": whole,
+        "bnode_context": bnode_context,
+    }
     reader: AnyFrameReader | _TextFrames
     if form is Format.JELLY:
-        reader = FrameReader(
+        reader = open_frames(
             src,
-            factory=make(),
-            # Each stream of a concatenated file has its own scope of labels.
-            next_factory=make,
-            limits=settings.limits,
             concatenated=settings.concatenated,
             strict=settings.strict,
+            limits=settings.limits,
+            **terms,
         )
     else:
         conversion = settings.conversion(OptionChanges(generalized_statements=generalized))
-        reader = _TextFrames(Given(src, form), conversion, make())
+        reader = _TextFrames(Given(src, form), conversion, _factory(**terms))
     with reader as frames:
         try:
             return sink.fill(frames, atomic=settings.atomic, progress=settings.progress)
@@ -307,16 +304,10 @@ class _TextFrames(Closing):
 
 
 def _factory(
-    *,
-    blank_nodes: BlankNodes,
-    generalized: bool,
-    named_graphs: bool,
-    bnode_context: MutableMapping[str, BNode] | None,
+    *, bnode_context: MutableMapping[str, BNode] | None = None, **settings: Any
 ) -> RdflibFactory:
-    """The factory of a source's terms, see :func:`load`."""
-    factory = RdflibFactory(
-        blank_nodes=blank_nodes, generalized=generalized, named_graphs=named_graphs
-    )
+    """The factory of a source's terms, see :func:`load` and :class:`RdflibFactory`."""
+    factory = RdflibFactory(**settings)
     if bnode_context is not None:
         new = factory.blank_node
         factory.blank_node = lambda label: (
@@ -330,16 +321,22 @@ def _factory(
 def open_frames(
     src: Source,
     *,
-    blank_nodes: BlankNodes,
-    generalized: bool,
-    named_graphs: bool = True,
-    concatenated: bool,
-    limits: Limits,
+    concatenated: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    strict: bool = False,
+    **terms: Any,
 ) -> AnyFrameReader:
-    """Open Jelly for reading in rdflib's terms; see :func:`load` and :class:`RdflibFactory`."""
-    make = partial(
-        RdflibFactory, blank_nodes=blank_nodes, generalized=generalized, named_graphs=named_graphs
-    )
+    """Open Jelly for reading in rdflib's terms.
+
+    :param terms: parameters of :class:`RdflibFactory`, and ``bnode_context`` of :func:`load`.
+    """
+    # Each stream of a concatenated file has its own scope of labels.
+    make = partial(_factory, **terms)
     return FrameReader(
-        src, factory=make(), next_factory=make, limits=limits, concatenated=concatenated
+        src,
+        factory=make(),
+        next_factory=make,
+        limits=limits,
+        concatenated=concatenated,
+        strict=strict,
     )

@@ -6,8 +6,7 @@ them up in a dictionary, before any plugin, and offers no way to fill it but fro
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Final
+from typing import Final
 
 import rdflib.plugin
 import rdflib.util
@@ -55,41 +54,3 @@ def register_suffixes() -> None:
             endings.setdefault(name, format_)
     for compressed in ("gz", "bz2", "zst"):
         endings.setdefault(compressed, OWN_NAME)
-
-
-def warn_of_others() -> None:
-    """Warn once if another package's plugin handles ``format="jelly"`` in rdflib, and say how to
-    change that.
-
-    That is the case where both packages are installed and rdflib has found the other's entry points
-    last. Explicit registrations are not changed.
-    """
-    plugins: dict[Any, Any] = rdflib.plugin._plugins
-    for name in NAMES:
-        for kind in (Parser, Serializer):
-            found = plugins.get((name, kind))
-            entry_point = getattr(found, "ep", None)
-            if entry_point is not None and not entry_point.value.startswith("jelly_plugins."):
-                plugins[name, kind] = _OthersPlugin(found)
-
-
-class _OthersPlugin(rdflib.plugin.Plugin[Any]):
-    """A plugin of another package, under a name that is ours, too; it says so when it is used."""
-
-    warned = False
-
-    def __init__(self, plugin: Any) -> None:
-        super().__init__(plugin.name, plugin.kind, "", "")
-        self._plugin = plugin
-
-    def getClass(self) -> Any:  # noqa: N802
-        if not _OthersPlugin.warned:
-            _OthersPlugin.warned = True
-            warnings.warn(
-                f'format="{self.name}" is handled by {self._plugin.ep.value.partition(".")[0]}, '
-                "which is also installed: call jelly_plugins.rdflib.register() to use "
-                f'jelly-plugins, or use format="{OWN_NAME}"',
-                # The caller of Graph.parse or Graph.serialize, which call rdflib.plugin.get.
-                stacklevel=4,
-            )
-        return self._plugin.getClass()

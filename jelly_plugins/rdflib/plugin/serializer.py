@@ -59,9 +59,8 @@ class JellySerializer(BytesSerializer):
     """Writes a Graph as a flat stream of triples, a Dataset or ConjunctiveGraph as one of quads.
 
     Keyword arguments of ``Graph.serialize`` are ``options``, ``namespaces``, ``frame_rows``,
-    ``frame_bytes`` and ``limits`` of :func:`~jelly_plugins.rdflib.plugin.dump.encode`, and
-    ``progress``: called about every 10,000 statements and at the end, with the number of statements
-    since the last call, as ``tqdm.update`` takes it.
+    ``frame_bytes``, ``progress`` and ``limits`` of
+    :func:`~jelly_plugins.rdflib.plugin.dump.dump`.
 
     >>> from rdflib import RDF, Graph, URIRef
     >>> graph = Graph().add((URIRef("urn:s"), RDF.type, URIRef("urn:t")))

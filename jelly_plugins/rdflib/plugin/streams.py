@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
 from rdflib.term import Node, URIRef
@@ -29,32 +29,33 @@ from ...errors import JellyError, StatementError
 from ...io.progress import Progress
 from ...io.sinks import Counted, Destination
 from ...io.sources import Source
-from ...io.streams import AnyFrameReader, encode, encode_frames, with_options, write_delimited
+from ...io.streams import encode, encode_frames, with_options, write_delimited
 from ..namespaces import DeclaredNamespaces
 from ..terms import EncoderTerms, Statement, reject_no_graph
 from .dump import Namespaces, Part, fit, frame_of, namespaces_of, parts_of
 from .load import GraphSink, open_frames
 
 
-def read_statements(
-    src: Source,
-    *,
-    blank_nodes: BlankNodes = "fresh",
-    generalized: bool = False,
-    concatenated: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Iterator[Statement]:
+class StreamSettings(TypedDict, total=False):
+    """Settings of a reading, see :func:`read_statements`."""
+
+    blank_nodes: BlankNodes
+    generalized: bool
+    concatenated: bool
+    limits: Limits
+
+
+def read_statements(src: Source, **settings: Unpack[StreamSettings]) -> Iterator[Statement]:
     """Read a Jelly-RDF stream as one sequence of statements: tuples of rdflib's terms.
 
     A quad's last term is the name of its graph, ``DATASET_DEFAULT_GRAPH_ID`` for the default
     graph: ``Dataset.addN`` takes such quads as they are.
 
     :param src: path, URL, open binary file or bytes; compressed or not.
-    :param blank_nodes: ``"fresh"`` makes new nodes for each reading, ``"keep"`` keeps labels as
-        they are. One label is one node in the whole stream.
-    :param generalized: let generalized statements through.
-    :param concatenated: whether options at the start of a frame start a new stream.
-    :param limits: the limits on untrusted input.
+    :param settings: ``blank_nodes``: ``"fresh"`` (default) makes new nodes for each reading,
+        ``"keep"`` keeps labels as they are, and one label is one node in the whole stream;
+        ``generalized``: accept generalized statements; ``concatenated``: whether options at the
+        start of a frame start a new stream; ``limits``: the limits on untrusted input.
     :raises JellyError: while iterating, with source, frame and row.
 
     >>> from jelly_plugins.io.streams import write_bytes
@@ -63,75 +64,36 @@ def read_statements(
     ...     print(triple[0])
     urn:s
     """
-    reader = open_frames(
-        src,
-        blank_nodes=blank_nodes,
-        generalized=generalized,
-        concatenated=concatenated,
-        limits=limits,
-    )
-    yield from _statements_of(reader)
+    return _statements(src, **settings)
 
 
 def read_triples(
-    src: Source,
-    *,
-    blank_nodes: BlankNodes = "fresh",
-    concatenated: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
+    src: Source, **settings: Unpack[StreamSettings]
 ) -> Iterator[tuple[Node, Node, Node]]:
     """Read a Jelly-RDF stream as triples of rdflib's terms: those of the stream, or its quads if
     all of them are in the default graph. For the parameters see :func:`read_statements`.
 
     :raises JellyError: while iterating, with source, frame and row.
-
-    >>> from jelly_plugins.io.streams import write_bytes
-    >>> from jelly_plugins import Iri, Triple
-    >>> triple = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
-    >>> for s, p, o in read_triples(write_bytes([triple])):
-    ...     print(s)
-    urn:s
     """
-    reader = open_frames(
-        src,
-        blank_nodes=blank_nodes,
-        generalized=False,
-        named_graphs=False,
-        concatenated=concatenated,
-        limits=limits,
-    )
-    yield from _statements_of(reader)
-
-
-def _statements_of(reader: AnyFrameReader) -> Iterator[Any]:
-    with reader as frames:
-        for frame in frames:
-            yield from frame.statements
+    return _statements(src, named_graphs=False, **settings)
 
 
 def read_quads(
-    src: Source,
-    *,
-    blank_nodes: BlankNodes = "fresh",
-    concatenated: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
+    src: Source, **settings: Unpack[StreamSettings]
 ) -> Iterator[tuple[Node, Node, Node, Node]]:
     """Read a Jelly-RDF stream as quads of rdflib's terms, whose last term is the name of the graph;
     triples are in the default graph. For the parameters see :func:`read_statements`.
 
     :raises JellyError: while iterating, with source, frame and row.
-
-    >>> from jelly_plugins.io.streams import write_bytes
-    >>> from jelly_plugins import Iri, Triple
-    >>> triple = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
-    >>> for s, p, o, g in read_quads(write_bytes([triple])):
-    ...     print(g)
-    urn:x-rdflib:default
     """
-    for statement in read_statements(
-        src, blank_nodes=blank_nodes, concatenated=concatenated, limits=limits
-    ):
+    for statement in _statements(src, **settings):
         yield statement if len(statement) == 4 else (*statement, DATASET_DEFAULT_GRAPH_ID)
+
+
+def _statements(src: Source, **settings: Any) -> Iterator[Any]:
+    with open_frames(src, **settings) as frames:
+        for frame in frames:
+            yield from frame.statements
 
 
 def write_statements(
@@ -209,14 +171,7 @@ def _graph_of(statement: tuple[Any, ...]) -> Any:
     return DEFAULT_GRAPH if name is None or name == DATASET_DEFAULT_GRAPH_ID else name
 
 
-def read_graphs(
-    src: Source,
-    *,
-    blank_nodes: BlankNodes = "fresh",
-    generalized: bool = False,
-    concatenated: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Iterator[Graph]:
+def read_graphs(src: Source, **settings: Unpack[StreamSettings]) -> Iterator[Graph]:
     """Read a Jelly-RDF stream frame by frame: a Graph for each where it has triples, otherwise a
     Dataset.
 
@@ -235,13 +190,7 @@ def read_graphs(
     [1, 0]
     """
     namespaces = DeclaredNamespaces()
-    with open_frames(
-        src,
-        blank_nodes=blank_nodes,
-        generalized=generalized,
-        concatenated=concatenated,
-        limits=limits,
-    ) as frames:
+    with open_frames(src, **settings) as frames:
         for frame in frames:
             triples = frames.options.physical_type is PhysicalType.TRIPLES
             graph = Graph() if triples else Dataset()

@@ -15,8 +15,6 @@ try:
 except ImportError as error:
     raise MissingExtraError.of(f"sharded stores need a library ({error})", "spark") from error
 
-from typing import TYPE_CHECKING, Any
-
 from .applying import Applied, apply_patches, batch_sink, write_shards
 from .queries import QueryError
 from .root import (
@@ -33,9 +31,6 @@ from .root import (
 from .store import ShardedStore
 from .upkeep import Vacuumed, restore, vacuum, verify
 
-if TYPE_CHECKING:
-    from .frames import net_changes
-
 __all__ = [
     "Applied",
     "Batch",
@@ -51,20 +46,9 @@ __all__ = [
     "Version",
     "apply_patches",
     "batch_sink",
-    "net_changes",
     "restore",
     "shard_of",
     "vacuum",
     "verify",
     "write_shards",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    # The only name whose module imports Spark.
-    if name != "net_changes":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .. import _requirement  # noqa: F401  (first: its error names the extra to install)
-    from .frames import net_changes
-
-    return net_changes

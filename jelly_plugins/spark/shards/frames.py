@@ -194,6 +194,7 @@ def _summary(rows: DataFrame) -> Changes:
             sf.max("id").alias("id"),
             sf.max("prev").alias("prev"),
             sf.count_if(~kind.isin(*_ABOUT)).alias("rows"),
+            (sf.count("*") > sf.max("order") - sf.min("order") + 1).alias("twice"),
             sf.count_if(kind == ABORT).alias("aborted"),
             sf.count_if(kind.isin(*NAMESPACES)).alias("binds"),
             sf.count_if(kind.isNull() | ~kind.isin(*_KINDS)).alias("invalid"),
@@ -207,6 +208,10 @@ def _summary(rows: DataFrame) -> Changes:
         for row in found.toLocalIterator():
             if row.invalid:
                 raise SourceError(f"a row reports {_CORRUPT}", source=row.place.source)
+            if row.twice:
+                raise SourceError(
+                    "two logs have the same name in the column source", source=row.place.source
+                )
             aborted += row.aborted
             binds += row.binds
             patches.append(PatchRows((row.place, row.patch), row.id, row.prev, row.rows))

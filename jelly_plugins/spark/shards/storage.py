@@ -35,11 +35,11 @@ class Folder:
 
     def versions(self) -> list[int]:
         """Return the numbers of all versions, in order."""
-        with self._errors("its versions cannot be listed"):
-            try:
+        try:
+            with self._errors("its versions cannot be listed", FileNotFoundError):
                 return numbers_of(os.listdir(self.root / VERSIONS))
-            except (FileNotFoundError, NotADirectoryError):
-                return []
+        except FileNotFoundError:
+            return []
 
     def read(self, number: int) -> bytes:
         """Return the file of a version.
@@ -47,7 +47,7 @@ class Folder:
         :raises FileNotFoundError: it does not exist.
         """
         with (
-            self._errors(f"version {number} cannot be read"),
+            self._errors(f"version {number} cannot be read", FileNotFoundError),
             (self.root / version_file(number)).open("rb") as file,
         ):
             return file.read(MAX_BYTES + 1)
@@ -59,7 +59,7 @@ class Folder:
         """
         path = self.root / version_file(number)
         temporary = path.parent / f".{uuid4().hex}"
-        with self._errors(f"version {number} cannot be written"):
+        with self._errors(f"version {number} cannot be written", FileExistsError):
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 temporary.write_bytes(data)
@@ -144,10 +144,11 @@ class Folder:
                 path.unlink(missing_ok=True)
 
     @contextmanager
-    def _errors(self, what: str) -> Iterator[None]:
+    def _errors(self, what: str, passed: type[OSError]) -> Iterator[None]:
+        """Convert the exceptions of the file system, except those of one type."""
         try:
             yield
-        except (FileExistsError, FileNotFoundError):
+        except passed:
             raise
         except OSError as error:
             raise RootError(f"{what}: {error}", source=self.name) from error

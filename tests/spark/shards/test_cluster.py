@@ -57,14 +57,6 @@ def program(*arguments: object, folder: Path = ROOT) -> str:
     return done.stdout
 
 
-@pytest.mark.spark
-@pytest.mark.slow
-@pytest.mark.parametrize("batches", [1, 8])
-def test_executors_in_processes_of_their_own(tmp_path: Path, batches: int) -> None:
-    cluster = ("-m", "tests.spark.shards.cluster", "local-cluster[2,1,1024]")
-    assert "all of it holds" in program(*cluster, tmp_path, batches)
-
-
 # A standalone cluster
 
 DEPLOY = "org.apache.spark.deploy"
@@ -133,89 +125,34 @@ def test_a_standalone_cluster_of_two_workers(tmp_path: Path) -> None:
         assert list((tmp_path / f"work-{number}").glob("app-*/*/stderr"))
 
 
-# Executors that lack something
+# Executors without the package
 
-LACKING = """\
+#: Runs Python without what is installed with the package.
+PYTHON = """\
 #!/bin/sh
 if [ -n "$SPARK_EXECUTOR_DIRS" ]; then PYTHONPATH='{folder}':$PYTHONPATH; export PYTHONPATH; fi
 exec '{python}' "$@"
 """
 
-#: Takes a module for one that is not there.
-SITE = """\
-import sys
-class Lacking:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == {module!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Lacking())
-"""
-
 TRY = """
 import sys
-from jelly_plugins.spark import apply_patches, session
+from jelly_plugins.spark import apply_patches, register, session
 
-master, folder = sys.argv[1:]
+master, folder, shipped = sys.argv[1:]
 spark = session(master, config={
     "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
-    "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "1", "spark.task.maxFailures": "1",
+    "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "1", "spark.submit.pyFiles": shipped,
 })
-columns = "subject string, predicate string, object string"
-frame = spark.createDataFrame([("<urn:s>", "<urn:p>", "<urn:o>")], columns)
-def streamed():
-    stream = spark.readStream.format("jelly").load(folder + "/in").writeStream.format("jelly")
-    stream = stream.option("checkpointLocation", folder + "/check").trigger(availableNow=True)
-    stream.start(folder + "/streamed").awaitTermination()
-for name, call in (
-    ("read", lambda: spark.read.format("jelly").load(folder + "/in").collect()),
-    ("write", lambda: frame.write.format("jelly").mode("append").save(folder + "/out")),
-    ("stream", streamed),
-    ("apply", lambda: apply_patches(spark, folder + "/log.jellyp", folder + "/root", shards=1)),
-):
-    try:
-        call()
-        print(name, "done")
-    except Exception as error:
-        print(name, type(error).__name__, *str(error).split())
+register(spark)
+read = spark.read.format("jelly").load(folder + "/in")
+read.write.format("jelly").mode("append").save(folder + "/out")
+stream = spark.readStream.format("jelly").load(folder + "/out").writeStream.format("jelly")
+stream = stream.option("checkpointLocation", folder + "/check").trigger(availableNow=True)
+stream.start(folder + "/streamed").awaitTermination()
+apply_patches(spark, folder + "/log.jellyp", folder + "/root", shards=1)
+print(read.count(), spark.read.format("jelly").load(folder + "/streamed").count())
 spark.stop()
 """
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("module", "fails"),
-    [
-        ("jelly_plugins", ["read", "write", "stream", "apply"]),
-        ("fsspec", ["read", "write", "stream"]),
-        ("pyoxigraph", ["apply"]),
-    ],
-)
-def test_executors_that_lack_something_say_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, fails: list[str]
-) -> None:
-    lacking = tmp_path / "lacking"
-    lacking.mkdir()
-    (lacking / "sitecustomize.py").write_text(SITE.format(module=module))
-    python = tmp_path / "python"
-    python.write_text(LACKING.format(folder=lacking, python=sys.executable))
-    python.chmod(0o755)
-    monkeypatch.setenv("PYSPARK_PYTHON", str(python))
-    (tmp_path / "in").mkdir()
-    write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], tmp_path / "in" / "x.jelly")
-    log_file(tmp_path / "log.jellyp", [Writer().patch()])
-    lines = program("-c", TRY, "local-cluster[1,1,1024]", tmp_path).splitlines()
-    said = {line.partition(" ")[0]: line.partition(" ")[2] for line in lines[-4:]}
-    for name, text in said.items():
-        if name not in fails:
-            assert text == "done"
-            continue
-        assert module in text, text
-        if name == "apply":
-            assert text.startswith("JellyError "), text
-        else:
-            assert f"No module named '{module}'" in text
-
 
 WHERE = """
 import sys
@@ -250,7 +187,7 @@ def test_the_package_as_a_file_of_python(tmp_path: Path, monkeypatch: pytest.Mon
     away.mkdir()
     (away / "sitecustomize.py").write_text(AWAY.format(root=str(ROOT)))
     python = tmp_path / "python"
-    python.write_text(LACKING.format(folder=away, python=sys.executable))
+    python.write_text(PYTHON.format(folder=away, python=sys.executable))
     python.chmod(0o755)
     monkeypatch.setenv("PYSPARK_PYTHON", str(python))
     monkeypatch.delenv("PYTHONPATH")
@@ -260,14 +197,8 @@ def test_the_package_as_a_file_of_python(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "in").mkdir()
     write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], tmp_path / "in" / "x.jelly")
     log_file(tmp_path / "log.jellyp", [Writer().patch()])
-    code = TRY.replace(
-        '"spark.log.level"', f'"spark.submit.pyFiles": {str(shipped)!r}, "spark.log.level"'
-    )
-    code = code.replace(
-        "columns =", "from jelly_plugins.spark import register; register(spark)\ncolumns ="
-    )
-    lines = program("-c", code, "local-cluster[1,1,1024]", tmp_path).splitlines()
-    assert lines[-4:] == ["read done", "write done", "stream done", "apply done"]
+    lines = program("-c", TRY, "local-cluster[1,1,1024]", tmp_path, shipped).splitlines()
+    assert lines[-1] == "1 1"
 
 
 # Spark Connect

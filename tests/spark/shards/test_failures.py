@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -30,60 +32,36 @@ from .logs import apply, assert_same, quads
 from .model import quads_after, random_log, text_of
 
 
-def _run(root: Path, log: Path, step: int, *master: str) -> subprocess.CompletedProcess[str]:
-    arguments = [str(root), str(log), str(step), *master]
-    return subprocess.run(
-        [sys.executable, "-m", "tests.spark.shards.killing", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
+def _program(*arguments: object) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, "-m", "tests.spark.shards.killing", *map(str, arguments)]
+    done = subprocess.run(program, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode in (0, -9), done.stderr
+    return done
 
 
-def _kill(folder: Path, step: int, *master: str) -> bool:
-    """Kill a first load and a batch at a step; return whether there is such a step."""
-    patches = random_log(1, ids=True)
-    first, whole = folder / "first.rdfp", folder / "whole.rdfp"
-    first.write_bytes(text_of(patches[:5]))
-    whole.write_bytes(text_of(patches))
-    root = folder / f"root{step}"
-    killed = False
-    for log, before, after in ((first, 0, 5), (whole, 5, 8)):
-        done = _run(root, log, step, *master)
-        assert done.returncode in (0, -9), done.stderr
-        killed |= done.returncode == -9
-        if (root / "_versions").exists() and ShardedStore(root).version:
-            assert set(quads(root)) in (quads_after(patches[:before]), quads_after(patches[:after]))
-        apply(root, log)
-        assert_same(root, quads_after(patches[:after]))
-    vacuum(root, keep=1, grace=timedelta())
-    assert_same(root, quads_after(patches))
-    left = {path.relative_to(root).as_posix() for path in root.glob("*/*") if path.is_dir()}
-    assert left == set(ShardedStore(root).content.stored())
-    return killed
-
-
-@pytest.mark.parametrize("step", [12, 31])
-def test_a_kill_leaves_all_of_a_batch_or_nothing(tmp_path: Path, step: int) -> None:
-    assert _kill(tmp_path, step)
-
-
-@pytest.mark.slow
-def test_kills_between_any_two_steps(tmp_path: Path) -> None:
-    step = 0
-    while _kill(tmp_path, step):
-        step += 1
-    assert step > 50
+@pytest.mark.parametrize("by", [12, pytest.param(1, marks=pytest.mark.slow)])
+def test_kills_between_any_two_steps(tmp_path: Path, by: int) -> None:
+    """Each leaves all of a batch or nothing, and the same call again does the rest."""
+    kills = int(_program(tmp_path, 0, 110, by).stdout)
+    assert kills >= 2 * (80 // by)
 
 
 @pytest.mark.slow
 @pytest.mark.spark
 def test_drivers_of_spark_that_are_killed(tmp_path: Path) -> None:
     """Between any two steps of the driver, while tasks have made stores."""
-    step = 0
-    while _kill(tmp_path, step, "local[2,4]"):
-        step += 1
+    patches = random_log(1, ids=True)
+    log = tmp_path / "log.rdfp"
+    log.write_bytes(text_of(patches))
+    for step in count():
+        root = tmp_path / f"root{step}"
+        done = _program(root, log, step, "local[2,4]")
+        if (root / "_versions").exists() and ShardedStore(root).version:
+            assert set(quads(root)) == quads_after(patches)
+        apply(root, log)
+        assert_same(root, quads_after(patches))
+        if done.returncode == 0:
+            break
     assert step > 3
 
 
@@ -160,19 +138,24 @@ def test_a_vacuum_overtakes_an_attempt(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(quads(root)) == 2
 
 
-def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.ENOENT, errno.EACCES])
+@pytest.mark.parametrize(
+    ("owner", "name"), [(storage, "_sync"), (storage.os, "link"), (Path, "mkdir")]
+)
+def test_an_error_of_the_file_system_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: int
+) -> None:
     root = tmp_path / "root"
     apply(root, b"A <urn:s> <urn:p> <urn:1> .")
 
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(28, "No space left on device")
+    def failing(*_: Any, **__: Any) -> None:
+        raise OSError(number, "it fails")
 
-    for owner, name in ((storage, "_sync"), (storage.os, "link"), (Path, "mkdir")):
-        with monkeypatch.context() as patched:
-            patched.setattr(owner, name, full)
-            with pytest.raises(RootError, match="No space left"):
-                apply(root, b"A <urn:s> <urn:p> <urn:2> .")
-        assert len(quads(root)) == 1
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, failing)
+        with pytest.raises(RootError, match="it fails"):
+            apply(root, b"A <urn:s> <urn:p> <urn:2> .")
+    assert len(quads(root)) == 1
     assert apply(root, b"A <urn:s> <urn:p> <urn:2> .").committed
 
 

@@ -17,14 +17,13 @@ from pyspark.sql.functions import concat_ws, explode, lit
 
 from jelly_plugins import ChainError, JellyError, OptionsError
 from jelly_plugins.patch import Patch, write_patches
-from jelly_plugins.spark import from_jelly_patch
+from jelly_plugins.spark import from_jelly_patch, net_changes
 from jelly_plugins.spark.shards import (
     CommitConflictError,
     RootError,
     ShardedStore,
     apply_patches,
     batch_sink,
-    net_changes,
     shard_of,
     vacuum,
     write_shards,
@@ -124,12 +123,16 @@ def test_batches_of_messages(spark: SparkSession, tmp_path: Path) -> None:
     assert_same(root, replayed(*logs))
 
 
-def test_corrupt_messages_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
-    rows = [(0, 0, b"TX . A <urn:s> <urn:p> <urn:o> ."), (0, 1, b"TX . TC .")]
+def test_messages_that_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "error"}
-    with pytest.raises(JellyError, match="t/0/0: a row reports corrupt data"):
-        apply_patches(spark, messages(spark, rows, **options), tmp_path / "root")
-    assert not (tmp_path / "root").exists()
+    for offset, value, text in (
+        (0, b"TX . A <urn:s> <urn:p> <urn:o> .", "t/0/0: a row reports corrupt data"),
+        (1, b"TX . D <urn:s> <urn:p> <urn:o> . TC .", "t/0/1: two logs have the same name"),
+    ):
+        rows = [(0, offset, value), (0, 1, b"TX . TC .")]
+        with pytest.raises(JellyError, match=text):
+            apply_patches(spark, messages(spark, rows, **options), tmp_path / "root")
+        assert not (tmp_path / "root").exists()
 
 
 def test_a_chain_is_checked(spark: SparkSession, tmp_path: Path) -> None:
