@@ -44,7 +44,7 @@ def readme() -> str:
 PURE_MODE = {
     "jelly_plugins.codec.sparql._reading": "jelly_plugins/codec/sparql/reading.py",
     "jelly_plugins.codec.sparql._writing": "jelly_plugins/codec/sparql/writing.py",
-    "jelly_plugins.formats._turtle_scan": "jelly_plugins/formats/turtle_scan.py",
+    "jelly_plugins.formats._scans": "jelly_plugins/formats/scans.py",
     "jelly_plugins.jena._rows": "jelly_plugins/jena/rows.py",
 }
 

@@ -57,12 +57,13 @@ if TYPE_CHECKING:
         WireError,
     )
     from .formats.convert import convert
-    from .formats.loading import LoadOptions, LoadSettings
     from .formats.settings import (
         Conversion,
         ConversionOptions,
         ConversionSettings,
         Frames,
+        LoadOptions,
+        LoadSettings,
         OptionChanges,
     )
     from .io.names import Format, WithMediaType
@@ -158,7 +159,6 @@ if not TYPE_CHECKING:
             "io.sources",
             "io.names",
             "formats.settings",
-            "formats.loading",
             "formats.convert",
         ),
     )

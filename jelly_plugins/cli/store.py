@@ -9,8 +9,8 @@ from glob import escape, glob
 from typing import Annotated, Any, Final, TypeAlias
 
 from ..errors import JellyError, SourceError
-from ..formats.loading import LoadSettings
 from ..formats.reading import pyoxigraph_module
+from ..formats.settings import LoadSettings
 from ..io.names import ENDINGS, Format, format_of
 from ..io.sources import name_of
 from . import console, settings

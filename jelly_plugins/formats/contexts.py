@@ -88,14 +88,22 @@ class ContextLoader:
     def __init__(self, contexts: Contexts | None, base: str | None) -> None:
         self._contexts = contexts
         self._base = base
-        #: By IRI: contexts that were loaded, and bytes that they take.
-        self._loaded: dict[str, tuple[Any, int]] = {}
+        #: By IRI: contexts that were loaded, bytes that they take, and terms that are copied.
+        self._loaded: dict[str, tuple[Any, int, int]] = {}
         #: Bytes of contexts that were put in place.
         self._inlined = 0
         #: IRIs that come of the context in force, of those that were loaded, and of a document.
         self._in_force = len(base or "")
         self._remote_iris = 0
         self._iris = IriLengths(self._in_force)
+        #: Terms in force at a value, and around a document; and those with contexts of their own.
+        self._terms = self._outer_terms = 0
+        self._scoped: set[str] = set()
+        #: How many terms the parser copies for the last document: for each context and each use of
+        #: a scoped one, those in force.
+        self.copies = 0
+        #: Likewise, for the context in force.
+        self.copies_in_force = 0
 
     @property
     def longest(self) -> int:
@@ -119,13 +127,17 @@ class ContextLoader:
     def context(self, value: Any) -> Any:
         """A context, with all that it refers to."""
         self._in_force = len(self._base or "")
+        self._outer_terms = self.copies_in_force = 0
         self._begin()
         made = self._context(value, self._base or "", (), 0)
         self._in_force = self.longest
+        self._outer_terms = _terms_of(made)
+        self.copies_in_force = self.copies
         return made
 
     def _begin(self) -> None:
         self._inlined = 0
+        self._terms, self.copies = self._outer_terms, self.copies_in_force
         self._iris = IriLengths(self._in_force + self._remote_iris)
 
     def _document(self, value: Any, base: str, within: tuple[str, ...], depth: int) -> Any:
@@ -137,12 +149,23 @@ class ContextLoader:
             return value
         if value.get("@type") == "@json":
             return value
-        return {
-            key: self._context(each, base, within, depth + 1)
-            if key == _KEY
-            else self._document(each, base, within, depth + 1)
-            for key, each in value.items()
-        }
+        outer = self._terms
+        made = dict(value)
+        if _KEY in value:
+            made[_KEY] = self._context(value[_KEY], base, within, depth + 1)
+            self._terms += _terms_of(made[_KEY])
+            self.copies += self._terms
+        if self._scoped:
+            types = value.get("@type")
+            used = [*value, *(types if isinstance(types, list) else [types])]
+            self.copies += self._terms * sum(
+                1 for name in used if isinstance(name, str) and name in self._scoped
+            )
+        for key, each in value.items():
+            if key != _KEY:
+                made[key] = self._document(each, base, within, depth + 1)
+        self._terms = outer
+        return made
 
     def _context(self, value: Any, base: str, within: tuple[str, ...], depth: int) -> Any:
         if isinstance(value, str):
@@ -156,8 +179,13 @@ class ContextLoader:
         if not isinstance(value, dict):
             return value
         self._iris.add(value)
+        self._terms += len(value)
         # Definitions of terms have contexts of their own.
         made = {key: self._document(each, base, within, depth + 1) for key, each in value.items()}
+        self._scoped.update(
+            key for key, each in value.items() if isinstance(each, dict) and _KEY in each
+        )
+        self._terms -= len(value)
         imported = made.pop(_IMPORT, None)
         if imported is None:
             return made
@@ -170,7 +198,8 @@ class ContextLoader:
 
     def _remote(self, iri: str, within: tuple[str, ...], depth: int) -> Any:
         if iri in self._loaded:
-            made, size = self._loaded[iri]
+            made, size, copies = self._loaded[iri]
+            self.copies += copies
             self._count(size)
             return made
         if iri in within or len(within) > _DEPTH:
@@ -178,13 +207,13 @@ class ContextLoader:
         found = self._load(iri)
         if isinstance(found, dict) and _KEY in found:
             found = found[_KEY]
-        before, iris = self._inlined, self._iris
+        before, iris, copies = self._inlined, self._iris, self.copies
         self._iris = IriLengths()
         made = self._context(found, iri, (*within, iri), depth + 1)
         self._remote_iris = max(self._remote_iris, self.longest)
         self._inlined, self._iris = before, iris
         size = len(dump(made))
-        self._loaded[iri] = made, size
+        self._loaded[iri] = made, size, self.copies - copies
         self._count(size)
         return made
 
@@ -209,3 +238,10 @@ class ContextLoader:
         except Exception as error:
             # A loader of the caller's raises what it likes.
             raise TextError(f"the context {iri} cannot be loaded: {error}") from error
+
+
+def _terms_of(context: Any) -> int:
+    """The number of terms that a context defines."""
+    if isinstance(context, list):
+        return sum(map(_terms_of, context))
+    return len(context) if isinstance(context, dict) else 0

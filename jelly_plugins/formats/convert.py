@@ -17,7 +17,7 @@ from ..io.progress import Progress
 from ..io.sinks import Destination, is_replaceable, open_output
 from ..io.sources import Source, rewinder
 from ..io.streams import FrameBytes, FrameReader, encode_frames
-from .jelly import UndeclaredError, encoded, options_for
+from .jelly import UndeclaredError
 from .jelly_text import frame_text, text_output
 from .reading import jelly_of_text, piped, reject_jelly
 from .settings import (
@@ -30,7 +30,7 @@ from .settings import (
     Given,
     Job,
 )
-from .table import FORMATS, open_reader, open_readers
+from .table import FORMATS, open_readers
 from .transcode import check_metadata, transcode
 
 
@@ -162,28 +162,6 @@ def _format_of(named: object, parameter: str) -> Format:
 
 
 # Sources that are made while they are read
-
-
-def as_jelly(given: Given, settings: ConversionSettings = DEFAULT_SETTINGS) -> Source:
-    """A source of any format as Jelly that is made while the source is read, and declares quoted
-    triples.
-
-    >>> from jelly_plugins import read
-    >>> list(read(as_jelly(Given(b"<urn:s> a <urn:t> .", Format.TURTLE))))[0].object
-    Iri(value='urn:t')
-    """
-    src, form = given
-    if form is Format.JELLY:
-        return src
-    if form is Format.JELLY_TEXT:
-        return jelly_of_text(src, settings.limits)
-
-    def frames() -> Iterator[bytes]:
-        job = Job(settings=settings, star=True)
-        with open_reader(given, job) as source:
-            yield from encoded(source, options_for(source, job), job)
-
-    return piped(map(delimit, frames()), src)
 
 
 def _prepared(given: Given, settings: ConversionSettings) -> Given:

@@ -45,6 +45,7 @@ class JellyReader(ChunkReader):
     :raises JellyError: while iterating, with source, frame and row.
 
     :ivar frame: number of the frame of the last chunk.
+    :ivar fresh: whether each stream has its own blank nodes.
 
     >>> from jelly_plugins import Iri, Literal, Triple
     >>> from jelly_plugins.io.streams import write_bytes
@@ -78,7 +79,7 @@ class JellyReader(ChunkReader):
         )
         self.validated = validator is not None
         self.frame = 0
-        self._fresh = settings.blank_nodes == "fresh"
+        self.fresh = settings.blank_nodes == "fresh"
         self._chunks = _Chunks(
             self,
             frames,
@@ -92,7 +93,7 @@ class JellyReader(ChunkReader):
 
     def __iter__(self) -> Iterator[Chunk]:
         for text, stream in self._chunks:
-            if stream and self._fresh:
+            if stream and self.fresh:
                 text = scoped(text, stream)
             yield Chunk(text, text.count(b"\n"))
 
@@ -139,8 +140,13 @@ class _Chunks(StreamReader[tuple[bytes, int]]):
             yield b"".join((*rest, chunk[:cut])), self._stream
             rest = [chunk[cut:]] if cut < len(chunk) else []
         self._declare(decoder.last_frame)
+        frame = decoder.last_frame
+        if self._stream and self._reader.fresh:
+            frame.empty_graphs = [
+                scoped(name.encode(), self._stream).decode() for name in frame.empty_graphs
+            ]
         if self._on_frame is not None:
-            self._on_frame(decoder.last_frame)
+            self._on_frame(frame)
 
     def _declare(self, frame: AnyFrame) -> None:
         for prefix, iri in frame.namespaces:

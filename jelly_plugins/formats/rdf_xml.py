@@ -22,7 +22,7 @@ from ..errors import JellyError, LimitError, TermError, TextError
 from ..io.chunks import relabelled
 from ..lazy import library
 from .depth import DEPTH, too_deep
-from .turtle_scan import IRI_BYTES
+from .scans import IRI_BYTES
 
 #: A name of XML without a colon.
 NAME: Final = rf"[{NAME_START}][{LABEL_PART}.]*+"
@@ -55,6 +55,9 @@ _EXPANDED_PER_BYTE: Final = 16
 #: Python's names of encodings in which ASCII characters are single bytes, and of UTF-16.
 _ENCODING: Final = re.compile(r"utf-8|utf-16|ascii|iso8859-\d+|cp(125\d|[78]\d\d)|koi8-[rtu]")
 
+# Most text has nothing to escape: a search takes a fraction of the time.
+_HAS_ESCAPES: Final = re.compile(r"[&<>\r]").search
+_HAS_ATTRIBUTE_ESCAPES: Final = re.compile(r"[&<\"\r\n\t]").search
 _IN_TEXT: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 _IN_ATTRIBUTE: Final = str.maketrans(
     {"&": "&amp;", "<": "&lt;", '"': "&#34;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
@@ -231,7 +234,7 @@ class RdfXmlText:
         raise TextError(f"the {kind}{name}; is not declared")
 
     def _text(self, text: str) -> None:
-        self._out.append(text.translate(_IN_TEXT))
+        self._out.append(text.translate(_IN_TEXT) if _HAS_ESCAPES(text) else text)
 
     def _end(self, name: str) -> None:
         self._base = self._bases.pop()
@@ -241,20 +244,25 @@ class RdfXmlText:
         self._bases.append(self._base)
         if len(self._bases) > DEPTH:
             raise too_deep()
+        if not attributes:
+            self._out.append(f"<{name}>")
+            return
         if len(attributes) > 2 * _ATTRIBUTES:
             raise LimitError(f"a tag has more than {_ATTRIBUTES} attributes")
-        self._out.append(f"<{name}")
-        pairs = list(zip(attributes[::2], attributes[1::2], strict=True))
-        for key, value in pairs:
+        names, values = attributes[::2], attributes[1::2]
+        for key, value in zip(names, values, strict=True):
             if key.startswith("xmlns"):
                 self._declare(key[6:], value)
-        for key, value in pairs:
+        tag = f"<{name}"
+        for key, value in zip(names, values, strict=True):
             if key in self._checked or key == "xml:base":
                 value = self._attribute(key, value)
                 if not value:
                     continue
-            self._out.append(f' {key}="{value.translate(_IN_ATTRIBUTE)}"')
-        self._out.append(">")
+            if _HAS_ATTRIBUTE_ESCAPES(value):
+                value = value.translate(_IN_ATTRIBUTE)
+            tag += f' {key}="{value}"'
+        self._out.append(f"{tag}>")
 
     def _declare(self, prefix: str, iri: str) -> None:
         _check_length(iri)

@@ -1,8 +1,8 @@
-"""What conversions between formats are given, and what they return."""
+"""The settings of conversions and loads, and what conversions return."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias, TypedDict
 from typing import Literal as TypingLiteral
@@ -23,7 +23,7 @@ from ..codec.common.options import FLAGS, TABLES
 from ..codec.rdf.options import GROUPED
 from ..codec.text.ntriples import Dialect, Notation
 from ..errors import OptionsError
-from ..io.names import Format
+from ..io.names import Format, FormatName, format_named, format_of
 from ..io.progress import Progress, Steps
 from ..io.sources import Source
 from ..notebook import Shown
@@ -180,6 +180,7 @@ class ConversionSettings:
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
+        check_types(self)
         for name in ("frame_rows", "frame_bytes", "restart_every"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -252,6 +253,31 @@ class ConversionSettings:
             "restart_every": self.restart_every,
             "limits": self.limits,
         }
+
+
+#: Types of settings that an error of another type would not name.
+_TYPES: Final[dict[str, Any]] = {
+    "base": str | None,
+    "changes": OptionChanges,
+    "contexts": Mapping | Callable | None,
+    "frame_bytes": int | None,
+    "frame_rows": int | None,
+    "limits": Limits,
+    "progress": Callable | None,
+    "restart_every": int | None,
+}
+
+
+def check_types(settings: ConversionSettings | LoadSettings) -> None:
+    """Check the types of settings.
+
+    :raises TypeError: one is of another type.
+    """
+    for name, kind in _TYPES.items():
+        if hasattr(settings, name) and not isinstance(getattr(settings, name), kind):
+            value = getattr(settings, name)
+            expected = getattr(kind, "__name__", kind)
+            raise TypeError(f"{name} must be of type {expected} (got {value!r:.80})")
 
 
 #: The settings of a conversion without any.
@@ -335,3 +361,79 @@ class Job:
     validator: TermFactory[Any] | None = None
     on_frame: Callable[[AnyFrame], object] | None = None
     star: bool = False
+
+
+class LoadOptions(TypedDict, total=False):
+    """The fields of :class:`LoadSettings`, as keyword arguments."""
+
+    format: FormatName | None
+    base: str | None
+    contexts: Contexts | None
+    atomic: bool
+    concatenated: bool
+    strict: bool
+    progress: Progress | None
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadSettings:
+    """Settings of a load of a source of any format into a graph, dataset or store.
+
+    :ivar format: format of the source: a :class:`~jelly_plugins.Format` or its name, which is a
+        file ending, a title, a media type, or pyoxigraph's ``RdfFormat``. By default it follows
+        from the name of the source, and is Jelly where the name says nothing.
+    :ivar base: base IRI for relative IRIs of Turtle, TriG, RDF/XML and JSON-LD; without it they are
+        rejected.
+    :ivar contexts: remote contexts of JSON-LD by IRI, or a function that returns one; none is
+        fetched. A document with contexts, remote or not, is held in memory, up to ``frame_bytes``
+        of the limits.
+    :ivar atomic: load all statements or none, even after an error in the last byte; the backend's
+        ``load`` says what this costs.
+    :ivar concatenated: treat options at the start of a frame of Jelly as a new stream, as after
+        ``cat``.
+    :ivar strict: reject known deviations from the specification: a Jelly source of no bytes, which
+        is otherwise an empty stream.
+    :ivar progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
+    :ivar limits: the limits on untrusted input.
+    """
+
+    format: FormatName | None = None
+    base: str | None = None
+    contexts: Contexts | None = None
+    atomic: bool = True
+    concatenated: bool = False
+    strict: bool = False
+    progress: Progress | None = None
+    limits: Limits = DEFAULT_LIMITS
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+    def format_for(self, src: Source) -> Format:
+        """The format of a source.
+
+        :raises ValueError: there is no format of that name.
+        """
+        if self.format is not None:
+            return format_named(self.format)
+        return format_of(src) or Format.JELLY
+
+    def conversion(
+        self, changes: OptionChanges, *, blank_nodes: BlankNodes = "fresh"
+    ) -> ConversionSettings:
+        """The settings for a reader of the format."""
+        return ConversionSettings(
+            changes=changes,
+            blank_nodes=blank_nodes,
+            base=self.base,
+            contexts=self.contexts,
+            concatenated=self.concatenated,
+            strict=self.strict,
+            limits=self.limits,
+        )
+
+
+#: The settings by default.
+DEFAULT_LOAD: Final = LoadSettings()

@@ -16,8 +16,7 @@ from ..codec.rdf.decoder import first_options
 from ..codec.rdf.rules import Row
 from ..errors import JellyError
 from ..formats.convert import convert
-from ..formats.loading import LoadSettings
-from ..formats.settings import OptionChanges
+from ..formats.settings import LoadSettings, OptionChanges
 from ..io.names import Format, FormatName
 from ..io.streams import FrameBytes, encode
 from .buffers import Pulled

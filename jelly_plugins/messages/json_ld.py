@@ -18,7 +18,7 @@ from ..codec.common.limits import over
 from ..errors import TextError
 from ..formats.contexts import ContextLoader, dump
 from ..formats.depth import check_json
-from ..formats.json_ld import check_iris, check_numbers, load_json
+from ..formats.json_ld import check_contexts, load_json
 from ..formats.reading import (
     NO_BASE,
     check_base,
@@ -97,7 +97,8 @@ class Documents:
         if self._opening:
             self._count_opening(len(data))
             data = self._opening + data[1:]
-        return self._parsed(data, self._loader.longest_in_force)
+        loader = self._loader
+        return self._parsed(data, loader.longest_in_force, loader.copies_in_force)
 
     def any(self, document: dict[str, Any]) -> Iterator[bytes]:
         """An object that may have contexts."""
@@ -107,7 +108,7 @@ class Documents:
             local = document.pop("@context", [])
             context = [*_as_list(self._context), *_as_list(local)]
             document = {"@context": context, **document}
-        return self._parsed(dump(document), self._loader.longest)
+        return self._parsed(dump(document), self._loader.longest, self._loader.copies)
 
     def _count_opening(self, size: int) -> None:
         """Count the context in force, which the parser processes for each document again.
@@ -120,10 +121,9 @@ class Documents:
             what = "the length of the contexts under which the documents of the log are read"
             raise over(self._limits, "frame_expansion", self._opened, what)
 
-    def _parsed(self, data: bytes, longest: int) -> Iterator[bytes]:
-        check_iris(longest, len(data), self._limits)
+    def _parsed(self, data: bytes, longest: int, copies: int) -> Iterator[bytes]:
+        check_contexts(longest, copies, len(data), self._limits)
         check_json(data, self._limits)
-        check_numbers(data)
         base = self._base or NO_BASE
         parser = parser_of(data, self._format, base)
         for lines in parsed(parser, batch=batch_for(len(data)), first_line=1):

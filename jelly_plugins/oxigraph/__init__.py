@@ -42,9 +42,8 @@ except ImportError as error:
     raise MissingExtraError.of("Oxigraph needs pyoxigraph", "oxigraph") from error
 
 if TYPE_CHECKING:
-    from .dumping.dumper import dump
-    from .dumping.statements import encode_quads, write_quads
-    from .loading.loader import load, read_quads
+    from .dumping import dump, encode_quads, write_quads
+    from .loading import load, read_quads
     from .patches.bookkeeping import (
         BOOKKEEPING,
         count_quads,
@@ -82,9 +81,8 @@ if not TYPE_CHECKING:
         __name__,
         __all__,
         {
-            "dumping.dumper": ("dump",),
-            "dumping.statements": ("encode_quads", "write_quads"),
-            "loading.loader": ("load", "read_quads"),
+            "dumping": ("dump", "encode_quads", "write_quads"),
+            "loading": ("load", "read_quads"),
             "patches.bookkeeping": (
                 "BOOKKEEPING",
                 "count_quads",

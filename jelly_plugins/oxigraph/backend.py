@@ -8,8 +8,8 @@ from pyoxigraph import Store
 
 from ..backends import Backend, BlankNodes
 from ..codec import TermFactory
-from .dumping.dumper import dump
-from .loading.loader import load
+from .dumping import dump
+from .loading import load
 from .patches.bookkeeping import (
     move,
     namespaces,

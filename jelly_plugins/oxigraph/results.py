@@ -72,7 +72,7 @@ def _json(results: ResultsReader, limits: Limits) -> Iterator[bytes]:
     """Results as JSON, in which each solution has copies of its terms.
 
     A few bytes can repeat a term of megabytes: what long terms take in a frame is limited, as in
-    :class:`~.terms.QuadFactory`.
+    ``loading``.
     """
     copied = number = row = 0
 

@@ -16,14 +16,11 @@ from typing import Any, Final, TypeAlias, get_args
 from pyoxigraph import BaseDirection, BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 
 from ..backends import BlankNodes
-from ..codec import DEFAULT_LIMITS, Kind, Limits
-from ..codec.common.limits import over
+from ..codec import Kind
 from ..codec.common.positions import GRAPH, POSITIONS, SUBJECT
 from ..codec.common.terms import XSD_STRING
 from ..codec.text.ntriples import read_label, written_label
-from ..codec.text.transcoding import LONG_TERM
 from ..errors import TermError
-from ..reserved import BOOKKEEPING_IRI
 
 #: What pyoxigraph takes for the name of a graph.
 GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
@@ -37,7 +34,7 @@ LEAVE_OUT: Final = "all statements go into one graph; leave graph out to keep th
 _SHOWN: Final = 80
 
 #: The remedy for quoted triples, where there is one.
-_REIFY: Final = " (quoted_triples='reify' puts a reifier there)"
+REIFY: Final = " (quoted_triples='reify' puts a reifier there)"
 
 _QUOTED: Final = "a quoted triple"
 _KINDS: Final[dict[type, str]] = {
@@ -177,14 +174,16 @@ class OxigraphFactory:
 
     :param blank_nodes: ``"fresh"`` relabels each node of this reading, ``"keep"``
         keeps the labels as far as Oxigraph takes them, see :func:`kept`.
+    :param way_out: what errors add for a quoted triple as subject.
     """
 
     default_graph: Final = DEFAULT_GRAPH
 
-    def __init__(self, *, blank_nodes: BlankNodes = "fresh") -> None:
+    def __init__(self, *, blank_nodes: BlankNodes = "fresh", way_out: str = "") -> None:
         if blank_nodes not in get_args(BlankNodes):
             raise ValueError(f"blank_nodes must be 'fresh' or 'keep' (got {blank_nodes!r})")
         self.blank_node = Fresh() if blank_nodes == "fresh" else kept
+        self._way_out = way_out
 
     def iri(self, value: str) -> Any:
         try:
@@ -208,13 +207,13 @@ class OxigraphFactory:
             raise TermError(f"Oxigraph rejects the datatype {_short(datatype)}: {error}") from None
 
     def quoted_triple(self, subject: Any, predicate: Any, object_: Any) -> Any:
-        return make_triple((subject, predicate, object_), quoted=True)
+        return make_triple((subject, predicate, object_), quoted=True, way_out=self._way_out)
 
     def triple(self, terms: tuple[Any, Any, Any]) -> Any:
-        return make_triple(terms)
+        return make_triple(terms, way_out=self._way_out)
 
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
-        return make_quad(terms)
+        return make_quad(terms, way_out=self._way_out)
 
     def check_graph(self, name: Any) -> None:
         if not isinstance(name, _HELD[GRAPH]):
@@ -234,90 +233,6 @@ class DirectedFactory(OxigraphFactory):
         if known is None:
             raise TermError(f"Oxigraph has no base direction {_short(direction)}")
         return Literal(lex, language=language, direction=known)
-
-
-class QuadFactory(OxigraphFactory):
-    """Makes quads of triples too, all in one graph.
-
-    A quad has copies of its terms, and a few bytes of a frame can repeat a term of megabytes: what
-    long terms take is counted.
-
-    :param graph: the graph that all statements go into, which may be in no other; None for their
-        own graphs.
-    :param limits: ``frame_expansion`` bounds the characters of long terms in the quads of a frame.
-    """
-
-    def __init__(
-        self, *, graph: GraphName | None, blank_nodes: BlankNodes, limits: Limits = DEFAULT_LIMITS
-    ) -> None:
-        super().__init__(blank_nodes=blank_nodes)
-        self._graph = graph
-        self._place: tuple[Any, ...] = () if graph in (None, DEFAULT_GRAPH) else (graph,)
-        self._limits = limits
-        self.copied = 0
-        #: Quads that were made besides the statements of a frame, such as those of reifiers.
-        self.added: list[Quad] = []
-        #: Whether an IRI was made that no graph may have.
-        self.may_have_reserved = False
-        #: Long terms that the next statement may have, by their identity, with their length: those
-        #: made since the one before, and its own. No cache of a decoder keeps others.
-        self._long: dict[int, tuple[Any, int]] = {}
-
-    def begin_frame(self) -> None:
-        """Start to count anew."""
-        self.copied = 0
-
-    def iri(self, value: str) -> Any:
-        term = super().iri(value)
-        if value == BOOKKEEPING_IRI:
-            self.may_have_reserved = True
-        return self._noted(term, len(value)) if len(value) > LONG_TERM else term
-
-    def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
-        term = super().literal(lex, langtag, datatype)
-        return self._noted(term, len(lex)) if len(lex) > LONG_TERM else term
-
-    def quoted_triple(self, subject: Any, predicate: Any, object_: Any) -> Any:
-        terms = (subject, predicate, object_)
-        made = make_triple(terms, quoted=True, way_out=_REIFY)
-        size = sum(self._long[id(term)][1] for term in terms if id(term) in self._long)
-        return self._noted(made, size) if size else made
-
-    def triple(self, terms: tuple[Any, Any, Any]) -> Any:
-        if self._long:
-            self.count_copies(terms)
-        return make_quad(terms + self._place, way_out=_REIFY)
-
-    def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
-        if self._graph is not None:
-            self.check_default(terms[3])
-            return self.triple(terms[:3])
-        if self._long:
-            self.count_copies(terms)
-        return make_quad(terms, way_out=_REIFY)
-
-    def check_default(self, name: Any) -> None:
-        """Reject a named graph, where statements go into one graph.
-
-        :raises TermError: it is not the default graph.
-        """
-        if name is not DEFAULT_GRAPH:
-            raise TermError(f"a quad in a named graph: {LEAVE_OUT}")
-
-    def _noted(self, term: Any, size: int) -> Any:
-        self._long[id(term)] = (term, size)
-        return term
-
-    def count_copies(self, terms: tuple[Any, ...]) -> None:
-        """Count the long terms of a statement.
-
-        :raises LimitError: they are too much in this frame.
-        """
-        self._long = {id(term): self._long[id(term)] for term in terms if id(term) in self._long}
-        self.copied += sum(size for _, size in self._long.values())
-        if self.copied > self._limits.frame_expansion:
-            what = "what long terms of a frame take in its quads"
-            raise over(self._limits, "frame_expansion", self.copied, what)
 
 
 def make_triple(terms: tuple[Any, Any, Any], *, quoted: bool = False, way_out: str = "") -> Triple:
@@ -358,8 +273,7 @@ def _rejection(terms: Sequence[Any], where: str, way_out: str) -> TermError:
 
 def _not_held(term: Any, position: int, where: str = "", way_out: str = "") -> TermError:
     """The error for a term in a position in which Oxigraph has no terms of its kind."""
-    # Any class but pyoxigraph's is that of a quoted triple that waits to be reified.
-    kind = _KINDS.get(type(term), _QUOTED)
+    kind = _KINDS[type(term)]
     role = "graph name" if position == GRAPH else POSITIONS[position]
     hint = way_out if kind is _QUOTED and position == SUBJECT else ""
     return TermError(f"Oxigraph cannot hold {kind} as {role}{where}{hint}")

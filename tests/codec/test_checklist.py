@@ -10,7 +10,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import (
@@ -39,7 +38,7 @@ from jelly_plugins.codec import FrameSplitter, delimit, is_delimited
 from jelly_plugins.codec.common.wire import bytes_field, varint_field
 from jelly_plugins.io.streams import encode, encode_frames, write_bytes
 from jelly_plugins.oxigraph.rows import RowFactory
-from jelly_plugins.oxigraph.terms import QuadFactory
+from jelly_plugins.oxigraph.terms import OxigraphFactory
 from jelly_plugins.proto import rdf_pb2
 from jelly_plugins.rdflib.terms import RdflibFactory
 
@@ -908,7 +907,7 @@ def test_factories_check_the_names_of_graphs(kernel: Kernel) -> None:
     start = w.graph_start(w.literal("x"))
     frames = w.frame(options, *w.SPO, START, w.spo(), w.graph_end()), w.frame(start, w.graph_end())
     for factory in (
-        QuadFactory(graph=ox.DefaultGraph(), blank_nodes="keep"),
+        OxigraphFactory(blank_nodes="keep"),
         RdflibFactory(generalized=True),
         RowFactory(),
     ):
@@ -922,7 +921,7 @@ def test_factories_check_the_names_of_graphs(kernel: Kernel) -> None:
 def test_validators_check_the_names_of_graphs(kernel: Kernel, end: bytes) -> None:
     module = "_native" if kernel.name == "native" else "text.transcoding"
     decoder = import_module(f"jelly_plugins.codec.{module}").TextDecoder(
-        validator=QuadFactory(graph=ox.DefaultGraph(), blank_nodes="keep")
+        validator=OxigraphFactory(blank_nodes="keep")
     )
     start = w.graph_start(w.literal("x"))
     frame = w.frame(

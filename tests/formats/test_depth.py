@@ -6,13 +6,20 @@ import io
 import json
 import random
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 
 from jelly_plugins import Limits, convert
-from jelly_plugins.errors import LimitError, TextError
-from jelly_plugins.formats import turtle_scan
-from jelly_plugins.formats.depth import DEPTH, TurtleScan, with_bounded_json, with_bounded_turtle
+from jelly_plugins.errors import JellyError, LimitError, TextError
+from jelly_plugins.formats import scans
+from jelly_plugins.formats.depth import (
+    DEPTH,
+    JsonScan,
+    TurtleScan,
+    with_bounded_json,
+    with_bounded_turtle,
+)
 from jelly_plugins.messages import read_messages
 from jelly_plugins.sparql import read_results
 
@@ -105,7 +112,7 @@ LONG = "x" * (60 << 10)
     ],
 )
 @pytest.mark.parametrize("size", [1000, 1 << 20])
-@pytest.mark.parametrize("scan_type", [TurtleScan, turtle_scan.TurtleScan])
+@pytest.mark.parametrize("scan_type", [TurtleScan, scans.TurtleScan])
 def test_long_prefixes_and_bases(text: str, size: int, scan_type: type[TurtleScan]) -> None:
     scan = scan_type(DEPTH)
     data = text.encode()
@@ -230,7 +237,7 @@ class Text:
 
 
 @pytest.mark.parametrize("seed", range(100))
-@pytest.mark.parametrize("scan_type", [TurtleScan, turtle_scan.TurtleScan])
+@pytest.mark.parametrize("scan_type", [TurtleScan, scans.TurtleScan])
 def test_the_depth_of_turtle(seed: int, scan_type: type[TurtleScan]) -> None:
     draw = random.Random(seed)
     text = Text(draw)
@@ -243,3 +250,38 @@ def test_the_depth_of_turtle(seed: int, scan_type: type[TurtleScan]) -> None:
     if text.depth:
         with pytest.raises(LimitError):
             list(with_bounded_turtle(chunks, None, scan_type(text.depth - 1)))
+
+
+TURTLE_PARTS = (
+    b'"', b"'", b'"""', b"'''", b"\\", b"<", b">", b"<<", b">>", b"#", b"\n", b"(", b")", b"{",
+    b"}", b"|", b"~", b"prefix", b"@base", b"PREFIX x:", b" ", b"urn:", b"a/b", b"\xc3", b"pb",
+)  # fmt: skip
+JSON_PARTS = (
+    b'"', b"\\", b'\\"', b'"@context"', b'"@context":', b"{", b"}", b"[", b"]", b",", b"1", b"1e20",
+    b"100000000000000000000", b"-", b".", b" ", b"x", b"e", b"\xff",
+)  # fmt: skip
+
+
+def scanned(scan: Any, chunks: list[bytes]) -> list[object]:
+    found: list[object] = []
+    try:
+        for chunk in chunks:
+            found.append(scan.scan(chunk))
+    except JellyError as error:
+        found += [repr(error), getattr(scan, "at", None)]
+    return [*found, getattr(scan, "longest", None), getattr(scan, "repeats", None)]
+
+
+@pytest.mark.skipif(TurtleScan is scans.TurtleScan, reason="the scans are not compiled")
+def test_both_forms_of_the_scans_agree() -> None:
+    limits = Limits(frame_rows=5)
+    for seed in range(2000):
+        draw = random.Random(seed)
+        size = draw.choice([1, 2, 3, 5, 100])
+        for parts, first, second in (
+            (TURTLE_PARTS, TurtleScan(3), scans.TurtleScan(3)),
+            (JSON_PARTS, JsonScan(4, 1, limits), scans.JsonScan(4, 1, limits)),
+        ):
+            data = b"".join(draw.choices(parts, k=draw.randrange(60))) + b" " * 10
+            chunks = [data[at : at + size] for at in range(0, len(data), size)]
+            assert scanned(first, chunks) == scanned(second, chunks), data

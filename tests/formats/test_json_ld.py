@@ -14,7 +14,8 @@ from jelly_plugins import Literal, convert, oxigraph
 from jelly_plugins import rdflib as backend
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 from jelly_plugins.errors import LimitError, TextError
-from jelly_plugins.formats.json_ld import prepared, with_known_numbers
+from jelly_plugins.formats.depth import with_bounded_json
+from jelly_plugins.formats.json_ld import prepared
 from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
@@ -102,10 +103,10 @@ def test_numbers(number: str) -> None:
     for size in (1, 7, len(document)):
         chunks = [document[at : at + size] for at in range(0, len(document), size)]
         if expected is not None:
-            assert list(with_known_numbers(chunks)) == chunks
+            assert list(with_bounded_json(chunks)) == chunks
             continue
         with pytest.raises(TextError, match=r"the number .* cannot be read as an integer"):
-            list(with_known_numbers(chunks))
+            list(with_bounded_json(chunks))
     if expected is None:
         with pytest.raises(TextError, match="cannot be read as an integer"):
             objects(document)
@@ -113,6 +114,16 @@ def test_numbers(number: str) -> None:
             objects(document, contexts={})
     else:
         assert objects(document)[1].lex == expected
+
+
+def test_numbers_with_long_exponents() -> None:
+    exponent = "9" * 30
+    for number in (f"1e-{exponent}", f"1e{exponent}"):
+        document = f'{{"@id": "urn:s", "urn:p": {number}}}'.encode()
+        assert list(with_bounded_json([document])) == [document]
+    assert objects(b'{"@id": "urn:s", "urn:p": 10e0000000000}') == [
+        Literal("10", None, XSD + "integer")
+    ]
 
 
 def test_numbers_in_strings_are_not_checked() -> None:
@@ -125,7 +136,7 @@ def test_numbers_in_strings_are_not_checked() -> None:
 
 def test_a_number_of_many_digits_takes_linear_time() -> None:
     chunks = [b"[", *[b"1" * 4096] * 2048, b"]"]
-    assert sum(map(len, with_known_numbers(chunks))) == 2 + 4096 * 2048
+    assert sum(map(len, with_bounded_json(chunks))) == 2 + 4096 * 2048
 
 
 def test_type_maps_are_rejected() -> None:
@@ -210,3 +221,34 @@ def read(document: bytes, limits: Limits) -> int:
     out = io.BytesIO()
     convert(document, out, source_format="jsonld", target_format="nt", limits=limits)
     return out.getvalue().count(b"\n")
+
+
+TERMS = {f"t{n}": f"urn:{n}" for n in range(4000)}
+SCOPED = {"@id": "urn:s", "@context": {"x": "urn:x"}}
+
+
+@pytest.mark.parametrize(
+    ("context", "node", "count"),
+    [
+        (dict.fromkeys(TERMS, SCOPED), {}, 1),
+        (TERMS, {"@context": {"x": "urn:x"}}, 1000),
+        (TERMS | {"s": SCOPED}, {"s": {"x": 1}}, 1000),
+        (TERMS | {"s": SCOPED}, {"@type": "s"}, 1000),
+        ([TERMS, "urn:c"], {"@context": ["urn:d"]}, 1000),
+    ],
+    ids=["scoped", "siblings", "uses", "types", "remote"],
+)
+def test_copies_of_terms_are_bounded(context: Any, node: dict[str, Any], count: int) -> None:
+    """The parser copies the terms in force for each context."""
+    remote = {"urn:c": {"y": "urn:y"}, "urn:d": {"x": "urn:x"}}
+
+    def read(count: int) -> int:
+        nodes = [{"@id": "urn:a", "urn:p": 1, **node}] * count
+        text = json.dumps({"@context": context, "@graph": nodes}).encode()
+        settings = ConversionSettings(contexts=remote)
+        return len(list(read_statements(text, Format.JSON_LD, settings)))
+
+    with pytest.raises(LimitError, match="terms in force"):
+        read(count)
+    if count > 1:
+        assert read(100) >= 100

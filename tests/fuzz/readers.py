@@ -19,7 +19,7 @@ from jelly_plugins.codec.text.columns import ColumnDecoder, Columns
 from jelly_plugins.codec.text.ntriples import Notation
 from jelly_plugins.codec.text.transcoding import TextDecoder
 from jelly_plugins.oxigraph.rows import RowFactory
-from jelly_plugins.oxigraph.terms import DEFAULT_GRAPH, OxigraphFactory, QuadFactory
+from jelly_plugins.oxigraph.terms import OxigraphFactory
 from jelly_plugins.rdflib.terms import RdflibFactory
 
 from .comparison import Outcome, compare
@@ -33,7 +33,6 @@ FACTORIES: Final[tuple[Maker, ...]] = (
     lambda _: GenericFactory(),
     lambda _: GenericFactory(),
     lambda _: OxigraphFactory(blank_nodes="keep"),
-    lambda limits: QuadFactory(graph=DEFAULT_GRAPH, blank_nodes="keep", limits=limits),
     lambda _: RowFactory(),
     lambda _: RdflibFactory(blank_nodes="keep"),
     lambda _: RdflibFactory(blank_nodes="keep", generalized=True),
@@ -42,7 +41,6 @@ FACTORIES: Final[tuple[Maker, ...]] = (
 VALIDATORS: Final[tuple[Maker | None, ...]] = (
     None,
     lambda _: OxigraphFactory(blank_nodes="keep"),
-    lambda _: QuadFactory(graph=None, blank_nodes="keep"),
     lambda _: RowFactory(),
 )
 

@@ -16,7 +16,7 @@ from jelly_plugins import JellyError, TermError, TruncatedError
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.io.streams import encode, write_bytes
 from jelly_plugins.oxigraph import load
-from jelly_plugins.oxigraph.loading.loader import BATCH, SMALL
+from jelly_plugins.oxigraph.loading import BATCH, SMALL
 
 from .. import programs
 from .support import (

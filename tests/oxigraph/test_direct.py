@@ -13,7 +13,7 @@ from jelly_plugins import JellyError, LimitError, SourceError, TermError, TextEr
 from jelly_plugins.formats.depth import DEPTH
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import BOOKKEEPING, load
-from jelly_plugins.oxigraph.loading import direct
+from jelly_plugins.oxigraph import direct_text as direct
 
 from .support import O, P, S, Triple, contents
 

@@ -24,7 +24,7 @@ from jelly_plugins.oxigraph import (
     record,
     replay,
 )
-from jelly_plugins.oxigraph.loading.loader import SMALL
+from jelly_plugins.oxigraph.loading import SMALL
 from jelly_plugins.patch import Patch, diff
 
 from .replays import data, everything, log, patch, transaction

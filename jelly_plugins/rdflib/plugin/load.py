@@ -23,8 +23,15 @@ from ...backends import BlankNodes
 from ...codec import DEFAULT_LIMITS, AnyFrame, Decoder, Limits
 from ...errors import JellyError, TermError
 from ...formats.jelly import encoded, options_for
-from ...formats.loading import DEFAULT_LOAD, LoadOptions, LoadSettings
-from ...formats.settings import ConversionSettings, Given, Job, OptionChanges
+from ...formats.settings import (
+    DEFAULT_LOAD,
+    ConversionSettings,
+    Given,
+    Job,
+    LoadOptions,
+    LoadSettings,
+    OptionChanges,
+)
 from ...formats.table import open_reader
 from ...io.names import Format
 from ...io.progress import Progress, Steps

@@ -29,7 +29,7 @@ from ...codec.common.conversion import convert
 from ...codec.common.positions import POSITIONS
 from ...errors import TermError
 from ...io.sinks import Destination
-from ...oxigraph.dumping.statements import lines_of, write_quads
+from ...oxigraph.dumping import lines_of, write_quads
 from ...oxigraph.rows import TERMS, describe_text, graph_text, text_of
 from ...oxigraph.terms import GraphName, describe_directed
 from ...sparql import ResultsFormat, write_results

@@ -1,26 +1,31 @@
 # cython: language_level=3, auto_pickle=False
-"""A scan of Turtle and TriG for what pyoxigraph's parser does not bound. No I/O.
+"""Scans of Turtle, TriG and JSON for what pyoxigraph's parsers do not bound. No I/O.
 
-The parser keeps up to 540 bytes for each open bracket, and frees nested triple terms by recursion:
-some thousand levels end the process. It keeps all prefixes, and makes whole IRIs of names however
-long their prefix or the base is.
+That of Turtle keeps up to 540 bytes for each open bracket, and frees nested triple terms by
+recursion: some thousand levels end the process. It keeps all prefixes, and makes whole IRIs of
+names however long their prefix or the base is. That of JSON-LD takes time that grows with the
+square of the depth, copies all terms for each context, and holds objects as a whole.
 
-The module is written in Cython's pure Python mode: setup.py compiles it as
-``formats._turtle_scan``, and it runs uncompiled, too; ``formats.depth`` chooses. Every read of
-``buf`` is before the end of the bytes that ``scan`` holds.
+The module is written in Cython's pure Python mode: setup.py compiles it as ``formats._scans``, and
+it runs uncompiled, too; ``formats.depth`` chooses. Every read of ``buf`` is before the end of the
+bytes that ``scan`` holds.
+
+Reference: JSON-LD 1.1 Processing Algorithms and API, section "Data Round Tripping".
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from decimal import Decimal
+from typing import Any, Final
 
 try:
     import cython
 except ModuleNotFoundError:
     from ..codec.common import cython_shim as cython
 
-from ..errors import LimitError
+from ..codec.common.limits import Limits, over
+from ..errors import LimitError, TextError
 
 #: Prefixes that a text may declare.
 PREFIXES: Final = 100_000
@@ -35,6 +40,9 @@ _IN_DOUBLE = cython.declare(cython.int, 8)
 _IN_SINGLE = cython.declare(cython.int, 16)
 #: The flag of bytes that go on with a word.
 _WORD = cython.declare(cython.int, 32)
+#: Likewise, outside of strings of JSON, and of bytes after a number.
+_IN_JSON = cython.declare(cython.int, 64)
+_AFTER_NUMBER = cython.declare(cython.int, 128)
 
 _STOPS: Final = {
     1: rb"\"'<>#()\[\]{}~\\pPbB",
@@ -43,6 +51,8 @@ _STOPS: Final = {
     8: rb"\"\\",
     16: rb"'\\",
     32: rb"A-Za-z0-9_:%\-\x80-\xff",
+    64: rb"\"\[\]{},0-9",
+    128: rb"^0-9.eE+\-",
 }
 _SEARCHES: Final = {flag: re.compile(b"[" + stops + b"]") for flag, stops in _STOPS.items()}
 _FLAGS = cython.declare(
@@ -58,6 +68,16 @@ _BASE = cython.declare(bytes, b"base")
 #: Bytes that decide whether a word begins at a position, and what begins or ends there otherwise.
 _WORD_BYTES = cython.declare(cython.Py_ssize_t, 7)
 _TOKEN_BYTES = cython.declare(cython.Py_ssize_t, 3)
+#: The key of a context.
+_KEY = cython.declare(bytes, b'"@context"')
+_KEY_BYTES = cython.declare(cython.Py_ssize_t, 10)
+#: Longer numbers are not checked.
+_NUMBER_BYTES = cython.declare(cython.Py_ssize_t, 1 << 10)
+#: A number, with an exponent that Python's decimals have.
+_NUMBER: Final = re.compile(rb"[0-9]++(?:\.[0-9]++)?+(?:[eE][+\-]?0*[0-9]{1,6})?+")
+#: The order of magnitude of the integers that are misread.
+_MAGNITUDE: Final = 20
+
 #: An absolute IRI.
 _SCHEME: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.\-]*+:")
 
@@ -233,3 +253,128 @@ class TurtleScan:
             if self.prefixes > PREFIXES:
                 raise LimitError(f"the text declares more than {PREFIXES} prefixes")
         self.declaration = b""
+
+
+@cython.final
+@cython.cclass
+class JsonScan:
+    """Scans a document of JSON chunk by chunk; after the last one, spaces.
+
+    :param depth: levels of objects and arrays.
+    :param contexts: levels of contexts of JSON-LD.
+    :param limits: ``frame_rows`` bounds the values of an object at the top of the document or of an
+        array there.
+
+    >>> from jelly_plugins.codec import DEFAULT_LIMITS
+    >>> JsonScan(1, 32, DEFAULT_LIMITS).scan(b'["[[[[[[[", []]')
+    Traceback (most recent call last):
+    jelly_plugins.errors.LimitError: the text is nested more than 1 deep
+    """
+
+    depth: cython.Py_ssize_t
+    most_contexts: cython.Py_ssize_t
+    limits: Any
+    in_string: cython.bint
+    rest: bytes
+    #: Whether the document is an array.
+    is_array: cython.bint
+    values: cython.Py_ssize_t
+    #: For each open object or array, whether it has a context; and how many have.
+    opened: bytearray
+    contexts: cython.Py_ssize_t
+
+    def __init__(self, depth: int, contexts: int, limits: Limits) -> None:
+        self.depth = depth
+        self.most_contexts = contexts
+        self.limits = limits
+        self.in_string = self.is_array = False
+        self.rest = b""
+        self.values = self.contexts = 0
+        self.opened = bytearray()
+
+    def scan(self, chunk: bytes) -> None:
+        """Scan the next chunk.
+
+        :raises LimitError: the text is nested too deep, or an object has too many values.
+        :raises TextError: pyoxigraph would misread a number.
+        """
+        data: bytes = self.rest + chunk
+        buf: cython.p_uchar = data
+        end: cython.Py_ssize_t = len(data)
+        pos: cython.Py_ssize_t = 0
+        stop: cython.Py_ssize_t
+        byte: cython.int
+        while True:
+            pos = _stop(buf, _IN_DOUBLE if self.in_string else _IN_JSON, pos, end)
+            if pos == end:
+                break
+            byte = buf[pos]
+            if byte == 92:  # backslash
+                if end - pos < 2:
+                    break
+                pos += 2
+            elif self.in_string:
+                self.in_string = False
+                pos += 1
+            elif byte == 34:
+                if end - pos < _KEY_BYTES:
+                    break
+                if buf[pos + 1] == 64 and data.startswith(_KEY, pos):
+                    self._begin_context()
+                    pos += _KEY_BYTES
+                else:
+                    self.in_string = True
+                    pos += 1
+            elif byte == 44:  # ,
+                if self.is_array and len(self.opened) == 1:
+                    self.values = 0
+                else:
+                    self.values += 1
+                    self._check_values()
+                pos += 1
+            elif byte == 91 or byte == 123:  # [ {
+                if not self.opened:
+                    self.is_array = byte == 91
+                self.opened.append(0)
+                if len(self.opened) > self.depth:
+                    raise LimitError(f"the text is nested more than {self.depth} deep")
+                pos += 1
+            elif byte == 93 or byte == 125:  # ] }
+                if self.opened:
+                    self.contexts -= self.opened.pop()
+                pos += 1
+            else:
+                stop = _stop(buf, _AFTER_NUMBER, pos, end)
+                if stop == end and stop - pos <= _NUMBER_BYTES:
+                    break
+                if stop - pos <= _NUMBER_BYTES:
+                    _check_number(data[pos:stop])
+                pos = stop
+        self.rest = data[pos:]
+
+    def _begin_context(self) -> None:
+        if self.opened and not self.opened[-1]:
+            self.opened[-1] = 1
+            self.contexts += 1
+            if self.contexts > self.most_contexts:
+                raise LimitError(
+                    f"contexts of JSON-LD are nested more than {self.most_contexts} deep"
+                )
+
+    def _check_values(self) -> None:
+        if self.values > self.limits.frame_rows:
+            what = "the number of values of one object"
+            raise over(self.limits, "frame_rows", self.values, what)
+
+
+def _check_number(number: bytes) -> None:
+    if len(number) <= _MAGNITUDE and b"e" not in number and b"E" not in number:
+        return
+    if not _NUMBER.fullmatch(number):
+        return
+    value = Decimal(number.decode())
+    if value.adjusted() == _MAGNITUDE and value == value.to_integral_value():
+        raise TextError(
+            f"the number {number.decode()} cannot be read as an integer: "
+            'use {"@value": "…", "@type": "http://www.w3.org/2001/XMLSchema#integer"}'
+        )

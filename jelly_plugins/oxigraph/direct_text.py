@@ -2,7 +2,7 @@
 
 ``Store.load`` and ``Store.bulk_load`` read it without a Python object for any statement, so that
 no code here sees the statements. :func:`load_text` searches the bytes instead: text that may need a
-check of its statements raises :class:`UnsureError`, and is loaded by way of chunks (``loader``).
+check of its statements raises :class:`UnsureError`, and is loaded by way of chunks (``loading``).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from pyoxigraph import RdfFormat, Store
 
-from ...errors import JellyError
-from ...formats.depth import DEPTH, turtle_scan, with_bounded_turtle
-from ...formats.reading import ChunkFile, parser_error, parser_of
-from ...io.names import Format
-from ...io.sources import Input, Source, without_mark
-from ..terms import GraphName
+from ..errors import JellyError
+from ..formats.depth import DEPTH, turtle_scan, with_bounded_turtle
+from ..formats.reading import ChunkFile, parser_error, parser_of
+from ..io.names import Format
+from ..io.sources import Input, Source, without_mark
+from .terms import GraphName
 
 #: The formats that are read here.
 SYNTAXES: Final = {

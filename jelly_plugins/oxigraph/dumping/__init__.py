@@ -1,1 +1,0 @@
-"""A store into Jelly."""

@@ -1,0 +1,558 @@
+"""A source of any format into an Oxigraph store: all or nothing, or batch by batch.
+
+Text that Oxigraph parses is handed over as it is, where that is safe and nothing has to be known of
+its statements (``direct_text``). Any other source comes as chunks of N-Quads, which Oxigraph's own
+parser reads. How they go in (measured with pyoxigraph 0.5.13):
+
+- ``Store.load`` of text, one transaction, is the fastest in memory, and for few statements on
+  disk. ``Store.bulk_load`` writes new files each time, which pays off from some thousand statements
+  on (``direct_text.load_chunks``). Both relabel blank nodes.
+- Where labels stay, quads are parsed from the text: ``Store.bulk_extend`` on disk, and
+  ``Store.extend`` for few quads and in memory.
+
+An exception on the way, the source's as well as one of ``progress``, leaves the store as it was in
+all of them.
+
+Quoted triples where Oxigraph has no triple terms are replaced by reifiers, as RDF 1.2 has them:
+``<< s p o >> q r`` becomes ``_:x q r`` and ``_:x rdf:reifies <<( s p o )>>``.
+
+Reference: RDF 1.2 Concepts, section "Triple Terms and Reification".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from hashlib import blake2b
+from itertools import chain, islice
+from typing import Any, Final, Literal, TypeAlias, Unpack, get_args
+
+from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Store, Triple, parse
+
+from ..backends import BlankNodes
+from ..codec import DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
+from ..codec.common.canonical_labels import canonical_labels
+from ..errors import JellyError, LimitError, TermError
+from ..formats.lines import without_graphs
+from ..formats.reading import ChunkFile, parser_error, reject_jelly
+from ..formats.settings import (
+    DEFAULT_LOAD,
+    ConversionSettings,
+    Given,
+    Job,
+    LoadOptions,
+    LoadSettings,
+    OptionChanges,
+)
+from ..formats.table import open_reader
+from ..io.chunks import Chunk, relabelled
+from ..io.names import Format
+from ..io.progress import Steps
+from ..io.sources import Source, rewinder
+from ..io.streams import FrameBytes
+from ..reserved import BOOKKEEPING_TEXT, reject_graph
+from .direct_text import SYNTAXES, UnsureError, load_chunks, load_text
+from .patches.bookkeeping import check_recorded
+from .terms import (
+    DEFAULT_GRAPH,
+    LEAVE_OUT,
+    REIFY,
+    Fresh,
+    GraphName,
+    OxigraphFactory,
+    check_graph,
+    check_store,
+    describe_directed,
+    may_have_blank_nodes,
+)
+
+#: Quads up to which one transaction on disk is cheaper than a bulk load.
+SMALL: Final = 1 << 13
+
+#: Quads that go in at once when a load is not atomic, and bytes of their text. A namespace of
+#: megabytes makes long statements out of a few bytes of Turtle.
+BATCH: Final = 50_000
+_BATCH_BYTES: Final = 1 << 25
+
+#: Statements that Oxigraph's bulk loader holds before it writes them to disk.
+_HELD: Final = 1_000_000
+#: Bytes that may be held, and how many more for each statement.
+_HELD_BYTES: Final = 1 << 28
+_BYTES_PER_STATEMENT: Final = 1 << 10
+
+#: How blank node labels are handled in a load: new nodes, unchanged labels, or labels that depend
+#: on the statements alone.
+LoadedBlankNodes: TypeAlias = Literal["fresh", "keep", "canonicalize"]
+
+#: How quoted triples outside the object position are handled: an error, or a reifier.
+QuotedTriples: TypeAlias = Literal["reject", "reify"]
+
+#: How a line of N-Quads ends whose statement is in the reserved graph.
+_RESERVED_LINE: Final = f" {BOOKKEEPING_TEXT} .\n".encode()
+
+#: A quoted triple as subject, perhaps in a string; and the terms of a line.
+_QUOTED_SUBJECT: Final = re.compile(rb"^<<\(|<<\( <<\(", re.MULTILINE)
+_TOKEN: Final = re.compile(
+    rb'<<\(|\)>>|<[^>]*+>|_:[^ ]++|"(?:[^"\\]++|\\.)*+"(?:@[^ ]++|\^\^<[^>]*+>)?+'
+)
+_REIFIES: Final = b" <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> "
+
+
+def load(
+    store: Store,
+    src: Source,
+    *,
+    graph: GraphName | None = None,
+    blank_nodes: LoadedBlankNodes = "fresh",
+    quoted_triples: QuotedTriples = "reject",
+    on_namespace: Callable[[str, str], object] | None = None,
+    bookkeeping: bool = False,
+    settings: LoadSettings = DEFAULT_LOAD,
+    **options: Unpack[LoadOptions],
+) -> int | None:
+    """Read a source of any format into a store, in memory or on disk.
+
+    RDF Thrift, RDF Protobuf and Jelly are read by this package; the other formats are parsed by
+    Oxigraph.
+
+    An atomic load adds all statements or none, even if the process is killed. This takes memory: in
+    memory up to half of the store's own, on disk up to 1.5 GB; there, statements are rejected that
+    take more than 256 MiB and 1 KiB for each. With ``atomic=False``, the load proceeds in constant
+    memory in atomic batches of 50,000 quads, and the batches before an error stay.
+
+    Empty graphs of a Jelly stream of physical type GRAPHS exist in the store afterwards. They
+    are added after all statements; if the process is killed in between, the store has all
+    statements and lacks some empty graphs. (Streams of quads have no empty graphs.)
+
+    A process that is killed during an atomic load of millions of statements may leave files
+    ``bulk-*.sst`` in the store's folder, which Oxigraph does not remove. They are not part of
+    the store and can be deleted while it is closed.
+
+    :param src: path, URL, open binary file or bytes; compressed or not. While it is read, neither
+        it nor ``progress`` may write to the store.
+    :param graph: the graph that statements go into, by default that of the statement. With it, a
+        statement in a named graph is rejected.
+    :param blank_nodes: ``"fresh"`` makes new nodes for each load, so that no label equals one that
+        the store has from elsewhere. ``"keep"`` keeps labels, so that loading a source again adds
+        nothing; a label that Oxigraph rejects is mapped, see :func:`.terms.kept`. The scope
+        of a label is the whole source. ``"canonicalize"`` gives labels that depend on the
+        statements alone, so that patches of :func:`jelly_plugins.patch.diff` fit; all statements
+        with blank nodes are held in memory, and equal nodes of two sources become one.
+    :param quoted_triples: ``"reject"`` raises an error for those that are not objects, ``"reify"``
+        reifies them: a blank node replaces the quoted triple, and ``_:node rdf:reifies <<( s p o
+        )>>`` is added in the same graph. A triple that is quoted again has the same node.
+    :param on_namespace: called with the name and the IRI of each namespace that is declared; the
+        store cannot hold them.
+    :param bookkeeping: whether to load the graph :data:`.BOOKKEEPING` too, which a dump can have:
+        the store then has the positions of the dumped one. Otherwise the graph is rejected.
+    :param settings: see :class:`~jelly_plugins.LoadSettings`.
+    :param options: its fields, as keyword arguments: ``format``, ``base``, ``contexts``,
+        ``atomic``, ``concatenated``, ``strict``, ``progress``, ``limits``.
+    :return: number of statements in the source, repeats included. The store may grow by less,
+        because it holds a statement once, and by more, because of ``"reify"``. None if Oxigraph
+        has read the text of the source itself and not counted them, which takes two thirds of the
+        time: this may happen with N-Triples, N-Quads, Turtle and TriG, but never with ``progress``
+        or ``on_namespace``.
+    :raises ValueError: there is no format of that name.
+    :raises JellyError: with source, and frame and row, or line and column: the source is invalid,
+        or has data that the store cannot hold.
+    :raises ChainError: a process that recorded changes to the store has ended without closing its
+        log, see :func:`jelly_plugins.oxigraph.record`.
+    :raises OSError: the store cannot be written.
+    :raises RuntimeError: the store is open for reading only.
+    """
+    settings = replace(settings, **options)
+    form = settings.format_for(src)
+    if blank_nodes not in get_args(LoadedBlankNodes):
+        raise ValueError(
+            f"blank_nodes must be 'fresh', 'keep' or 'canonicalize' (got {blank_nodes!r})"
+        )
+    _check_arguments(graph, quoted_triples)
+    if isinstance(graph, NamedNode) and not bookkeeping:
+        reject_graph(graph.value, what="what is to be loaded")
+    check_store(store)
+    check_recorded(store)
+    in_memory = _in_memory(store)
+    rewind = rewinder(src)
+    if (
+        form in SYNTAXES
+        and rewind is not None
+        and settings.atomic
+        and settings.progress is None
+        and blank_nodes == "fresh"
+        and quoted_triples == "reject"
+        and on_namespace is None
+        # Oxigraph ignores the graph for formats with graphs.
+        and (graph is None or not form.has_graphs)
+        # Its parser has limits of its own.
+        and settings.limits == DEFAULT_LIMITS
+    ):
+        reject_jelly(Given(src, form))
+        try:
+            load_text(
+                store,
+                src,
+                form,
+                base=settings.base,
+                graph=graph,
+                bookkeeping=bookkeeping,
+                in_memory=in_memory,
+            )
+        except UnsureError:
+            rewind()
+        else:
+            return None
+    # Read RDF-star's quoted triples, whose subjects may be quoted triples too.
+    changes = OptionChanges(rdf_star=True if quoted_triples == "reify" else None)
+    conversion = settings.conversion(
+        changes, blank_nodes="keep" if blank_nodes == "keep" else "fresh"
+    )
+    text = _Text(
+        src,
+        form,
+        conversion,
+        graph=graph,
+        blank_nodes=blank_nodes,
+        reify=quoted_triples == "reify",
+        on_namespace=on_namespace,
+        bookkeeping=bookkeeping,
+        steps=Steps(settings.progress),
+    )
+    with closing(text):
+        text.limited = blank_nodes == "canonicalize" or (
+            settings.atomic and not (in_memory and text.renames)
+        )
+        with text.located():
+            if settings.atomic and text.renames:
+                load_chunks(
+                    store,
+                    (chunk.text for chunk in text.chunks()),
+                    text.syntax,
+                    in_memory=in_memory,
+                    to_graph=graph,
+                    lenient=text.reader.validated,
+                )
+            else:
+                quads = text.quads()
+                if blank_nodes == "canonicalize":
+                    quads = canonicalized(quads, graph, text.empty_graphs)
+                if settings.atomic:
+                    _add_at_once(store, quads, in_memory=in_memory)
+                while batch := _batch(quads, text):
+                    _add_at_once(store, iter(batch), in_memory=in_memory)
+        for name in text.empty_graphs:
+            store.add_graph(name)
+        return text.statements
+
+
+def read_quads(
+    src: Source,
+    *,
+    graph: GraphName | None = None,
+    blank_nodes: BlankNodes = "keep",
+    quoted_triples: QuotedTriples = "reject",
+    limits: Limits = DEFAULT_LIMITS,
+    concatenated: bool = False,
+) -> Iterator[Quad]:
+    """Read a Jelly-RDF stream as pyoxigraph quads, one after the other.
+
+    :param src: path, URL, open binary file or bytes; compressed or not.
+    :param graph: the graph of the statements, by default their own. With it, a statement in a named
+        graph is rejected.
+    :param blank_nodes: ``"keep"`` keeps labels, as ``pyoxigraph.parse`` does, so that two readings
+        of a file give equal quads; a label that Oxigraph rejects is mapped, see
+        :func:`.terms.kept`. ``"fresh"`` makes new nodes for each reading: two sources that use
+        the same labels stay apart.
+    :param quoted_triples: ``"reject"`` raises an error for those that are not objects, ``"reify"``
+        reifies them, see :func:`.load`.
+    :param limits: the limits on untrusted input.
+    :param concatenated: whether options at the start of a frame start a new stream.
+    :raises JellyError: while iterating, with source, frame and row.
+
+    >>> from jelly_plugins import Iri, Literal, Triple
+    >>> from jelly_plugins.io.streams import write_bytes
+    >>> for quad in read_quads(write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])):
+    ...     print(quad)
+    <urn:s> <urn:p> "o"
+    """
+    if blank_nodes not in get_args(BlankNodes):
+        raise ValueError(f"blank_nodes must be 'fresh' or 'keep' (got {blank_nodes!r})")
+    _check_arguments(graph, quoted_triples)
+    conversion = ConversionSettings(
+        limits=limits, concatenated=concatenated, blank_nodes=blank_nodes
+    )
+    text = _Text(
+        src,
+        Format.JELLY,
+        conversion,
+        graph=graph,
+        blank_nodes=blank_nodes,
+        reify=quoted_triples == "reify",
+        on_namespace=None,
+        # The caller may want what is in the reserved graph.
+        bookkeeping=True,
+        steps=Steps(None),
+    )
+    with closing(text), text.located():
+        yield from text.quads()
+
+
+def _check_arguments(graph: GraphName | None, quoted_triples: str) -> None:
+    if quoted_triples not in get_args(QuotedTriples):
+        raise ValueError(f"quoted_triples must be 'reject' or 'reify' (got {quoted_triples!r})")
+    if graph is not None:
+        check_graph(graph)
+
+
+class _Text:
+    """A source as text for Oxigraph's parser. For the parameters see :func:`load`.
+
+    :param steps: called as statements are read, and at the end.
+
+    :ivar statements: number of statements so far, repeats included.
+    :ivar size: bytes of their text.
+    :ivar limited: whether the statements are held, so that their bytes are bounded: a prefix of a
+        megabyte makes gigabytes of quads out of a thousand short statements.
+    :ivar empty_graphs: names of graphs without a statement, complete at the end.
+    :ivar renames: whether Oxigraph's parser makes the new blank nodes. In a stream of graphs they
+        are made here, since a node may name an empty graph, too.
+    """
+
+    def __init__(
+        self,
+        src: Source,
+        form: Format,
+        conversion: ConversionSettings,
+        *,
+        graph: GraphName | None,
+        blank_nodes: LoadedBlankNodes,
+        reify: bool,
+        on_namespace: Callable[[str, str], object] | None,
+        bookkeeping: bool,
+        steps: Steps,
+    ) -> None:
+        self.statements = self.size = 0
+        self.limited = False
+        self.empty_graphs: set[NamedNode | BlankNode] = set()
+        self.syntax = RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES
+        self.renames = blank_nodes == "fresh"
+        self._graph = graph
+        self._reify = reify
+        self._on_namespace = on_namespace
+        self._bookkeeping = bookkeeping
+        self._steps = steps
+        self._fresh: Callable[[str], BlankNode] = BlankNode
+        given: Any = src
+        if form is Format.JELLY:
+            given = FrameBytes(src, limits=conversion.limits, strict=conversion.strict)
+            options = given.peek_options()
+            if options is not None and options.physical_type is PhysicalType.GRAPHS:
+                self._fresh = Fresh() if self.renames else BlankNode
+                self.renames = False
+        # Labels are kept in the text; the validator's nodes only serve to reject labels.
+        validator = None if reify else OxigraphFactory(blank_nodes="keep", way_out=REIFY)
+        job = Job(settings=conversion, validator=validator, on_frame=self._take_frame)
+        self.reader = open_reader(Given(given, form), job)
+
+    def _take_frame(self, frame: AnyFrame) -> None:
+        """Note the empty graphs of a frame of Jelly."""
+        for name in filter(None, frame.empty_graphs):
+            if name.startswith("_:"):
+                self.empty_graphs.add(self._fresh(name[2:]))
+                continue
+            if name.startswith(("<<", '"')):
+                kind = "a literal" if name.startswith('"') else "a quoted triple"
+                raise TermError(f"Oxigraph cannot hold {kind} as graph name", frame=frame.index)
+            if not self._bookkeeping:
+                reject_graph(name)
+            self.empty_graphs.add(NamedNode(name[1:-1]))
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The text of the source, with the calls for what is in it.
+
+        :raises TermError: a statement is in a reserved graph, or in any where one was given.
+        :raises LimitError: the statements are too long to be held.
+        """
+        reader = self.reader
+        declared: dict[str, str] = {}
+        read = start = begun = 0
+        relabels = isinstance(self._fresh, Fresh)
+        for chunk in reader if self._graph is None else without_graphs(reader, LEAVE_OUT):
+            text = chunk.text
+            if not self._bookkeeping and _RESERVED_LINE in text:
+                self._reject_reserved()
+            self.statements += chunk.statements
+            self.size += len(text)
+            # Formats without a number of bytes bound this themselves.
+            read = self.size if reader.source_bytes is None else reader.source_bytes
+            held = self.size - read - start
+            most = _HELD_BYTES + (self.statements - begun) * _BYTES_PER_STATEMENT
+            if self.limited and held > most:
+                raise LimitError(
+                    f"statements take {held:,} bytes more as quads than in the source, above the "
+                    f"{most:,} that a load may hold in memory; load them with atomic=False"
+                )
+            if self.statements - begun >= _HELD:
+                start, begun = self.size - read, self.statements
+            self._declare(declared)
+            if self._reify and _QUOTED_SUBJECT.search(text):
+                text = b"".join(map(_reified, text.splitlines(keepends=True)))
+            if relabels:
+                text = relabelled(text, lambda label: self._fresh(label.decode()).value.encode())
+            yield Chunk(text, chunk.statements)
+            self._steps.reach(self.statements)
+        self._declare(declared)
+        self._steps.end(self.statements)
+
+    def _declare(self, declared: dict[str, str]) -> None:
+        if self._on_namespace is None or declared == self.reader.namespaces:
+            return
+        for prefix, iri in self.reader.namespaces.items():
+            if declared.get(prefix) != iri:
+                self._on_namespace(prefix, iri)
+                declared[prefix] = iri
+
+    def _reject_reserved(self) -> None:
+        try:
+            reject_graph(BOOKKEEPING_TEXT)
+        except JellyError as error:
+            raise self.reader.located(error) from None
+
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Report what Oxigraph raises as an error of the source."""
+        try:
+            yield
+        except JellyError as error:
+            raise error.locate(source=self.reader.name) from error.__cause__
+        except (SyntaxError, MemoryError) as error:
+            # The text is valid: a term is one that Oxigraph rejects, or is too long.
+            found = parser_error(error)
+            if isinstance(error, SyntaxError):
+                found = TermError(found.message)
+            raise self.reader.located(found) from None
+
+    def quads(self) -> Iterator[Quad]:
+        """The statements as quads."""
+        graph = self._graph
+        file: Any = ChunkFile(chunk.text for chunk in self.chunks())
+        quads: Iterator[Quad] = parse(
+            file,
+            RdfFormat.N_QUADS,
+            lenient=self.reader.validated,
+            rename_blank_nodes=self.renames,
+        )
+        if graph is None or graph == DEFAULT_GRAPH:
+            return quads
+        return (Quad(quad.subject, quad.predicate, quad.object, graph) for quad in quads)
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self.reader.close()
+
+
+def _reified(line: bytes) -> bytes:
+    """A statement with reifiers instead of quoted triples as subjects, and those of the reifiers.
+
+    The label of a reifier depends on what it reifies alone: a triple that is quoted again, or read
+    again with labels kept, has the same one.
+    """
+    tokens = iter(_TOKEN.findall(line))
+    reifiers: dict[bytes, bytes] = {}
+
+    def term(*, is_subject: bool = False) -> bytes:
+        token: bytes = next(tokens, b"")
+        if token != b"<<(":
+            return token
+        parts = (token, term(is_subject=True), term(), term(), next(tokens, b""))
+        quoted = b" ".join(parts)
+        if not is_subject:
+            return quoted
+        label = b"_:b" + blake2b(quoted, digest_size=16).hexdigest()[1:].encode()
+        reifiers[label] = quoted
+        return label
+
+    statement = b" ".join((term(is_subject=True), term(), term()))
+    graph = b"".join(name + b" " for name in tokens)
+    statements = [label + _REIFIES + quoted for label, quoted in reifiers.items()]
+    return b"".join(b"%b %b.\n" % (each, graph) for each in (statement, *statements))
+
+
+def _batch(quads: Iterator[Quad], text: _Text) -> list[Quad]:
+    """The next quads that go in at once."""
+    batch: list[Quad] = []
+    start = text.size
+    for quad in quads:
+        batch.append(quad)
+        if len(batch) == BATCH or text.size - start >= _BATCH_BYTES:
+            break
+    return batch
+
+
+def _add_at_once(store: Store, quads: Iterator[Quad], *, in_memory: bool) -> None:
+    """Add all of the quads or, if their iterator or the store fails, none."""
+    first = list(islice(quads, SMALL))
+    if in_memory or len(first) < SMALL:
+        store.extend(chain(first, quads))
+    else:
+        store.bulk_extend(chain(first, quads))
+
+
+def _in_memory(store: Store) -> bool:
+    """Whether a store has no folder; pyoxigraph has no other way to find out.
+
+    A backup to a folder without a name always fails, with a different reason for each kind.
+    """
+    try:
+        store.backup("")
+    except (RuntimeError, OSError) as error:
+        return "in-memory" in str(error)
+    return False
+
+
+def canonicalized(
+    quads: Iterable[Quad],
+    graph: GraphName | None,
+    empty_graphs: set[NamedNode | BlankNode],
+) -> Iterator[Quad]:
+    """Quads with canonical labels for their blank nodes, in another order; see
+    ``canonical_labels``.
+
+    All quads with blank nodes are held in memory. Labels come from terms as the source has them,
+    before the store changes any, so that other readers of the same source find the same labels.
+
+    :param graph: the graph that a source of triples goes into, which is not part of the source.
+    :param empty_graphs: names of graphs without statements, all of them once ``quads`` have ended.
+        Blank nodes among them get the same labels as in quads, and new ones if no quad has them.
+    :raises LimitError: the blank nodes are too symmetric.
+    """
+    held: list[Quad] = []
+    for quad in quads:
+        if may_have_blank_nodes(quad):
+            held.append(quad)
+        else:
+            yield quad
+    own_graphs = graph is None
+    labels = canonical_labels(
+        (tuple(quad) if own_graphs else (*quad.triple, DEFAULT_GRAPH) for quad in held),
+        describe_directed,
+    )
+
+    for node in [name for name in empty_graphs if isinstance(name, BlankNode)]:
+        label = labels.get(describe_directed(node)[1])
+        empty_graphs.remove(node)
+        empty_graphs.add(BlankNode() if label is None else BlankNode(label))
+
+    def term(old: Any) -> Any:
+        if isinstance(old, BlankNode):
+            return BlankNode(labels[describe_directed(old)[1]])
+        if isinstance(old, Triple):
+            return Triple(*map(term, old))
+        return old
+
+    for quad in held:
+        name = quad.graph_name
+        made = Triple(*map(term, quad.triple))
+        yield Quad(made.subject, made.predicate, made.object, term(name) if own_graphs else name)

@@ -1,1 +1,0 @@
-"""Jelly into a store, or into quads."""
