@@ -158,9 +158,9 @@ class PatchReader(Closing):
         return [error.locate(source=self.name) for error in (*self._decoder.deviations, *several)]
 
     @property
-    def is_delimited(self) -> bool:
-        """Whether the frames of a Jelly-Patch stream have their lengths before them."""
-        return bool(self._splitter.delimited)
+    def is_bare(self) -> bool:
+        """Whether the source is a single frame of Jelly-Patch, without its length before it."""
+        return self._splitter.delimited is False and self._decoder.options is not None
 
     @property
     def complete_bytes(self) -> int:

@@ -41,6 +41,7 @@ from .formats import PatchFormat, format_of
 from .model import ID, PREV, new_id
 from .reader import PatchReader
 from .replay.position import Position
+from .replay.selection import CHANGES
 from .replay.settings import check_name
 from .writer import PatchSerializer
 
@@ -61,20 +62,25 @@ class Place(NamedTuple):
     :ivar size: bytes of the log.
     :ivar patches: number of patches.
     :ivar head: id of the last patch, a term; root: of the first one.
+    :ivar transactions: of the last patch, as a position counts them.
     """
 
     size: int = 0
     patches: int = 0
     head: Any = None
     root: Any = None
+    transactions: int = 0
 
-    def followed_by(self, patch: Any, size: int) -> Place:
+    def followed_by(self, patch: Any, size: int, transactions: int) -> Place:
         """Where the log ends after another patch.
 
         :param patch: its id.
         :param size: its bytes.
         """
-        return Place(self.size + size, self.patches + 1, patch, self.root or patch)
+        if patch == self.head:
+            # It repeats the one before it, and is skipped.
+            transactions = self.transactions
+        return Place(self.size + size, self.patches + 1, patch, self.root or patch, transactions)
 
     def position(self, name: str | None) -> Position:
         """The position of a store that has the log up to here. There must be a patch.
@@ -84,7 +90,7 @@ class Place(NamedTuple):
         return Position(
             log=name or term_text(self.root),
             patch=term_text(self.head),
-            transactions=1,
+            transactions=self.transactions,
             complete=True,
         )
 
@@ -179,7 +185,7 @@ class LogWriter:
         if compression_of(self.name) is not None:
             raise SourceError("a compressed log cannot be appended to", source=self.name)
         if self.format is PatchFormat.JELLY_PATCH:
-            self._check_grows(self._options)
+            self._check_options()
         try:
             # Without a buffer: what does not fit on a full disk must not be written later.
             self._file = FileIO(path, "a+")
@@ -322,7 +328,7 @@ class LogWriter:
                 self._write(data)
                 if self.sync:
                     os.fsync(self._file.fileno())
-                self.place = before.followed_by(made, len(data))
+                self.place = before.followed_by(made, len(data), 1)
                 self._written += 1
                 self._begun = False
             except BaseException as error:
@@ -385,58 +391,37 @@ class LogWriter:
             # It is empty, or too short for its format to be detected.
             self._file.truncate(0)
             return
-        ids: dict[str, Any] = {}
-        # Whether the patch has a complete transaction, which followers of the log have applied.
-        is_kept = False
+        rows = self._reader()
+        try:
+            self._read(rows)
+        except (TruncatedError, TextError) as error:
+            if isinstance(error, TextError) and not self._is_in_last_line(error):
+                raise
+            self._check_grows(rows)
+            # Followers of the log have applied the transactions that are complete.
+            size = rows.complete_bytes
+            self._file.truncate(size)
+            self.place = Place()
+            if not size:
+                return
+            rows = self._reader()
+            self._read(rows)
+        self._check_grows(rows)
         needs_mark = False
-        with PatchReader(self._reader(), limits=self._limits) as rows:
-            try:
-                for kind, value in rows:
-                    if isinstance(value, Header):
-                        ids.setdefault(value.chain_key, value.value)
-                    elif kind is OperationKind.END:
-                        self._count(ids)
-                        ids = {}
-                        is_kept = False
-                    elif kind in (OperationKind.COMMIT, OperationKind.ABORT):
-                        is_kept = True
-            except (TruncatedError, TextError) as error:
-                if isinstance(error, TextError) and not self._is_in_last_line(error):
-                    raise
-                size = rows.complete_bytes
-                needs_mark = is_kept
-                if is_kept:
-                    self._count(ids)
-        if rows.options is not None:
-            self._options = rows.options
-            self._check_grows(rows.options)
         for deviation in rows.deviations:
             # Others leave the last mark out; what follows would be of the same patch.
             if not isinstance(deviation, TruncatedError):
                 raise deviation
             needs_mark = True
-        self.format = rows.format or self.format
-        self._check_format()
-        if self.format is PatchFormat.JELLY_PATCH and not rows.is_delimited:
-            raise SourceError(
-                "the log is one frame without its length: no patch can follow", source=self.name
-            )
-        self._file.truncate(size)
         if self.format is PatchFormat.JELLY_PATCH:
             frames = PatchEncoder(self._options).add([END] if needs_mark else [])
             ending = b"".join(map(delimit, frames))
         else:
-            ending = b"\n" if size and not self._tail(size).endswith(b"\n") else b""
+            ending = b"" if self._tail(size).endswith(b"\n") else b"\n"
         self._write(ending)
         self.place = self.place._replace(size=size + len(ending))
 
-    def _count(self, ids: dict[str, Any]) -> None:
-        """Count a patch that is there, by its ids."""
-        if ID not in ids:
-            raise ChainError("the log has patches without an id: no patch can follow")
-        self.place = self.place.followed_by(ids[ID], 0)
-
-    def _reader(self) -> BufferedReader:
+    def _file_from_start(self) -> BufferedReader:
         """The file from its beginning, for reading."""
         self._file.seek(0)
         raw = FileIO(self._file.fileno(), closefd=False)
@@ -444,10 +429,50 @@ class LogWriter:
         raw.name = self.name
         return BufferedReader(raw)
 
+    def _reader(self) -> PatchReader:
+        return PatchReader(self._file_from_start(), limits=self._limits)
+
+    def _read(self, rows: PatchReader) -> None:
+        """Read the log, and count its patches."""
+        ids: dict[str, Any] = {}
+        transactions = 0
+        inside = False
+        with rows:
+            for kind, value in rows:
+                if isinstance(value, Header):
+                    ids.setdefault(value.chain_key, value.value)
+                elif kind is OperationKind.END:
+                    if ID not in ids:
+                        raise ChainError("the log has patches without an id: no patch can follow")
+                    self.place = self.place.followed_by(ids[ID], 0, transactions)
+                    ids = {}
+                    transactions = 0
+                elif kind in CHANGES:
+                    transactions += not inside
+                else:
+                    inside = kind is OperationKind.BEGIN
+                    transactions += kind is OperationKind.COMMIT
+
     def _is_in_last_line(self, error: TextError) -> bool:
         """Whether an error is in a last line that has no line end."""
-        lines = sum(line.endswith(b"\n") for line in self._reader())
+        lines = sum(line.endswith(b"\n") for line in self._file_from_start())
         return error.line == lines + 1
+
+    def _check_grows(self, rows: PatchReader) -> None:
+        """Take the format and the options of a log that was read, if patches can follow in it.
+
+        :raises SourceError: they cannot, because of the format.
+        :raises OptionsError: they cannot, because of the options.
+        """
+        self.format = rows.format or self.format
+        self._check_format()
+        if rows.is_bare:
+            raise SourceError(
+                "the log is one frame without its length: no patch can follow", source=self.name
+            )
+        if rows.options is not None:
+            self._options = rows.options
+            self._check_options()
 
     def _check_format(self) -> None:
         """Reject a format that logs are not recorded in."""
@@ -456,9 +481,9 @@ class LogWriter:
                 "a log is recorded as Jelly-Patch or as RDF Patch text", source=self.name
             )
 
-    def _check_grows(self, options: PatchOptions) -> None:
+    def _check_options(self) -> None:
         """Reject options of a log that has one patch."""
-        if options.stream_type is PatchStreamType.FLAT:
+        if self._options.stream_type is PatchStreamType.FLAT:
             raise OptionsError(
                 "the log is one patch, a stream of type FLAT: no patch can follow",
                 source=self.name,

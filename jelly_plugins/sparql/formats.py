@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from ..codec.common.detection import StreamKind, kind_of
 from ..io.sinks import ending_of
 from ..jena.names import JenaFormat, detect
+
+if TYPE_CHECKING:
+    from .terms import TextFormat
 
 
 class ResultsFormat(StrEnum):
@@ -94,6 +98,19 @@ def format_of(named: object) -> ResultsFormat | None:
         return ResultsFormat(ending_of(named).removeprefix("."))
     except ValueError:
         return None
+
+
+def text_format(form: ResultsFormat) -> TextFormat:
+    """The reader and the writers of one of the W3C's formats. Each needs libraries of its own, and
+    is imported on first use."""
+    module, name = {
+        ResultsFormat.JSON: ("json", "FORMAT"),
+        ResultsFormat.XML: ("xml", "FORMAT"),
+        ResultsFormat.CSV: ("tables", "CSV"),
+        ResultsFormat.TSV: ("tables", "TSV"),
+    }[form]
+    found: TextFormat = getattr(import_module(f".{module}", __package__), name)
+    return found
 
 
 def detected(head: bytes) -> ResultsFormat | None:

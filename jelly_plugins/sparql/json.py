@@ -18,7 +18,16 @@ from ..errors import JellyError, LimitError, TermError, TextError
 from ..formats.depth import DEPTH, too_deep
 from ..io.sources import without_mark
 from ..lazy import library
-from .terms import PARTS, Results, Solution, TermReader, check_count, check_variables, written
+from .terms import (
+    PARTS,
+    Results,
+    Solution,
+    TermReader,
+    TextFormat,
+    check_count,
+    check_variables,
+    written,
+)
 
 #: The members of a document that this module reads, and the event with which the value of each
 #: begins.
@@ -307,3 +316,6 @@ def _object(parts: tuple[Any, ...]) -> dict[str, Any]:
         elif datatype is not None:
             found["datatype"] = datatype
     return found
+
+
+FORMAT: Final = TextFormat(read_json, json_chunks, json_boolean)

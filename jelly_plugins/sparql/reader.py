@@ -14,8 +14,15 @@ from ..errors import JellyError, OptionsError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
 from ..notebook import table
-from .formats import DETECTION_BYTES, ResultsFormat, detected, format_named, format_of
-from .terms import Results, Solution
+from .formats import (
+    DETECTION_BYTES,
+    ResultsFormat,
+    detected,
+    format_named,
+    format_of,
+    text_format,
+)
+from .terms import Solution
 
 #: Solutions, and cells, of a frame that is made of the solutions of such a format.
 _FRAME_ROWS: Final = 4096
@@ -74,7 +81,9 @@ class ResultsReader(Closing):
             self._items = items = self._read()
             # The first item is a mark: the header was read.
             next(items)
-            self._solutions = self._single(items) if form is ResultsFormat.JELLY else items
+            self._solutions: Iterator[Solution] = items
+            if form is ResultsFormat.JELLY:
+                self._solutions = (each for frame in items for each in frame.solutions())
         except BaseException as error:
             if isinstance(error, JellyError):
                 error.locate(source=self.name)
@@ -134,7 +143,13 @@ class ResultsReader(Closing):
             if self.format is ResultsFormat.JELLY:
                 yield from self._jelly_frames()
                 return
-            found = _results(self.format, self._chunks, self._factory, self._limits)
+            reading = self._chunks, self._factory, self._limits
+            if (jena := self.format.jena) is not None:
+                from .jena import read_rows
+
+                found = read_rows(*reading, jena)
+            else:
+                found = text_format(self.format).read(*reading)
             self.variables, self.boolean, solutions = found
             yield None
             yield from solutions
@@ -171,11 +186,6 @@ class ResultsReader(Closing):
         self.options = decoder.options
         self.variables, self.boolean = list(decoder.variables or ()), decoder.boolean
 
-    @staticmethod
-    def _single(frames: Iterator[ResultsFrame]) -> Generator[Solution]:
-        for frame in frames:
-            yield from frame.solutions()
-
     def _grouped(self, solutions: Iterator[Solution]) -> Generator[ResultsFrame]:
         """Solutions in frames of a bounded number of cells."""
         width = len(self.variables)
@@ -194,27 +204,6 @@ class ResultsReader(Closing):
     def _column(self, cells: Sequence[Any]) -> Any:
         """A column of a format without frames."""
         return list(cells)
-
-
-def _results(
-    form: ResultsFormat, chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits
-) -> Results:
-    """Read the header of a format without frames."""
-    # Each format has libraries of its own: they are imported on first use.
-    if form is ResultsFormat.JSON:
-        from .json import read_json as read
-    elif form is ResultsFormat.XML:
-        from .xml import read_xml as read
-    elif form is ResultsFormat.CSV:
-        from .tables import read_csv as read
-    elif form is ResultsFormat.TSV:
-        from .tables import read_tsv as read
-    else:
-        from .jena import read_rows
-
-        assert form.jena is not None
-        return read_rows(chunks, factory, limits, form.jena)
-    return read(chunks, factory, limits)
 
 
 def _frames(chunks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:

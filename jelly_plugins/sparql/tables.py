@@ -33,6 +33,7 @@ from .terms import (
     Results,
     Solution,
     TermReader,
+    TextFormat,
     check_count,
     check_variables,
     written,
@@ -332,3 +333,8 @@ def _tsv_cell(parts: tuple[Any, ...]) -> str:
     if language is not None:
         return f"{text}@{language}" + (f"--{direction}" if direction else "")
     return text if datatype is None else f"{text}^^<{datatype}>"
+
+
+# In CSV the result of ASK would be read as the name of a variable.
+CSV: Final = TextFormat(read_csv, csv_chunks)
+TSV: Final = TextFormat(read_tsv, tsv_chunks, tsv_boolean)

@@ -46,6 +46,20 @@ class Results(NamedTuple):
     solutions: Iterator[Solution]
 
 
+class TextFormat(NamedTuple):
+    """A format of the W3C's.
+
+    :ivar read: reads the header of chunks of a document.
+    :ivar write: the chunks of a document, of the names of variables and of solutions.
+    :ivar boolean: the document with the result of an ASK query; None if the format has no place for
+        it.
+    """
+
+    read: Callable[[Iterator[bytes], TermFactory[Any], Limits], Results]
+    write: Callable[[Sequence[str], Iterable[Sequence[Any]], Describe], Iterator[bytes]]
+    boolean: Callable[[bool], bytes] | None = None
+
+
 class TermReader:
     """Makes the terms of a factory, and keeps short ones.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
 from ..errors import TermError
 from ..io.sinks import Counted, Destination, open_output
 from ..io.sources import name_of
-from .formats import ResultsFormat, format_named, format_of
+from .formats import ResultsFormat, format_named, format_of, text_format
 
 _BATCH: Final = 4096
 
@@ -103,29 +103,11 @@ def write_results(
         from .terms import check_variables
 
         check_variables(variables, limits)
-        chunks = _writer(form)(variables, counted, describe)
+        chunks = text_format(form).write(variables, counted, describe)
     with open_output(dst) as out:
         for chunk in chunks:
             out.write(chunk)
     return counted.count
-
-
-def _writer(
-    form: ResultsFormat,
-) -> Callable[[Sequence[str], Iterable[Sequence[Any]], Describe], Iterator[bytes]]:
-    """Write solutions in a text format. Each has libraries of its own: they are imported on first
-    use."""
-    if form is ResultsFormat.JSON:
-        from .json import json_chunks
-
-        return json_chunks
-    if form is ResultsFormat.XML:
-        from .xml import xml_chunks
-
-        return xml_chunks
-    from .tables import csv_chunks, tsv_chunks
-
-    return csv_chunks if form is ResultsFormat.CSV else tsv_chunks
 
 
 def write_boolean(
@@ -142,20 +124,9 @@ def write_boolean(
     form = format_for(dst, format)
     if form is ResultsFormat.JELLY:
         data = delimit(encode_boolean(value, options=options))
-    elif form is ResultsFormat.JSON:
-        from .json import json_boolean
-
-        data = json_boolean(value)
-    elif form is ResultsFormat.XML:
-        from .xml import xml_boolean
-
-        data = xml_boolean(value)
-    elif form is ResultsFormat.TSV:
-        from .tables import tsv_boolean
-
-        data = tsv_boolean(value)
+    elif form.jena is None and (boolean := text_format(form).boolean) is not None:
+        data = boolean(value)
     else:
-        # In CSV it would be read as the name of a variable.
         raise TermError(f"the format {form} has no place for the result of an ASK query")
     with open_output(dst) as out:
         out.write(data)

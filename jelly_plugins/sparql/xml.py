@@ -14,7 +14,16 @@ from ..codec import Describe, Limits, TermFactory
 from ..codec.common.limits import over
 from ..errors import JellyError, TermError, TextError
 from ..formats.rdf_xml import NO_CHARACTER
-from .terms import PARTS, Results, Solution, TermReader, check_count, check_variables, written
+from .terms import (
+    PARTS,
+    Results,
+    Solution,
+    TermReader,
+    TextFormat,
+    check_count,
+    check_variables,
+    written,
+)
 
 _SPARQL: Final = "http://www.w3.org/2005/sparql-results#"
 #: The attributes of a literal, and their names in SPARQL JSON.
@@ -257,3 +266,6 @@ def _element(parts: tuple[Any, ...]) -> str:
     if found is not None:
         raise TermError(f"XML has no character {found[0]!r}")
     return f"<{kind}{attributes}>{text.translate(_ESCAPES)}</{kind}>"
+
+
+FORMAT: Final = TextFormat(read_xml, xml_chunks, xml_boolean)

@@ -8,8 +8,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -89,24 +87,6 @@ def reject(decode: Callable[[], Any]) -> None:
         decode()
 
 
-def test_nothing_leaks_when_frames_are_rejected() -> None:
-    kernel = native()
-    frames = stream()
-    damaged = [
-        b"".join(frames)[:cut] + junk
-        for cut in range(5, len(frames[0]), 311)
-        for junk in (b"\x0a" * 300, b"\xff" * 300)
-    ]
-
-    def decode() -> None:
-        for data in damaged:
-            reject(lambda data=data: kernel.Decoder(GenericFactory()).decode(data))
-            reject(lambda data=data: list(kernel.TextDecoder().decode(data)))
-            reject(lambda data=data: list(kernel.ColumnDecoder(batch_rows=9).decode(data)))
-
-    assert memory_held_by(decode, 10) == 0
-
-
 def test_nothing_leaks_when_a_factory_rejects() -> None:
     kernel = native()
     frames = stream()
@@ -128,42 +108,6 @@ def test_nothing_leaks_when_a_factory_rejects() -> None:
                 consume(map(decoder.decode, frames))
 
     assert memory_held_by(decode) == 0
-
-
-def test_nothing_leaks_when_statements_are_rejected() -> None:
-    kernel = native()
-    good = Quad(Iri("urn:s"), Iri("urn:p"), Literal("o"), Iri("urn:g"))
-    bad: list[Any] = [
-        good[:3],
-        good._replace(subject=Literal("s")),
-        good._replace(object=Iri("\ud800")),
-        good._replace(graph=good[:3]),
-        good._replace(predicate=None),
-    ]
-
-    def encode() -> None:
-        encoder = kernel.Encoder(OPTIONS)
-        for statement in bad:
-            reject(lambda statement=statement: encoder.add([good, statement]))
-        encoder.finish()
-
-    assert memory_held_by(encode) == 0
-
-
-def test_nothing_leaks_when_columns_are_rejected() -> None:
-    kernel = native()
-    [columns] = column_batches(kernel, stream(50))
-    bad = replace(columns, object=replace(columns.object, data=b"x" * len(columns.object.data)))
-    short = replace(columns, graph=replace(columns.subject, data=b""))
-
-    def encode() -> None:
-        encoder = kernel.ColumnEncoder(OPTIONS)
-        for given in (bad, columns, short):
-            with suppress(JellyError):
-                encoder.add(given)
-        encoder.finish()
-
-    assert memory_held_by(encode) == 0
 
 
 def test_the_kernel_holds_no_references_to_terms() -> None:

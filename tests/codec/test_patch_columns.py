@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import random
 from collections.abc import Callable, Iterator
@@ -54,7 +53,6 @@ from jelly_plugins.oxigraph.rows import RowFactory
 from ..fuzz.comparison import native
 from ..ntriples import WholeTexts
 from . import patch_wire as w
-from .test_kernel import memory_held_by
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 P = Iri("urn:p")
@@ -359,19 +357,3 @@ def test_headers_and_namespaces_have_text(make: Maker) -> None:
     found = operations_of(decoded(make(), frames(rows)))
     assert found[0].value == Header("v", '<<( _:b <urn:p> "x"@en )>>')
     assert found[2].value == Namespace("ex", None, "")
-
-
-def test_nothing_leaks() -> None:
-    kernel = native()
-    data = frames(rows(star=True))
-    whole = b"".join(data)
-
-    def decode() -> None:
-        decoder = kernel.PatchColumnDecoder(validator=RowFactory(), batch_rows=50)
-        with contextlib.suppress(JellyError):
-            decoded(decoder, data)
-        for cut in range(5, len(whole), 997):
-            with contextlib.suppress(JellyError):
-                list(kernel.PatchColumnDecoder().decode(whole[:cut]))
-
-    assert memory_held_by(decode, 10) == 0

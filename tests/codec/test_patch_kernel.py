@@ -21,7 +21,7 @@ from jelly_plugins.codec.patch.operations import (
     delete_namespace,
     header,
 )
-from jelly_plugins.errors import JellyError, OrderError, TermError
+from jelly_plugins.errors import OrderError, TermError
 
 from ..fuzz.comparison import native
 from .test_kernel import memory_held_by
@@ -60,50 +60,6 @@ def test_nothing_leaks() -> None:
         assert found == operations()
 
     assert memory_held_by(round_trip, 20) == 0
-
-
-def test_nothing_leaks_when_rows_are_rejected() -> None:
-    kernel = native()
-    data = b"".join(frames())
-    damaged = [
-        data[:cut] + junk
-        for cut in range(5, len(data), 97)
-        for junk in (b"", b"\xff", b"\x0a" * 99)
-    ]
-    rejected = 0
-
-    def decode() -> None:
-        nonlocal rejected
-        for each in damaged:
-            try:
-                kernel.PatchDecoder(GenericFactory()).decode(each)
-            except JellyError:
-                rejected += 1
-
-    assert memory_held_by(decode, 5) == 0
-    assert rejected > 100
-
-
-def test_nothing_leaks_when_operations_are_rejected() -> None:
-    kernel = native()
-    good: Any = Quad(Iri("urn:s"), Iri("urn:p"), Literal("o"), Iri("urn:g"))
-    bad: list[Any] = [
-        add(good[:3]),
-        add(Quad(Literal("s"), *good[1:])),
-        add(Quad(good[0], good[1], [], good[3])),
-        COMMIT,
-        add_namespace("ex", Literal("x"), Iri("urn:g")),
-        add_namespace("ex", Iri("urn:x")),
-        header("id", 7),
-    ]
-
-    def encode() -> None:
-        for each in bad:
-            encoder = kernel.PatchEncoder(OPTIONS)
-            with pytest.raises(JellyError):
-                encoder.add([add(good), add(good), each])
-
-    assert memory_held_by(encode, 20) == 0
 
 
 class Entering(GenericFactory):

@@ -1,4 +1,4 @@
-"""After a rejection: the line numbers of subsequent errors, and calls that decoders reject."""
+"""The line numbers of errors after a rejection."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import StreamOptions, TextError, WireError
-from jelly_plugins.codec.rdf.decoder import count_rows
+from jelly_plugins import StreamOptions, TextError
 from jelly_plugins.codec.text.transcoding import TextEncoder
 
 from ..fuzz.comparison import native_of
@@ -28,10 +27,3 @@ def test_lines_after_a_rejected_chunk(pick: Any, end: bytes) -> None:
     with pytest.raises(TextError) as caught:
         encoder.feed(line + b"bad" + end)
     assert caught.value.line == 9
-
-
-@pytest.mark.parametrize("pick", PICKS)
-@pytest.mark.parametrize("data", [b"\x0a\x00", b"\x0a\x02\x12\x00\x0a\x00"])
-def test_rows_without_a_kind_cannot_be_counted(pick: Any, data: bytes) -> None:
-    with pytest.raises(WireError, match="a row is empty"):
-        pick(count_rows)(data)

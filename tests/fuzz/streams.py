@@ -20,6 +20,7 @@ from jelly_plugins.codec import (
     PatchStatementType,
     StreamOptions,
 )
+from jelly_plugins.codec.common.wire import varint
 from jelly_plugins.codec.patch.encoder import PatchEncoder
 from jelly_plugins.codec.patch.operations import COMMIT, END
 from jelly_plugins.codec.rdf.decoder import Decoder
@@ -162,11 +163,11 @@ def mutate(rng: random.Random, frames: list[bytes], other: list[bytes]) -> list[
 
 
 def damaged(rng: random.Random, data: bytes) -> bytes:
-    """Change, remove, insert, repeat or cut off some bytes, or none."""
+    """Change, remove, insert, repeat or cut off some bytes, or none; put numbers of any size."""
     made = bytearray(data)
     for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
         at = rng.randrange(len(made) + 1)
-        kind = rng.randrange(6)
+        kind = rng.randrange(7)
         if kind == 0:
             made[at : at + 1] = bytes((rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256))),))
         elif kind == 1:
@@ -178,6 +179,8 @@ def damaged(rng: random.Random, data: bytes) -> bytes:
             made[at:at] = made[start : start + rng.randrange(60)]
         elif kind == 4:
             del made[at:]
+        elif kind == 5:
+            made[at : at + 1] = varint(rng.getrandbits(rng.choice((7, 14, 32, 33, 64, 70))))
         elif at < len(made):
             made[at] ^= 1 << rng.randrange(8)
     return bytes(made)

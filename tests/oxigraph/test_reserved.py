@@ -148,7 +148,6 @@ REJECTED = [
     "INSERT { GRAPH <urn:jelly-plugins:bookkeeping> { ?s <urn:p> 2 } } WHERE { ?s ?p ?o }",
     "INSERT { GRAPH ?g { ?s <urn:p> 2 } } "
     "WHERE { ?s ?p ?o BIND(<urn:jelly-plugins:bookkeeping> AS ?g) }",
-    "CREATE GRAPH <urn:jelly-plugins:bookkeeping>",
     "ADD DEFAULT TO GRAPH <urn:jelly-plugins:bookkeeping>",
 ]
 #: What reads all graphs there are.

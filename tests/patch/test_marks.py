@@ -139,6 +139,30 @@ def test_a_truncated_log_of_a_killed_recorder(
     assert position.patch == term_text(patches[2].id)  # type: ignore[arg-type]
 
 
+#: Patches of several transactions, with and without TX and TC; applied twice, each would show.
+SEVERAL = """H id <urn:1> .
+TX .\nA _:b <urn:p> <urn:o> .\nTC .\nTX .\nA <urn:s> <urn:p> <urn:aborted> .\nTA .
+TX .\nD _:b <urn:p> <urn:o> .\nTC .\nA _:c <urn:p> <urn:o> .\nD _:c <urn:p> <urn:o> .\nZ .
+"""
+
+
+@pytest.mark.parametrize("again", ["", SEVERAL, SEVERAL[: SEVERAL.index("TX")] + "Z .\n"])
+def test_a_recorder_counts_transactions_as_a_replay_does(
+    target: Oxigraph, again: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.rdfp"
+    path.write_text(SEVERAL + again)
+    module, graph = target.module, target.target
+    assert module.replay(graph, path).transactions == 3
+    [position] = module.positions(graph)
+    module.record(graph, path).close()
+    assert module.positions(graph) == [position]
+    assert module.replay(graph, path).transactions == 0
+    with module.record(graph, path) as recorder:
+        target.add(recorder, 1)
+    assert module.replay(graph, path).transactions == 0
+
+
 def test_another_graph_than_the_recorded_one(tmp_path: Path) -> None:
     store = ox.Store()
     target = Rdflib(Graph(in_rdflib_store(store), URIRef("urn:g")))

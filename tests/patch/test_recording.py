@@ -20,8 +20,8 @@ from jelly_plugins.codec import (
     Quad,
     describe,
 )
-from jelly_plugins.codec.patch.operations import Operation, add, delete
-from jelly_plugins.patch import read_patches, write_patches
+from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, Operation, add, delete
+from jelly_plugins.patch import Patch, check, read_patches, write_patches
 from jelly_plugins.patch.recording import LogWriter, RecordSettings
 
 from .. import programs
@@ -68,15 +68,15 @@ def test_append_and_go_on(path: Path) -> None:
 
 def test_head_and_root(path: Path) -> None:
     with writer(path) as log:
-        assert log.place[1:] == (0, None, None)
+        assert log.place[1:4] == (0, None, None)
         log.append([])
         first = log.place.head
-        assert log.place[1:] == (1, first, first)
+        assert log.place[1:] == (1, first, first, 1)
         log.append([])
-        _, patches, head, root = log.place
+        _, patches, head, root, _ = log.place
         assert (patches, root, len({first, head})) == (2, first, 2)
     with writer(path) as log:
-        assert log.place[1:] == (2, head, first)
+        assert log.place[1:] == (2, head, first, 1)
 
 
 def test_cut(path: Path) -> None:
@@ -120,6 +120,29 @@ def test_a_torn_tail_at_any_byte(path: Path) -> None:
         expected = [rows(number) for number in range(patches)]
         assert contents(path) == [*expected, rows(7)]
         assert patches == 3 or size > len(longer) - 3
+
+
+@pytest.mark.parametrize("form", ["rdfp", PatchStreamType.FRAME, PatchStreamType.PUNCTUATED])
+def test_a_log_of_other_software_that_is_cut_anywhere(tmp_path: Path, form: Any) -> None:
+    """It has several transactions a patch, and few rows a frame."""
+    path = tmp_path / ("log.rdfp" if form == "rdfp" else "log.jellyp")
+    patches = []
+    for number in range(1, 4):
+        chained = [("id", Iri(f"urn:{number}")), ("prev", Iri(f"urn:{number - 1}"))]
+        transactions = [BEGIN, *rows(number), COMMIT, BEGIN, *rows(number + 3), COMMIT]
+        patches.append(Patch(transactions, chained[: 1 if number == 1 else 2]))
+    options = None if form == "rdfp" else PatchOptions(stream_type=form)
+    write_patches(patches, path, options=options, frame_rows=2)
+    whole = path.read_bytes()
+    expected = [row for patch in patches for row in patch.operations]
+    for size in range(8, len(whole), 7):
+        path.write_bytes(whole[:size])
+        with writer(path) as log:
+            log.append([])
+        assert check(path), size
+        *kept, _ = read_patches(path)
+        found = [row for patch in kept for row in patch.operations]
+        assert found == expected[: len(found)], size
 
 
 def test_nothing_but_a_torn_patch(path: Path) -> None:

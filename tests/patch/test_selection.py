@@ -201,6 +201,7 @@ ID, PREV = header("id", "<urn:2>"), header("prev", "<urn:1>")
         ([A, BEGIN, B, ABORT, END], "a ."),
         ([BEGIN, A, ID, B, COMMIT, END], "ab ."),
         ([A, END, ID, B, END], "a . b ."),
+        ([A, ID, B, END], "ab ."),
         # Without an id, a patch starts with its first change.
         ([BEGIN, COMMIT, END], ""),
         ([BEGIN, A, ABORT, END], ""),

@@ -72,10 +72,6 @@ class RowReader(ABC, Generic[R, F]):
     :param first_frame: number of the first frame, if the stream is part of a longer one.
     """
 
-    #: The kinds of operations of the two rows with statements, and the function that makes an
-    #: operation from a kind and a statement; None if statements are returned unchanged.
-    _kinds: ClassVar[tuple[Any, Any]] = (None, None)
-    _operation: ClassVar[Any] = None
     _format: ClassVar[RowFormat]
     _frame_class: ClassVar[Any]
 
@@ -114,84 +110,67 @@ class RowReader(ABC, Generic[R, F]):
         self._frames += 1
         return frame
 
-    # One long function, because it runs for each row and calls would dominate its time.
-    def _decode_rows(self, data: bytes, frame: F, taken: list[Any]) -> None:  # noqa: C901
-        options, first, second = (self._format.numbers[number] for number in (1, 2, 3))
-        name, prefix, datatype = self._format.entry_rows
-        first_kind, second_kind = self._kinds
-        operation = self._operation
-        append = taken.append
-        limits = self._limits
-        row_tags = self._format.tags
-        following = self._format.rules.NEXT
-        terms = self._terms
-        if terms is not None:
-            terms.begin_frame()
-        allowed = following[self._state]
+    def _decode_rows(self, data: bytes, frame: F, taken: list[Any]) -> None:
+        format_ = self._format
+        options, first, second = (format_.numbers[number] for number in (1, 2, 3))
+        if self._terms is not None:
+            self._terms.begin_frame()
         # The previous statement, if repeating it in full gives the same object.
         before: Any = None
         repeats = 0
-        rows = 0
         pos = 0
         end = len(data)
-        try:
-            while pos < end:
-                row = None
-                is_row = data[pos] == ROW_TAG
-                rows += is_row
-                if is_row and end - pos > 3:
-                    # Most rows are short: both lengths take one byte and agree.
-                    length = data[pos + 1]
-                    if data[pos + 3] + 2 == length < 0x80 and pos + 2 + length <= end:
-                        row = row_tags.get(data[pos + 2])
-                if row is not None:
-                    start = pos + 4
-                    stop = pos = pos + 2 + length
-                else:
-                    self._outside_rows = not is_row
-                    row, start, stop, pos = self._next_row(data, pos, end, frame)
+        while pos < end:
+            # An error in a field with the usual tag of rows is one of a row.
+            is_row = data[pos] == ROW_TAG
+            frame.rows += is_row
+            self._outside_rows = not is_row
+            row = None
+            if is_row and end - pos > 3 and data[pos + 3] + 2 == data[pos + 1] < 0x80:
+                # Most rows are short and have one field, so that their two lengths agree.
+                row = format_.tags.get(data[pos + 2])
+                start = pos + 4
+                stop = start + data[pos + 3]
+            if row is not None and stop <= end:
+                pos = stop
+            else:
+                tag, start, pos, _ = read_field(data, pos, end)
+                if tag != ROW_TAG:
+                    self.read_frame_field(tag, data, start, pos, frame)
                     self._outside_rows = False
-                    if row is None:
-                        continue
-                    rows += not is_row
-                if rows > limits.frame_rows:
-                    raise over(limits, "frame_rows", rows, "the number of rows in a frame")
-                state = allowed.get(row)
-                if state is None:
-                    raise self._misplaced(row)
-                if row is first or row is second:
-                    if terms.statement(data, start, stop) or before is None:
-                        before = terms.make_statement()
-                    else:
-                        repeats += 1
-                        if repeats > limits.frame_repeats:
-                            what = "repeats in a frame: their number"
-                            raise over(limits, "frame_repeats", repeats, what)
-                    if operation is None:
-                        append(before)
-                    else:
-                        append(operation((first_kind if row is first else second_kind, before)))
-                elif row is name:
-                    terms.set_name(data, start, stop)
-                elif row is prefix:
-                    terms.set_prefix(data, start, stop)
-                elif row is datatype:
-                    terms.set_datatype(data, start, stop)
-                elif row is options:
-                    self.read_options_row(data, start, stop)
-                    terms = self._terms
-                    allowed = following[self._state]
                     continue
+                row, start, stop = self._read_row_tag(data, start, pos)
+            self._outside_rows = False
+            frame.rows += not is_row
+            if frame.rows > self._limits.frame_rows:
+                what = "the number of rows in a frame"
+                raise over(self._limits, "frame_rows", frame.rows, what)
+            state = format_.rules.NEXT[self._state].get(row)
+            if state is None:
+                raise self._misplaced(row)
+            if row is first or row is second:
+                if self._terms.statement(data, start, stop) or before is None:
+                    before = self._terms.make_statement()
                 else:
-                    frame.rows = rows
-                    if self._read_row(row, data, start, stop, frame):
-                        before = None
-                if state is not self._state:
-                    self._state = state
-                    allowed = following[state]
-        finally:
-            frame.rows = rows
+                    repeats += 1
+                    if repeats > self._limits.frame_repeats:
+                        what = "repeats in a frame: their number"
+                        raise over(self._limits, "frame_repeats", repeats, what)
+                taken.append(self._taken(row, before))
+            elif row in format_.entry_rows:
+                table = self._terms.tables[format_.entry_rows.index(row)]
+                self._terms.set_entry(table, data, start, stop)
+            elif row is options:
+                self.read_options_row(data, start, stop)
+                continue
+            elif self._read_row(row, data, start, stop, frame):
+                before = None
+            self._state = state
         self.end_frame(frame)
+
+    def _taken(self, row: R, statement: Any) -> Any:  # noqa: ARG002
+        """Return what a row with a statement adds to the frame."""
+        return statement
 
     @abstractmethod
     def _read_row(self, row: R, data: bytes, pos: int, end: int, frame: F) -> bool:
@@ -244,20 +223,6 @@ class RowReader(ABC, Generic[R, F]):
     @abstractmethod
     def _begin_stream(self, options: Any) -> None:
         """Begin to read a stream with these options."""
-
-    def _next_row(
-        self, data: bytes, pos: int, end: int, frame: F
-    ) -> tuple[R | None, int, int, int]:
-        """Read a field of a frame, in any encoding.
-
-        :return: for a row, the row, its message's start and end, and the row's end. Other fields
-            are processed here: the first item is None, and the last is the end of the field.
-        """
-        tag, start, stop, _ = read_field(data, pos, end)
-        if tag == ROW_TAG:
-            return *self._read_row_tag(data, start, stop), stop
-        self.read_frame_field(tag, data, start, stop, frame)
-        return None, start, stop, stop
 
     def read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: F) -> None:  # noqa: ARG002
         """Read a field of a frame that is not a row. No such field is common to all formats."""

@@ -13,27 +13,12 @@ from typing import ClassVar, Final
 
 from ...errors import JellyError
 from .limits import Limits, over
-from .wire import BYTES, read_field, varint
+from .wire import BYTES, bytes_field, read_field
 
 #: Number of rows after which a frame ends, unless the caller ends it.
 DEFAULT_FRAME_ROWS: Final = 256
 #: Number of bytes after which a frame ends; the specification recommends less than 1 MB.
 DEFAULT_FRAME_BYTES: Final = 512 << 10
-
-#: If a row's body has fewer bytes than this, the lengths of the body and of the row take one byte
-#: each.
-SHORT: Final = 0x7E
-
-
-def row_heads(row: int) -> tuple[bytes, ...]:
-    """The first bytes of a row with a short body, by the body's length: tag and length of the row
-    and of the one field that it sets.
-    """
-    return tuple(bytes((0x0A, size + 2, row << 3 | BYTES, size)) for size in range(SHORT))
-
-
-#: By row; no format has more than 15, the maximum for tags of one byte.
-HEADS: Final = tuple(row_heads(row) for row in range(16))
 
 
 class RowWriter:
@@ -163,7 +148,8 @@ class RowWriter:
         """Add the position of the next row to an error."""
         error.locate(frame=self._frames, row=self._rows)
 
-    def _add_entry(self, table: str, body: bytes) -> None:
+    def add_entry(self, table: str, body: bytes) -> None:
+        """Add the row of a lookup's entry; ``table`` is the lookup's name."""
         self._add_row(self._entry_rows[table], body)
 
     def count_repeat(self) -> None:
@@ -175,12 +161,12 @@ class RowWriter:
 
     def _add_row(self, row: int, body: bytes) -> None:
         size = len(body)
-        if size < SHORT:
-            self._buffer += HEADS[row][size]
+        if size < 0x7E:
+            # Both lengths have one byte.
+            self._buffer += bytes((0x0A, size + 2, row << 3 | BYTES, size))
             self._buffer += body
         else:
-            field = (row << 3 | BYTES).to_bytes() + varint(size) + body
-            self._buffer += b"\x0a" + varint(len(field)) + field
+            self._buffer += bytes_field(1, bytes_field(row, body))
         self._rows += 1
 
 

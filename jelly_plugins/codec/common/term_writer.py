@@ -17,6 +17,7 @@ from ..common import positions
 from .limits import ROW_OVERHEAD, Limits, over
 from .lookups import WriterTable
 from .options import CommonOptions
+from .row_writer import RowWriter
 from .terms import Describe, Kind, terms_of, text_of
 from .wire import BYTES, bytes_field, string_field, varint, varint_field
 
@@ -34,8 +35,6 @@ NO_IDS: Final = (0, 1 << 32)
 
 #: Minimum bytes of a quoted triple: its own tag and length and those of its three terms.
 LEAST_TRIPLE: Final = 8
-
-_IRI: Final = Kind.IRI
 
 GRAPH_START_TAGS: Final = {
     kind: varint(number << 3 | BYTES) for number, kind in positions.GRAPH_START_FIELDS.items()
@@ -78,8 +77,7 @@ class TermWriter:
     :param options: sizes of the lookups and features declared.
     :param describe: describes the caller's terms.
     :param limits: bounds for strings, lookups and nesting, those of a reader by default.
-    :param entry: writes the row of an entry; its arguments are the lookup's name (``"name"``,
-        ``"prefix"``, ``"datatype"``) and the entry's body.
+    :param encoder: gets the rows of entries.
 
     A row that fails with any exception changes only the lookups, whose entries' rows are already
     written.
@@ -90,11 +88,11 @@ class TermWriter:
         options: CommonOptions,
         describe: Describe,
         limits: Limits,
-        entry: Callable[[str, bytes], None],
+        encoder: RowWriter,
     ) -> None:
-        self._describe_term = describe
+        self._describe = describe
         self._limits = limits
-        self._entry = entry
+        self._encoder = encoder
         self._generalized = options.generalized_statements
         self._rdf_star = options.rdf_star
         self._names = WriterTable("name", options.max_name_table_size)
@@ -107,7 +105,7 @@ class TermWriter:
         #: Prefix id and name id that zeros in the next IRI would refer to.
         self.ids = (0, 0)
         self._last: list[Any] = [None, None, None, None]
-        #: The result of :meth:`_describe` for each term.
+        #: The result of :meth:`encoded` for each term.
         self._described: dict[Any, tuple[Any, ...]] = {}
         self.tags = _allowed_tags(self._generalized, self._rdf_star)
 
@@ -196,55 +194,48 @@ class TermWriter:
         return body
 
     def _terms(self, terms: tuple[Any, ...], last: list[Any] | None, depth: int = 0) -> bytes:
-        described = self._described
-        parts = []
+        parts: list[bytes] = []
         for position, term in enumerate(terms):
             before = None if last is None else last[position]
-            if isinstance(term, tuple):
+            if depth == 0 and isinstance(term, tuple):
                 # Hashing or comparing very deeply nested tuples would crash the process.
-                if depth == 0:
-                    self.check_nesting(term)
-                if before is not None and before == term:
-                    continue
-                description = self._describe(term)
-            else:
-                if before is not None:
-                    try:
-                        if before is term or before == term:
-                            continue
-                    except AttributeError as error:
-                        self._reject(term, error)
+                self.check_nesting(term)
+            if before is not None:
                 try:
-                    known = described.get(term)
-                except (TypeError, AttributeError) as error:
+                    if before is term or before == term:
+                        continue
+                except AttributeError as error:
                     self._reject(term, error)
-                description = known or self._remember(term)
-            kind, tags, first, second = description
-            tag = tags[position]
+            description = self._find(term)
+            tag = description[1][position]
             if tag is None:
-                raise self.rejection(position, kind)
-            parts.append(tag)
-            if kind is _IRI:
-                parts.append(self._iri(first, second))
-            elif second is None:
-                parts.append(first)
-            else:
-                parts.append(self._term(description, depth))
+                raise self.rejection(position, description[0])
+            parts += (tag, self._term(description, depth))
         return b"".join(parts)
 
     def _graph_name(self, term: Any) -> bytes:
-        if isinstance(term, tuple):
-            # Not hashed, for the same reason as above.
-            description = self._describe(term)
-        else:
-            try:
-                description = self._described.get(term) or self._remember(term)
-            except (TypeError, AttributeError) as error:
-                self._reject(term, error)
-        kind, tags, _, _ = description
+        description = self._find(term)
+        kind, tags = description[:2]
         if tags[positions.GRAPH] is None:
             raise self.rejection(positions.GRAPH, kind)
         return GRAPH_START_TAGS[kind] + self._term(description, 0)
+
+    def _find(self, term: Any) -> tuple[Any, ...]:
+        """Describe a term, see :meth:`encoded`. Descriptions are cached, except those of quoted
+        triples: hashing very deeply nested tuples would crash the process.
+        """
+        if isinstance(term, tuple):
+            return self.encoded(self._describe(term))
+        try:
+            description = self._described.get(term)
+        except (TypeError, AttributeError) as error:
+            self._reject(term, error)
+        if description is None:
+            description = self.encoded(self._describe(term))
+            if len(self._described) >= CACHE_ENTRIES:
+                self._described.clear()
+            self._described[term] = description
+        return description
 
     def check_nesting(self, term: tuple[Any, ...]) -> None:
         """Reject a quoted triple that is nested too deeply or contains more triples than a row can
@@ -271,19 +262,8 @@ class TermWriter:
 
         :raises TermError: always; it reports an invalid part of the term, if one is found.
         """
-        self._describe(term)
+        self.encoded(self._describe(term))
         raise TermError(f"{term!r} is not a term: {error}") from None
-
-    def _remember(self, term: Any) -> tuple[Any, ...]:
-        description = self._describe(term)
-        if len(self._described) >= CACHE_ENTRIES:
-            self._described.clear()
-        self._described[term] = description
-        return description
-
-    def _describe(self, term: Any) -> tuple[Any, ...]:
-        """Describe a term, see :meth:`encoded`."""
-        return self.encoded(self._describe_term(term))
 
     def encoded(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         """Convert the parts returned by the caller's function to four parts: the term's kind, its
@@ -355,45 +335,38 @@ class TermWriter:
         return value[:cut], value[cut:]
 
     def _iri(self, prefix: str, name: str) -> bytes:
+        """Write an RdfIri, with its length before it; entries are created if missing."""
         last_prefix_id, last_name_id = self.ids
-        self.ids = prefix_id, name_id = self._iri_ids(prefix, name)
+        prefix_id = 0
+        if self._prefixes.size:
+            if self._whole:
+                prefix, name = "", prefix + name
+            prefix_id = self._entry_id(self._prefixes, prefix)
+        name_id = self._entry_id(self._names, name)
+        self.ids = prefix_id, name_id
         return _sized_iri(
             0 if prefix_id == last_prefix_id else prefix_id,
             0 if name_id == last_name_id + 1 else name_id,
         )
 
-    def _iri_ids(self, prefix: str, name: str) -> tuple[int, int]:
-        """Return the ids of an IRI's entries, which are created if missing."""
-        row = self._row_number
-        prefix_id = 0
-        if self._prefixes.size:
-            if self._whole:
-                prefix, name = "", prefix + name
-            prefix_id = self._prefixes.find(prefix, row) or self._enter(self._prefixes, prefix)
-        return prefix_id, self._names.find(name, row) or self._enter(self._names, name)
-
     def datatype_id(self, datatype: str) -> int:
         table = self._datatypes
         if not table.size:
             raise TermError(f"a literal of datatype {datatype}, but max_datatype_table_size is 0")
-        return table.find(datatype, self._row_number) or self._enter(table, datatype)
+        return self._entry_id(table, datatype)
 
-    def _enter(self, table: WriterTable, value: str) -> int:
-        """Make an entry of a lookup and write its row."""
+    def _entry_id(self, table: WriterTable, value: str) -> int:
+        """Return the id of an entry; write its row if it is missing."""
+        found = table.find(value, self._row_number)
+        if found:
+            return found
         characters = table.characters + len(value)
         if characters > self._limits.lookup_characters:
-            raise over(
-                self._limits,
-                "lookup_characters",
-                characters,
-                f"the length of all {table.name} entries",
-            )
+            what = f"the length of all {table.name} entries"
+            raise over(self._limits, "lookup_characters", characters, what)
         assigned = table.assign(value, self._row_number)
         if assigned is None:
             raise NoRoomError(table)
         entry_id, written = assigned
-        self._write_entry(table.name, written, value)
+        self._encoder.add_entry(table.name, varint_field(1, written) + string_field(2, value))
         return entry_id
-
-    def _write_entry(self, table: str, written: int, value: str) -> None:
-        self._entry(table, varint_field(1, written) + string_field(2, value))

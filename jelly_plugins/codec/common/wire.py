@@ -53,6 +53,11 @@ def read_field(data: bytes, pos: int, end: int) -> tuple[int, int, int, int]:
         a varint, its value (otherwise 0).
     :raises WireError: the field is incomplete or has an illegal type.
     """
+    if end - pos > 1 and data[pos] > 7 and data[pos] & 0x87 == BYTES:
+        # Most fields are short, and most of their numbers are below 16.
+        stop = pos + 2 + data[pos + 1]
+        if data[pos + 1] < 0x80 and stop <= end:
+            return data[pos], pos + 2, stop, 0
     tag, pos = read_varint(data, pos, end)
     wire_type = tag & 7
     if not 0 < tag >> 3 < 1 << 29:

@@ -72,8 +72,6 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
     options: PatchOptions | None
     _format = RowFormat(ROWS, patch_rules, "RdfPatch", PatchOptions)
     _frame_class = PatchFrame
-    _kinds = (OperationKind.ADD, OperationKind.DELETE)
-    _operation = Operation._make
 
     def __init__(
         self,
@@ -166,6 +164,10 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
             raise error
         if all(error.message != known.message for known in self.deviations):
             self.deviations.append(error)
+
+    def _taken(self, row: PatchRow, statement: Any) -> AnyOperation:
+        adds = row is PatchRow.STATEMENT_ADD
+        return Operation(OperationKind.ADD if adds else OperationKind.DELETE, statement)
 
     def _read_row(self, row: PatchRow, data: bytes, pos: int, end: int, frame: PatchFrame) -> bool:
         terms = self._terms

@@ -95,7 +95,7 @@ class PatchEncoder(RowWriter):
         #: The options as written.
         self.options: Final = options
         self._quads = options.statement_type is PatchStatementType.QUADS
-        self._writer = self._term_writer(options, describe, limits, self._add_entry)
+        self._writer = self._term_writer(options, describe, limits, self)
         self._state = patch_rules.FIRST_STATE[options.stream_type]
         #: Whether END has followed the last row of a patch.
         self._ended_patch = True

@@ -104,51 +104,39 @@ _OUTSIDE_PUNCTUATED: Final = {
 #: The state after a row or an end, by the state before it. In START only options are allowed, after
 #: frames without rows; FIRST_STATE gives the state after them.
 NEXT: Final[dict[PatchState, dict[PatchRow, PatchState]]] = {
-    PatchState.START: {
-        PatchRow.OPTIONS: PatchState.START,
-        PatchRow.END_OF_FRAME: PatchState.START,
-    },
+    PatchState.START: dict.fromkeys((PatchRow.OPTIONS, PatchRow.END_OF_FRAME), PatchState.START),
     PatchState.FRAME: {
         **_outside(PatchState.FRAME, PatchState.FRAME_TRANSACTION),
-        PatchRow.OPTIONS: PatchState.FRAME,
-        PatchRow.END_OF_FRAME: PatchState.FRAME,
+        **dict.fromkeys((PatchRow.OPTIONS, PatchRow.END_OF_FRAME), PatchState.FRAME),
         PatchRow.END_OF_STREAM: PatchState.OVER,
     },
     PatchState.FRAME_TRANSACTION: _inside(PatchState.FRAME, PatchState.FRAME_TRANSACTION),
     PatchState.FLAT: {
         **_outside(PatchState.FLAT, PatchState.FLAT_TRANSACTION),
-        PatchRow.OPTIONS: PatchState.FLAT,
-        PatchRow.END_OF_FRAME: PatchState.FLAT,
+        **dict.fromkeys((PatchRow.OPTIONS, PatchRow.END_OF_FRAME), PatchState.FLAT),
         PatchRow.END_OF_STREAM: PatchState.OVER,
     },
     PatchState.FLAT_TRANSACTION: {
         **_inside(PatchState.FLAT, PatchState.FLAT_TRANSACTION),
         PatchRow.END_OF_FRAME: PatchState.FLAT_TRANSACTION,
     },
+    **{
+        state: {
+            **_OUTSIDE_PUNCTUATED,
+            **dict.fromkeys((PatchRow.OPTIONS, PatchRow.END_OF_FRAME), state),
+            PatchRow.PUNCTUATION: PatchState.BETWEEN_MARKS,
+        }
+        for state in (
+            PatchState.PUNCTUATED,
+            PatchState.PUNCTUATED_LOOSE,
+            PatchState.PUNCTUATED_OPENING,
+        )
+    },
     PatchState.BETWEEN_MARKS: {
         **_OUTSIDE_PUNCTUATED,
-        PatchRow.OPTIONS: PatchState.BETWEEN_MARKS,
+        **dict.fromkeys((PatchRow.OPTIONS, PatchRow.END_OF_FRAME), PatchState.BETWEEN_MARKS),
         PatchRow.PUNCTUATION: PatchState.BETWEEN_MARKS,
-        PatchRow.END_OF_FRAME: PatchState.BETWEEN_MARKS,
         PatchRow.END_OF_STREAM: PatchState.OVER,
-    },
-    PatchState.PUNCTUATED: {
-        **_OUTSIDE_PUNCTUATED,
-        PatchRow.OPTIONS: PatchState.PUNCTUATED,
-        PatchRow.PUNCTUATION: PatchState.BETWEEN_MARKS,
-        PatchRow.END_OF_FRAME: PatchState.PUNCTUATED,
-    },
-    PatchState.PUNCTUATED_LOOSE: {
-        **_OUTSIDE_PUNCTUATED,
-        PatchRow.OPTIONS: PatchState.PUNCTUATED_LOOSE,
-        PatchRow.PUNCTUATION: PatchState.BETWEEN_MARKS,
-        PatchRow.END_OF_FRAME: PatchState.PUNCTUATED_LOOSE,
-    },
-    PatchState.PUNCTUATED_OPENING: {
-        **_OUTSIDE_PUNCTUATED,
-        PatchRow.OPTIONS: PatchState.PUNCTUATED_OPENING,
-        PatchRow.PUNCTUATION: PatchState.BETWEEN_MARKS,
-        PatchRow.END_OF_FRAME: PatchState.PUNCTUATED_OPENING,
     },
     PatchState.PUNCTUATED_TRANSACTION: {
         **_inside(PatchState.PUNCTUATED, PatchState.PUNCTUATED_TRANSACTION),

@@ -12,7 +12,7 @@ from ...errors import StatementError, WireError
 from ..common import positions
 from ..common.term_reader import TermReader
 from ..common.terms import Kind
-from ..common.wire import BYTES, check_empty, read_fields
+from ..common.wire import BYTES, read_fields
 from . import rules as patch_rules
 from .operations import Header, Namespace
 
@@ -82,19 +82,5 @@ class PatchTermReader(TermReader):
         return Header(key, value)
 
     def _term(self, position: int, kind: Kind, data: bytes, pos: int, end: int) -> Any:
-        option = positions.undeclared(position, kind, self._generalized, self._rdf_star)
-        if option:
-            raise StatementError(
-                f"{kind.name} as {positions.POSITIONS[position]}, but the stream options "
-                f"do not declare {option}"
-            )
-        if kind is Kind.IRI:
-            return self.iri(data, pos, end)
-        if kind is Kind.LITERAL:
-            return self.literal(data, pos, end)
-        if kind is Kind.BLANK_NODE:
-            return self.blank_node(data, pos, end)
-        if kind is Kind.TRIPLE:
-            return self.quoted_triple(data, pos, end)
-        check_empty(data, pos, end, "RdfDefaultGraph")
-        return self._factory.default_graph
+        self.check_declared(position, kind)
+        return self.term(kind, data, pos, end)

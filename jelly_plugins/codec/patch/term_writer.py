@@ -55,7 +55,7 @@ class PatchTermWriter(TermWriter):
     def _namespace(self, iri: Any, graph: Any) -> bytes:
         parts = []
         if iri is not None:
-            description = self._find(iri)
+            description = self._find_outside(iri)
             if description[0] is not Kind.IRI:
                 raise TermError(f"a namespace is an IRI, not {iri!r}")
             parts += [IRI_TAG, self._term(description, 0)]
@@ -76,20 +76,17 @@ class PatchTermWriter(TermWriter):
 
     def _tagged(self, position: int, term: Any, field_tags: dict[Kind, bytes]) -> bytes:
         """Encode a term that is not part of a statement: its tag, its length and its bytes."""
-        description = self._find(term)
+        description = self._find_outside(term)
         kind, tags = description[:2]
         if tags[position] is None:
             raise self.rejection(position, kind)
         return field_tags[kind] + self._term(description, 0)
 
-    def _find(self, term: Any) -> tuple[Any, ...]:
+    def _find_outside(self, term: Any) -> tuple[Any, ...]:
+        """Describe a term that is not part of a statement."""
         if isinstance(term, tuple):
             self.check_nesting(term)
-            return self._describe(term)
-        try:
-            return self._described.get(term) or self._remember(term)
-        except (TypeError, AttributeError) as error:
-            self._reject(term, error)
+        return self._find(term)
 
 
 def check_width(statement: tuple[Any, ...], width: int) -> None:

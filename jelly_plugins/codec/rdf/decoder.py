@@ -25,7 +25,6 @@ from ..common.wire import (
     read_field,
     read_fields,
     read_metadata_entry,
-    read_varint,
     wrong_type,
 )
 from . import restarts, rules
@@ -34,7 +33,6 @@ from .rules import Row, State
 
 _METADATA_TAG: Final = 15 << 3 | BYTES
 NAMESPACE_FIELDS: Final = {1: BYTES, 2: BYTES}
-_ROW_NUMBERS: Final = frozenset(int(row) for row in Row)
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -244,23 +242,12 @@ def count_rows(data: bytes) -> dict[int, int]:
     """
     kinds: Counter[int] = Counter()
     pos = 0
-    end = len(data)
-    while pos < end:
-        tag, start, pos, _ = read_field(data, pos, end)
+    while pos < len(data):
+        tag, start, pos, _ = read_field(data, pos, len(data))
         if tag == ROW_TAG:
-            kinds[_row_number(data, start, pos)] += 1
+            fields = read_fields(data, start, pos, Decoder._format.wire_types, "RdfStreamRow")
+            row = next(fields, None)
+            if row is None:
+                raise WireError("a row is empty, or of an unknown kind")
+            kinds[row[0]] += 1
     return dict(sorted(kinds.items()))
-
-
-def _row_number(data: bytes, pos: int, end: int) -> int:
-    """Return the number of the one known field of a row."""
-    if pos == end:
-        raise WireError("a row is empty, or of an unknown kind")
-    first = data[pos]
-    if first >> 3 in _ROW_NUMBERS and first < 0x80:
-        return first >> 3
-    while True:
-        tag, _ = read_varint(data, pos, end)
-        if tag >> 3 in _ROW_NUMBERS:
-            return tag >> 3
-        _, _, pos, _ = read_field(data, pos, end)

@@ -17,8 +17,6 @@ from ..common.options import write_options
 from ..common.row_writer import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_FRAME_ROWS,
-    HEADS,
-    SHORT,
     RowWriter,
     rows_of,
 )
@@ -89,7 +87,7 @@ class Encoder(RowWriter):
         super().__init__(limits, frame_rows, frame_bytes, whole_frames=options.grouped)
         #: The options as written.
         self.options: Final = options
-        self._writer = self._term_writer(options, describe, limits, self._add_entry)
+        self._writer = self._term_writer(options, describe, limits, self)
         self._state = rules.FIRST_STATE[options.physical_type]
         self._graph: Any = None
         self._restart_every = restart_every
@@ -108,10 +106,6 @@ class Encoder(RowWriter):
         write: Callable[[tuple[Any, ...]], bytes] = self._writer.statement
         if self.options.physical_type is PhysicalType.GRAPHS:
             write = self.triple_in_graph
-        buffer = self._buffer
-        heads = HEADS[row]
-        frame_rows = self._frame_rows
-        frame_bytes = self._frame_bytes
         for statement in statements:
             if self.restarting:
                 self.begin_restart()
@@ -123,16 +117,10 @@ class Encoder(RowWriter):
             except JellyError as error:
                 self.locate(error)
                 raise
-            size = len(body)
-            if not size:
+            if not body:
                 self.count_repeat()
-            if size < SHORT:
-                buffer += heads[size]
-                buffer += body
-                self._rows += 1
-            else:
-                self._add_row(row, body)
-            if self._rows >= frame_rows or len(buffer) >= frame_bytes:
+            self._add_row(row, body)
+            if self._rows >= self._frame_rows or len(self._buffer) >= self._frame_bytes:
                 self.end_full_frame()
         return self._take_ended()
 

@@ -223,9 +223,7 @@ class Table:
         if entry_id == 0:
             entry_id = self.last + 1
         if entry_id > self.size:
-            raise LookupTableError(
-                f"{self.name} entry {entry_id} is outside the declared table of {self.size}"
-            )
+            raise self.outside(entry_id)
         self.last = entry_id
         while cython.cast(cython.ulonglong, len(values)) <= entry_id:
             values.append(None)
@@ -234,6 +232,13 @@ class Table:
         self.characters += len(value) - (0 if before is None else len(before))
         values[at] = value
         return at
+
+    @cython.cfunc
+    def outside(self, entry_id: cython.ulonglong) -> object:
+        """The error for an entry outside the table."""
+        return LookupTableError(
+            f"{self.name} entry {entry_id} is outside the declared table of {self.size}"
+        )
 
     @cython.cfunc
     def get(self, entry_id: cython.ulonglong) -> str:
@@ -340,6 +345,7 @@ class ColumnReader:
         table: Table = self._names
         cursor: Cursor = self._outer
         entry_id: cython.ulonglong = 0
+        count: cython.ulonglong = 0
         seen: cython.bint = False
         if number == PREFIXES:
             table = self._prefixes
@@ -356,6 +362,9 @@ class ColumnReader:
                 entry_id = cursor.uint32("a lookup entry's id")
             elif cursor.number == 2:
                 cursor.check(2, "packed lookup entries")
+                count += 1
+                if count > table.size:
+                    raise table.outside(count)
         cursor.open(data, pos, end)
         while cursor.next():
             if cursor.number != 2:
@@ -431,26 +440,27 @@ class ColumnReader:
                 if cursor.number != 2:
                     packed = names if cursor.number == 1 else prefixes
                 packed += data[cursor.start : cursor.stop]
-            elif cursor.number == 1:
+                if len(packed) > 20 * (rows + 1):
+                    # A layout has two numbers for a cell at most, and a number ten bytes.
+                    raise too_many(rows)
+            elif cursor.number == 1 or (number == LITERALS and cursor.number == 3):
                 cursor.check(2, message)
-                values += 1
-            elif number == LITERALS and cursor.number == 3:
-                cursor.check(2, message)
-                lexes += 1
+                values += cursor.number == 1
+                lexes += cursor.number == 3
+                if values + lexes > rows:
+                    raise too_many(rows)
             elif number == LITERALS and cursor.number == 4:
                 cursor.check(0, message)
                 if datatype_id is not None:
                     raise twice(4, message)
                 datatype_id = cursor.uint32("a datatype's id")
-        if values + lexes + len(names.translate(None, _NOT_LAST)) > rows:
-            raise too_many(rows)
         if lexes and values:
             raise WireError("a literal column has both values and lex_values")
         if datatype_id and not lexes:
             raise WireError("a literal column has a datatype, but no lex_values")
         self._prefix_id = self._name_id = 0
         if number == IRIS:
-            self._read_iris(bytes(names), bytes(prefixes))
+            self._read_iris(bytes(names), bytes(prefixes), rows)
         else:
             self._begin_values(values + lexes)
             if lexes:
@@ -460,11 +470,13 @@ class ColumnReader:
         return self._finish(bytes(layout), rows)
 
     @cython.cfunc
-    def _read_iris(self, names: bytes, prefixes: bytes) -> object:
+    def _read_iris(self, names: bytes, prefixes: bytes, rows: cython.Py_ssize_t) -> object:
         ids: Cursor = self._outer
         given: Cursor = self._middle
         count: cython.Py_ssize_t = len(names.translate(None, _NOT_LAST))
         prefix_count: cython.Py_ssize_t = len(prefixes.translate(None, _NOT_LAST))
+        if count > rows:
+            raise too_many(rows)
         each: cython.bint = prefix_count == count
         if not each and prefix_count > 1:
             raise WireError(f"the column has {count} names and {prefix_count} prefixes")

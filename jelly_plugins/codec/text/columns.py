@@ -109,7 +109,7 @@ class Batch:
 
     def add(self, terms: Iterable[Text], frame: int | None = None) -> None:
         """Add a statement of three or four terms; the default graph is empty."""
-        cells = [whole(term).encode() for term in terms]
+        cells = [(term if type(term) is str else whole(term)).encode() for term in terms]
         self.rows.append(cells)
         self._bytes += sum(map(len, cells))
         if frame is not None:

@@ -83,73 +83,54 @@ _CACHE_ENTRIES: Final = 1 << 16
 _CACHED_CHARACTERS: Final = 1 << 10
 
 
-def parse_ntriples(
-    text: Text,
-    *,
-    dialect: Dialect = Dialect.RDF_STAR,
-    generalized: bool = False,
-    relative_iris: bool = False,
-    base_directions: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Iterator[Triple]:
+def parse_ntriples(text: Text, **settings: Any) -> Iterator[Triple]:
     """Read N-Triples.
 
     :param text: UTF-8 bytes or a str, whole or in chunks.
-    :param dialect: the triples that may be terms.
-    :param generalized: whether any kind of term may occur in any position.
-    :param relative_iris: whether IRIs without a scheme are accepted; N-Triples has none.
-    :param base_directions: whether language-tagged strings may have a base direction, which stays
-        part of the language tag.
-    :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line.
+    :param settings: the parameters of :class:`LineParser`.
     :raises TextError: with the line, while iterating.
-    :raises LimitError: the text exceeds ``limits``.
+    :raises LimitError: the text exceeds the limits.
 
     >>> [triple] = parse_ntriples('<urn:s> <urn:p> "o"@en .')
     >>> triple.object
     Literal(lex='o', langtag='en', datatype=None)
     """
-    parser = LineParser(
-        dialect, generalized, relative_iris, limits, quads=False, base_directions=base_directions
-    )
-    return cast(Iterator[Triple], parser.parse(text))
+    return cast(Iterator[Triple], LineParser(quads=False, **settings).parse(text))
 
 
-def parse_nquads(
-    text: Text,
-    *,
-    dialect: Dialect = Dialect.RDF_STAR,
-    generalized: bool = False,
-    relative_iris: bool = False,
-    base_directions: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Iterator[Quad]:
+def parse_nquads(text: Text, **settings: Any) -> Iterator[Quad]:
     """Read N-Quads; see :func:`parse_ntriples`.
 
     >>> [quad] = parse_nquads('<urn:s> <urn:p> _:o .')
     >>> quad.graph
     DEFAULT_GRAPH
     """
-    parser = LineParser(
-        dialect, generalized, relative_iris, limits, quads=True, base_directions=base_directions
-    )
-    return cast(Iterator[Quad], parser.parse(text))
+    return cast(Iterator[Quad], LineParser(quads=True, **settings).parse(text))
 
 
 class LineParser(LineReader):
-    """Reads one text: its options, its position, and caches of its terms."""
+    """Reads one text: its options, its position, and caches of its terms.
+
+    :param dialect: the triples that may be terms.
+    :param generalized: whether any kind of term may occur in any position.
+    :param relative_iris: whether IRIs without a scheme are accepted; N-Triples has none.
+    :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line.
+    :param quads: whether the text is N-Quads.
+    :param base_directions: whether language-tagged strings may have a base direction, which stays
+        part of the language tag.
+    """
 
     def __init__(
         self,
-        dialect: Dialect,
-        generalized: bool,
-        relative_iris: bool,
-        limits: Limits,
+        dialect: Dialect = Dialect.RDF_STAR,
+        generalized: bool = False,
+        relative_iris: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
         *,
         quads: bool,
         base_directions: bool = False,
     ) -> None:
         super().__init__(limits)
-        #: Whether a language tag may have a base direction, which stays part of the tag.
         self.base_directions = base_directions
         self.dialect = member(Dialect, dialect, "dialect")
         self.generalized = generalized
@@ -182,13 +163,8 @@ class LineParser(LineReader):
 
     def _statements(self, text: str) -> Iterator[Statement]:
         match = (_QUAD_LINE if self.quads else _TRIPLE_LINE).compiled.match
-        quads = self.quads
-        get_iri = self._iris.get
-        get_blank_node = self._blank_nodes.get
-        graph: Any = DEFAULT_GRAPH
         pos = 0
-        end = len(text)
-        while pos < end:
+        while pos < len(text):
             found = match(text, pos)
             if found is None:
                 line = _Line(self, text, pos)
@@ -197,34 +173,26 @@ class LineParser(LineReader):
                 if statement is not None:
                     yield statement
                 continue
-            subject: Term | None
-            object_: Term | None
-            if quads:
-                s, s_node, p, o, o_node, lex, langtag, datatype, g, g_node = found.groups()
-                if g is not None:
-                    graph = get_iri(g) or self.iri(g, text, found.start(9))
-                elif g_node is not None:
-                    graph = get_blank_node(g_node) or self.blank_node(g_node)
-                else:
-                    graph = DEFAULT_GRAPH
-            else:
-                s, s_node, p, o, o_node, lex, langtag, datatype = found.groups()
-            if s is not None:
-                subject = get_iri(s) or self.iri(s, text, found.start(1))
-            else:
-                subject = get_blank_node(s_node) or self.blank_node(s_node)
-            predicate = get_iri(p) or self.iri(p, text, found.start(3))
-            if o is not None:
-                object_ = get_iri(o) or self.iri(o, text, found.start(4))
-            elif o_node is not None:
-                object_ = get_blank_node(o_node) or self.blank_node(o_node)
+            s, s_node, p, o, o_node, lex, langtag, datatype, *graph = found.groups()
+            subject = self._node(s, s_node, text, found.start(1))
+            predicate = self.iri(p, text, found.start(3))
+            object_: Term
+            if lex is None:
+                object_ = self._node(o, o_node, text, found.start(4))
             else:
                 object_ = self.literal(lex, langtag, datatype, text, found.start(6))
             pos = found.end()
-            if quads:
-                yield Quad(subject, predicate, object_, graph)
-            else:
+            if not graph:
                 yield Triple(subject, predicate, object_)
+                continue
+            g, g_node = graph
+            name: Any = DEFAULT_GRAPH
+            if g is not None or g_node is not None:
+                name = self._node(g, g_node, text, found.start(9))
+            yield Quad(subject, predicate, object_, name)
+
+    def _node(self, iri: str | None, label: str, text: str, pos: int) -> Iri | BlankNode:
+        return self.blank_node(label) if iri is None else self.iri(iri, text, pos)
 
     def term(self, data: bytes, position: int) -> Term:
         """Read a text that is exactly one term.

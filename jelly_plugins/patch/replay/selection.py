@@ -114,7 +114,6 @@ class Selection:
             kind = row.kind
             if kind in CHANGES:
                 if not inside:
-                    self._has_transactions = True
                     self._start()
                     row = self._skip(row, rows)
                     if row is None or row.kind not in CHANGES:
@@ -169,6 +168,7 @@ class Selection:
                 self._has_all()
             row = next(rows, None)
         self._done.skipped += skips
+        self._has_transactions = self._has_transactions or skips
         return row
 
     def _take(self, size: int) -> bool:

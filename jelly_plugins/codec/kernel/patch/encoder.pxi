@@ -21,7 +21,7 @@ cdef class PatchTermWriter(TermWriter):
     form.
     """
 
-    def __cinit__(self, options, describe, limits, entry):
+    def __cinit__(self, options, describe, limits, encoder):
         cdef Writer *writer = &self.writer
         self.table_names = PATCH_TABLE_NAMES
         writer.names.row_tag = PATCH_NAME << 3 | BYTES
@@ -150,7 +150,7 @@ cdef class PatchTermWriter(TermWriter):
                 self.last_described[3] = self.describing[3]
             return string_field(1, name) + self._body()
         finally:
-            self._give_entries()
+            self._hand_over(self.encoder)
             self._leave()
 
     def header(self, key, value):

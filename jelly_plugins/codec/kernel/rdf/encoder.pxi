@@ -62,7 +62,8 @@ cdef class TermWriter:
 
     cdef Writer writer
     cdef object reference
-    cdef object entry
+    # The encoder, which gets the rows.
+    cdef object encoder
     # The caller's Describe function.
     cdef object take_apart
     # Names of the lookups, by the row that sets an entry.
@@ -101,14 +102,14 @@ cdef class TermWriter:
     cdef unsigned long owner
     cdef bint in_row
 
-    def __cinit__(self, options, describe, limits, entry):
+    def __cinit__(self, options, describe, limits, encoder):
         self.writer.names.size = options.max_name_table_size
         self.writer.prefixes.size = options.max_prefix_table_size
         self.writer.datatypes.size = options.max_datatype_table_size
         self.writer.lookup_characters = bounded(limits.lookup_characters)
         open_writer(&self.writer)
-        self.reference = reference_writer.TermWriter(options, describe, limits, entry)
-        self.entry = entry
+        self.reference = reference_writer.TermWriter(options, describe, limits, encoder)
+        self.encoder = encoder
         self.take_apart = describe
         self.table_names = TABLE_NAMES
         self.limits = limits
@@ -473,7 +474,7 @@ cdef class TermWriter:
         self.asked = False
         return 0
 
-    # One row at a time. Entries are written through `entry`; the body is returned.
+    # One row at a time. The encoder gets the rows of its entries; its body is returned.
 
     def statement(self, terms):
         """Write the body of an RdfTriple or RdfQuad."""
@@ -486,7 +487,7 @@ cdef class TermWriter:
             self._statement(given)
             return self._body()
         finally:
-            self._give_entries()
+            self._hand_over(self.encoder)
             self._leave()
 
     def graph_name(self, term):
@@ -505,28 +506,11 @@ cdef class TermWriter:
             self._row(terms, what)
             return self._body()
         finally:
-            self._give_entries()
+            self._hand_over(self.encoder)
             self._leave()
 
     cdef bytes _body(self):
         return (<const char *> self.writer.body.bytes)[:self.writer.body.size]
-
-    cdef int _give_entries(self) except -1:
-        """Pass the entries of the written row to `entry`."""
-        cdef const uint8_t *pos = self.writer.rows.bytes
-        cdef const uint8_t *end = pos + self.writer.rows.size
-        cdef Field row
-        cdef Field field
-        while pos < end:
-            pos = read_field(pos, end, &row)
-            read_field(row.start, row.stop, &field)
-            self.entry(
-                self.table_names[field.number],
-                (<const char *> field.start)[:field.stop - field.start],
-            )
-        self.writer.rows.size = 0
-        self.writer.row_count = 0
-        return 0
 
     # Rows, written to the writer's `body`, and their entries, written to `rows`
 
