@@ -10,7 +10,7 @@ from typing import Annotated, Final, TypeAlias
 from ..codec import LogicalType
 from ..codec.sparql.options import RESULTS_LIMITS
 from ..errors import JellyError
-from ..formats.settings import ConversionSettings, OptionChanges
+from ..formats.settings import ConversionSettings, Frames, OptionChanges
 from ..io.names import ENDINGS, Format, format_of
 from ..messages.formats import Dialect, LogFormat
 from ..sparql.formats import ResultsFormat
@@ -49,6 +49,17 @@ _CONVERSION: Final = Fields(
     "concatenated",
     "lossy",
     "strict",
+    take_frames=FieldOption(
+        Annotated[
+            Frames | None,
+            Option(
+                "--take-frames",
+                parser=settings.parse_frames,
+                metavar="A..B",
+                help="Frames of Jelly to convert, from 0: 5, 5..10 (not 10), 5..=10, 5.. or ..10.",
+            ),
+        ]
+    ),
     restart_every=FieldOption(
         Annotated[
             int | None,
@@ -188,6 +199,8 @@ def _convert(
     from ..formats.convert import convert as convert_
 
     formats, target = _formats(sources, output, from_, to)
+    if chosen.take_frames and not {Format.JELLY, Format.JELLY_TEXT}.issuperset(formats):
+        raise WrongUsageError("--take-frames applies to Jelly only")
     dst = console.destination(output, force=force, binary=target.is_binary)
     printing = output == console.STANDARD
     try:

@@ -237,21 +237,20 @@ def _parameter(name: str, annotation: Any, default: Any) -> click.Parameter:
     if not (required or several):
         settings["default"] = default
     if isinstance(marker, Argument):
-        return _HelpedArgument(
-            [name],
-            marker.help,
-            type=_value_of(kind, marker),
-            nargs=-1 if several else 1,
-            **settings,
-        )
+        settings["type"] = _value_of(kind, marker)
+        if several:
+            settings |= {"nargs": -1, "metavar": f"{marker.metavar}..."}
+            if not required:
+                settings["metavar"] = f"[{marker.metavar}]..."
+        return _HelpedArgument([name], marker.help, **settings)
+    settings |= {"help": marker.help, "show_default": marker.show_default}
     if kind is bool:
-        settings |= {"is_flag": True, "flag_value": True}
-        if "/" in marker.flags[0]:
-            del settings["flag_value"]
+        settings["is_flag"] = True
+        if "/" not in marker.flags[0]:
+            settings["flag_value"] = True
     else:
         settings |= {"type": _value_of(kind, marker), "multiple": several}
-    settings.setdefault("show_default", marker.show_default)
-    return click.Option([*marker.flags, name], help=marker.help, **settings)
+    return click.Option([*marker.flags, name], **settings)
 
 
 class _HelpedArgument(click.Argument):
@@ -314,9 +313,8 @@ def made(function: Callable[..., Any], examples: tuple[str, ...] = ()) -> Comman
         for name in several:
             given[name] = list(given[name]) or None
         for name, (settings, options) in expanding.items():
-            given[name] = _settings(
-                settings, options, {field: given.pop(field) for field in options}
-            )
+            values = {field: given.pop(field) for field in options}
+            given[name] = _settings(settings, options, values)
         function(**given)
 
     return Command(

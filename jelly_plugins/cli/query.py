@@ -7,8 +7,6 @@ import sys
 from typing import Annotated, Any, TypeAlias
 
 from ..codec import Limits
-from ..formats.convert import convert
-from ..formats.reading import ChunkFile, pyoxigraph_module
 from ..io.names import Format
 from ..io.names import format_named as statements_format_named
 from ..io.names import format_of as statements_format_of
@@ -16,7 +14,7 @@ from ..sparql.formats import ResultsFormat, format_named, format_of
 from . import console, results, settings
 from .console import WrongUsageError
 from .options import Argument, Option
-from .store import is_store, open_to_read
+from .store import is_store, open_to_read, pyoxigraph
 
 #: Names are looked up once it is known whether the query gives solutions or statements.
 To: TypeAlias = Annotated[
@@ -63,7 +61,7 @@ def query(
         opened = open_to_read(store)
     else:
         opened = _store_of(sources or [], from_, base, console.limits_from())
-    ox = pyoxigraph_module()
+    ox = pyoxigraph()
     try:
         found: Any = opened.query(text)
     except (SyntaxError, ValueError) as error:
@@ -105,7 +103,7 @@ def _store_of(names: list[str], from_: Format | None, base: str | None, limits: 
     """A store in memory with the statements of files."""
     from ..oxigraph import load
 
-    store = pyoxigraph_module().Store()
+    store = pyoxigraph().Store()
     console.require_files(names)
     with console.open_sources(names, "load") as opened:
         for name, source in zip(names, opened, strict=True):
@@ -140,5 +138,8 @@ def _write_statements(found: Any, output: str, to: str | None, force: bool) -> N
 
         write_quads(found, dst)
         return
+    from ..formats.convert import convert
+    from ..formats.reading import ChunkFile
+
     lines: Any = ChunkFile(f"{triple} .\n".encode() for triple in found)
     convert(lines, dst, source_format=Format.N_TRIPLES, target_format=form)

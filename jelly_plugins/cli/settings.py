@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
@@ -10,6 +11,7 @@ from typing import Annotated, Any, Final, TypeAlias
 import click
 
 from ..codec.text.ntriples import Notation
+from ..formats.settings import Frames
 from ..io.names import FORMAT_NAMES, Format, did_you_mean, format_named
 from ..io.names import format_of as rdf_format_of
 from ..messages.formats import LogFormat, format_of, syntax_named
@@ -71,6 +73,28 @@ def log_format(name: str, given: str | None, option: str = "--from") -> LogForma
     if requested is None:
         raise WrongUsageError(f"the syntax of {name} is not known: {option} names it")
     return requested
+
+
+_FRAMES: Final = re.compile(r"(?P<only>\d+)|(?P<first>\d*)\.\.(?P<last>=\d+|\d*)", re.ASCII)
+
+
+def parse_frames(text: str) -> Frames:
+    """A range of frames, as jelly-cli has them.
+
+    >>> parse_frames("5..10"), parse_frames("..=3"), parse_frames("7")
+    (Frames(first=5, last=9), Frames(first=0, last=3), Frames(first=7, last=7))
+    """
+    found = _FRAMES.fullmatch(text)
+    if found is None:
+        raise click.BadParameter(f"{text!r} is not a range such as 5, 5..10, 5..=10, 5.. or ..10")
+    if found["only"]:
+        return Frames(int(found["only"]), int(found["only"]))
+    last = found["last"]
+    first = int(found["first"] or 0)
+    end = int(last[1:]) if last.startswith("=") else int(last) - 1 if last else None
+    if end is not None and end < first:
+        raise click.BadParameter(f"{text!r} has no frames")
+    return Frames(first, end)
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

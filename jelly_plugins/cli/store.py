@@ -9,10 +9,10 @@ from glob import escape, glob
 from typing import Annotated, Any, Final, TypeAlias
 
 from ..errors import JellyError, SourceError
-from ..formats.reading import pyoxigraph_module
 from ..formats.settings import LoadSettings
 from ..io.names import ENDINGS, Format, format_of
 from ..io.sources import name_of
+from ..lazy import library
 from . import console, settings
 from .console import WrongUsageError
 from .options import Argument, FieldOption, Fields, Option
@@ -154,6 +154,14 @@ def dump(
         raise
 
 
+def pyoxigraph() -> Any:
+    """The library, which takes long to import.
+
+    :raises MissingExtraError: it is not installed.
+    """
+    return library("pyoxigraph", "this command", "oxigraph")
+
+
 def is_store(folder: str) -> bool:
     """Whether a folder has an Oxigraph store."""
     return os.path.exists(os.path.join(folder, _STORE_FILE))
@@ -179,7 +187,7 @@ def open_store(folder: str) -> Any:
     :raises SourceError: another process writes to the store, or it is damaged.
     """
     try:
-        store = pyoxigraph_module().Store(folder)
+        store = pyoxigraph().Store(folder)
     except RuntimeError as error:
         raise _damaged(folder, error) from error
     except OSError as error:
@@ -203,7 +211,7 @@ def open_to_read(folder: str) -> Any:
     :raises SourceError: it is damaged.
     """
     try:
-        return pyoxigraph_module().Store.read_only(folder)
+        return pyoxigraph().Store.read_only(folder)
     except RuntimeError as error:
         raise _damaged(folder, error) from error
 
@@ -217,8 +225,8 @@ def graph_name(iri: str | None) -> Any:
     if iri is None:
         return None
     if iri == _DEFAULT:
-        return pyoxigraph_module().DefaultGraph()
+        return pyoxigraph().DefaultGraph()
     try:
-        return pyoxigraph_module().NamedNode(iri)
+        return pyoxigraph().NamedNode(iri)
     except ValueError as error:
         raise WrongUsageError(f"--graph {iri}: {error}") from error

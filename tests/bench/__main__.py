@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> None:
     if asked.markdown:
         print(results.markdown(measured))
     if asked.plot:
-        plot(measured, environment, Path(asked.plot), asked.plot_data)
+        plot(measured, Path(asked.plot), asked.plot_data)
 
 
 def _measure(asked: argparse.Namespace) -> tuple[results.Environment, list[Measured]]:

@@ -85,12 +85,11 @@ def test_a_chart(small: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="charts need matplotlib, which is in the dev extra")
     job = jobs()["jelly-to-ntriples"]
     measured = [job.run(from_file(small), 1, time.perf_counter)]
-    environment = results.environment(1, cpu=False)
     chart = tmp_path / "chart.svg"
-    plot(measured, environment, chart)
+    plot(measured, chart)
     drawn = chart.read_bytes()
     assert "Jelly → N-Triples bytes" in drawn.decode()
-    plot(measured, environment, chart)
+    plot(measured, chart)
     assert chart.read_bytes() == drawn
     with pytest.raises(ValueError, match="nothing was timed"):
-        plot(measured, environment, chart, "other data")
+        plot(measured, chart, "other data")

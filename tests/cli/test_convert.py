@@ -497,3 +497,23 @@ def test_restart_points(tmp_path: Path) -> None:
         assert len(list(find_restarts(file))) == 1
     for size in ("0", "x", "1T", "-1"):
         assert jelly("convert", out, "-o", again, "--restart-every", size).code == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [("1", [1]), ("1..3", [1, 2]), ("1..=3", [1, 2, 3]), ("2..", [2, 3]), ("..2", [0, 1])],
+)
+def test_some_frames_are_converted(given: str, taken: list[int], tmp_path: Path) -> None:
+    options = StreamOptions(logical_type=LogicalType.GRAPHS)
+    write_frames([[each] for each in TRIPLES[:4]], tmp_path / "x.jelly", options=options)
+    done = jelly("convert", tmp_path / "x.jelly", "--to", "jelly", "--take-frames", given)
+    assert list(read(done.out)) == [TRIPLES[at] for at in taken]
+
+
+def test_frames_that_cannot_be_taken(tmp_path: Path) -> None:
+    for given in ("x", "3..2", "..0", "-1"):
+        done = jelly("convert", triples_file(tmp_path), "--to", "nt", f"--take-frames={given}")
+        assert_failed(done, 2, "--take-frames", given)
+    (tmp_path / "x.nt").write_text("<urn:s> <urn:p> <urn:o> .\n")
+    done = jelly("convert", tmp_path / "x.nt", "--to", "jelly", "--take-frames", "0")
+    assert_failed(done, 2, "--take-frames applies to Jelly")

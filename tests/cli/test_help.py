@@ -47,6 +47,11 @@ def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             assert (done.code, done.err) == (0, ""), (line, done)
 
 
+def test_arguments_that_can_be_repeated() -> None:
+    assert "convert [OPTIONS] SRC...\n" in jelly("convert", "--help").text
+    assert "query [OPTIONS] QUERY [SRC]...\n" in jelly("query", "--help").text
+
+
 def test_a_value_is_rejected_in_plain_words() -> None:
     done = jelly("convert", "x.nt", "--physical-type", "cubes")
     assert done.code == 2
