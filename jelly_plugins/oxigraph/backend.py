@@ -19,7 +19,7 @@ from .patches.bookkeeping import (
 )
 from .patches.record import catch_up, record
 from .patches.replay import replay
-from .patches.staging import Changes
+from .patches.staging import StagedChanges
 from .plain_text import canonical_quads
 from .terms import OxigraphFactory, describe
 
@@ -47,7 +47,7 @@ class OxigraphBackend:
     replay = staticmethod(replay)
     record = staticmethod(record)
     canonical_quads = staticmethod(canonical_quads)
-    staged_changes = staticmethod(Changes)
+    staged_changes = staticmethod(StagedChanges)
     positions = staticmethod(positions)
     set_position = staticmethod(set_position)
     set_recorded = staticmethod(set_recorded)

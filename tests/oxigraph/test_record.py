@@ -31,7 +31,7 @@ from jelly_plugins.oxigraph import (
     set_position,
 )
 from jelly_plugins.oxigraph.patches import staging
-from jelly_plugins.oxigraph.patches.staging import Changes
+from jelly_plugins.oxigraph.patches.staging import StagedChanges
 from jelly_plugins.patch import invert, read_patches, recording, undo, write_patches
 from jelly_plugins.patch.replay.target import lock_of
 from jelly_plugins.rdflib import record as rdflib_record
@@ -194,7 +194,7 @@ def test_a_store_that_cannot_be_written(
         def fail(*_: object, **__: object) -> None:
             raise OSError("the disk is full")
 
-        monkeypatch.setattr(Changes, "make", fail)
+        monkeypatch.setattr(StagedChanges, "make", fail)
         for change in (
             lambda: recorder.extend([quad(2), *SHAPES[:2]]),
             lambda: recorder.remove(quad(1)),
@@ -212,16 +212,16 @@ def test_a_store_that_cannot_be_written(
 def test_an_interrupt_when_all_is_done(
     store: ox.Store, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make = Changes.make
+    make = StagedChanges.make
 
-    def interrupted(self: Changes, *args: Any) -> None:
+    def interrupted(self: StagedChanges, *args: Any) -> None:
         make(self, *args)
         raise KeyboardInterrupt
 
     copy = ox.Store()
     with record(store, path) as recorder:
         recorder.add(quad(0))
-        monkeypatch.setattr(Changes, "make", interrupted)
+        monkeypatch.setattr(StagedChanges, "make", interrupted)
         with pytest.raises(KeyboardInterrupt):
             recorder.add(quad(1))
         with pytest.raises(KeyboardInterrupt):

@@ -19,7 +19,7 @@ from jelly_plugins import ChainError, TruncatedError
 from jelly_plugins.oxigraph import load, positions, record, replay
 from jelly_plugins.oxigraph.patches import record as recorders
 from jelly_plugins.oxigraph.patches.bookkeeping import recording_of
-from jelly_plugins.oxigraph.patches.staging import Changes
+from jelly_plugins.oxigraph.patches.staging import StagedChanges
 from jelly_plugins.patch.recording import LogWriter
 
 from ..shared_data import ROOT
@@ -41,7 +41,7 @@ class Steps:
             os._exit(9)
 
     def watch(self) -> None:
-        write, make = LogWriter._write, Changes.make
+        write, make = LogWriter._write, StagedChanges.make
         apply = recorders.apply  # type: ignore[attr-defined]
 
         def writing(writer: LogWriter, written: bytes) -> None:
@@ -52,7 +52,7 @@ class Steps:
             write(writer, written[half:])
             self.step()
 
-        def making(changes: Changes, *what: Any) -> None:
+        def making(changes: StagedChanges, *what: Any) -> None:
             make(changes, *what)
             self.step()
 
@@ -61,7 +61,7 @@ class Steps:
             self.step()
 
         LogWriter._write = writing  # type: ignore[method-assign]
-        Changes.make = making  # type: ignore[method-assign]
+        StagedChanges.make = making  # type: ignore[method-assign]
         recorders.apply = applying  # type: ignore[attr-defined]
         # Write the position often.
         recorders._TRANSACTIONS = 7  # type: ignore[misc]

@@ -36,7 +36,7 @@ from ..rows import Row, graph_text
 from ..terms import DEFAULT_GRAPH, GraphName, check_store, describe_directed
 from .bookkeeping import Recording, check_recorded, move, moved_rows, position_in, recording_of
 from .replay import apply_log
-from .staging import Changes, Staged
+from .staging import Changes, Staged, StagedChanges
 from .transaction import apply
 
 #: Transactions, and operations in them, after which the position is written.
@@ -244,16 +244,16 @@ class Recorder:
             changes.change(quads, there)
             self._commit(changes)
 
-    def _begin(self) -> Changes:
+    def _begin(self) -> StagedChanges:
         self._writer.check_open()
         if self._in_block:
             raise RuntimeError(
                 "this is inside a transaction of the recorder: change the store with the object "
                 "that 'with recorder.transaction() as changes' gives"
             )
-        return Changes(self.store)
+        return StagedChanges(self.store)
 
-    def _commit(self, changes: Changes) -> None:
+    def _commit(self, changes: StagedChanges) -> None:
         with self._store_lock:
             self._settle()
             deletes, adds = changes.staged()

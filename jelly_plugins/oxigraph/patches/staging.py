@@ -8,6 +8,7 @@ rejected.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -55,15 +56,10 @@ class Staged(NamedTuple):
         return [row_of(quad) for quad in self.checked]
 
 
-class Changes:
+class Changes(ABC):
     """The changes of one transaction; see :meth:`.Recorder.transaction`. They are not in the store
     until it ends.
     """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        #: Whether each quad is there in the end, in the order of the last changes.
-        self._net: dict[Quad, bool] = {}
 
     def add(self, quad: Quad) -> None:
         """Add a quad.
@@ -85,6 +81,7 @@ class Changes:
         """Remove quads; errors are those of :meth:`add`."""
         self.change(list(quads), False)
 
+    @abstractmethod
     def update(self, update: str, **settings: Any) -> None:
         """Run a SPARQL update on the store and what was changed here so far.
 
@@ -97,14 +94,26 @@ class Changes:
         :raises SyntaxError: the update is malformed.
         :raises RuntimeError: it fails.
         """
+
+    @abstractmethod
+    def change(self, quads: list[Quad], there: bool) -> None:
+        """Add or remove quads; errors are those of :meth:`add`."""
+
+
+class StagedChanges(Changes):
+    """Changes, and how they are made."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        #: Whether each quad is there in the end, in the order of the last changes.
+        self._net: dict[Quad, bool] = {}
+
+    def update(self, update: str, **settings: Any) -> None:
         from .updates import UpdateEffect
 
         UpdateEffect(self._store, self, settings).take(update)
 
-    # For the recorder
-
     def change(self, quads: list[Quad], there: bool) -> None:
-        """Add or remove quads; errors are those of :meth:`add`."""
         try:
             if BOOKKEEPING in {quad.graph_name for quad in quads}:
                 reject_graph(BOOKKEEPING_IRI)
