@@ -179,7 +179,10 @@ class RdfXmlText:
             if self._is_external:
                 self._check_references(data)
         except expat.ExpatError as error:
-            message = "the document is truncated" if is_last else expat.ErrorString(error.code)
+            message = expat.ErrorString(error.code)
+            if is_last:
+                has_root = self._bases or message != expat.errors.XML_ERROR_NO_ELEMENTS
+                message = f"the document {'is truncated' if has_root else 'has no root element'}"
             failed = TextError(f"malformed XML: {message}")
             syntaxes = (name for pattern, name in _SYNTAXES if pattern.match(self._head))
             if not self._declared and (syntax := next(syntaxes, None)):

@@ -302,10 +302,10 @@ def test_rdf_xml_without_a_root_element(source: Any) -> None:
     prolog = b"""\xef\xbb\xbf<?xml version="1.0"?><!-- <a/> - > --><?a <b/> ?>
         <!DOCTYPE x [<!ENTITY a "b"><!-- <c> -->]>"""
     for text in (b"", b" \n", b"<!-- <a> -->", prolog, prolog + b"<!-- - -->\n"):
-        with pytest.raises(TextError, match="truncated"):
+        with pytest.raises(TextError, match="has no root element"):
             list(read_statements(source(text), Format.RDF_XML))
     for text in (b"<!-- a -- b -->", prolog.replace(b"- >", b"-- >"), b"<!-- a"):
-        with pytest.raises(TextError, match=r"malformed XML|no root element|truncated"):
+        with pytest.raises(TextError, match="malformed XML"):
             list(read_statements(source(text), Format.RDF_XML))
     for root in (
         b'<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>',
