@@ -34,6 +34,7 @@ from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Store, Triple, par
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
 from ..codec.common.canonical_labels import canonical_labels
+from ..codec.text.lines import unescaped
 from ..errors import JellyError, LimitError, TermError
 from ..formats.lines import without_graphs
 from ..formats.reading import ChunkFile, parser_error, reject_jelly
@@ -352,7 +353,8 @@ class _Text:
                 self._fresh = Fresh() if self.renames else BlankNode
                 self.renames = False
         # Labels are kept in the text; the validator's nodes only serve to reject labels.
-        validator = None if reify else OxigraphFactory(blank_nodes="keep", way_out=REIFY)
+        self._terms = OxigraphFactory(blank_nodes="keep", way_out=REIFY)
+        validator = None if reify else self._terms
         job = Job(settings=conversion, validator=validator, on_frame=self._take_frame)
         self.reader = open_reader(Given(given, form), job)
 
@@ -367,7 +369,10 @@ class _Text:
                 raise TermError(f"Oxigraph cannot hold {kind} as graph name", frame=frame.index)
             if not self._bookkeeping:
                 reject_graph(name)
-            self.empty_graphs.add(NamedNode(name[1:-1]))
+            try:
+                self.empty_graphs.add(self._terms.iri(unescaped(name[1:-1])))
+            except JellyError as error:
+                raise error.locate(frame=frame.index) from None
 
     def chunks(self) -> Iterator[Chunk]:
         """The text of the source, with the calls for what is in it.

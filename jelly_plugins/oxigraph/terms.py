@@ -272,8 +272,13 @@ def _rejection(terms: Sequence[Any], where: str, way_out: str) -> TermError:
 
 
 def _not_held(term: Any, position: int, where: str = "", way_out: str = "") -> TermError:
-    """The error for a term in a position in which Oxigraph has no terms of its kind."""
-    kind = _KINDS[type(term)]
+    """The error for a term in a position in which Oxigraph has no terms of its kind.
+
+    :raises TypeError: it is not a term of pyoxigraph.
+    """
+    kind = _KINDS.get(type(term))
+    if kind is None:
+        raise TypeError(f"a {type(term).__name__} is not a term of pyoxigraph")
     role = "graph name" if position == GRAPH else POSITIONS[position]
     hint = way_out if kind is _QUOTED and position == SUBJECT else ""
     return TermError(f"Oxigraph cannot hold {kind} as {role}{where}{hint}")

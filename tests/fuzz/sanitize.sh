@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The compiled kernel under AddressSanitizer and UndefinedBehaviorSanitizer: the corpus of
-# coverage-guided fuzzing, fuzzed cases, the tests of SPARQL results, the conformance vectors and the
-# codec's tests of the kernel.
+# All that is compiled under AddressSanitizer and UndefinedBehaviorSanitizer: the corpus of
+# coverage-guided fuzzing, fuzzed cases, the tests of SPARQL results, of text scans and of Jena's rows,
+# the conformance vectors and the codec's tests of the kernel.
 # Its last line is "clean"; the first error ends the run with a stack trace.
 #
 #     tests/fuzz/sanitize.sh [PYTHON [CASES [SEED]]]
 #     tests/fuzz/sanitize.sh short [PYTHON]
 #
-# The short form takes about a minute: the corpus, some hundred cases and SPARQL results. Without gcc or
-# its sanitizers, both forms report this and do nothing.
+# The short form takes about two minutes: the corpus, some hundred cases and a part of the tests.
+# Without gcc or its sanitizers, both forms report this and do nothing.
 #
 # PYTHON must have the dev extra. The script builds the kernel in a temporary copy of the project, so
 # that no installation changes.
@@ -45,7 +45,7 @@ trap 'rm -rf "$work"' EXIT
 # Keeps Cython's output and its times, so that it is not generated again.
 cp -rp jelly_plugins conformance tests proto setup.py pyproject.toml README.md LICENSE "$work"
 cd "$work"
-find jelly_plugins \( -name '_native.*.so' -o -name '_reading.*.so' -o -name '_writing.*.so' \) -delete
+find jelly_plugins -name '*.so' -delete
 
 echo "== build"
 # The short form does not fuzz rdflib's terms, and need not build their kernel.
@@ -90,6 +90,9 @@ echo "== SPARQL results"
 # In the short form only the kernel's tests: the others take minutes.
 last_line -m pytest -p no:cacheprovider --hypothesis-profile=patient -k "not python" \
     tests/sparql${short:+/test_codec.py}
+echo "== scans and Jena's rows"
+last_line -m pytest -p no:cacheprovider -k "not python" \
+    tests/formats/test_depth.py tests/jena${short:+/test_wire.py}
 if [ -z "$short" ]; then
     echo "== conformance vectors"
     last_line -m conformance --kernel native

@@ -79,7 +79,7 @@ def reader_case(data: bytes) -> Case:
         (readers.terms, Decoder, (frames, limits, readers.FACTORIES[settings >> 2 & 3])),
         (readers.text, TextDecoder, (frames, limits, None, notation)),
         (readers.text, TextDecoder, (frames, limits, readers.VALIDATORS[1], Notation.RDF_1_2)),
-        (readers.text, TextDecoder, (frames, limits, readers.VALIDATORS[3], Notation.RDF_1_2)),
+        (readers.text, TextDecoder, (frames, limits, readers.VALIDATORS[2], Notation.RDF_1_2)),
         (readers.columns, ColumnDecoder, (frames, {**bounds, "limits": limits})),
         (readers.operations, PatchDecoder, (frames, limits, readers.FACTORIES[0])),
         (readers.patch_columns, PatchColumnDecoder, (frames, limits, None, bounds)),
