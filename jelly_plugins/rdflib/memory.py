@@ -22,9 +22,9 @@ from types import MemberDescriptorType, ModuleType
 from typing import Any, Final
 
 import rdflib
+from rdflib import namespace
 from rdflib import term as rdflib_term
 from rdflib.graph import Graph
-from rdflib.namespace import XSD
 from rdflib.plugins.stores.memory import Memory
 from rdflib.term import BNode, Literal, URIRef
 
@@ -36,23 +36,23 @@ _LOG: Final = logging.getLogger(__name__)
 _TEXTS: Final = ("urn:a", "urn:\u00e9\u20ac", "")
 #: Lexical forms by datatype, canonical and others; rdflib logs no warning for any of them.
 _FORMS: Final = {
-    XSD.string: "a",
-    XSD.anyURI: "urn:x",
-    XSD.token: "a",
-    XSD.normalizedString: "a\tb",
-    XSD.integer: f"0 -0 01 -17 +1 {'9' * 30}",
-    XSD.int: "5 4294967296",
-    XSD.unsignedByte: "255 -1",
-    XSD.decimal: "0 1.50 -.5 1. 01.0 -0.0 0.00000000010",
-    XSD.double: "1.0 1.5E0 INF 1e300",
-    XSD.float: "17.25 NaN",
-    XSD.boolean: "true false 1",
-    XSD.date: "2020-02-29 2020-01-01Z",
-    XSD.dateTime: "2020-01-01T00:00:00 2020-01-01T00:00:00Z 2020-01-01T00:00:00.5+01:30",
-    XSD.time: "12:00:00",
-    XSD.duration: "P1D P1Y2M",
-    XSD.hexBinary: "0aFF",
-    XSD.base64Binary: "YQ==",
+    namespace.XSD.string: "a",
+    namespace.XSD.anyURI: "urn:x",
+    namespace.XSD.token: "a",
+    namespace.XSD.normalizedString: "a\tb",
+    namespace.XSD.integer: f"0 -0 01 -17 +1 {'9' * 30}",
+    namespace.XSD.int: "5 4294967296",
+    namespace.XSD.unsignedByte: "255 -1",
+    namespace.XSD.decimal: "0 1.50 -.5 1. 01.0 -0.0 0.00000000010",
+    namespace.XSD.double: "1.0 1.5E0 INF 1e300",
+    namespace.XSD.float: "17.25 NaN",
+    namespace.XSD.boolean: "true false 1",
+    namespace.XSD.date: "2020-02-29 2020-01-01Z",
+    namespace.XSD.dateTime: "2020-01-01T00:00:00 2020-01-01T00:00:00Z 2020-01-01T00:00:00.5+01:30",
+    namespace.XSD.time: "12:00:00",
+    namespace.XSD.duration: "P1D P1Y2M",
+    namespace.XSD.hexBinary: "0aFF",
+    namespace.XSD.base64Binary: "YQ==",
     URIRef("urn:x"): "a",
 }
 
@@ -256,7 +256,9 @@ def _differences(module: Any) -> Iterator[str]:
 
 def _literals() -> Iterator[tuple[str, str | None, str | None]]:
     for datatype, forms in _FORMS.items():
-        for form in ("", *forms.split(" ")) if datatype == XSD.string else forms.split(" "):
+        for form in (
+            ("", *forms.split(" ")) if datatype == namespace.XSD.string else forms.split(" ")
+        ):
             yield form, None, str(datatype)
     for text in ("", "a b", "\u00e9"):
         yield text, None, None
@@ -275,7 +277,7 @@ def _reject(term: Any) -> Any:
 def _generic(term: Any) -> Any:
     if not isinstance(term, Literal):
         return (Iri if isinstance(term, URIRef) else BlankNode)(str(term))
-    datatype = None if term.datatype in (None, XSD.string) else str(term.datatype)
+    datatype = None if term.datatype in (None, namespace.XSD.string) else str(term.datatype)
     return GenericLiteral(str(term), term.language, datatype)
 
 
