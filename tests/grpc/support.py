@@ -74,6 +74,13 @@ class Kept:
         finally:
             self.done.set()
 
+    def ended(self) -> bool:
+        """Wait for a call that was cancelled, which may not have begun.
+
+        :return: whether it ended.
+        """
+        return not self.begun.is_set() or self.done.wait(PATIENCE)
+
 
 @contextmanager
 def service(

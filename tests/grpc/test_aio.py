@@ -187,7 +187,7 @@ def test_failing_data_is_not_published() -> None:
                 await client.publish(statements())
             with pytest.raises(ZeroDivisionError):
                 await client.publish_frames(frames())
-            assert await asyncio.to_thread(sink.done.wait, PATIENCE)
+            assert await asyncio.to_thread(sink.ended)
         assert sink.streams == []
 
     run(test())

@@ -207,7 +207,7 @@ def test_unreadable_data_is_not_published(tmp_path: Path) -> None:
         with pytest.raises(JellyError, match="inside a frame") as caught:
             client.publish(path)
         assert caught.value.source == str(path)
-        assert sink.done.wait(PATIENCE)
+        assert sink.ended()
     assert sink.streams == []
 
 
@@ -220,7 +220,7 @@ def test_failing_statements_are_not_published() -> None:
     with service(sink=sink) as (_, client):
         with pytest.raises(ZeroDivisionError):
             client.publish(statements())
-        assert sink.done.wait(PATIENCE)
+        assert sink.ended()
     assert sink.streams == []
 
 
