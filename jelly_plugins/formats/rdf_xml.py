@@ -41,10 +41,12 @@ NEED_BASE: Final = ": relative IRIs need a base"
 
 #: Attributes that a tag may have: pyoxigraph compares each of them with all others.
 _ATTRIBUTES: Final = 1 << 12
+#: Bytes of a tag or comment, at most twice as many: expat holds it, and makes all its attributes.
+_TAG: Final = 1 << 24
 #: Characters of an entity, with those that it refers to; and where there are any, bytes of a tag,
 #: and bytes that are parsed at once.
 _ENTITY: Final = 1 << 10
-_TAG: Final = 1 << 16
+_TAG_WITH_ENTITIES: Final = 1 << 16
 _STEP: Final = 1 << 12
 _REFERENCE: Final = re.compile(r"&([^\s;&<#]{1,255}+);")
 _PREDEFINED: Final = ("amp", "lt", "gt", "quot", "apos")
@@ -168,8 +170,9 @@ class RdfXmlText:
             if failed is not None:
                 raise failed
             self._check_expanded()
-            if entities and self._token() > _TAG:
-                raise LimitError(f"a tag in a document with entities has more than {_TAG} bytes")
+            if self._token() > (_TAG_WITH_ENTITIES if entities else _TAG):
+                where = " in a document with entities" if entities else ""
+                raise LimitError(f"a tag or comment{where} is too long")
 
     def _parse(self, data: bytes, *, is_last: bool = False) -> JellyError | None:
         """Let expat call the handlers; return the error, if there is one."""

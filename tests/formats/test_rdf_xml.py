@@ -391,3 +391,10 @@ def test_namespaces_of_xml_literals_are_bounded() -> None:
     assert read(20) == 20
     with pytest.raises(TextError, match="namespaces of XML literals"):
         read(1000)
+
+
+def test_a_long_tag() -> None:
+    for start in ('<r:Description e:a="', "<!--"):
+        document = [(OPENING + start).encode(), *[b"x" * (1 << 20)] * 40]
+        with pytest.raises(LimitError, match="a tag or comment is too long"):
+            list(RdfXmlText().chunks(document))
