@@ -279,7 +279,7 @@ class RdfXmlText:
             self.namespaces[prefix] = iri
 
     def _attribute(self, key: str, value: str) -> str:
-        """The value of an attribute that is checked; none for one that is left out."""
+        """The value of an attribute that is checked; empty if the attribute is left out."""
         if key == "xml:base":
             return self._new_base(value)
         name = key.rpartition(":")[2]
@@ -316,7 +316,7 @@ def _check_length(iri: str) -> None:
 def _resolved(reference: str, base: str) -> str:
     """Resolve a relative IRI.
 
-    :raises TextError: the result is not an IRI, or the base is none.
+    :raises TextError: the result or the base is not an absolute IRI.
     """
     pyoxigraph = library("pyoxigraph", "this format", "oxigraph")
     escaped = _NOT_IN_IRI.sub(lambda found: f"\\u{ord(found[0]):04X}", reference)
@@ -349,7 +349,7 @@ _NO_PROPERTIES: Final = frozenset(
         "bagID",
     )
 )
-#: Namespaces that no prefix can be declared for.
+#: Namespaces that cannot have a prefix.
 _RESERVED_NAMESPACES: Final = (
     "http://www.w3.org/XML/1998/namespace",
     "http://www.w3.org/2000/xmlns/",
