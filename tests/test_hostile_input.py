@@ -78,7 +78,7 @@ def test_a_namespace_in_a_graph_without_a_name() -> None:
     for graph in (Literal("g"), Triple(S, P, OB)):
         store = Store()
         patch = Patch([add(Quad(S, P, OB, DEFAULT_GRAPH)), add_namespace("x", S, graph)])
-        with pytest.raises(TermError, match="as graph name"):
+        with pytest.raises(TermError, match="graph name of a namespace"):
             jelly_plugins.oxigraph.replay(store, [patch])
         assert len(store) == 0
 

@@ -137,12 +137,13 @@ def _found(text: str) -> Any:
     return quad.object
 
 
-def check_graph_text(text: str) -> None:
+def check_graph_text(text: str, where: str = "") -> None:
     """Reject a term's text that cannot be a graph name.
 
+    :param where: what an error adds after "graph name".
     :raises TermError: Oxigraph cannot hold such a graph.
     """
-    TERMS.check_graph(_found(text))
+    TERMS.check_graph(_found(text), where)
 
 
 def row_of(quad: Quad) -> Row:

@@ -215,9 +215,9 @@ class OxigraphFactory:
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
         return make_quad(terms, way_out=self._way_out)
 
-    def check_graph(self, name: Any) -> None:
+    def check_graph(self, name: Any, where: str = "") -> None:
         if not isinstance(name, _HELD[GRAPH]):
-            raise _not_held(name, GRAPH)
+            raise _not_held(name, GRAPH, where)
 
 
 class DirectedFactory(OxigraphFactory):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left
 from typing import Final
 
 from rdflib.graph import Graph
@@ -12,12 +12,9 @@ from ..errors import LimitError, TermError
 #: Namespaces that a stream may declare: rdflib takes a time for each that grows with their number.
 MAX_NAMESPACES: Final = 4096
 
-#: Namespaces of one stream that may begin with one another, counted from time to time: rdflib keeps
-#: them in a tree and descends it recursively.
+#: Namespaces of one stream that may begin with one another: rdflib keeps them in a tree and
+#: descends it recursively.
 MAX_NESTED: Final = 200
-
-#: Declarations after which they are counted again.
-_COUNTED: Final = 50
 
 
 class DeclaredNamespaces:
@@ -33,8 +30,11 @@ class DeclaredNamespaces:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], None] = {}
-        #: In order: an IRI comes after those that it begins with, and before any other.
+        #: The IRIs in order, so that those which begin with one another are neighbours; how many of
+        #: them each begins with, itself included; and their lengths.
         self._iris: list[str] = []
+        self._depths: dict[str, int] = {}
+        self._lengths: set[int] = set()
 
     def add(self, name: str, iri: str) -> None:
         """Take a declaration; repeats count once.
@@ -44,27 +44,29 @@ class DeclaredNamespaces:
         """
         if " " in name:
             raise TermError(f"rdflib cannot bind the namespace {name!r}: it has a space")
-        if (name, iri) in self._found:
-            return
         self._found[name, iri] = None
         if len(self._found) > MAX_NAMESPACES:
             raise LimitError(f"more than {MAX_NAMESPACES} namespaces are declared")
-        insort(self._iris, iri)
-        # Each count takes as many steps as there are declarations.
-        if len(self._iris) % _COUNTED == 0 and self._depth() > MAX_NESTED:
+        if iri not in self._depths and self._nest(iri) > MAX_NESTED:
             raise LimitError(f"more than {MAX_NESTED} namespaces nest (begin with one another)")
 
-    def _depth(self) -> int:
-        """The number of IRIs of which each begins with the one before."""
-        deepest = 0
-        outer: list[str] = []
-        for iri in self._iris:
-            while outer and not iri.startswith(outer[-1]):
-                outer.pop()
-            if not outer or iri != outer[-1]:
-                outer.append(iri)
-            deepest = max(deepest, len(outer))
-        return deepest
+    def _nest(self, iri: str) -> int:
+        """Take an IRI that is not known.
+
+        :return: the number of namespaces that it nests, at most: of those that it begins with, or
+            of those that one beginning with it does.
+        """
+        iris, depths = self._iris, self._depths
+        start = bisect_left(iris, iri)
+        end = bisect_left(iris, True, start, key=lambda other: not other.startswith(iri))
+        longer = iris[start:end]
+        shorter = (iri[:length] for length in self._lengths if length < len(iri))
+        depths[iri] = 1 + sum(each in depths for each in shorter)
+        for other in longer:
+            depths[other] += 1
+        iris.insert(start, iri)
+        self._lengths.add(len(iri))
+        return max(depths[each] for each in [iri, *longer])
 
     def bind(self, graph: Graph) -> None:
         """Bind the declarations as rdflib's own parsers do.

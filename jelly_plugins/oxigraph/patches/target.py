@@ -168,7 +168,7 @@ class StoreTarget:
         for kind, (name, iri, graph) in operations:
             adds = kind is OperationKind.ADD_NAMESPACE
             name_of_graph = self.graph if graph is None else graph
-            check_graph_text(name_of_graph)
+            check_graph_text(name_of_graph, " of a namespace")
             found[name_of_graph, name] = iri if adds else None
         old: set[Row] = set()
         new: set[Row] = set()
