@@ -36,6 +36,7 @@ from .reading import (
     rdf_format,
 )
 from .settings import ConversionSettings, Job
+from .xml import in_utf_8
 
 #: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
 #: an IRI that is nearly as long as the text before them. More are not faster (measured: 32 to 4096
@@ -107,7 +108,7 @@ class ParsedReader(ChunkReader):
         if form is Format.RDF_XML:
             rewritten = RdfXmlText(base)
             self._xml_namespaces = rewritten.namespaces
-            chunks = rewritten.chunks(self._bounded(chunks))
+            chunks = rewritten.chunks(in_utf_8(self._bounded(chunks)))
         elif form is Format.JSON_LD:
             chunks = prepared(chunks, self._contexts, base, self._limits)
             base = base or NO_BASE

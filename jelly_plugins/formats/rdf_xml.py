@@ -10,7 +10,6 @@ Reference: XML 1.0; RDF 1.1 XML Syntax.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -49,13 +48,13 @@ _ENTITY: Final = 1 << 10
 _TAG_WITH_ENTITIES: Final = 1 << 16
 _STEP: Final = 1 << 12
 _REFERENCE: Final = re.compile(r"&([^\s;&<#]{1,255}+);")
+#: Bytes of one.
+_LONGEST_REFERENCE: Final = 4 * 255 + 2
 _PREDEFINED: Final = ("amp", "lt", "gt", "quot", "apos")
 #: Characters of the rewritten document, and of the namespaces that XML literals get, and how many
 #: more for each byte of the document.
 _EXPANDED: Final = 1 << 24
 _EXPANDED_PER_BYTE: Final = 16
-#: Python's names of encodings in which ASCII characters are single bytes, and of UTF-16.
-_ENCODING: Final = re.compile(r"utf-8|utf-16|ascii|iso8859-\d+|cp(125\d|[78]\d\d)|koi8-[rtu]")
 
 # Most text has nothing to escape: a search takes a fraction of the time.
 _HAS_ESCAPES: Final = re.compile(r"[&<>\r]").search
@@ -107,13 +106,14 @@ class RdfXmlText:
         self._checked: set[str] = set()
         #: Whether a document type may declare entities that are not read.
         self._is_external = False
+        #: The end of the last chunk, which a reference may begin in.
+        self._before = b""
         self._out: list[str] = []
         self._head = b""
         self._fed = 0
-        parser = self._parser = expat.ParserCreate()
+        parser = self._parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
         parser.ordered_attributes = True
-        parser.XmlDeclHandler = self._declaration
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text
@@ -124,7 +124,7 @@ class RdfXmlText:
     def chunks(self, document: Iterable[bytes]) -> Iterator[bytes]:
         """The rewritten document, once.
 
-        :param document: in an encoding that expat reads, or in one of single bytes.
+        :param document: in UTF-8, see ``xml``.
         :raises TextError: the document is not well-formed, or has something that is not read here.
         :raises LimitError: elements are nested too deep, a tag has too many attributes, or a
             namespace or base is too long.
@@ -205,21 +205,15 @@ class RdfXmlText:
                 f"{_EXPANDED_PER_BYTE} times the document"
             )
 
-    def _declaration(self, _: str, encoding: str | None, __: int) -> None:
-        try:
-            known = encoding is None or _ENCODING.fullmatch(codecs.lookup(encoding).name)
-        except LookupError:
-            known = None
-        if not known:
-            raise TextError(f"the encoding {encoding} is not supported")
-
     def _document_type(self, _: str, system: str | None, __: str | None, ___: bool) -> None:
         self._is_external = system is not None
 
     def _check_references(self, data: bytes) -> None:
         """Check references to entities, which expat leaves out if they may be declared in an
         external document type."""
-        for name in _REFERENCE.findall(data.replace(b"\0", b"").decode("latin-1")):
+        data = self._before + data
+        self._before = data[-_LONGEST_REFERENCE:]
+        for name in _REFERENCE.findall(data.decode(errors="replace")):
             if name not in self._entities:
                 raise TextError(f"the entity &{name}; is not declared")
 
