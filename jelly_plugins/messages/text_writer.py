@@ -10,6 +10,7 @@ from typing import Final
 
 from ..codec import usual_lines
 from ..codec.text.ntriples import Notation
+from ..errors import TermError
 from ..formats.settings import ConversionSettings, Job
 from ..formats.table import FORMATS
 from ..io.chunks import Chunk, ChunkReader
@@ -36,6 +37,8 @@ _DECLARATIONS: Final = re.compile(rb"(?:@prefix [^\n]*+\n)*+")
 #: The content of an element of RDF/XML without others in it, if it has line feeds.
 _LITERAL: Final = re.compile(rb"(<(?!rdf:RDF)[^/!?<>][^<>]*+(?<!/)>)([^<\n]*+\n[^<]*+)(?=</)")
 _INDENTATION: Final = re.compile(rb"\n\t*+")
+#: Characters by which the reader of YAML-LD represents others.
+_NOT_READ: Final = re.compile("[\U0010fffe\U0010ffff\U000fffff]")
 
 #: Characters of a line of YAML, at most.
 _WIDTH: Final = 1 << 30
@@ -145,8 +148,11 @@ def _object(data: bytes) -> bytes:
 def _document(data: bytes) -> bytes:
     """The nodes of JSON-LD as a document of YAML, in which all scalars are quoted."""
     yaml = library("yaml", "YAML-LD", "messages")
+    text = _object(data).decode()
+    if (found := _NOT_READ.search(text)) is not None:
+        raise TermError(f"YAML-LD is not read with U+{ord(found[0]):X}, which is not a character")
     document: bytes = yaml.dump(
-        json.loads(_object(data)),
+        json.loads(text),
         Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
         allow_unicode=True,
         default_style='"',

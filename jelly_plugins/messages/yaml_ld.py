@@ -12,7 +12,9 @@ from __future__ import annotations
 import io
 import math
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, iterdecode
 from collections.abc import Generator, Iterator
+from itertools import chain
 from typing import Any, Final
 
 from ..codec import Limits
@@ -33,9 +35,20 @@ _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]++|[0-9]++(?:\.[0-9]*+)?)(?:[eE][-+]
 _NO_NUMBER: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _CORE: Final = "tag:yaml.org,2002:"
 
-#: U+0085, U+2028 and U+2029, which end a line in YAML 1.1 (as PyYAML reads it), not in YAML 1.2;
-#: and bytes of UTF-16.
-_NOT_READ: Final = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]|[\0\xff]")
+#: The end of a document after which another begins without ``---``: PyYAML, which reads YAML 1.1,
+#: rejects that. Blank lines and comments may come between.
+_NOTHING: Final = rb"[ \t]*+(?:#[^\r\n]*+)?+(?:\r\n?|\n)"
+_BARE: Final = re.compile(
+    rb"(?<=[\r\n])\.\.\.(?=" + _NOTHING + rb"(?:" + _NOTHING + rb")*+"
+    rb"(?!%|(?:---|\.\.\.)(?:[ \t\r\n]|\Z))[ \t]*+[^ \t\r\n])"
+)
+#: What has to wait for more of the text: such an end, or the start of one, and nothing after it.
+_WAITING: Final = re.compile(
+    rb"(?<=[\r\n])\.(?:\.(?:\.(?:(?:" + _NOTHING + rb")++[ \t]*+(?:#[^\r\n]*+|[-.]{0,3})|"
+    rb"[ \t]*+(?:#[^\r\n]*+)?+)?+)?+)?+\Z"
+)
+#: Bytes that wait, at most.
+_WAITING_BYTES: Final = 1 << 16
 
 #: Characters of a key that is known by the colon after it, at most (YAML 1.2.2, "Implicit keys").
 _KEY: Final = 1024
@@ -95,6 +108,62 @@ def _documents(yaml: Any, source: Input, limits: Limits) -> Iterator[tuple[int, 
         raise TextError(f"malformed YAML: {error}") from None
 
 
+#: Characters that end a line in YAML 1.1, which PyYAML reads, but not in YAML 1.2; and
+#: noncharacters that represent them while it parses.
+_BREAKS: Final = {"\x85": "\U0010fffe", "\u2028": "\U0010ffff", "\u2029": "\U000fffff"}
+_BREAK_BYTES: Final = {each.encode(): other.encode() for each, other in _BREAKS.items()}
+_RESTORED: Final = {ord(other): each for each, other in _BREAKS.items()}
+#: These noncharacters, as they are and as escapes.
+_TAKEN: Final = re.compile(
+    rb"(?i:\\U(?:0010fff[ef]|000fffff))|" + b"|".join(map(re.escape, _BREAK_BYTES.values()))
+)
+#: The start of one of all these, at the end of a chunk.
+_PARTIAL: Final = re.compile(
+    rb"(?:\xc2|\xe2\x80?|\xf4(?:\x8f\xbf?)?|\xf3(?:\xbf\xbf?)?|\\(?:U[0-9A-Fa-f]{0,7})?)\Z"
+)
+_PARTIAL_BYTES: Final = 9
+
+
+def _without_breaks(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """YAML in which no character is replaced by a line feed, or ends a line, that YAML 1.2 keeps.
+
+    >>> list(_without_breaks(iter([b"x\\xc2", b"\\x85"])))
+    [b'x', b'\\xf4\\x8f\\xbf\\xbe']
+    """
+    before = b""
+    for chunk in _in_utf_8(chunks):
+        text = before + chunk
+        partial = _PARTIAL.search(text, max(0, len(text) - _PARTIAL_BYTES))
+        before = b"" if partial is None else partial[0]
+        text = text[: len(text) - len(before)]
+        if _TAKEN.search(text) is not None:
+            raise TextError(
+                "U+10FFFE, U+10FFFF and U+FFFFF, which are not characters, are not read"
+            )
+        for character, other in _BREAK_BYTES.items():
+            text = text.replace(character, other)
+        yield text
+    if before:
+        yield before
+
+
+def _in_utf_8(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """YAML in UTF-8; UTF-16 begins with a byte order mark."""
+    head = b""
+    for chunk in chunks:
+        head += chunk
+        if len(head) > 1:
+            break
+    document = chain((head,), chunks)
+    if not head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        yield from document
+        return
+    try:
+        yield from (text.encode() for text in iterdecode(document, "utf-16"))
+    except UnicodeError as error:
+        raise TextError(f"malformed YAML: {error}") from None
+
+
 class _Bounded:
     """The chunks of a source, in which no value is longer than a document may be: the parser
     gathers all of it first.
@@ -108,21 +177,34 @@ class _Bounded:
         self.since_event = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        before = b""
-        for chunk in self._source.chunks():
+        for chunk in _with_starts(_without_breaks(self._source.chunks())):
             self.since_event += len(chunk)
             if self.since_event > self._limits.frame_bytes:
                 raise over(self._limits, "frame_bytes", self.since_event, "the length of a value")
-            found = _NOT_READ.search(before + chunk)
-            if found is not None and len(found[0]) == 1:
-                raise TextError("malformed YAML: it must be in UTF-8, without null characters")
-            if found is not None:
-                raise TextError(
-                    "U+0085, U+2028 and U+2029 are not read as they are: PyYAML takes them for "
-                    r"ends of lines. Write them as the escapes \N, \L and \P"
-                )
-            before = (before + chunk)[-2:]
             yield chunk
+
+
+def _with_starts(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """YAML in which each document after ``...`` has a start: ``---``, written over the end of the
+    one before, so that lines keep their numbers.
+
+    >>> b"".join(_with_starts(iter([b"a: 1\\n..", b".\\n# b\\nb: 2\\n...\\n"])))
+    b'a: 1\\n---\\n# b\\nb: 2\\n...\\n'
+    """
+    # The byte before the text shows whether a line starts there.
+    before, waiting = b"\n", b""
+    for chunk in chunks:
+        text = before + waiting + chunk
+        end = max(text.rfind(b"\n."), text.rfind(b"\r.")) + 1
+        if end and _WAITING.match(text, end) and len(text) - end <= _WAITING_BYTES:
+            text, waiting = text[:end], text[end:]
+        else:
+            waiting = b""
+        before = text[-1:]
+        if len(text) > 1:
+            yield _BARE.sub(b"---", text)[1:]
+    if waiting:
+        yield waiting
 
 
 #: Placeholder where a mapping waits for a key.
@@ -222,7 +304,7 @@ class _Builder:
 
 def _scalar(event: Any) -> Any:
     """The JSON value of a scalar."""
-    text: str = event.value
+    text: str = event.value.translate(_RESTORED)
     tag = event.tag
     if tag == _CORE + "str" or tag == "!" or (tag is None and not event.implicit[0]):
         return text

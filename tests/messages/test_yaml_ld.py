@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
 from jelly_plugins import MissingExtraError, TextError
+from jelly_plugins.formats.reading import ChunkFile
 from jelly_plugins.messages import read_messages
 
 from .logs import read, sizes, written
@@ -17,23 +19,30 @@ NODE = '"@id": urn:s\nurn:p: x\n'
 @pytest.mark.parametrize(
     ("log", "expected"),
     [
+        (f"{NODE}...\n{NODE}", [1, 1]),
+        (f"---\n{NODE}... # end\n\n# a comment\n{NODE}...\n{NODE}", [1, 1, 1]),
+        (f"{NODE}...\r\n  \r\n{NODE}", [1, 1]),
         (f"{NODE}...\n---\n{NODE}...\n", [1, 1]),
         (f"{NODE}...\n%YAML 1.2\n---\n{NODE}", [1, 1]),
         (f"{NODE}...\n# only a comment\n", [1]),
         (f"{NODE}...", [1]),
+        (f"urn:q: >\n  x....\n  ...\n{NODE}...\n{NODE}", [2, 1]),
         ('"@id": urn:s\nurn:p: "...\n  ..."\n', [1]),
         ('"@id": urn:s\nurn:p: ...x\n', [1]),
     ],
 )
-def test_ends_of_documents(log: str, expected: list[int]) -> None:
+def test_a_document_after_an_end_needs_no_start(log: str, expected: list[int]) -> None:
     assert sizes(log, "yamlld") == expected
+    for size in (1, 2, 3, 7):
+        chunks = [log.encode()[at : at + size] for at in range(0, len(log), size)]
+        file: Any = ChunkFile(iter(chunks))
+        assert [len(each) for each in read_messages(file, format="yamlld")] == expected
 
 
 def test_errors_after_an_end_have_their_line() -> None:
-    for log, line in ((f"{NODE}...\n---\n{NODE}...\n---\n: [", 9), (f"{NODE}...\n{NODE}", 4)):
-        with pytest.raises(TextError) as caught:
-            sizes(log, "yamlld")
-        assert caught.value.line == line
+    with pytest.raises(TextError) as caught:
+        sizes(f"{NODE}...\n{NODE}...\n: [", "yamlld")
+    assert caught.value.line == 7
 
 
 def test_the_extra_that_has_all_libraries_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
