@@ -47,13 +47,15 @@ def run(spark: SparkSession, folder: Path, batches: int) -> None:
     apply_patches(spark, made[0], root, shards=2)
     one_each = spark.read.format("jelly-patch").option("maxPartitionBytes", "1")
     assert apply_patches(spark, one_each.load(str(logs)), root).committed
+    assert_same(root, replayed(*made))
     stream = spark.readStream.format("jelly-patch").option("maxFilesPerTrigger", "1")
     for number in range(2, 2 + batches):
         made.append(log_file(logs / f"{number}.jellyp", [writer.patch()]))
-    writing = stream.load(str(logs)).writeStream.foreachBatch(batch_sink(root, application="a"))
+    sink = batch_sink(folder / "follower", application="a")
+    writing = stream.load(str(logs)).writeStream.foreachBatch(sink)
     writing = writing.option("checkpointLocation", f"{folder}/applied").trigger(availableNow=True)
     writing.start().awaitTermination()
-    assert_same(root, replayed(*made))
+    assert_same(folder / "follower", replayed(*made))
 
     # Two writers at once, each of which has to begin again at times.
     shared = folder / "shared"

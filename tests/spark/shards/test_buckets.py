@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -29,7 +30,7 @@ from jelly_plugins.spark.shards.bucket import Bucket
 
 from .logs import apply, assert_same, quads
 from .model import quads_after, random_log, text_of
-from .s3 import SECRET, S3Server
+from .s3 import SECRET, AnyServer, Gateway, S3Server
 
 _NUMBERS = count()
 
@@ -39,6 +40,22 @@ def s3() -> Iterator[S3Server]:
     server = S3Server()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    program = shutil.which("versitygw")
+    if program is None:
+        pytest.skip("needs versitygw: go install github.com/versity/versitygw/cmd/versitygw@latest")
+    server = Gateway(program, tmp_path_factory.mktemp("gateway"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["s3", pytest.param("gateway", marks=pytest.mark.slow)])
+def server(request: pytest.FixtureRequest) -> AnyServer:
+    found: AnyServer = request.getfixturevalue(request.param)
+    return found
 
 
 @pytest.fixture
@@ -55,22 +72,38 @@ def bucket(s3: S3Server, tmp_path: Path) -> Iterator[Bucket]:
     s3.happens()
 
 
+@pytest.fixture
+def behind(gateway: Gateway, tmp_path: Path) -> Bucket:
+    """An empty folder of the gateway's bucket."""
+    options = gateway.options(cache_dir=str(tmp_path / "cache"))
+    return Bucket(gateway.root(str(next(_NUMBERS))), options)
+
+
+@pytest.fixture(params=["memory", pytest.param("behind", marks=pytest.mark.slow)])
+def place(request: pytest.FixtureRequest) -> Bucket:
+    found: Bucket = request.getfixturevalue(request.param)
+    return found
+
+
 def _objects(bucket: Bucket) -> set[str]:
     return set(bucket.stored())
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_random_logs(memory: Bucket, seed: int) -> None:
+SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 50))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_logs(place: Bucket, seed: int) -> None:
     patches = random_log(seed, ids=True)
     for stop in (2, 3, 5, 8):
-        apply(memory, text_of(patches[:stop]), shards=2)
-        assert_same(memory, quads_after(patches[:stop]))
-    assert not apply(memory, text_of(patches), shards=2).committed
-    restored = restore(memory, 1)
-    assert_same(memory, quads_after(patches[:2]))
-    vacuum(memory, keep=1, grace=timedelta())
-    assert [each.number for each in ShardedStore(memory).versions()] == [restored.number]
-    assert _objects(memory) == set(restored.stored())
+        apply(place, text_of(patches[:stop]), shards=2)
+        assert_same(place, quads_after(patches[:stop]))
+    assert not apply(place, text_of(patches), shards=2).committed
+    restored = restore(place, 1)
+    assert_same(place, quads_after(patches[:2]))
+    vacuum(place, keep=1, grace=timedelta())
+    assert [each.number for each in ShardedStore(place).versions()] == [restored.number]
+    assert _objects(place) == set(restored.stored())
 
 
 def test_files_of_the_previous_store_are_not_put_again(memory: Bucket) -> None:
@@ -180,12 +213,12 @@ def test_a_bucket_that_does_not_exist(s3: S3Server, tmp_path: Path) -> None:
 
 
 def test_four_writers_at_once(
-    s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: AnyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(applying, "RETRIES", 100)
-    # The server sometimes fails to list objects while others are removed.
-    options = s3.options(cache_dir=str(tmp_path), max_retries="10")
-    bucket = Bucket(s3.root("race"), options)
+    # moto sometimes fails to list objects while others are removed.
+    options = server.options(cache_dir=str(tmp_path), max_retries="10")
+    bucket = Bucket(server.root("race"), options)
 
     def write(writer: int) -> None:
         for number in range(3):
@@ -265,7 +298,9 @@ def test_what_is_pickled_is_the_same(memory: Bucket) -> None:
     assert made[0](*made[1]).name == memory.name
 
 
-@pytest.mark.parametrize("kind", ["memory", "bucket"])
+@pytest.mark.parametrize(
+    "kind", ["memory", "bucket", pytest.param("behind", marks=pytest.mark.slow)]
+)
 def test_one_of_many_writers_creates_a_version(request: pytest.FixtureRequest, kind: str) -> None:
     root: Bucket = request.getfixturevalue(kind)
 
