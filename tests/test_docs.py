@@ -20,7 +20,7 @@ import jelly_plugins
 import jelly_plugins.spark.shards
 from jelly_plugins import spark
 from jelly_plugins.cli.app import app
-from jelly_plugins.cli.help import EXAMPLES, commands
+from jelly_plugins.cli.options import commands, examples
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 
 from . import blocks, links
@@ -149,8 +149,8 @@ def test_the_page_of_commands_has_every_command(monkeypatch: pytest.MonkeyPatch)
     page = import_module("command_page").sections()
     for name in commands(app):
         assert f"\n## jelly {name}\n" in page
-        for example in EXAMPLES[name]:
-            assert f"\n{example}\n" in page
+    for example in examples(app.commands["convert"]):
+        assert f"\n{example}\n" in page
     assert "`--context URL=FILE`\n:   Local file for a remote context" in page
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jelly_plugins.cli.app import app
+from jelly_plugins.cli.options import examples
 
 
 def sections() -> str:
@@ -28,8 +29,7 @@ def _sections(command: Any, parent: Any, name: str) -> Iterator[str]:
         return
     usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
     yield f"```text\n{usage}\n```\n"
-    if command.epilog:
-        yield f"Examples:\n\n```sh\n{command.epilog}\n```\n"
+    yield "Examples:\n\n```sh\n" + "\n".join(examples(command)) + "\n```\n"
     for param in command.get_params(context):
         record = param.get_help_record(context)
         if record is None or "--help" in param.opts:

@@ -13,11 +13,28 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+from collections.abc import Callable
+from typing import Any, Final
 
-__all__ = ["discard_output", "main", "version_text"]
+__all__ = ["discard_output", "exit_code", "finished", "main", "version_text"]
 
-_LIBRARIES = ("click", "rich")
+_LIBRARIES: Final = ("click", "rich")
+
+#: What a supervisor sends, and what comes when the terminal is closed. Not all systems have both.
+_SIGNALS: Final = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+class TerminatedError(KeyboardInterrupt):
+    """A signal ended the process. Cleanup for KeyboardInterrupt applies to it too.
+
+    :ivar number: number of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 def main() -> None:
@@ -26,20 +43,19 @@ def main() -> None:
         try:
             _main()
         finally:
-            from .signals import ignore_signals
-
-            ignore_signals()
+            # The exit code is known. While Python itself ends, it would print the traceback of an
+            # interrupt.
+            _ignore(signal.SIGINT, *_SIGNALS)
     except KeyboardInterrupt as error:
-        from .signals import exit_code
-
         sys.exit(exit_code(error))
 
 
 def _main() -> None:
-    from .signals import end_at_signals
-
     _open_closed_streams()
-    end_at_signals()
+    for number in _SIGNALS:
+        # One that the parent process ignores (``nohup``) stays ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _terminate)
     if sys.argv[1:] == ["--version"]:
         # Without the libraries that all else needs, and their time.
         try:
@@ -58,6 +74,43 @@ def _main() -> None:
         print(f"jelly: the command needs a library: {install_line('cli')}", file=sys.stderr)
         sys.exit(1)
     app()
+
+
+def _terminate(number: int, _frame: object) -> None:
+    # Often several come, one from the terminal and one from the shell; the first is enough.
+    _ignore(*_SIGNALS)
+    raise TerminatedError(number)
+
+
+def _ignore(*numbers: int) -> None:
+    for number in numbers:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def exit_code(error: KeyboardInterrupt) -> int:
+    """The exit code of a process that an interrupt has ended: 128 and the signal's number.
+
+    >>> exit_code(KeyboardInterrupt()), exit_code(TerminatedError(15))
+    (130, 143)
+    """
+    return 128 + (error.number if isinstance(error, TerminatedError) else signal.SIGINT)
+
+
+def finished(work: Callable[[], Any], stop: Callable[[], object] = lambda: None) -> Any:
+    """Do something in a thread, so that a signal does not interrupt it.
+
+    :param stop: called at a signal, to make the work end early, in order; the signal ends the
+        command after that.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work)
+        try:
+            return done.result()
+        except KeyboardInterrupt:
+            stop()
+            raise
 
 
 def version_text() -> str:

@@ -15,14 +15,11 @@ from importlib import import_module
 from typing import Any, Final
 
 import click
+from click.exceptions import Exit, NoArgsIsHelpError
 
 from ..errors import JellyError
 from ..io.sinks import NO_ROOM
-from . import console, discard_output, version_text
-from .console import EXIT_USAGE, WrongUsageError
-from .help import EXAMPLES
-from .options import made
-from .signals import exit_code
+from . import discard_output, exit_code, version_text
 
 #: The module of each command or group, and the line that lists it.
 _COMMANDS: Final = {
@@ -36,17 +33,12 @@ _COMMANDS: Final = {
     "serve": ("service", "Serve topics by gRPC, and take published streams into a store."),
     "publish": ("service", "Publish a file to a server."),
     "subscribe": ("service", "Write the stream of a topic as Jelly."),
-    "patch": (
-        "patch",
-        "Logs of changes: convert, apply, undo, check.",
-    ),
-    "spark": (
-        "spark",
-        "Sharded stores: many Oxigraph stores that act as one.",
-    ),
+    "patch": ("patch", "Logs of changes: convert, apply, undo, check."),
+    "spark": ("spark", "Sharded stores: many Oxigraph stores that act as one."),
 }
 
 EXIT_FAILED: Final = 1
+EXIT_USAGE: Final = 2
 EXIT_PIPE_CLOSED: Final = 141
 
 
@@ -58,10 +50,11 @@ class _Commands(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
-            module, _ = _COMMANDS[name]
-            imported = import_module(f".{module}", __package__)
-            function = getattr(imported, name, None)
-            self._made[name] = made(function, EXAMPLES[name]) if function else imported.app
+            from .options import command
+
+            module = import_module(f".{_COMMANDS[name][0]}", __package__)
+            function = getattr(module, name, None)
+            self._made[name] = command(function) if function else module.app
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -99,23 +92,22 @@ def _errors_in_one_line() -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
+    except NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        raise Exit(EXIT_USAGE) from error
     except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "jelly"
-        message = error.format_message().rstrip(".")
-        _complain(f"{message} (see {command} --help)")
-        raise click.exceptions.Exit(EXIT_USAGE) from error
-    except WrongUsageError as error:
-        _complain(str(error))
-        raise click.exceptions.Exit(EXIT_USAGE) from error
+        see = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+        _complain(f"{error.format_message().rstrip('.')}{see}")
+        raise Exit(EXIT_USAGE) from error
     except JellyError as error:
         _complain(str(error))
-        raise click.exceptions.Exit(EXIT_FAILED) from error
+        raise Exit(EXIT_FAILED) from error
     except KeyboardInterrupt as error:
-        raise click.exceptions.Exit(exit_code(error)) from error
+        raise Exit(exit_code(error)) from error
     except BrokenPipeError as error:
         # The reader of the pipe has closed it.
         discard_output()
-        raise click.exceptions.Exit(EXIT_PIPE_CLOSED) from error
+        raise Exit(EXIT_PIPE_CLOSED) from error
     except OSError as error:
         # Whatever is written elsewhere is named where it is opened.
         unnamed = "<stdout>" if error.errno in (*NO_ROOM, errno.EBADF) else ""
@@ -125,7 +117,7 @@ def _errors_in_one_line() -> Iterator[None]:
             sys.stdout.flush()
         except OSError:
             discard_output()
-        raise click.exceptions.Exit(EXIT_FAILED) from error
+        raise Exit(EXIT_FAILED) from error
 
 
 #: How an error names a limit in Python and as an option.
@@ -148,10 +140,26 @@ def _complain(message: str) -> None:
     print(f"jelly: {message}", file=sys.stderr)
 
 
+def _limits(_ctx: Any, _param: Any, given: tuple[str, ...]) -> dict[str, int]:
+    """The numbers of ``--limit`` by name; an unknown limit is wrong usage."""
+    from .options import limits
+
+    numbers = {}
+    for each in given:
+        name, _, number = each.partition("=")
+        if not number.isdecimal():
+            raise click.BadParameter(f"{each} is not NAME=NUMBER")
+        numbers[name] = int(number)
+    if numbers:
+        limits(given=numbers)
+    return numbers
+
+
 @click.group(
     "jelly",
     cls=JellyGroup,
     invoke_without_command=True,
+    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.option("--version", is_flag=True, help="Print the version and the kernel that runs.")
@@ -159,16 +167,14 @@ def _complain(message: str) -> None:
     "--limit",
     multiple=True,
     metavar="NAME=NUMBER",
+    callback=_limits,
     help="Override a limit on the input of the command that follows, such as nesting=3.",
 )
 @click.pass_context
-def app(ctx: click.Context, version: bool, limit: tuple[str, ...]) -> None:
+def app(ctx: click.Context, version: bool, limit: dict[str, int]) -> None:
     """Read, write, check and load Jelly, the binary streaming RDF format."""
-    console.group_limits[:] = limit
-    if limit:
-        console.limits_from()
+    ctx.obj = limit
     if version:
         print(version_text())
     elif ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
-        ctx.exit(EXIT_USAGE)
+        raise NoArgsIsHelpError(ctx)

@@ -1,5 +1,5 @@
 """What the commands share: ``-`` for stdin and stdout, files that are not clobbered, progress,
-numbers and tables for people, JSON for programs.
+reports for people and JSON for programs.
 """
 
 from __future__ import annotations
@@ -8,22 +8,21 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from itertools import islice
+from typing import Any, Final
 
-from ..io.names import did_you_mean, format_of
+from click import UsageError
+
+from ..io.names import format_of
 from ..io.sinks import SUFFIXES, Destination, ending_of
 from ..io.sources import Source
 
-if TYPE_CHECKING:
-    from ..codec import Limits
-
 STANDARD: Final = "-"
-
-EXIT_USAGE: Final = 2
 
 #: Files smaller than this are read too quickly for a progress bar.
 _WORTH_A_BAR: Final = 4 << 20
@@ -38,44 +37,12 @@ PYTHON_KERNEL: Final = (
     "--no-binary :all: jelly-plugins"
 )
 
-#: The ``--limit`` options of ``jelly``, for its command: see :func:`limits_from`.
-group_limits: list[str] = []
-
-
-class WrongUsageError(Exception):
-    """The command line is invalid; the message says why."""
-
-
-def limits_from(usual: Limits | None = None) -> Limits:
-    """The limits that ``jelly --limit …`` sets, the others as ``usual`` or by default."""
-    from ..codec import DEFAULT_LIMITS
-
-    usual = usual or DEFAULT_LIMITS
-    known = [field.name for field in fields(usual)]
-    asked: dict[str, int] = {}
-    for setting in group_limits:
-        name, _, value = setting.partition("=")
-        if name not in known:
-            hint = did_you_mean(name, known) or f": there are {', '.join(sorted(known))}"
-            raise WrongUsageError(f"--limit {setting}: unknown limit {name!r}{hint}")
-        if not value.isdecimal():
-            requested = f"{value!r} is not a number, and " if value else ""
-            raise WrongUsageError(f"--limit {setting}: {requested}NAME=NUMBER is needed")
-        asked[name] = int(value)
-    try:
-        return replace(usual, **asked)
-    except ValueError as error:
-        raise WrongUsageError(f"--limit: {error}") from error
-
 
 @contextmanager
-def open_sources(
-    names: list[str], doing: str, *, then: str | None = None, printing: bool = False
-) -> Iterator[list[Source]]:
+def open_sources(names: list[str], doing: str, *, printing: bool = False) -> Iterator[list[Source]]:
     """The sources to read; ``-`` is stdin. On a terminal a bar shows how far large files are read.
 
     :param doing: the text of the progress bar.
-    :param then: its text after a file was read, if that is not the end.
     :param printing: whether something is printed meanwhile. Where that is on the terminal too, it
         shows the progress, and no progress bar appears between the lines.
     """
@@ -89,25 +56,18 @@ def open_sources(
         return
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TimeRemainingColumn(),
-    )
-    with _progress(*columns, then=then) as bar, ExitStack() as stack:
+    text = TextColumn("{task.description}")
+    columns = (text, BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with _progress(*columns) as bar, ExitStack() as stack:
         yield [stack.enter_context(bar.open(name, "rb", description=doing)) for name in names]
 
 
 @contextmanager
-def counting(
-    doing: str, what: str = "statement", *, refreshes: float = 10
-) -> Iterator[Callable[[int], object] | None]:
+def counting(doing: str, what: str = "statement") -> Iterator[Callable[[int], object] | None]:
     """The callback for the number of statements since its last call, which shows all of them on a
     terminal; None without a terminal.
 
     :param what: what is counted, if not statements.
-    :param refreshes: how often a second it is shown.
     """
     if not sys.stderr.isatty():
         yield None
@@ -115,7 +75,7 @@ def counting(
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with _progress(*columns, refresh_per_second=refreshes) as bar:
+    with _progress(*columns) as bar:
         task = bar.add_task(doing, total=None)
         total = 0
 
@@ -127,28 +87,20 @@ def counting(
         yield show
 
 
+def _progress(*columns: Any) -> Any:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    # Standard output stays as it was printed: the progress bar does not touch it.
+    return Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+
+
 @cache
 def _note_python_kernel() -> None:
     from ..codec import native
 
     if not native:
         note(PYTHON_KERNEL)
-
-
-def _progress(*columns: Any, then: str | None = None, **settings: Any) -> Any:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    class Bars(Progress):
-        def advance(self, task_id: Any, advance: float = 1) -> None:
-            super().advance(task_id, advance)
-            if then is not None and self.tasks[task_id].finished:
-                # At once: what comes then may keep the interpreter's lock.
-                self.update(task_id, description=then, refresh=True)
-
-    # Standard output stays as it was printed: the progress bar does not touch it.
-    console = Console(stderr=True)
-    return Bars(*columns, console=console, transient=True, redirect_stdout=False, **settings)
 
 
 def _size(name: str) -> int | None:
@@ -168,23 +120,21 @@ def destination(name: str, *, force: bool, binary: bool) -> Destination:
     """
     if name == STANDARD:
         if binary and sys.stdout.isatty():
-            raise WrongUsageError("Jelly is binary: name a file with -o, or pipe the output")
+            raise UsageError("Jelly is binary: name a file with -o, or pipe the output")
         return sys.stdout.buffer
     if not name:
-        raise WrongUsageError("the name of the output is empty: - is standard output")
+        raise UsageError("the name of the output is empty: - is standard output")
     if os.path.isdir(name):
-        raise WrongUsageError(f"{name} is a folder")
+        raise UsageError(f"{name} is a folder")
     ending = os.path.splitext(name)[1].lower()
     if ending in _OTHER_COMPRESSIONS:
-        raise WrongUsageError(
-            f"{name}: unknown compression {ending} (supported: {', '.join(SUFFIXES)})"
-        )
+        raise UsageError(f"{name}: unknown compression {ending} (supported: {', '.join(SUFFIXES)})")
     if not force and _size(name) is not None:
-        raise WrongUsageError(f"{name} exists: --force replaces it")
+        raise UsageError(f"{name} exists: --force replaces it")
     return name
 
 
-def require_files(names: list[str]) -> None:
+def require_files(names: Iterable[str]) -> None:
     """Reject names of missing files, before any output is created.
 
     :raises OSError: one is not.
@@ -204,48 +154,133 @@ def reject_ending(name: str, written: str) -> None:
     from ..patch.formats import format_of as log_format_of
 
     ending = ending_of(name)
-    if name == STANDARD or ending in ("", *_OTHER_COMPRESSIONS) or _is_special(name):
+    is_special = os.path.exists(name) and not os.path.isfile(name)
+    if name == STANDARD or ending in ("", *_OTHER_COMPRESSIONS) or is_special:
         return
     requested = format_of(name) or log_format_of(name)
     if requested is not None:
-        raise WrongUsageError(f"{name} has the ending of {requested}: {written}")
-    raise WrongUsageError(f"{name}: {ending} is not a known file ending: {written}")
+        raise UsageError(f"{name} has the ending of {requested}: {written}")
+    raise UsageError(f"{name}: {ending} is not a known file ending: {written}")
 
 
-def _is_special(name: str) -> bool:
-    """Whether there is a device or a pipe of this name."""
-    return os.path.exists(name) and not os.path.isfile(name)
+def report(value: Any, as_json: bool, **more: Any) -> None:
+    """Print a dataclass or a mapping: one line of JSON for programs, or names and values for
+    people.
+
+    :param more: further values, or others for fields of the dataclass.
+    """
+    values = _plain(value) | _plain(more)
+    if as_json:
+        print(json.dumps(values, ensure_ascii=False))
+    else:
+        print("\n".join(_report_lines(values)))
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON value on a line of its own."""
-    print(json.dumps(value, ensure_ascii=False, default=_as_json))
+def line(value: Mapping[str, Any], as_json: bool) -> None:
+    """Print one of many reports as soon as it is known, on a line. For people, the first value is
+    the title, such as the number of a frame."""
+    values = _plain(value)
+    if as_json:
+        print(json.dumps(values, ensure_ascii=False))
+        return
+    (name, first), *others = values.items()
+    rest = _in_line(dict(others))
+    print(f"{name} {_in_line(first)}{': ' if rest else ''}{rest}")
 
 
-def _as_json(value: Any) -> Any:
-    """Frame metadata: text where it is text, otherwise hexadecimal."""
+def _plain(value: Any) -> Any:
+    """A value as JSON has it. Enumerations are written by name; frame metadata as text where it is
+    text, otherwise in hexadecimal."""
+    if is_dataclass(value):
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {str(_plain(key)): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
     if isinstance(value, bytes):
         try:
             return value.decode()
         except UnicodeDecodeError:
             return value.hex()
-    raise TypeError(f"{type(value).__name__} has no form in JSON")
+    return value.name if isinstance(value, Enum) and not isinstance(value, str) else value
 
 
-def print_fields(fields: Mapping[str, object]) -> None:
-    """Print names and values in two columns; a value of None is left out."""
-    shown = {name: value for name, value in fields.items() if value is not None}
-    width = max(map(len, shown), default=0)
-    for name, value in shown.items():
-        print(f"{name:<{width}}  {value}")
+def _report_lines(values: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    """Names and values in two columns, and below them values with parts, each under its name."""
+    shown = {name.replace("_", " "): each for name, each in values.items() if _is_told(each)}
+    shown |= {
+        name.replace("_", " "): "none" for name, each in values.items() if each == [] and not indent
+    }
+    parts = {name: each for name, each in shown.items() if isinstance(each, dict | list)}
+    width = max((len(name) for name in shown if name not in parts), default=0)
+    for name, each in shown.items():
+        if name not in parts:
+            yield f"{indent}{name:<{width}}  {_in_line(each)}"
+    for name, each in parts.items():
+        yield f"{indent}{name}"
+        if isinstance(each, dict):
+            yield from _report_lines(each, f"{indent}  ")
+        else:
+            yield from (f"{indent}  {_in_line(item)}" for item in each)
 
 
-def print_report(as_json: bool, value: Any, fields: Mapping[str, object]) -> None:
-    """Print JSON for programs, or names and values for people."""
-    if as_json:
-        print_json(value)
-    else:
-        print_fields(fields)
+def _is_told(value: Any) -> bool:
+    return value not in ("", {}, []) and value is not None and value is not False
+
+
+def _in_line(value: Any) -> str:
+    if isinstance(value, dict):
+        named = ((name, each) for name, each in value.items() if _is_told(each))
+        return ", ".join(_named(name.replace("_", " "), each) for name, each in named)
+    if isinstance(value, list):
+        return ", ".join(map(_in_line, value))
+    if value is True:
+        return "yes"
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+    return str(value)
+
+
+def _named(name: str, value: Any) -> str:
+    if value is True:
+        return name
+    return f"{name} ({_in_line(value)})" if isinstance(value, dict) else f"{name} {_in_line(value)}"
+
+
+#: Rows of a table that are held to choose the widths of its columns.
+_ROWS_OF_A_TABLE: Final = 1000
+
+
+def print_table(names: list[str], rows: Iterator[list[str]]) -> None:
+    """Print solutions as tables that fit the terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    terminal = Console(highlight=False)
+    count = 0
+    while True:
+        table = Table(box=None, pad_edge=False)
+        for name in names:
+            table.add_column(Text(f"?{name}"), overflow="ellipsis", no_wrap=True)
+        held = list(islice(rows, _ROWS_OF_A_TABLE))
+        for row in held:
+            table.add_row(*(Text(_printable(cell)) for cell in row))
+        if held or not count:
+            terminal.print(table)
+        count += len(held)
+        if len(held) < _ROWS_OF_A_TABLE:
+            break
+    print(counted(count, "solution"))
+
+
+def _printable(text: str) -> str:
+    """A text with control characters escaped, which a terminal would take for commands."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else f"\\u{ord(each):04X}" for each in text)
 
 
 def note(message: str) -> None:
@@ -260,15 +295,3 @@ def counted(number: int, what: str) -> str:
     ('1 statement', '1,000 statements')
     """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def size_text(size: int) -> str:
-    """A number of bytes for people.
-
-    >>> size_text(140658)
-    '137.4 KiB (140,658 bytes)'
-    """
-    for unit, bytes_ in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if size >= bytes_:
-            return f"{size / bytes_:.1f} {unit} ({size:,} bytes)"
-    return f"{size} bytes"

@@ -1,42 +1,125 @@
-"""``jelly demo``: parse, load, query and dump a file that the package contains."""
+"""``jelly demo``: a small real file from Jelly to rdflib and Oxigraph, a query, and back to Jelly.
+
+The file is in the package; ``data/README.md`` names its source.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tempfile
+from collections.abc import Callable
+from importlib.resources import as_file, files
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final
 
 from click.exceptions import Exit
 
+from ..errors import MissingExtraError
 from . import console
 
-if TYPE_CHECKING:
-    from ..tools.demo import Step
+#: The smallest, mean and largest value of everything that was measured, and its unit.
+QUERY: Final = """\
+PREFIX sosa: <http://www.w3.org/ns/sosa/>
+PREFIX om: <http://www.ontology-of-units-of-measure.org/resource/om-2/>
+SELECT ?measured (MIN(?value) AS ?least) (AVG(?value) AS ?mean) (MAX(?value) AS ?most) ?unit
+WHERE {
+  ?observation sosa:observedProperty ?property .
+  ?result sosa:isResultOf ?observation ; om:hasNumericalValue ?value ; om:hasUnit ?of .
+  BIND (REPLACE(STR(?property), "^.*[/#]", "") AS ?measured)
+  BIND (REPLACE(STR(?of), "^.*[/#]", "") AS ?unit)
+}
+GROUP BY ?measured ?unit ORDER BY ?measured
+"""
 
 
 def demo() -> None:
     """Parse, load, query and dump a small real file, timed.
 
     Imports are not timed. Works in a temporary folder, without network, server or configuration.
+
+    $ jelly demo
     """
     from ..codec import native
-    from ..tools.demo import demonstrate
 
     print("Seven minutes of a weather station in Warsaw (ASSIST-IoT weather, CC BY 4.0)\n")
-    result = demonstrate(_print_step)
-    sizes = f"{console.size_text(result.size)} before, {console.size_text(result.copy_size)} after"
-    if not result.same:
+    with (
+        as_file(files("jelly_plugins") / "data" / "demo.jelly") as source,
+        tempfile.TemporaryDirectory(prefix="jelly-demo-") as folder,
+    ):
+        same = demonstrate(source, Path(folder))
+    if not same:
         print("\nThe copy differs from the store.")
         raise Exit(1)
-    print(f"\nThe copy is equal to the store. {sizes}.")
+    print("\nThe copy is equal to the store.")
     if not native:
         print(f"\n{console.PYTHON_KERNEL}")
 
 
-def _print_step(step: Step) -> None:
-    speed = f"{step.seconds * 1000:7,.0f} ms"
-    if not step.table:
-        speed += f" {step.rate:9,.0f}/s"
-    print(f"{step.what:<36}{step.count:6,} {step.unit:<40}{speed}")
-    widths = [max(map(len, column)) for column in zip(*step.table, strict=True)]
-    for name, *numbers, unit in step.table:
-        cells = [f"{number:>{width}}" for number, width in zip(numbers, widths[1:], strict=False)]
-        print(f"    {name:<{widths[0]}}  {'  '.join(cells)}  {unit}")
+def demonstrate(source: Path, folder: Path) -> bool:
+    """Parse, load, query and dump a file.
+
+    :param folder: an empty one.
+    :return: whether the copy has the statements of the source.
+    :raises MissingExtraError: rdflib or pyoxigraph is not installed.
+    """
+    try:
+        import rdflib
+        from pyoxigraph import Store
+    except ImportError as error:
+        raise MissingExtraError.of(
+            "the demo needs rdflib and Oxigraph", "rdflib,oxigraph"
+        ) from error
+    from ..oxigraph import dump, load
+    from ..rdflib import register
+
+    register()
+    # What a process does once, such as imports, is not timed.
+    rdflib.Graph().parse(source, format="jelly")
+    load(Store(), source)
+    graph, store, again = rdflib.Graph(), Store(folder / "store"), Store()
+    copy = folder / "copy.jelly"
+    _timed(
+        'Graph().parse("demo.jelly")',
+        "distinct triples in rdflib",
+        lambda: len(graph.parse(source, format="jelly")),
+    )
+    _timed(
+        'load(Store("store"), "demo.jelly")',
+        "statements into Oxigraph",
+        lambda: load(store, source),
+    )
+    rows = _timed(
+        "store.query(…)", "rows: what the weather station measured", lambda: _ask(store), len
+    )
+    console.print_table(["measured", "least", "mean", "most", "unit"], iter(rows))
+    _timed('dump(store, "copy.jelly")', "statements back to Jelly", lambda: dump(store, copy))
+    _timed(
+        'load(Store(), "copy.jelly")',
+        "statements, read again to compare",
+        lambda: load(again, copy),
+    )
+    return set(store) == set(again) and len(store) == len(graph)
+
+
+def _timed(
+    what: str, unit: str, action: Callable[[], Any], count: Callable[[Any], int] = int
+) -> Any:
+    """Do something, and print what it was, how much and how fast."""
+    started = perf_counter()
+    done = action()
+    seconds = perf_counter() - started
+    rate = f"{count(done) / max(seconds, 1e-9):9,.0f}/s"
+    print(f"{what:<36}{count(done):6,} {unit:<40}{seconds * 1000:7,.0f} ms {rate}")
+    return done
+
+
+def _ask(store: Any) -> list[list[str]]:
+    numbers = ("least", "mean", "most")
+    return [
+        [
+            each["measured"].value,
+            *(f"{float(each[name].value):g}" for name in numbers),
+            each["unit"].value,
+        ]
+        for each in store.query(QUERY)
+    ]

@@ -1,41 +1,43 @@
-"""Make commands from functions, and their options from settings classes.
+"""Commands from functions, and options from the fields of settings classes.
 
-A parameter of a command is ``Annotated`` with an :class:`Option` or an :class:`Argument`; its type
-and its default are those of the option. One parameter may be a settings class of the library (a
-frozen dataclass), with the fields that become options::
+A parameter before the ``*`` of a function is an argument of its command, one after it an option::
 
     def apply(
-        log: LogArgument,
-        settings: Annotated[ReplaySettings, Fields("until", "dry_run", "check_prev")],
-    ) -> None: ...
+        log: str,
+        *,
+        store: str,
+        replaying: Annotated[ReplaySettings, "until", "dry_run"],
+    ) -> None:
+        \"""Apply a log to a store.
 
-The command has an option for each field, and the function gets the object. The name of an option,
-its type and its default are those of the field. Its help is the first sentence after ``:ivar
-NAME:`` in the docstring of the class; the rest is for Python. Fields that are not named stay out of
-the command. ``limits`` is always filled in: see :func:`.console.limits_from`.
+        $ jelly patch apply change.jellyp --store data.store
 
-If the type of a field does not determine its option, pass it to :class:`Fields`::
+        :param log: Jelly-Patch or RDF Patch text.
+        \"""
 
-    Fields("strict", contexts=FieldOption(settings.ContextFiles, settings.contexts_from))
-
-A field that is ``Annotated`` with an :class:`Option`, as in classes of this package, needs nothing
-else. A ValueError of the class is wrong usage; its message names the options instead of the fields.
+Name, type, default and help of an option are those of the parameter; what several commands share is
+in :data:`SHARED`. A parameter that is a settings class has an option for each of the fields that
+its annotation names, with the first sentence after ``:ivar NAME:`` as help; the function gets the
+object. Lines of the docstring that begin with ``$`` are examples.
 """
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
-from enum import Enum
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, is_dataclass, replace
+from enum import Enum, StrEnum
 from types import NoneType, UnionType
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     Final,
     Literal,
     NamedTuple,
+    TypeAlias,
     Union,
     get_args,
     get_origin,
@@ -43,307 +45,398 @@ from typing import (
 )
 
 import click
-from click.shell_completion import CompletionItem
+from click import UsageError
+from click.core import ParameterSource
 
-from .console import EXIT_USAGE, WrongUsageError, limits_from
-from .help import EXAMPLES
+from ..io.names import FORMAT_NAMES, Format, did_you_mean, format_named
+from ..messages.formats import LogFormat, syntax_named
+from ..sparql import formats as results
+from ..sparql.formats import ResultsFormat
 
-_HELP: Final = {"help_option_names": ["-h", "--help"]}
+if TYPE_CHECKING:
+    from ..codec import Limits
 
-_FIELD: Final = re.compile(r":ivar (\w+):((?:.(?!\n\s*(?::|\n|$)))*.)", re.DOTALL)
+EXIT_USAGE: Final = 2
+
+#: How groups and commands are made.
+HELP: Final = {"help_option_names": ["-h", "--help"]}
 
 
-class Option:
-    """An option of a command.
+class Parsed(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """Text that a function turns into a value; its ValueError is wrong usage.
 
-    :param flags: its names, such as ``--output`` and ``-o``, or ``--x/--no-x``.
-    :param min: of a number; ``max`` as well.
-    :param parser: makes the value from the text; a ``click.BadParameter`` rejects it.
-    :param choices: values that a shell offers.
-    :param show_default: what to show as the default; False for none.
+    :param name: what the help shows for the text.
     """
 
-    def __init__(
-        self,
-        *flags: str,
-        help: str = "",  # noqa: A002
-        metavar: str | None = None,
-        min: float | None = None,  # noqa: A002
-        max: float | None = None,  # noqa: A002
-        parser: Callable[[str], Any] | None = None,
-        choices: tuple[str, ...] = (),
-        show_default: bool | str = True,
-    ) -> None:
-        self.flags = flags
-        self.help = help
-        self.metavar = metavar
-        self.min = min
-        self.max = max
-        self.parser = parser
-        self.choices = choices
-        self.show_default = show_default
-
-
-class Argument(Option):
-    """An argument of a command. The parameters are those of an option, without flags."""
-
-
-class FieldOption(NamedTuple):
-    """The option of a field whose type does not determine it.
-
-    :ivar annotation: a type, ``Annotated`` with an :class:`Option`.
-    :ivar convert: makes the field's value from the option's.
-    :ivar default: of the option.
-    """
-
-    annotation: Any
-    convert: Callable[[Any], Any] = lambda value: value
-    default: Any = None
-
-    @property
-    def flag(self) -> str:
-        """The option's name; of a pair such as --x/--no-x whose default is True, the second."""
-        marker = _marker_of(self.annotation)
-        assert marker is not None
-        flag = marker.flags[0]
-        return flag.rpartition("/")[2] if self.default is True else flag
-
-
-class Fields:
-    """The fields of a settings class that become options; without arguments, all fields.
-
-    :param names: fields whose type determines the option.
-    :param options: the options of other fields.
-    """
-
-    def __init__(self, *names: str, **options: FieldOption) -> None:
-        self._options: dict[str, FieldOption | None] = {**dict.fromkeys(names), **options}
-
-    def of(self, settings: type) -> dict[str, FieldOption]:
-        """The options of a class by the names of its fields.
-
-        :raises TypeError: the class has no such field.
-        """
-        known = {each.name: each.default for each in fields(settings)}
-        if unknown := self._options.keys() - known:
-            raise TypeError(f"{settings.__name__} has no field {min(unknown)}")
-        hints = get_type_hints(settings, include_extras=True)
-        texts = field_texts(settings)
-
-        def generated(name: str) -> FieldOption:
-            default = None if known[name] is MISSING else known[name]
-            annotation: Any = hints[name]
-            if _marker_of(annotation) is None:
-                flag = f"--{name.replace('_', '-')}"
-                if default is True:
-                    flag = f"{flag}/--no-{flag[2:]}"
-                annotation = Annotated[annotation, Option(flag, help=texts.get(name, ""))]
-            return FieldOption(annotation, default=default)
-
-        return {
-            name: given or generated(name)
-            for name, given in (self._options or dict.fromkeys(known)).items()
-        }
-
-    def given(self, settings: Any) -> dict[str, str]:
-        """The flags of the fields that differ from their defaults."""
-        usual = type(settings)()
-        return {
-            name: option.flag
-            for name, option in self.of(type(settings)).items()
-            if getattr(settings, name) != getattr(usual, name)
-        }
-
-
-def field_texts(settings: type) -> dict[str, str]:
-    """The first sentence about each field in the docstring of a class.
-
-    >>> from jelly_plugins.formats.settings import ConversionSettings
-    >>> field_texts(ConversionSettings)["concatenated"]
-    'Treat options at the start of a frame of Jelly as a new stream, as after cat.'
-    """
-    texts = {}
-    for name, text in _FIELD.findall(settings.__doc__ or ""):
-        first = re.split(r"(?<=\.)\s|[:;]\s", " ".join(text.split()).replace("``", ""))[0]
-        texts[name] = f"{first[:1].upper()}{first[1:].rstrip('.')}."
-    return texts
-
-
-def _marker_of(annotation: Any) -> Option | None:
-    found = [e for e in getattr(annotation, "__metadata__", ()) if isinstance(e, Option)]
-    return found[0] if found else None
-
-
-class _Value(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A value that a function makes from text, or one of several by name."""
-
-    def __init__(self, convert: Callable[[str], Any], choices: tuple[str, ...]) -> None:
-        self.name = f"[{'|'.join(choices)}]" if choices else "text"
-        self._convert = convert
-        self._choices = choices
+    def __init__(self, name: str, parse: Callable[[str], Any] = str) -> None:
+        self.name = name
+        self._parse = parse
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002
         return self.name
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ARG002
-        # A default may already have its type.
-        return self._convert(value) if isinstance(value, str) else value
-
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        found = [each for each in self._choices if each.startswith(incomplete.lower())]
-        return [CompletionItem(each) for each in found]
-
-
-def _value_of(kind: Any, marker: Option) -> Any:
-    """The type of a parameter, for click."""
-    if marker.parser is not None:
-        return _Value(marker.parser, marker.choices)
-    members: Mapping[str, Any] = {}
-    if get_origin(kind) is Literal:
-        members = {value: value for value in get_args(kind)}
-    elif issubclass(kind, str) and issubclass(kind, Enum):
-        members = {each.value: each for each in kind}
-    elif issubclass(kind, Enum):
-        members = {each.name.lower().replace("_", "-"): each for each in kind}
-    if members:
-
-        def member(name: str) -> Any:
-            if name not in members:
-                raise click.BadParameter(f"{name!r} is not one of {', '.join(members)}")
-            return members[name]
-
-        return _Value(member, tuple(members))
-    if marker.min is not None or marker.max is not None:
-        ranges: Any = click.IntRange if kind is int else click.FloatRange
-        return ranges(marker.min, marker.max)
-    return {int: click.INT, float: click.FLOAT, bool: click.BOOL}.get(kind, click.STRING)
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            # A default has its type already.
+            return self._parse(value) if isinstance(value, str) else value
+        except ValueError as error:
+            raise click.BadParameter(str(error), ctx, param) from error
 
 
-def _parameter(name: str, annotation: Any, default: Any) -> click.Parameter:
+class _Choice(click.Choice):  # type: ignore[type-arg,unused-ignore]
+    """One of several values; a member of an enumeration is written ``like-this``."""
+
+    def normalize_choice(self, choice: object, ctx: Any) -> str:  # noqa: ARG002
+        named = choice.name if isinstance(choice, Enum) and not isinstance(choice, str) else choice
+        return str(named).lower().replace("_", "-")
+
+
+#: What finds a format by a name, for each kind of format.
+_NAMED: Final[dict[type[StrEnum], Callable[[str], str]]] = {
+    Format: format_named,
+    LogFormat: lambda name: syntax_named(name).format,
+    ResultsFormat: results.format_named,
+}
+
+
+class FormatType(_Choice):
+    """A format by any of its names.
+
+    :param kinds: the kinds of formats; of a name that several have, the first counts.
+    """
+
+    def __init__(self, *kinds: type[StrEnum]) -> None:
+        super().__init__(dict.fromkeys(str(each) for kind in kinds for each in kind))
+        self._kinds = kinds
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        message = ""
+        for kind in self._kinds:
+            try:
+                return kind(_NAMED[kind](value))
+            except ValueError as error:
+                message = str(error)
+        if len(self._kinds) > 1:
+            hint = did_you_mean(value.lower(), [*FORMAT_NAMES, *self.choices])
+            message = f"{value!r} is not one of the formats {', '.join(self.choices)}{hint}"
+        raise click.BadParameter(message, ctx, param)
+
+
+def parse_frames(text: str) -> Any:
+    """A range of frames, as jelly-cli has them.
+
+    >>> parse_frames("5..10"), parse_frames("..=3"), parse_frames("7")
+    (Frames(first=5, last=9), Frames(first=0, last=3), Frames(first=7, last=7))
+    """
+    from ..formats.settings import Frames
+
+    found = re.fullmatch(r"(?P<only>\d+)|(?P<first>\d*)\.\.(?P<last>=\d+|\d*)", text, re.ASCII)
+    if found is None:
+        raise ValueError(f"{text!r} is not a range such as 5, 5..10, 5..=10, 5.. or ..10")
+    if found["only"]:
+        return Frames(int(found["only"]), int(found["only"]))
+    last = found["last"]
+    first = int(found["first"] or 0)
+    end = int(last[1:]) if last.startswith("=") else int(last) - 1 if last else None
+    if end is not None and end < first:
+        raise ValueError(f"{text!r} has no frames")
+    return Frames(first, end)
+
+
+def parse_size(text: str) -> int:
+    """A number of bytes, at least one.
+
+    >>> parse_size("64M")
+    67108864
+    """
+    found = re.fullmatch(r"(\d+)([KMG]?)", text, re.ASCII | re.IGNORECASE)
+    if found is None or not int(found[1]):
+        raise ValueError(f"{text!r} is not a size such as 500K, 64M or 1G")
+    return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[found[2].upper()]
+
+
+def parse_prefix(text: str) -> tuple[str, str]:
+    """The name and the IRI of a prefix."""
+    name, equals, iri = text.partition("=")
+    if not equals or ":" not in iri:
+        raise ValueError(f"{text} is not NAME=IRI")
+    return name.removesuffix(":"), iri
+
+
+def parse_context(text: str) -> tuple[str, Any]:
+    """The IRI of a JSON-LD context, and the context in a file."""
+    iri, equals, name = text.rpartition("=")
+    if not equals:
+        raise ValueError(f"{text} is not URL=FILE")
+    with open(name, "rb") as file:
+        try:
+            return iri, json.load(file)
+        except ValueError as error:
+            raise ValueError(f"{text}: {error}") from error
+
+
+def _backend(name: str) -> Any:
+    from ..backends import backend_names, get_backend
+
+    try:
+        return get_backend(name)
+    except KeyError:
+        names = ", ".join(backend_names())
+        raise ValueError(f"{name!r} is not one of the backends {names}") from None
+
+
+Iri: TypeAlias = Annotated[str, Parsed("IRI")]
+File: TypeAlias = Annotated[str, Parsed("FILE")]
+Folder: TypeAlias = Annotated[str, Parsed("DIR")]
+Size: TypeAlias = Annotated[int, Parsed("SIZE", parse_size)]
+Seconds: TypeAlias = Annotated[float, click.FloatRange(min=0)]
+Positive: TypeAlias = Annotated[int, click.IntRange(min=1)]
+RdfFormat: TypeAlias = Annotated[Format, FormatType(Format)]
+AnyFormat: TypeAlias = Annotated[str, FormatType(Format, LogFormat, ResultsFormat)]
+
+
+class _Shared(NamedTuple):
+    """What the options of a name have, wherever the parameter does not say it.
+
+    :ivar flags: instead of the name with hyphens.
+    :ivar kind: instead of the annotation.
+    """
+
+    help: str = ""
+    flags: tuple[str, ...] = ()
+    kind: Any = None
+
+
+_LOG: Final = "Jelly-Patch or RDF Patch text, compressed or not; - for stdin."
+
+#: By the name of a parameter or field.
+SHARED: Final = {
+    "base": _Shared("Base IRI for relative IRIs.", kind=Iri | None),
+    "contexts": _Shared(
+        "Local file for a remote context of JSON-LD. None is fetched.",
+        ("--context",),
+        Annotated[dict[str, Any], Parsed("URL=FILE", parse_context)],
+    ),
+    "force": _Shared("Replace the output if it exists.", ("--force", "-f")),
+    "from_": _Shared("Format of the source; by default detected from its name or content."),
+    "generalized_statements": _Shared(
+        "Accept and declare generalized statements.", ("--generalized",)
+    ),
+    "held_by": _Shared(kind=Annotated[Any, Parsed("BACKEND", _backend)]),
+    "generalized": _Shared("Accept generalized statements in text."),
+    "json": _Shared("Print JSON."),
+    "log": _Shared(_LOG, kind=Annotated[str, Parsed("LOG")]),
+    "logs": _Shared(f"{_LOG} In their order.", kind=list[Annotated[str, Parsed("LOG")]]),
+    "output": _Shared("Where to write; - for stdout.", ("--output", "-o"), Parsed("DST")),
+    "prefix": _Shared(
+        "Prefix to declare in the output.",
+        kind=Annotated[dict[str, str], Parsed("NAME=IRI", parse_prefix)],
+    ),
+    "rdf_star": _Shared("Declare quoted triples."),
+    "restart_every": _Shared(kind=Size),
+    "source": _Shared("File, compressed or not; - for stdin.", kind=Annotated[str, Parsed("SRC")]),
+    "sources": _Shared(
+        "Files in any format, compressed or not; - for stdin.",
+        kind=list[Annotated[str, Parsed("SRC")]],
+    ),
+    "root": _Shared("Folder of the sharded store, or URL of one in a bucket."),
+    "storage_option": _Shared(
+        "A setting of the bucket, such as endpoint=URL. Pass credentials in the environment."
+    ),
+    "store": _Shared("Folder of the Oxigraph store.", kind=Folder),
+    "strict": _Shared("Reject known deviations from the specification."),
+    "take_frames": _Shared(
+        "Frames of Jelly to convert, from 0: 5, 5..10 (not 10), 5..=10, 5.. or ..10.",
+        kind=Annotated[Any, Parsed("A..B", parse_frames)],
+    ),
+    "timeout": _Shared("Seconds until the call ends with an error; none by default."),
+    "token_file": _Shared(
+        "File with the clients' token; JELLY_TOKEN in the environment also sets it."
+    ),
+    "tls": _Shared("Use TLS, with a server certificate of a trusted authority."),
+    "tls_ca": _Shared("CA of the server's certificate (PEM)."),
+    "tls_cert": _Shared("Certificate to present (PEM)."),
+    "tls_key": _Shared("Private key of the certificate (PEM)."),
+    "to": _Shared("Format to write; by default from the output's name."),
+}
+
+
+def limits(usual: Limits | None = None, given: dict[str, int] | None = None) -> Limits:
+    """The limits that ``jelly --limit …`` sets, and the others as usual or by default.
+
+    :param given: the numbers by name, instead of those of the command line.
+    :raises UsageError: there is no such limit, or it cannot have the value.
+    """
+    from ..codec import DEFAULT_LIMITS
+
+    usual = usual or DEFAULT_LIMITS
+    if given is None:
+        given = click.get_current_context().find_root().obj or {}
+    known = [field.name for field in fields(usual)]
+    for name in given:
+        if name not in known:
+            hint = did_you_mean(name, known) or f": there are {', '.join(sorted(known))}"
+            raise UsageError(f"--limit: unknown limit {name!r}{hint}")
+    try:
+        return replace(usual, **given)
+    except ValueError as error:
+        raise UsageError(f"--limit: {error}") from error
+
+
+def given_options() -> dict[str, str]:
+    """The options of the command line, flags by names of parameters."""
+    context = click.get_current_context()
+    given = {}
+    for each in context.command.params:
+        name = str(each.name)
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            given[name] = _flag(each, context.params[name])
+    return given
+
+
+def _flag(param: click.Parameter, value: Any) -> str:
+    """How an option was written; of ``--x/--no-x`` the one that has the value."""
+    return (param.secondary_opts if value is False else param.opts)[0]
+
+
+def documented(documentation: str | None) -> dict[str, str]:
+    """What a docstring says about each parameter or field.
+
+    >>> documented("A title.\\n\\n:param name: the name\\n    of it.\\n:raises ValueError: no")
+    {'name': 'The name of it.'}
+    """
+    found = re.split(r"^:(?:param|ivar) (\w+): ", inspect.cleandoc(documentation or ""), flags=re.M)
+    texts = {}
+    for name, text in zip(found[1::2], found[2::2], strict=True):
+        words = " ".join(re.split(r"\n(?=:|\n)", text)[0].replace("``", "").split())
+        texts[name] = f"{words[:1].upper()}{words[1:]}"
+    return texts
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=\.)\s|[:;]\s", text)[0].rstrip(".") + "."
+
+
+def _type(annotation: Any) -> tuple[Any, Any]:
+    """The type of one value, for click, and what several are gathered in: list, dict or None."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        kind, several = _type(annotation.__origin__)
+        types = [each for each in annotation.__metadata__ if isinstance(each, click.ParamType)]
+        return (types[0] if types else kind), several
+    if origin in (Union, UnionType):
+        return _type(next(each for each in get_args(annotation) if each is not NoneType))
+    if origin in (list, dict):
+        return _type(get_args(annotation)[-1])[0], origin
+    if origin is Literal:
+        return _Choice(get_args(annotation)), None
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return _Choice(annotation), None
+    return annotation, None
+
+
+def _parameter(
+    name: str, annotation: Any, default: Any, text: str, *, argument: bool = False
+) -> click.Parameter:
     """The parameter of a command.
 
     :param default: ``inspect.Parameter.empty`` if it is required.
     """
-    marker = _marker_of(annotation)
-    assert marker is not None, f"{name} is neither an option nor an argument"
-    kind = annotation.__origin__
-    if get_origin(kind) in (Union, UnionType):
-        kind = next(each for each in get_args(kind) if each is not NoneType)
-    several = get_origin(kind) is list
-    if several:
-        [kind] = get_args(kind)
+    shared = SHARED.get(name, _Shared())
+    kind, several = _type(shared.kind or annotation)
     required = default is inspect.Parameter.empty
-    settings: dict[str, Any] = {"required": required, "metavar": marker.metavar}
-    if not (required or several):
+    settings: dict[str, Any] = {"required": required, "help": text or shared.help}
+    if several:
+        settings["callback"] = lambda _context, _param, values: several(values)
+    elif not required:
         settings["default"] = default
-    if isinstance(marker, Argument):
-        settings["type"] = _value_of(kind, marker)
-        if several:
-            settings |= {"nargs": -1, "metavar": f"{marker.metavar}..."}
-            if not required:
-                settings["metavar"] = f"[{marker.metavar}]..."
-        return _HelpedArgument([name], marker.help, **settings)
-    settings |= {"help": marker.help, "show_default": marker.show_default}
+    if argument:
+        return click.Argument([name], type=kind, nargs=-1 if several else 1, **settings)
+    flag = f"--{name.strip('_').replace('_', '-')}"
     if kind is bool:
         settings["is_flag"] = True
-        if "/" not in marker.flags[0]:
+        if default is True:
+            flag = f"{flag}/--no-{flag[2:]}"
+        else:
             settings["flag_value"] = True
     else:
-        settings |= {"type": _value_of(kind, marker), "multiple": several}
-    return click.Option([*marker.flags, name], **settings)
+        settings |= {"type": kind, "multiple": bool(several)}
+    usual = kind.normalize_choice(default, None) if isinstance(default, Enum) else True
+    return click.Option([*(shared.flags or [flag]), name], show_default=usual, **settings)
 
 
-class _HelpedArgument(click.Argument):
-    """An argument with a help text."""
-
-    def __init__(self, names: list[str], text: str, **settings: Any) -> None:
-        super().__init__(names, **settings)
-        self.text = text
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        note = "  [required]" if self.required else ""
-        return self.make_metavar(ctx), f"{self.text}{note}"
-
-
-class Command(click.Command):
-    """A command whose help lists its arguments, and ends with examples."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        arguments = [each for each in self.params if isinstance(each, _HelpedArgument)]
-        if arguments:
-            with formatter.section("Arguments"):
-                formatter.write_dl([each.get_help_record(ctx) for each in arguments])
-        options = [
-            record
-            for each in self.get_params(ctx)
-            if isinstance(each, click.Option) and (record := each.get_help_record(ctx))
-        ]
-        with formatter.section("Options"):
-            formatter.write_dl(options)
-
-    def format_epilog(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        if self.epilog:
-            formatter.write("\nExamples:\n")
-            for line in self.epilog.splitlines():
-                formatter.write(f"  {line}\n")
-
-
-def made(function: Callable[..., Any], examples: tuple[str, ...] = ()) -> Command:
+def command(function: Callable[..., Any]) -> click.Command:
     """The command of a function."""
     hints = get_type_hints(function, include_extras=True)
+    documentation = inspect.getdoc(function) or ""
+    texts = documented(documentation)
+    head = re.split(r"^:\w+ ", documentation, maxsplit=1, flags=re.M)[0]
+    examples = re.findall(r"^\$ (.*)$", head, re.M)
     params: list[click.Parameter] = []
-    expanding: dict[str, tuple[type, dict[str, FieldOption]]] = {}
+    settings: dict[str, tuple[type, list[str]]] = {}
     for name, parameter in inspect.signature(function).parameters.items():
-        found = [e for e in getattr(hints[name], "__metadata__", ()) if isinstance(e, Fields)]
-        if not found:
-            params.append(_parameter(name, hints[name], parameter.default))
+        hint = hints[name]
+        kind = getattr(hint, "__origin__", None)
+        if not is_dataclass(kind):
+            argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+            text = texts.get(name, "")
+            params.append(_parameter(name, hint, parameter.default, text, argument=argument))
             continue
-        settings = hints[name].__origin__
-        options = found[0].of(settings)
-        expanding[name] = settings, options
-        params += [
-            _parameter(field, option.annotation, option.default)
-            for field, option in options.items()
-        ]
-    names = [str(each.name) for each in params]
-    assert len(names) == len(set(names)), f"an option is declared twice: {names}"
-    several = {str(each.name) for each in params if each.nargs == -1 or each.multiple}
+        assert isinstance(kind, type)
+        settings[name] = kind, [each for each in hint.__metadata__ if isinstance(each, str)]
+        of_fields = get_type_hints(kind, include_extras=True)
+        usual = {each.name: each.default for each in fields(kind)}
+        said = documented(kind.__doc__)
+        for field in settings[name][1]:
+            default = None if usual[field] is MISSING else usual[field]
+            own = texts.get(field) or (SHARED[field].help if field in SHARED else "")
+            text = own or _first_sentence(said.get(field, ""))
+            params.append(_parameter(field, of_fields[field], default, text))
 
     def callback(**given: Any) -> None:
-        for name in several:
-            given[name] = list(given[name]) or None
-        for name, (settings, options) in expanding.items():
-            values = {field: given.pop(field) for field in options}
-            given[name] = _settings(settings, options, values)
+        for name, (kind, names) in settings.items():
+            given[name] = _settings(kind, {each: given.pop(each) for each in names})
         function(**given)
 
-    return Command(
+    return click.Command(
         function.__name__,
         callback=callback,
         params=params,
-        help=inspect.getdoc(function),
-        epilog="\n".join(examples),
-        context_settings=_HELP,
+        help=re.sub(r"^\$ .*\n?", "", head, flags=re.M).strip(),
+        epilog="\n  ".join(["\b\nExamples:", *examples]),
+        context_settings=HELP,
     )
 
 
-def _settings(settings: type, options: dict[str, FieldOption], given: dict[str, Any]) -> Any:
-    """Create an object of a settings class from the values of options.
+def examples(made: click.Command) -> list[str]:
+    """The examples at the end of the help of a command."""
+    return [each.strip() for each in (made.epilog or "").splitlines()[2:]]
 
-    :raises WrongUsageError: the class rejects a value.
+
+def commands(group: click.Group, before: str = "") -> Iterator[str]:
+    """The full names of the commands of a group and its subgroups."""
+    for name, each in group.commands.items():
+        if isinstance(each, click.Group):
+            yield from commands(each, f"{before}{name} ")
+        else:
+            yield before + name
+
+
+def _settings(kind: Any, values: dict[str, Any]) -> Any:
+    """An object of a settings class.
+
+    :raises UsageError: the class rejects a value; the message names options instead of fields.
     """
-
-    values = {name: option.convert(given[name]) for name, option in options.items()}
-    values = {name: value for name, value in values.items() if value is not None}
-    usual: Any = {each.name: each.default for each in fields(settings)}
+    usual: dict[str, Any] = {each.name: each.default for each in fields(kind)}
+    values = {name: value for name, value in values.items() if value not in (None, {}, [])}
     if "limits" in usual:
-        values.setdefault("limits", limits_from(usual["limits"]))
+        values["limits"] = limits(usual["limits"])
+    flags = {str(each.name): each.opts[0] for each in click.get_current_context().command.params}
     try:
-        return settings(**values)
+        return kind(**values)
     except ValueError as error:
-        names = re.compile(rf"\b({'|'.join(options)})\b")
-        message = names.sub(lambda found: options[found[0]].flag, str(error))
-        raise WrongUsageError(message) from error
+        names = re.compile(rf"\b({'|'.join(flags)})\b")
+        raise UsageError(names.sub(lambda found: flags[found[0]], str(error))) from error
 
 
 class Group(click.Group):
@@ -353,20 +446,11 @@ class Group(click.Group):
         super().__init__(
             name,
             help=text,
-            invoke_without_command=True,
-            callback=help_without_command,
-            context_settings=_HELP,
+            no_args_is_help=True,
+            context_settings=HELP,
         )
 
     def register(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Add the command of a function."""
-        self.add_command(made(function, EXAMPLES.get(f"{self.name} {function.__name__}", ())))
+        self.add_command(command(function))
         return function
-
-
-@click.pass_context
-def help_without_command(ctx: click.Context) -> None:
-    """The callback of a group: without a command, print the help and exit with code 2."""
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
-        ctx.exit(EXIT_USAGE)

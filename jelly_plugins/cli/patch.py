@@ -5,23 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, replace
-from enum import StrEnum
+from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
+from click import UsageError
 from click.exceptions import Exit
 
-from ..codec import Iri, Quad, Triple
+from ..codec.text.ntriples import Notation
+from ..formats.settings import Preset
 from ..io.names import Format
 from ..io.names import format_of as rdf_format_of
 from ..patch.formats import PatchFormat, format_of
-from ..patch.logs.conversion import PatchOptionChanges
 from ..patch.replay.settings import ReplaySettings
-from . import console, settings
-from .console import STANDARD, WrongUsageError
-from .options import Argument, FieldOption, Fields, Group, Option
-from .settings import StoreFolder
+from . import console
+from .console import STANDARD
+from .options import Group, Iri, Parsed, Positive, RdfFormat, limits
 from .store import (
     graph_name,
     is_store,
@@ -33,45 +32,9 @@ from .store import (
 
 if TYPE_CHECKING:
     from ..io.sinks import Destination
-    from ..io.sources import Source
     from ..patch import Patch
-    from ..patch.replay.position import Position
 
-
-class StreamType(StrEnum):
-    FLAT = "flat"
-    FRAME = "frame"
-    PUNCTUATED = "punctuated"
-
-
-class DiffBlankNodes(StrEnum):
-    AUTO = "auto"
-    KEEP = "keep"
-    CANONICALIZE = "canonicalize"
-    REJECT = "reject"
-
-
-LogArgument: TypeAlias = Annotated[
-    str,
-    Argument(metavar="LOG", help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin."),
-]
-LogArguments: TypeAlias = Annotated[
-    list[str],
-    Argument(
-        metavar="LOG",
-        help="Jelly-Patch or RDF Patch text, compressed or not; - for stdin. In their order.",
-    ),
-]
-LogFrom: TypeAlias = Annotated[
-    PatchFormat | None,
-    Option("--from", help="Format of the log; by default detected from its content."),
-]
-LogTo: TypeAlias = Annotated[
-    PatchFormat | None,
-    Option("--to", help="Format to write; by default from the output's name."),
-]
-_GENERALIZED: Final = Option("--generalized", help="Accept generalized statements in text.")
-Generalized: TypeAlias = Annotated[bool, _GENERALIZED]
+Id: TypeAlias = Annotated[str, Parsed("ID")]
 
 app = Group(
     "patch", "Logs of changes: convert, apply, undo, check. As Jelly-Patch and as RDF Patch text."
@@ -81,33 +44,31 @@ app = Group(
 # Into stores
 
 
-#: The options of :class:`.ReplaySettings`.
-_REPLAY: Final = Fields(
-    *("follow", "dry_run", "until", "check_unmatched", "check_blank_nodes", "check_prev"),
-    *("name", "commit_every"),
-)
-
-
 @app.register
 def apply(
-    log: LogArgument,
-    store: StoreFolder,
-    graph: Annotated[
-        str | None,
-        Option("--graph", metavar="IRI", help="Graph to use instead of the default graph."),
-    ] = None,
-    as_json: settings.AsJson = False,
+    log: str,
     *,
-    replaying: Annotated[ReplaySettings, _REPLAY],
+    store: str,
+    graph: Iri | None = None,
+    json: bool = False,
+    replaying: Annotated[
+        ReplaySettings,
+        *("follow", "dry_run", "until", "check_unmatched", "check_blank_nodes", "check_prev"),
+        *("name", "commit_every"),
+    ],
 ) -> None:
     """Apply a log to an Oxigraph store on disk.
 
     Each transaction is applied once, as a whole or not at all. The store records its position in
     the log: running the same command again continues from there. The store is created if it is
     missing.
+
+    $ jelly patch apply change.jellyp --store data.store
+
+    :param graph: Graph to use instead of the default graph.
     """
     if replaying.follow and log == STANDARD:
-        raise WrongUsageError("--follow needs a file with a name")
+        raise UsageError("--follow needs a file with a name")
     reject_other_folder(store)
     into = {} if graph is None else {"graph": graph_name(graph)}
     console.require_files([log])
@@ -123,180 +84,132 @@ def apply(
 
         filled = pyoxigraph_module().Store()
     if replaying.follow:
-        # The size of a file that grows is not known. Followers see each transaction within a tenth
-        # of a second.
-        with console.counting("apply", "operation", refreshes=25) as show:
+        # The size of a file that grows is not known.
+        with console.counting("apply", "operation") as show:
             done = replay(filled, log, **into, settings=replace(replaying, progress=show))
     else:
         with console.open_sources([log], "apply") as [source]:
             done = replay(filled, source, **into, settings=replaying)
-    console.print_report(
-        as_json,
-        asdict(done) | {"dry_run": replaying.dry_run},
-        {
-            "dry run": "nothing was changed" if replaying.dry_run else None,
-            "patches": f"{done.patches:,}",
-            "transactions": f"{done.transactions:,}",
-            "operations": f"{done.operations:,}",
-            "deletions without match": f"{done.unmatched:,}" if done.unmatched else None,
-            "applied before": _transactions(done.skipped) if done.skipped else None,
-            "aborted": _transactions(done.aborted) if done.aborted else None,
-            "position": None if done.position is None else _position_text(done.position),
-        },
-    )
-    if done.advice and not as_json:
-        console.note(f"{done.advice} (--name)")
-
-
-def _transactions(number: int) -> str:
-    return console.counted(number, "transaction")
-
-
-def _position_text(position: Position) -> str:
-    rest = "" if position.complete else f", {_transactions(position.transactions)} of it"
-    return f"patch {position.patch}{rest}"
+    console.report(done, json, dry_run=replaying.dry_run)
+    if done.advice and not json:
+        console.note("--name gives a log whose patches have no ids a position")
 
 
 @app.register
-def status(store: StoreFolder, as_json: settings.AsJson = False) -> None:
-    """Show the positions of an Oxigraph store on disk in its logs."""
+def status(*, store: str, json: bool = False) -> None:
+    """Show the positions of an Oxigraph store on disk in its logs.
+
+    $ jelly patch status --store data.store
+    """
     reject_no_store(store)
-    opened_store = open_to_read(store)
+    opened = open_to_read(store)
     from ..oxigraph import count_quads, namespaces, positions
 
-    reached = positions(opened_store)
-    quads = count_quads(opened_store)
-    known = namespaces(opened_store)
-    if as_json:
-        logs = [asdict(position) for position in reached]
-        console.print_json({"store": store, "quads": quads, "logs": logs, "namespaces": known})
-        return
-    console.print_fields({"store": store, "quads": f"{quads:,}", "logs": len(reached)})
-    for position in reached:
-        into = f" into graph {position.graph}" if position.graph else ""
-        print(f"\nlog {position.log}{into}")
-        console.print_fields({"  position": _position_text(position)})
-    if known:
-        print("\nnamespaces")
-        console.print_fields({f"  {prefix}:": iri for prefix, iri in known.items()})
+    known = {"logs": positions(opened), "namespaces": namespaces(opened)}
+    console.report({"store": store, "quads": count_quads(opened), **known}, json)
 
 
 # From file to file
 
 
-#: The options of :class:`.PatchOptionChanges`.
-_CHANGES: Final = Fields(
-    "preset",
-    stream_type=FieldOption(
-        Annotated[
-            StreamType | None,
-            Option("--type", help="Stream type of the Jelly-Patch written."),
-        ]
-    ),
-    statement_type=FieldOption(
-        Annotated[
-            bool | None,
-            Option(
-                "--triples/--quads",
-                show_default=False,
-                help="Statement type of RDF Patch text, which does not declare it.",
-            ),
-        ],
-        lambda triples: None if triples is None else "triples" if triples else "quads",
-    ),
-    generalized_statements=FieldOption(Annotated[bool | None, _GENERALIZED]),
-    rdf_star=FieldOption(
-        Annotated[bool | None, Option("--rdf-star", help="Declare quoted triples.")]
-    ),
-)
-
-
 @app.register
 def convert(
-    sources: LogArguments,
-    output: settings.Output = STANDARD,
-    from_: LogFrom = None,
-    to: LogTo = None,
-    force: settings.Force = False,
-    rdf_12: settings.Rdf12 = True,
-    strict: settings.Strict = False,
+    logs: list[str],
     *,
-    changes: Annotated[PatchOptionChanges, _CHANGES],
+    output: str = STANDARD,
+    from_: PatchFormat | None = None,
+    to: PatchFormat | None = None,
+    force: bool = False,
+    notation: Notation = Notation.RDF_1_2,
+    strict: bool = False,
+    preset: Preset | None = None,
+    stream_type: Literal["flat", "frame", "punctuated"] | None = None,
+    statement_type: Literal["triples", "quads"] | None = None,
+    generalized_statements: bool | None = None,
+    rdf_star: bool | None = None,
 ) -> None:
     """Convert Jelly-Patch to RDF Patch text and back.
 
     Also converts to other Jelly-Patch. Several logs become one: ids are kept, or created and
     chained where missing. Memory use is constant.
+
+    $ jelly patch convert change.jellyp -o change.rdfp
+
+    :param notation: Of quoted triples in text.
+    :param preset: Table sizes of the Jelly-Patch written.
+    :param stream_type: Stream type of the Jelly-Patch written.
+    :param statement_type: Statement type of RDF Patch text, which does not declare it.
     """
+    from ..patch.logs.conversion import PatchOptionChanges
     from ..patch.logs.conversion import convert as convert_
 
-    target, dst = log_output(output, to, force, sources)
-    with console.open_sources(sources, "convert", printing=output == STANDARD) as opened:
+    target, dst = log_output(output, to, force, logs)
+    with console.open_sources(logs, "convert", printing=output == STANDARD) as opened:
         convert_(
             opened,
             dst,
             source_format=from_,
             target_format=target,
-            changes=changes,
-            notation=settings.notation(rdf_12),
+            changes=PatchOptionChanges(
+                preset=preset,
+                stream_type=stream_type,
+                statement_type=statement_type,
+                generalized_statements=generalized_statements,
+                rdf_star=rdf_star,
+            ),
+            notation=notation,
             strict=strict,
-            limits=console.limits_from(),
+            limits=limits(),
         )
 
 
 @app.register
 def diff(
-    old: Annotated[
-        str,
-        Argument(
-            metavar="OLD", help="RDF file, compressed or not, or folder of an Oxigraph store."
-        ),
-    ],
-    new: Annotated[str, Argument(metavar="NEW", help="RDF file or store, as OLD.")],
-    output: settings.Output = STANDARD,
-    from_: settings.From = None,
-    to: LogTo = None,
-    force: settings.Force = False,
-    patch_id: Annotated[
-        str | None,
-        Option("--id", metavar="ID", help="Id of the patch; by default a new UUID."),
-    ] = None,
-    prev: Annotated[
-        str | None, Option("--prev", metavar="ID", help="Id of the patch before it.")
-    ] = None,
-    blank_nodes: Annotated[
-        DiffBlankNodes,
-        Option(
-            "--blank-nodes",
-            help="Give the blank nodes of files canonical labels and keep those of stores (auto), "
-            "keep all labels, make all canonical, or reject blank nodes.",
-        ),
-    ] = DiffBlankNodes.AUTO,
-    base: settings.Base = None,
-    prefix: settings.Prefixes = None,
+    old: Annotated[str, Parsed("OLD")],
+    new: Annotated[str, Parsed("NEW")],
+    *,
+    output: str = STANDARD,
+    from_: RdfFormat | None = None,
+    to: PatchFormat | None = None,
+    force: bool = False,
+    id_: Id | None = None,
+    prev: Id | None = None,
+    blank_nodes: Literal["auto", "keep", "canonicalize", "reject"] = "auto",
+    base: str | None = None,
+    prefix: dict[str, str] = {},  # noqa: B006
 ) -> None:
     """Write the patch that makes OLD into NEW.
 
     The blank nodes of files get canonical labels: apply the patch to a store that load
     --blank-nodes canonicalize has filled. Memory holds OLD and what is new.
+
+    $ jelly patch diff data.nt new.nt -o change.jellyp
+
+    :param old: RDF file, compressed or not, or folder of an Oxigraph store; - for stdin.
+    :param new: RDF file or store, as OLD.
+    :param id_: Id of the patch; by default a new UUID.
+    :param prev: Id of the patch before it.
+    :param blank_nodes: Give the blank nodes of files canonical labels and keep those of stores
+        (auto), keep all labels, make all canonical, or reject blank nodes.
     """
+    from ..codec import Quad, Triple
     from ..patch import diff as diff_
     from ..patch import write_patches
     from ..patch.difference import has_blank_nodes
     from ..patch.model import new_id
 
     if old == new == STANDARD:
-        raise WrongUsageError("only one side can be stdin")
-    limits = console.limits_from()
+        raise UsageError("only one side can be stdin")
+    auto = blank_nodes == "auto"
     target, dst = log_output(output, to, force)
     made = diff_(
-        *(_statements(name, from_, base, limits, blank_nodes) for name in (old, new)),
-        id=new_id() if patch_id is None else _iri(patch_id),
+        *(_statements(name, from_, base, canonicalize=auto) for name in (old, new)),
+        id=new_id() if id_ is None else _iri(id_),
         prev=None if prev is None else _iri(prev),
-        blank_nodes=blank_nodes.value,
-        namespaces=settings.prefixes_from(prefix),
+        blank_nodes=blank_nodes,
+        namespaces=prefix,
     )
-    if blank_nodes is DiffBlankNodes.AUTO and any(
+    if auto and any(
         isinstance(value, Triple | Quad) and has_blank_nodes(value) for _, value in made
     ):
         console.note(
@@ -306,14 +219,11 @@ def diff(
     write_patches([made], dst, format=target)
 
 
-def _statements(
-    name: str,
-    given: Format | None,
-    base: str | None,
-    limits: Any,
-    blank_nodes: DiffBlankNodes,
-) -> Any:
-    """One side of a difference."""
+def _statements(name: str, given: Format | None, base: str | None, *, canonicalize: bool) -> Any:
+    """One side of a difference.
+
+    :param canonicalize: give the blank nodes of a file canonical labels.
+    """
     from ..formats.settings import ConversionSettings
     from ..formats.table import read_statements
     from ..patch.difference import canonical
@@ -322,31 +232,36 @@ def _statements(
         return open_to_read(name)
     form = given or rdf_format_of(name)
     if form is None:
-        raise WrongUsageError(f"the format of {name} is not known: --from names it")
-    source: Source = sys.stdin.buffer if name == STANDARD else name
-    statements = read_statements(source, form, ConversionSettings(base=base, limits=limits))
-    # To diff, this is not a file any more.
-    return canonical(statements) if blank_nodes is DiffBlankNodes.AUTO else statements
+        raise UsageError(f"the format of {name} is not known: --from names it")
+    settings = ConversionSettings(base=base, limits=limits())
+    statements = read_statements(sys.stdin.buffer if name == STANDARD else name, form, settings)
+    return canonical(statements) if canonicalize else statements
 
 
-def _iri(text: str) -> Iri:
+def _iri(text: str) -> Any:
     """An id that is an IRI, in angle brackets, as other commands print it, or without them."""
-    return Iri(text[1:-1] if text.startswith("<") and text.endswith(">") else text)
+    from ..codec import Iri as IriTerm
+
+    return IriTerm(text[1:-1] if text.startswith("<") and text.endswith(">") else text)
 
 
 @app.register
 def invert(
-    log: LogArgument,
-    output: settings.Output = STANDARD,
-    from_: LogFrom = None,
-    to: LogTo = None,
-    force: settings.Force = False,
-    generalized: Generalized = False,
+    log: str,
+    *,
+    output: str = STANDARD,
+    from_: PatchFormat | None = None,
+    to: PatchFormat | None = None,
+    force: bool = False,
+    generalized: bool = False,
 ) -> None:
     """Write the log that undoes a log.
 
     The result is the inverse of each patch, the last one first; it follows the log. It restores the
     data if each addition added something and each deletion deleted something.
+
+    $ jelly patch invert change.jellyp -o undo.jellyp
+
     """
     from ..patch import write_patches
     from ..patch.logs.editing import invert_log
@@ -358,24 +273,23 @@ def invert(
 
 @app.register
 def compact(
-    logs: LogArguments,
-    output: settings.Output = STANDARD,
-    from_: LogFrom = None,
-    to: LogTo = None,
-    force: settings.Force = False,
-    exact: Annotated[
-        bool,
-        Option(
-            "--exact",
-            help="Omit what is added and deleted again. Correct only if each addition added "
-            "something and each deletion deleted something.",
-        ),
-    ] = False,
-    generalized: Generalized = False,
+    logs: list[str],
+    *,
+    output: str = STANDARD,
+    from_: PatchFormat | None = None,
+    to: PatchFormat | None = None,
+    force: bool = False,
+    exact: bool = False,
+    generalized: bool = False,
 ) -> None:
     """Write one patch with the same effect as a log.
 
     Several logs count as one, in their order.
+
+    $ jelly patch compact change.jellyp undo.jellyp -o both.jellyp
+
+    :param exact: Omit what is added and deleted again. Correct only if each addition added
+        something and each deletion deleted something.
     """
     from ..patch import compact as compact_
     from ..patch import write_patches
@@ -388,53 +302,43 @@ def compact(
 # At the end of a log
 
 
-LogFile: TypeAlias = Annotated[
-    str,
-    Argument(
-        metavar="LOG", help="File of Jelly-Patch or RDF Patch text, to which patches are appended."
-    ),
-]
-Count: TypeAlias = Annotated[
-    int | None,
-    Option("--count", min=1, help="Number of patches; 1 by default, without --to."),
-]
-ToPatch: TypeAlias = Annotated[
-    str | None,
-    Option("--to", metavar="ID", help="Go to the state after the patch with this id."),
-]
-
-
 @app.register
 def undo(
-    log: LogFile,
-    count: Count = None,
-    to: ToPatch = None,
-    as_json: settings.AsJson = False,
+    log: str, *, count: Positive | None = None, to: Id | None = None, json: bool = False
 ) -> None:
     """Undo the newest patches of a log, by appending.
 
     The patches appended are the inverses. Followers of the log undo the patches too. A second undo
     goes further back. No recorder may have the log open.
+
+    $ jelly patch undo change.jellyp
+
+    :param log: File of Jelly-Patch or RDF Patch text, to which patches are appended.
+    :param count: Number of patches; 1 by default, without --to.
+    :param to: Go to the state after the patch with this id.
     """
     from ..patch import undo as undo_
 
-    _append(undo_, "undoes", log, count, to, as_json)
+    _append(undo_, "undoes", log, count, to, json)
 
 
 @app.register
 def redo(
-    log: LogFile,
-    count: Count = None,
-    to: ToPatch = None,
-    as_json: settings.AsJson = False,
+    log: str, *, count: Positive | None = None, to: Id | None = None, json: bool = False
 ) -> None:
     """Redo patches that were undone, by appending them.
 
     The last undone come first. What was undone can be redone until another patch is appended.
+
+    $ jelly patch redo change.jellyp
+
+    :param log: File of Jelly-Patch or RDF Patch text, to which patches are appended.
+    :param count: Number of patches; 1 by default, without --to.
+    :param to: Go to the state after the patch with this id.
     """
     from ..patch import redo as redo_
 
-    _append(redo_, "redoes", log, count, to, as_json)
+    _append(redo_, "redoes", log, count, to, json)
 
 
 def _append(
@@ -451,23 +355,18 @@ def _append(
     :param header: their header that has the id of another patch.
     """
     if log == STANDARD:
-        raise WrongUsageError("a log to append to is a file")
+        raise UsageError("a log to append to is a file")
     if count is not None and to is not None:
-        raise WrongUsageError("--count and --to exclude each other")
+        raise UsageError("--count and --to exclude each other")
     console.require_files([log])
     from ..codec.text.ntriples import term_text
 
-    appended = function(log, count=count, to=to, limits=console.limits_from())
-    named = [(patch.id, patch.header(header)) for patch in appended]
-    patches = [
-        {"id": term_text(made), header: term_text(other)} for made, other in named if made and other
-    ]
-    if as_json:
-        console.print_json({"patches": patches})
-        return
-    for each in patches:
-        print(f"patch {each['id']} {header} {each[header]}")
-    if not patches:
+    appended = function(log, count=count, to=to, limits=limits())
+    for patch in appended:
+        other = patch.header(header)
+        if patch.id and other:
+            console.line({"patch": term_text(patch.id), header: term_text(other)}, as_json)
+    if not appended and not as_json:
         print("nothing to append")
 
 
@@ -476,27 +375,27 @@ def _append(
 
 @app.register
 def show(
-    log: LogArgument,
-    summary: Annotated[bool, Option("--summary", help="Print a line for each patch only.")] = False,
-    as_json: Annotated[
-        bool, Option("--json", help="Print one line of JSON per patch, with its counts.")
-    ] = False,
-    from_: LogFrom = None,
-    generalized: Generalized = False,
+    log: str,
+    *,
+    summary: bool = False,
+    json: bool = False,
+    from_: PatchFormat | None = None,
+    generalized: bool = False,
 ) -> None:
-    """Print a log as RDF Patch text, coloured on a terminal."""
+    """Print a log as RDF Patch text, coloured on a terminal.
+
+    $ jelly patch show change.jellyp
+
+    :param summary: Print a line for each patch only.
+    :param json: Print one line of JSON per patch, with its counts.
+    """
     from ..patch.logs.listing import lines, summaries
 
     with _reading([log], "show", from_, generalized, printing=True) as patches:
-        if as_json:
+        if json or summary:
             for each in summaries(patches):
-                console.print_json(asdict(each))
-        elif summary:
-            for number, id_, prev, rows in map(astuple, summaries(patches)):
-                counts = ", ".join(f"{count:,} {code}" for code, count in rows.items())
-                named = "" if id_ is None else f" {id_}"
-                follows = "" if prev is None else f" after {prev}"
-                print(f"patch {number}{named}{follows}: {counts or 'no rows'}")
+                shown = {"id": each.id, "prev": each.prev, "rows": each.rows}
+                console.line({"patch": each.number, **shown}, json)
         elif not sys.stdout.isatty():
             for line in lines(patches):
                 print(line.text)
@@ -523,62 +422,36 @@ _STYLES: Final = {
 
 @app.register
 def check(
-    log: LogArgument,
-    from_: LogFrom = None,
-    generalized: Generalized = False,
-    strict: settings.Strict = False,
-    as_json: settings.AsJson = False,
+    log: str,
+    *,
+    from_: PatchFormat | None = None,
+    generalized: bool = False,
+    strict: bool = False,
+    json: bool = False,
 ) -> None:
     """Check a log: its syntax, the order of its rows, its chain.
 
     In a chain, the header prev of each patch names the patch before it.
     Known deviations of other tools from the specification are reported.
     Exit code 0: no problems; 1: problems.
+
+    $ jelly patch check change.jellyp
+
     """
+    from ..codec.text.ntriples import term_text
     from ..patch import check as check_
 
     with console.open_sources([log], "check") as [opened]:
         report = check_(
-            opened,
-            format=from_,
-            generalized=generalized,
-            strict=strict,
-            limits=console.limits_from(),
+            opened, format=from_, generalized=generalized, strict=strict, limits=limits()
         )
-    from ..codec.text.ntriples import term_text
-
     ids = {
         name: None if term is None else term_text(term)
         for name in ("first_id", "first_prev", "last_id")
         for term in [getattr(report, name)]
     }
     rows = {kind.code: number for kind, number in report.rows.items()}
-    found = {
-        "valid": bool(report),
-        "format": report.format,
-        "patches": report.patches,
-        "rows": rows,
-        **ids,
-        "problems": [problem._asdict() for problem in report.problems],
-        "deviations": report.deviations,
-    }
-    console.print_report(
-        as_json,
-        found,
-        {
-            "format": report.format,
-            "patches": f"{report.patches:,}",
-            "rows": ", ".join(f"{number:,} {code}" for code, number in rows.items()) or None,
-            "first id": ids["first_id"],
-            "follows": ids["first_prev"],
-            "last id": ids["last_id"],
-        },
-    )
-    if not as_json:
-        for number, message in report.problems:
-            print(f"patch {number}: {message}")
-        for message in report.deviations:
-            print(f"deviation from the specification: {message}")
+    console.report(report, json, **ids, rows=rows, valid=bool(report))
     if not report:
         raise Exit(1)
 
@@ -616,9 +489,8 @@ def _reading(
     """The patches of some logs, one log after another."""
     from ..patch import read_patches
 
-    limits = console.limits_from()
     with console.open_sources(logs, doing, printing=printing) as opened:
         yield chain.from_iterable(
-            read_patches(source, format=from_, generalized=generalized, limits=limits)
+            read_patches(source, format=from_, generalized=generalized, limits=limits())
             for source in opened
         )

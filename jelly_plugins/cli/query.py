@@ -4,73 +4,64 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
 
-from ..codec import Limits
+from click import UsageError
+
 from ..io.names import Format
 from ..io.names import format_named as statements_format_named
 from ..io.names import format_of as statements_format_of
 from ..sparql.formats import ResultsFormat, format_named, format_of
-from . import console, results, settings
-from .console import WrongUsageError
-from .options import Argument, Option
+from . import console
+from .console import STANDARD
+from .options import Folder, Parsed, RdfFormat, limits
 from .store import is_store, open_to_read, pyoxigraph
 
-#: Names are looked up once it is known whether the query gives solutions or statements.
-To: TypeAlias = Annotated[
-    str | None,
-    Option(
-        "--to",
-        metavar="FORMAT",
-        help="Format to write; by default from the output's name, or tsv, and nt for statements.",
-    ),
-]
+_Form = TypeVar("_Form", bound=StrEnum)
 
 
 def query(
-    text: Annotated[str, Argument(metavar="QUERY", help="A query in SPARQL.")],
-    sources: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="SRC",
-            help="Files to query, in any format, compressed or not; - for stdin.",
-        ),
-    ] = None,
-    store: Annotated[
-        str | None,
-        Option("--store", metavar="DIR", help="Folder of an Oxigraph or sharded store."),
-    ] = None,
-    output: settings.Output = console.STANDARD,
-    from_: settings.From = None,
-    to: To = None,
-    force: settings.Force = False,
-    base: settings.Base = None,
+    text: Annotated[str, Parsed("QUERY")],
+    sources: list[str] = [],  # noqa: B006
+    *,
+    store: Folder | None = None,
+    output: str = STANDARD,
+    from_: RdfFormat | None = None,
+    to: Annotated[str | None, Parsed("FORMAT")] = None,
+    force: bool = False,
+    base: str | None = None,
 ) -> None:
     """Query files or a store, and write the results.
 
     The default graph of several files is their union; they are held in memory. On a terminal
     solutions are shown as a table. CONSTRUCT and DESCRIBE queries write statements. A sharded store
     answers SELECT queries that each shard can answer alone.
+
+    $ jelly query 'SELECT * { ?s ?p ?o }' --store data.store -o results.jellys
+    $ jelly query 'SELECT * { ?s ?p ?o } LIMIT 3' --store data.store --to tsv
+
+    :param text: A query in SPARQL.
+    :param sources: Files to query, in any format, compressed or not; - for stdin.
+    :param store: Folder of an Oxigraph or sharded store.
+    :param to: Format to write; by default from the output's name, or tsv, and nt for statements.
     """
     if (store is None) == (not sources):
-        raise WrongUsageError("files are needed, or --store, and not both")
+        raise UsageError("files are needed, or --store, and not both")
     if store is not None and ("://" in store or not is_store(store)):
         _query_shards(text, store, output, to, force)
         return
-    if store is not None:
-        opened = open_to_read(store)
-    else:
-        opened = _store_of(sources or [], from_, base, console.limits_from())
+    opened = open_to_read(store) if store is not None else _store_of(sources, from_, base)
     ox = pyoxigraph()
     try:
         found: Any = opened.query(text)
     except (SyntaxError, ValueError) as error:
-        raise WrongUsageError(f"the query is not well-formed: {error}") from error
+        raise UsageError(f"the query is not well-formed: {error}") from error
     if isinstance(found, ox.QueryTriples):
         _write_statements(found, output, to, force)
         return
-    form = _results_format(output, to)
-    dst = console.destination(output, force=force, binary=form is not None and form.is_binary)
+    form, dst = _solutions_output(output, to, force)
     if form is not None or not sys.stdout.isatty():
         from ..oxigraph import write_solutions
 
@@ -80,26 +71,25 @@ def query(
     else:
         names = [variable.value for variable in found.variables]
         rows = (["" if term is None else str(term) for term in row] for row in found)
-        results.print_table(names, rows)
+        console.print_table(names, rows)
 
 
 def _query_shards(text: str, store: str, output: str, to: str | None, force: bool) -> None:
     if "://" not in store and not os.path.isdir(store):
-        raise WrongUsageError(f"folder {store} does not exist")
-    form = _results_format(output, to)
-    dst = console.destination(output, force=force, binary=form is not None and form.is_binary)
+        raise UsageError(f"folder {store} does not exist")
+    form, dst = _solutions_output(output, to, force)
     from ..spark.shards import ShardedStore
     from ..spark.shards.queries import scope_of
 
     sharded = ShardedStore(store)
     if form is None and sys.stdout.isatty():
         rows = ([term or "" for term in row.values()] for row in sharded.select(text))
-        results.print_table(scope_of(text, sharded.content.shard_by).variables, rows)
+        console.print_table(scope_of(text, sharded.content.shard_by).variables, rows)
     else:
         sharded.write_solutions(text, dst, format=form or ResultsFormat.TSV)
 
 
-def _store_of(names: list[str], from_: Format | None, base: str | None, limits: Limits) -> Any:
+def _store_of(names: list[str], from_: Format | None, base: str | None) -> Any:
     """A store in memory with the statements of files."""
     from ..oxigraph import load
 
@@ -108,30 +98,38 @@ def _store_of(names: list[str], from_: Format | None, base: str | None, limits: 
     with console.open_sources(names, "load") as opened:
         for name, source in zip(names, opened, strict=True):
             form = from_ or statements_format_of(name) or Format.JELLY
-            load(store, source, format=form, base=base, limits=limits)
+            load(store, source, format=form, base=base, limits=limits())
     return store
 
 
-def _results_format(output: str, to: str | None) -> ResultsFormat | None:
-    """The format of solutions; None if neither the option nor the output's name says it."""
+def _solutions_output(output: str, to: str | None, force: bool) -> tuple[ResultsFormat | None, Any]:
+    """The format of solutions, None if neither the option nor the output's name says it; and where
+    to write them."""
+    form = _format(output, to, format_named, format_of, "query results")
+    binary = form is not None and form.is_binary
+    return form, console.destination(output, force=force, binary=binary)
+
+
+def _format(
+    output: str,
+    to: str | None,
+    named: Callable[[str], _Form],
+    of_name: Callable[[object], _Form | None],
+    what: str,
+) -> _Form | None:
     try:
-        form = format_of(output) if to is None else format_named(to)
+        form = of_name(output) if to is None else named(to)
     except ValueError as error:
-        raise WrongUsageError(f"--to: {error}") from error
-    if form is None and output != console.STANDARD:
-        raise WrongUsageError(f"the format of {output} is not one of query results: --to names it")
+        raise UsageError(f"--to: {error}") from error
+    if form is None and output != STANDARD:
+        raise UsageError(f"the format of {output} is not one of {what}: --to names it")
     return form
 
 
 def _write_statements(found: Any, output: str, to: str | None, force: bool) -> None:
     """Write the result of CONSTRUCT or DESCRIBE."""
-    try:
-        form = statements_format_of(output) if to is None else statements_format_named(to)
-    except ValueError as error:
-        raise WrongUsageError(f"--to: {error}") from error
-    if form is None and output != console.STANDARD:
-        raise WrongUsageError(f"the format of {output} is not one of statements: --to names it")
-    form = form or Format.N_TRIPLES
+    named = _format(output, to, statements_format_named, statements_format_of, "statements")
+    form = named or Format.N_TRIPLES
     dst = console.destination(output, force=force, binary=form.is_binary)
     if form is Format.JELLY:
         from ..oxigraph import write_quads

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
-from ..codec import Limits, delimit
+import click
+from click import UsageError
+
+from ..codec import PhysicalType, StreamOptions, delimit
 from ..errors import OptionsError, ServiceError
 from ..io.names import Format, format_of
 from ..io.sinks import open_output
-from . import console, settings
-from .console import STANDARD, WrongUsageError
-from .options import Argument, Fields, Option
-from .signals import stopped_by_signals
+from . import console, finished
+from .console import STANDARD
+from .options import File, Folder, Parsed, Positive, RdfFormat, Seconds, Size, limits
 from .store import open_store, reject_other_folder
 
 if TYPE_CHECKING:
@@ -26,291 +26,195 @@ _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 #: Environment variable of the token, since other users can see a command line.
 _TOKEN: Final = "JELLY_TOKEN"
 
-_TOKEN_FILE: Final = Option(
-    "--token-file",
-    metavar="FILE",
-    help=f"File with the clients' token; {_TOKEN} in the environment also sets it.",
-)
-_TLS_CERT: Final = Option("--tls-cert", metavar="FILE", help="Certificate to present (PEM).")
-_TLS_KEY: Final = Option("--tls-key", metavar="FILE", help="Private key of the certificate (PEM).")
+
+def _live_topic(text: str) -> tuple[str, PhysicalType]:
+    name, _, kind = text.partition("=")
+    try:
+        return name, PhysicalType[(kind or "triples").upper()]
+    except KeyError:
+        raise ValueError(f"{text}: triples, quads or graphs is needed") from None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Serving:
-    """How a server listens, whom it accepts, and what clients may use."""
-
-    host: Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen on.")] = (
-        _LOOPBACK[0]
-    )
-    port: Annotated[int, Option("--port", min=0, max=65535, help="Port; 0 selects a free one.")] = (
-        50051  # gRPC's usual one
-    )
-    token_file: Annotated[str | None, _TOKEN_FILE] = None
-    tls_cert: Annotated[str | None, _TLS_CERT] = None
-    tls_key: Annotated[str | None, _TLS_KEY] = None
-    tls_client_ca: Annotated[
-        str | None,
-        Option(
-            "--tls-client-ca",
-            metavar="FILE",
-            help="CA of the client certificates that the server requires (PEM).",
-        ),
-    ] = None
-    max_streams: Annotated[
-        int, Option("--max-streams", min=1, help="Maximum number of concurrent streams.")
-    ] = 200
-    max_bytes: Annotated[
-        int,
-        Option(
-            "--max-bytes",
-            parser=settings.parse_size,
-            metavar="SIZE",
-            show_default="4G",
-            help="Maximum size of a published stream in bytes.",
-        ),
-    ] = 4 << 30
-    max_seconds: Annotated[
-        float | None,
-        Option("--max-seconds", min=0.001, help="Maximum duration of a stream."),
-    ] = None
-    max_idle: Annotated[
-        float,
-        Option(
-            "--max-idle",
-            metavar="SECONDS",
-            min=0,
-            help="Seconds after which an idle client is disconnected; 0 for never.",
-        ),
-    ] = 300
-    subscriber_timeout: Annotated[
-        float,
-        Option(
-            "--subscriber-timeout",
-            metavar="SECONDS",
-            min=0,
-            help="Seconds to wait for a slow subscriber of a live topic before disconnecting it.",
-        ),
-    ] = 10.0
-    grace: Annotated[
-        float,
-        Option("--grace", min=0, help="Seconds for streams to finish at shutdown."),
-    ] = 10.0
-
-    def tls(self) -> ServerTls | None:
-        """The certificates; None without TLS."""
-        if self.tls_cert is None or self.tls_key is None:
-            if self.tls_cert or self.tls_key or self.tls_client_ca:
-                raise WrongUsageError("TLS needs both --tls-cert and --tls-key")
-            return None
-        from ..grpc import ServerTls
-
-        return ServerTls(certificate=self.tls_cert, key=self.tls_key, client_ca=self.tls_client_ca)
+def _server(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ValueError(f"{text} is not HOST:PORT")
+    return text
 
 
-@dataclass(frozen=True, kw_only=True)
-class Connecting:
-    """How a client connects to a server."""
-
-    token_file: Annotated[str | None, _TOKEN_FILE] = None
-    tls: Annotated[
-        bool,
-        Option("--tls", help="Use TLS, with a server certificate of a trusted authority."),
-    ] = False
-    tls_ca: Annotated[
-        str | None,
-        Option("--tls-ca", metavar="FILE", help="CA of the server's certificate (PEM)."),
-    ] = None
-    tls_cert: Annotated[str | None, _TLS_CERT] = None
-    tls_key: Annotated[str | None, _TLS_KEY] = None
-    timeout: Annotated[
-        float | None,
-        Option("--timeout", metavar="SECONDS", min=0, help="Timeout; none by default."),
-    ] = None
-
-    def settings(self) -> dict[str, Any]:
-        """The keyword arguments of a client."""
-        if (self.tls_cert is None) != (self.tls_key is None):
-            raise WrongUsageError("--tls-cert and --tls-key belong together")
-        given: dict[str, Any] = {
-            "token": _token(self.token_file),
-            "limits": console.limits_from(),
-        }
-        if self.tls or self.tls_ca or self.tls_cert:
-            from ..grpc import ClientTls
-
-            given["tls"] = ClientTls(ca=self.tls_ca, certificate=self.tls_cert, key=self.tls_key)
-        return given
+Server: TypeAlias = Annotated[str, Parsed("HOST:PORT", _server)]
+Topic: TypeAlias = Annotated[str, Parsed("NAME")]
 
 
 def serve(
-    topics: Annotated[
-        list[str] | None,
-        Option(
-            "--topic",
-            metavar="NAME[=FILE]",
-            help="Topic that streams a Jelly file, or the contents of the store.",
-        ),
-    ] = None,
-    store: Annotated[
-        str | None,
-        Option(
-            "--store",
-            metavar="DIR",
-            help="Oxigraph store for published streams; created if missing.",
-        ),
-    ] = None,
-    live: Annotated[
-        list[str] | None,
-        Option(
-            "--live",
-            metavar="NAME[=TYPE]",
-            help="Topic that broadcasts the streams published to it: triples, quads or graphs.",
-        ),
-    ] = None,
-    rdf_star: Annotated[
-        bool, Option("--rdf-star", help="Allow quoted triples in live topics.")
-    ] = False,
-    read_only: Annotated[
-        bool, Option("--read-only", help="Do not load published streams into the store.")
-    ] = False,
-    per_frame: Annotated[
-        bool,
-        Option("--per-frame", help="Load frames as they arrive, not whole streams."),
-    ] = False,
     *,
-    serving: Annotated[Serving, Fields()],
+    topic: list[Annotated[str, Parsed("NAME[=FILE]")]] = [],  # noqa: B006
+    live: list[Annotated[Any, Parsed("NAME[=TYPE]", _live_topic)]] = [],  # noqa: B006
+    store: Folder | None = None,
+    rdf_star: bool = False,
+    read_only: bool = False,
+    host: str = _LOOPBACK[0],
+    port: Annotated[int, click.IntRange(0, 65535)] = 50051,  # gRPC's usual one
+    token_file: File | None = None,
+    tls_cert: File | None = None,
+    tls_key: File | None = None,
+    tls_client_ca: File | None = None,
+    max_streams: Positive = 200,
+    max_bytes: Size = 4 << 30,
+    max_idle: Seconds = 300,
+    grace: Seconds = 10,
 ) -> None:
     """Serve topics by gRPC, and take published streams into a store.
 
     By default, only this machine can connect. With another --host, every host that can reach the
     address can read and publish, unless --tls-cert and a token are set. Ends at SIGINT or SIGTERM.
+
+    $ jelly serve --topic data=data.jelly.gz
+
+    :param topic: Topic that streams a Jelly file, or the contents of the store.
+    :param live: Topic that broadcasts the streams published to it: triples, quads or graphs.
+    :param store: Oxigraph store for published streams; created if missing.
+    :param rdf_star: Allow quoted triples in live topics.
+    :param read_only: Do not load published streams into the store.
+    :param host: Address to listen on.
+    :param port: Port; 0 selects a free one.
+    :param tls_client_ca: CA of the client certificates that the server requires (PEM).
+    :param max_streams: Maximum number of concurrent streams.
+    :param max_bytes: Maximum size of a published stream in bytes.
+    :param max_idle: Seconds after which an idle client is disconnected; 0 for never.
+    :param grace: Seconds for streams to finish at shutdown.
     """
-    if not topics and not store and not live:
-        raise WrongUsageError("nothing to serve: give --topic, --live or --store")
+    if not (topic or store or live):
+        raise UsageError("nothing to serve: give --topic, --live or --store")
     if rdf_star and not live:
-        raise WrongUsageError("--rdf-star needs --live")
-    if store is None and (read_only or per_frame):
-        raise WrongUsageError("--read-only and --per-frame need --store")
-    limits = console.limits_from()
-    tls = serving.tls()
-    token = _token(serving.token_file)
-    from ..grpc import Bounds, FrameSink, StoreSink, StoreTopic, Topics
+        raise UsageError("--rdf-star needs --live")
+    if read_only and store is None:
+        raise UsageError("--read-only needs --store")
+    files = [(name, file) for name, _, file in (each.partition("=") for each in topic)]
+    names = [name for name, _ in (*files, *live)]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"topic {name!r} is given twice")
+    for name, file in files:
+        if not file and store is None:
+            raise UsageError(f"--topic {name}: a file is needed, or --store")
+    console.require_files(file for _, file in files if file)
+    tls, token, bounds = _server_tls(tls_cert, tls_key, tls_client_ca), _token(token_file), limits()
+    from ..grpc import Bounds, Broadcast, FileTopic, StoreSink, StoreTopic, Topics
     from ..grpc import serve as serve_
 
-    served = _topics(
-        topics or [],
-        live or [],
-        rdf_star=rdf_star,
-        timeout=serving.subscriber_timeout,
-        limits=limits,
-    )
-    of_store = [name for name, topic in served.items() if topic is None]
-    if of_store and store is None:
-        raise WrongUsageError(f"--topic {of_store[0]}: a file is needed, or --store")
-    sink: Any = None
+    opened = None
     if store is not None:
         reject_other_folder(store)
         opened = open_store(store)
-        served = {
-            name: topic or StoreTopic(opened, limits=limits) for name, topic in served.items()
-        }
-        if not read_only:
-            sink = (FrameSink if per_frame else StoreSink)(opened, limits=limits)
+    topics: dict[str, Any] = {
+        name: FileTopic(file, limits=bounds) if file else StoreTopic(opened, limits=bounds)
+        for name, file in files
+    }
+    for name, kind in live:
+        options = StreamOptions.flat(kind, rdf_star=rdf_star)
+        topics[name] = Broadcast(options, limits=bounds)
     server = serve_(
-        Topics(served, sink=sink),
-        host=serving.host,
-        port=serving.port,
+        Topics(
+            topics, sink=None if opened is None or read_only else StoreSink(opened, limits=bounds)
+        ),
+        host=host,
+        port=port,
         tls=tls,
         token=token,
-        bounds=Bounds(
-            streams=serving.max_streams,
-            stream_bytes=serving.max_bytes,
-            seconds=serving.max_seconds,
-            idle=serving.max_idle or None,
-        ),
-        limits=limits,
+        bounds=Bounds(streams=max_streams, stream_bytes=max_bytes, idle=max_idle or None),
+        limits=bounds,
     )
-    with suppress(KeyboardInterrupt), stopped_by_signals(lambda: server.stop(serving.grace)):
-        if serving.host not in _LOOPBACK and (tls is None or token is None):
-            lacking = " and ".join(
-                what for what, there in (("TLS", tls), ("a token", token)) if there is None
-            )
+    try:
+        if host not in _LOOPBACK and (tls is None or token is None):
+            needed = (("TLS", tls), ("a token", token))
+            lacking = " and ".join(what for what, there in needed if there is None)
             console.note(f"without {lacking}, any client that reaches {server.address} is accepted")
         print(f"serving on {server.address}", flush=True)
         server.wait()
+    except KeyboardInterrupt:
+        server.stop(grace)
 
 
-def _topics(
-    files: list[str], live: list[str], *, rdf_star: bool, timeout: float, limits: Limits
-) -> dict[str, Any]:
-    """The topics by name; those of the store are None."""
-    from ..grpc import Broadcast, FileTopic
+def _server_tls(
+    certificate: str | None, key: str | None, client_ca: str | None
+) -> ServerTls | None:
+    if certificate is None or key is None:
+        if certificate or key or client_ca:
+            raise UsageError("TLS needs both --tls-cert and --tls-key")
+        return None
+    from ..grpc import ServerTls
 
-    topics: dict[str, Any] = {}
-    for given in files:
-        name, _, file = given.partition("=")
-        if file:
-            console.require_files([file])
-        topics[_new(name, topics)] = FileTopic(file, limits=limits) if file else None
-    for given in live:
-        name, _, kind = given.partition("=")
-        options = _options_of(given, kind, rdf_star=rdf_star)
-        topics[_new(name, topics)] = Broadcast(options, subscriber_timeout=timeout, limits=limits)
-    return topics
+    return ServerTls(certificate=certificate, key=key, client_ca=client_ca)
 
 
 def publish(
-    source: Annotated[
-        str,
-        Argument(metavar="FILE", help="File in any format that convert reads; - for stdin."),
-    ],
-    to: Annotated[str, Option("--to", metavar="HOST:PORT", help="The server.")],
-    topic: Annotated[
-        str | None, Option("--topic", metavar="NAME", help="Name of the stream.")
-    ] = None,
-    from_: settings.From = None,
+    file: File,
     *,
-    connecting: Annotated[Connecting, Fields()],
+    to: Server,
+    topic: Topic | None = None,
+    from_: RdfFormat | None = None,
+    token_file: File | None = None,
+    tls: bool = False,
+    tls_ca: File | None = None,
+    tls_cert: File | None = None,
+    tls_key: File | None = None,
+    timeout: Seconds | None = None,
 ) -> None:
     """Publish a file to a server.
 
     Done once the server has received all of it.
+
+    $ jelly publish data.jelly.gz --to localhost:50051 --topic data
+
+    :param file: File in any format that convert reads; - for stdin.
+    :param to: The server.
+    :param topic: Name of the stream.
     """
-    connection = connecting.settings()
-    console.require_files([source])
-    source_format = from_ or format_of(source) or Format.JELLY
+    connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
+    console.require_files([file])
+    source_format = from_ or format_of(file) or Format.JELLY
     from ..grpc import Client
 
     with (
-        console.open_sources([source], "publish") as [opened],
-        Client(_target(to), **connection) as client,
+        console.open_sources([file], "publish") as [opened],
+        Client(to, **connection) as client,
     ):
-        client.publish(opened, format=source_format, topic=topic, timeout=connecting.timeout)
+        client.publish(opened, format=source_format, topic=topic, timeout=timeout)
 
 
 def subscribe(
-    topic: Annotated[str, Argument(metavar="TOPIC", help="Name of the topic.")],
-    from_: Annotated[str, Option("--from", metavar="HOST:PORT", help="The server.")],
-    output: settings.Output = STANDARD,
-    force: settings.Force = False,
+    topic: Topic,
     *,
-    connecting: Annotated[Connecting, Fields()],
+    from_: Server,
+    output: str = STANDARD,
+    force: bool = False,
+    token_file: File | None = None,
+    tls: bool = False,
+    tls_ca: File | None = None,
+    tls_cert: File | None = None,
+    tls_key: File | None = None,
+    timeout: Seconds | None = None,
 ) -> None:
     """Write the stream of a topic as Jelly.
 
     If the stream is interrupted, by a signal, --timeout or the server, the output keeps the whole
     frames that have come.
+
+    $ jelly subscribe data --from localhost:50051 -o copy.jelly
+
+    :param topic: Name of the topic.
+    :param from_: The server.
     """
-    connection = connecting.settings()
+    connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
     if format_of(output) is not Format.JELLY:
         console.reject_ending(output, "subscribe writes jelly")
     dst = console.destination(output, force=force, binary=True)
     from ..grpc import subscribe as subscribe_
 
-    with subscribe_(topic, _target(from_), timeout=connecting.timeout, **connection) as stream:
+    with subscribe_(topic, from_, timeout=timeout, **connection) as stream:
         if isinstance(dst, str):
-            with stopped_by_signals(stream.close):
-                _save(stream, dst)
+            finished(lambda: _save(stream, dst), stream.close)
         else:
             stream.save(dst)
 
@@ -337,27 +241,17 @@ def _save(stream: Subscription, dst: str) -> None:
         raise failure
 
 
-def _new(name: str, served: dict[str, Any]) -> str:
-    """Reject the name of an existing topic."""
-    if name in served:
-        raise WrongUsageError(f"topic {name!r} is given twice")
-    return name
+def _connection(
+    token_file: str | None, tls: bool, ca: str | None, certificate: str | None, key: str | None
+) -> dict[str, Any]:
+    """The keyword arguments of a client."""
+    if (certificate is None) != (key is None):
+        raise UsageError("--tls-cert and --tls-key belong together")
+    given: dict[str, Any] = {"token": _token(token_file), "limits": limits()}
+    if tls or ca or certificate:
+        from ..grpc import ClientTls
 
-
-def _options_of(given: str, kind: str, *, rdf_star: bool) -> Any:
-    from ..codec import PhysicalType, StreamOptions
-
-    try:
-        physical_type = PhysicalType[(kind or "triples").upper()]
-    except KeyError:
-        raise WrongUsageError(f"--live {given}: triples, quads or graphs is needed") from None
-    return StreamOptions.flat(physical_type, rdf_star=rdf_star)
-
-
-def _target(given: str) -> str:
-    host, _, port = given.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise WrongUsageError(f"{given} is not HOST:PORT")
+        given["tls"] = ClientTls(ca=ca, certificate=certificate, key=key)
     return given
 
 
@@ -375,4 +269,4 @@ def _token(file: str | None) -> str | None:
     try:
         return check_token(token)
     except ValueError as error:
-        raise WrongUsageError(f"{file or _TOKEN}: {error}") from error
+        raise UsageError(f"{file or _TOKEN}: {error}") from error

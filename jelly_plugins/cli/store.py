@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from enum import StrEnum
 from glob import escape, glob
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Literal
+
+from click import UsageError
 
 from ..errors import JellyError, SourceError
 from ..formats.settings import LoadSettings
 from ..io.names import ENDINGS, Format, format_of
 from ..io.sources import name_of
 from ..lazy import library
-from . import console, settings
-from .console import WrongUsageError
-from .options import Argument, FieldOption, Fields, Option
-from .settings import StoreFolder
+from . import console
+from .console import STANDARD
+from .options import Iri, RdfFormat
 
 #: A file that every store on disk has.
 _STORE_FILE: Final = "CURRENT"
@@ -26,58 +26,28 @@ _DEFAULT: Final = "default"
 _LEFT_BY_LOADS: Final = "bulk-*.sst"
 
 
-class LoadedBlankNodes(StrEnum):
-    FRESH = "fresh"
-    KEEP = "keep"
-    CANONICALIZE = "canonicalize"
-
-
-To: TypeAlias = Annotated[
-    Format | None,
-    settings.format_option(
-        "--to", "Format to write; by default from the output's name, or jelly.", Format
-    ),
-]
-
-
-#: The options of :class:`.LoadSettings`.
-_LOADING: Final = Fields(
-    *("base", "atomic", "concatenated", "strict"),
-    contexts=FieldOption(settings.ContextFiles, settings.contexts_from),
-)
-
-
 def load(
-    sources: Annotated[
-        list[str],
-        Argument(metavar="SRC", help="Files in any format, compressed or not; - for stdin."),
-    ],
-    store: StoreFolder,
-    from_: settings.From = None,
-    graph: Annotated[
-        str | None,
-        Option("--graph", metavar="IRI", help="Target graph; default is the default graph."),
-    ] = None,
-    blank_nodes: Annotated[
-        LoadedBlankNodes,
-        Option(
-            "--blank-nodes",
-            help="Relabel the nodes of each file, keep labels, or use canonical labels, as "
-            "jelly patch diff does.",
-        ),
-    ] = LoadedBlankNodes.FRESH,
-    reify: Annotated[
-        bool,
-        Option("--reify", help="Reify quoted triples outside the object position."),
-    ] = False,
-    as_json: settings.AsJson = False,
+    sources: list[str],
     *,
-    loading: Annotated[LoadSettings, _LOADING],
+    store: str,
+    from_: RdfFormat | None = None,
+    graph: Iri | None = None,
+    blank_nodes: Literal["fresh", "keep", "canonicalize"] = "fresh",
+    reify: bool = False,
+    json: bool = False,
+    settings: Annotated[LoadSettings, "base", "atomic", "concatenated", "strict", "contexts"],
 ) -> None:
     """Load files of any format into an Oxigraph store on disk.
 
     The store is created if it is missing. Each file is loaded completely or not at all, also if the
     command is interrupted.
+
+    $ jelly load data.jelly.gz data.nt --store data.store
+
+    :param graph: Target graph; default is the default graph.
+    :param blank_nodes: Relabel the nodes of each file, keep labels, or use canonical labels, as
+        jelly patch diff does.
+    :param reify: Reify quoted triples outside the object position.
     """
     reject_other_folder(store)
     from ..oxigraph import load as load_
@@ -85,45 +55,44 @@ def load(
     into = graph_name(graph)
     console.require_files(sources)
     filled = open_store(store)
-    with console.open_sources(
-        sources, "load", then="load: committing", printing=len(sources) > 1
-    ) as opened:
+    with console.open_sources(sources, "load", printing=len(sources) > 1) as opened:
         for name, source in zip(sources, opened, strict=True):
-            form = from_ or format_of(name) or Format.JELLY
-            shown = "<stdin>" if name == console.STANDARD else name
             statements = load_(
                 filled,
                 source,
-                format=form,
+                format=from_ or format_of(name) or Format.JELLY,
                 graph=into,
-                blank_nodes=blank_nodes.value,
+                blank_nodes=blank_nodes,
                 quoted_triples="reify" if reify else "reject",
-                settings=loading,
+                settings=settings,
             )
-            if as_json:
-                console.print_json({"source": name, "statements": statements})
+            if json:
+                console.line({"source": name, "statements": statements}, json)
             else:
+                shown = "<stdin>" if name == STANDARD else name
                 # Oxigraph does not count the statements of text that it reads itself.
                 done = "loaded" if statements is None else console.counted(statements, "statement")
                 print(f"{shown}: {done}")
 
 
 def dump(
-    store: StoreFolder,
-    output: settings.Output = console.STANDARD,
-    graph: Annotated[
-        str | None,
-        Option(
-            "--graph", metavar="IRI", help="Write this graph only; default is the default graph."
-        ),
-    ] = None,
-    to: To = None,
-    prefix: settings.Prefixes = None,
-    force: settings.Force = False,
+    *,
+    store: str,
+    output: str = STANDARD,
+    graph: Iri | None = None,
+    to: RdfFormat | None = None,
+    prefix: dict[str, str] = {},  # noqa: B006
+    force: bool = False,
 ) -> None:
     """Write an Oxigraph store, or one graph of it, in any format.
 
     A format without graphs needs --graph if the store has named graphs.
+
+    $ jelly dump --store data.store -o dump.jelly
+    $ jelly dump --store data.store --graph default -o graph.jelly
+
+    :param graph: Write this graph only; default is the default graph.
+    :param to: Format to write; by default from the output's name, or jelly.
     """
     reject_no_store(store)
     requested = to or format_of(output)
@@ -132,24 +101,23 @@ def dump(
         requested = Format.JELLY
     dst = console.destination(output, force=force, binary=requested.is_binary)
     from_graph = graph_name(graph)
-    namespaces = settings.prefixes_from(prefix)
-    opened_store = open_to_read(store)
-    if graph not in (None, _DEFAULT) and not opened_store.contains_named_graph(from_graph):
-        raise WrongUsageError(f"--graph {graph}: {store} has no such graph")
+    opened = open_to_read(store)
+    if graph not in (None, _DEFAULT) and not opened.contains_named_graph(from_graph):
+        raise UsageError(f"--graph {graph}: {store} has no such graph")
     from ..oxigraph import dump as dump_
 
     try:
         with console.counting("dump") as progress:
             dump_(
-                opened_store,
+                opened,
                 dst,
                 format=requested,
                 graph=from_graph,
-                namespaces=namespaces,
+                namespaces=prefix,
                 progress=progress,
             )
     except JellyError as error:
-        if error.source == name_of(opened_store):
+        if error.source == name_of(opened):
             error.source = store
         raise
 
@@ -170,13 +138,13 @@ def is_store(folder: str) -> bool:
 def reject_no_store(folder: str) -> None:
     """Reject a folder without a store."""
     if not is_store(folder):
-        raise WrongUsageError(f"{folder} is not an Oxigraph store")
+        raise UsageError(f"{folder} is not an Oxigraph store")
 
 
 def reject_other_folder(folder: str) -> None:
     """Reject a folder with other contents than a store; an empty one is accepted."""
     if os.path.isdir(folder) and os.listdir(folder) and not is_store(folder):
-        raise WrongUsageError(f"{folder} is neither an Oxigraph store nor empty")
+        raise UsageError(f"{folder} is neither an Oxigraph store nor empty")
 
 
 def open_store(folder: str) -> Any:
@@ -229,4 +197,4 @@ def graph_name(iri: str | None) -> Any:
     try:
         return pyoxigraph().NamedNode(iri)
     except ValueError as error:
-        raise WrongUsageError(f"--graph {iri}: {error}") from error
+        raise UsageError(f"--graph {iri}: {error}") from error

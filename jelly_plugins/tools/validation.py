@@ -17,10 +17,8 @@ from typing import Any, Final, TypeAlias
 from ..backends import Backend
 from ..codec import (
     DEFAULT_GRAPH,
-    DEFAULT_LIMITS,
     Frame,
     Iri,
-    Limits,
     Literal,
     PhysicalType,
     Quad,
@@ -38,6 +36,7 @@ from ..formats.table import read_statements
 from ..io.names import Format
 from ..io.sources import Source, name_of
 from ..io.streams import FrameReader, read, write_bytes
+from . import ValidationSettings
 from .compare import Comparison, compare_datasets, compare_streams, lower_cased
 
 #: A file that a stream should be equal to, and its format.
@@ -64,7 +63,7 @@ class FrameValidation:
 class Validation:
     """A stream, or a source in another format, that is valid.
 
-    :ivar format: of the source. If it is not Jelly, there are no frames and no options.
+    :ivar format: of the source. If it is not Jelly, frames, options and framing are None.
     :ivar comparison: of the whole stream, or of the first frame that differs; None if nothing was
         compared.
     :ivar different_frames: number of frames that differ from the files for them.
@@ -75,10 +74,10 @@ class Validation:
 
     source: str
     format: str = Format.JELLY
-    compression: str | None
-    delimited: bool = True
-    options: StreamOptions = field(default_factory=StreamOptions)
-    frames: int = 0
+    compression: str | None = None
+    delimited: bool | None = None
+    options: StreamOptions | None = None
+    frames: int | None = None
     statements: int = 0
     comparison: Comparison | None = None
     different_frames: int = 0
@@ -92,57 +91,6 @@ LISTED: Final = 100
 
 #: Called for each frame as soon as it was read.
 OnFrame: TypeAlias = Callable[[FrameValidation], object]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidationSettings:
-    """Settings of a validation.
-
-    :ivar ordered: also compare the order and number of statements; otherwise RDF graphs or datasets
-        are compared.
-    :ivar base: base IRI for relative IRIs in text.
-    :ivar held_by: compare both as this backend stores them, in memory: it may rewrite literals
-        (``"01"^^xsd:integer`` to ``"1"``). Order means nothing then.
-    :ivar terms: also check IRIs (relative, illegal) and language tags (malformed), which may be
-        anything in Jelly; the result lists the problems.
-    :ivar concatenated: treat options at the start of a frame as a new stream, as after ``cat``.
-    :ivar strict: reject known deviations from the specification: a source of no bytes, which is
-        otherwise an empty stream.
-    :ivar limits: the limits on untrusted input.
-    """
-
-    ordered: bool = False
-    base: str | None = None
-    held_by: Backend | None = None
-    terms: bool = False
-    concatenated: bool = False
-    strict: bool = False
-    limits: Limits = DEFAULT_LIMITS
-
-    def open(self, src: Source) -> FrameReader:
-        """A reader of Jelly."""
-        return FrameReader(
-            src, limits=self.limits, concatenated=self.concatenated, strict=self.strict
-        )
-
-    def compare(
-        self, against: Expected, found: Iterable[Statement], *, exact: bool = True
-    ) -> Comparison:
-        """Compare statements with a file.
-
-        :param exact: whether the statements have their language tags as they were written.
-        """
-        src, form = against
-        # The official test suite has quoted triples of RDF-star.
-        reading = ConversionSettings(
-            changes=OptionChanges(rdf_star=True), base=self.base, limits=self.limits
-        )
-        expected: Iterable[Statement] = read_statements(src, form, reading, generalized=True)
-        if not (exact and form in _EXACT):
-            expected, found = map(lower_cased, expected), map(lower_cased, found)
-        if self.held_by is not None:
-            expected, found = _held(self.held_by, expected), _held(self.held_by, found)
-        return (compare_streams if self.ordered else compare_datasets)(expected, found)
 
 
 _DEFAULT: Final = ValidationSettings()
@@ -174,19 +122,19 @@ def validate(
 
     def compare(result: Validation, statements: Iterator[Statement]) -> Validation:
         if against is not None:
-            result.comparison = settings.compare(against, statements, exact=form in _EXACT)
+            result.comparison = _compare(settings, against, statements, exact=form in _EXACT)
         for _ in statements:
             pass  # The stream has to be valid to its end, also after a difference.
         return result
 
     if form not in (Format.JELLY, Format.JELLY_TEXT):
-        result = Validation(source=name_of(src), format=form, compression=None)
+        result = Validation(source=name_of(src), format=form)
         reading = ConversionSettings(base=settings.base, limits=settings.limits)
         found = read_statements(src, form, reading)
         return compare(result, _counted(found, result, settings.terms))
     if form is Format.JELLY_TEXT:
         src = jelly_of_text(src, settings.limits)
-    with settings.open(src) as reader:
+    with _open(src, settings) as reader:
         result = Validation(source=reader.name, format=form, compression=reader.compression)
         return compare(result, _statements(_checked(reader, result, settings), on_frame))
 
@@ -205,7 +153,7 @@ def validate_frames(
     :param against: the expected statements of each frame, in order.
     :raises JellyError: see :func:`validate`.
     """
-    with settings.open(src) as reader:
+    with _open(src, settings) as reader:
         result = Validation(source=reader.name, compression=reader.compression)
         found = _checked(reader, result, settings)
         for index, (frame, expected) in enumerate(zip_longest(found, against)):
@@ -214,7 +162,7 @@ def validate_frames(
             elif expected is None:
                 comparison = Comparison(False, "no file for this frame")
             else:
-                comparison = settings.compare(expected, frame.statements)
+                comparison = _compare(settings, expected, frame.statements)
             if not comparison:
                 result.different_frames += 1
             if result.comparison is None or (result.comparison and not comparison):
@@ -226,12 +174,44 @@ def validate_frames(
     return result
 
 
+def _open(src: Source, settings: ValidationSettings) -> FrameReader:
+    """A reader of Jelly."""
+    return FrameReader(
+        src, limits=settings.limits, concatenated=settings.concatenated, strict=settings.strict
+    )
+
+
+def _compare(
+    settings: ValidationSettings,
+    against: Expected,
+    found: Iterable[Statement],
+    *,
+    exact: bool = True,
+) -> Comparison:
+    """Compare statements with a file.
+
+    :param exact: whether the statements have their language tags as they were written.
+    """
+    src, form = against
+    # The official test suite has quoted triples of RDF-star.
+    reading = ConversionSettings(
+        changes=OptionChanges(rdf_star=True), base=settings.base, limits=settings.limits
+    )
+    expected: Iterable[Statement] = read_statements(src, form, reading, generalized=True)
+    if not (exact and form in _EXACT):
+        expected, found = map(lower_cased, expected), map(lower_cased, found)
+    if settings.held_by is not None:
+        expected, found = _held(settings.held_by, expected), _held(settings.held_by, found)
+    return (compare_streams if settings.ordered else compare_datasets)(expected, found)
+
+
 def _checked(
     reader: FrameReader, result: Validation, settings: ValidationSettings
 ) -> Iterator[Frame]:
     """Frames as they are read; what is known in the end goes into ``result``."""
     inside_graph = False
     checks = TermChecks() if settings.terms else None
+    result.frames = 0
     for frame in reader:
         if inside_graph and settings.concatenated and opens_with_options(reader.data):
             raise _open_graph(reader, frame.index - 1)

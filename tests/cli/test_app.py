@@ -116,7 +116,7 @@ def test_no_store_is_made_for_a_file_that_is_not_there(command: str, tmp_path: P
         (["convert", "--nonsense", "x"], "--nonsense"),
         (["--nonsense"], "--nonsense"),
         (["convert", "x.jelly", "--to", "nonsense"], "nonsense"),
-        (["--limit", "frame_bytes", "inspect", "x.jelly"], "--limit frame_bytes"),
+        (["--limit", "frame_bytes", "inspect", "x.jelly"], "'--limit': frame_bytes is not"),
         (["--limit", "nonsense=1", "inspect", "x.jelly"], "nonsense"),
         (["--limit", "nesting=1000", "inspect", "x.jelly"], "nesting"),
     ],

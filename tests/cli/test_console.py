@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from jelly_plugins.cli import console
-
 from .command import command, jelly
 
 pty = pytest.importorskip("pty", reason="needs a pseudo-terminal")
@@ -83,11 +81,3 @@ def _triples(folder: Path) -> Path:
     path.write_text("<urn:s> <urn:p> <urn:o> .\n")
     jelly("convert", path, "-o", folder / "x.jelly")
     return folder / "x.jelly"
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(0, "0 bytes"), (1024, "1.0 KiB (1,024 bytes)"), (5 << 30, "5.0 GiB (5,368,709,120 bytes)")],
-)
-def test_sizes_for_people(size: int, text: str) -> None:
-    assert console.size_text(size) == text

@@ -47,7 +47,7 @@ def test_the_text_form_of_jelly(folder: Path) -> None:
 
 def test_frames_options_and_namespaces(folder: Path) -> None:
     convert("c.jelly", "-o", "d.jelly", "--frame-rows", "8", "--stream-name", "d")
-    convert("d.jelly", "-o", "bare.jelly", "--not-delimited")
+    convert("d.jelly", "-o", "bare.jelly", "--no-delimited")
     with read_frames(folder / "bare.jelly") as frames:
         assert frames.options.stream_name == "d"
         assert frames.delimited is False

@@ -79,7 +79,7 @@ def test_options_of_the_stream(log: Path) -> None:
         assert frames.options.logical_type is LogicalType.SUBJECT_GRAPHS
         assert [len(frame.statements) for frame in frames] == SIZES
     done = jelly("convert", "--messages", log, "--to", "jelly", "--logical-type", "flat-quads")
-    assert_failed(done, 2, "--logical-type flat-quads")
+    assert_failed(done, 2, "--logical-type")
     for rejected in ("--flat", "--no-namespaces", "--lossy", "--concatenated"):
         assert_failed(jelly("convert", "--messages", log, "--to", "nq", rejected), 2, rejected)
     done = jelly("convert", "--messages", log, "--to", "nq", "--frame-rows", "9")
@@ -123,7 +123,7 @@ def test_inspect_counts_messages(ending: str, log: Path) -> None:
     other = log.with_name(f"y.{ending}")
     assert jelly("convert", "--messages", log, "-o", other).code == 0
     done = jelly("inspect", "--messages", other)
-    assert "4, 2 empty, the largest of 2 quads" in done.text
+    assert "messages           4\nempty              2\n" in done.text
     report = json.loads(jelly("inspect", "--messages", other, "--json").text)
     assert {key: report[key] for key in ("format", "messages", "empty", "quads", "largest")} == {
         "format": ending,
@@ -132,8 +132,6 @@ def test_inspect_counts_messages(ending: str, log: Path) -> None:
         "quads": 3,
         "largest": 2,
     }
-    if ending == "jelly":
-        assert "\nmessages       4\n" in jelly("inspect", other).text
     assert_failed(jelly("inspect", "--messages", other, "--frames"), 2, "--frames")
 
 

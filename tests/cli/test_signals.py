@@ -56,12 +56,12 @@ def test_an_interrupt_while_libraries_are_loaded(tmp_path: Path) -> None:
 
 def test_what_has_ignored_a_signal_goes_on(tmp_path: Path) -> None:
     program = (
-        "import os, signal\n"
+        "import os, signal, sys\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "from jelly_plugins.cli.signals import end_at_signals\n"
-        "end_at_signals()\n"
-        "os.kill(os.getpid(), signal.SIGHUP)\n"
-        "print('there')\n"
+        "from jelly_plugins import cli\n"
+        "cli.version_text = lambda: os.kill(os.getpid(), signal.SIGHUP) or 'there'\n"
+        "sys.argv[1:] = ['--version']\n"
+        "cli.main()\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, cwd=tmp_path, check=False

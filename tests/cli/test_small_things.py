@@ -20,15 +20,8 @@ from .command import assert_failed, command, jelly, triples_file
 def test_one_is_no_plural(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], path)
-    for arguments in (
-        ("validate", path, "--frames"),
-        ("inspect", path, "--frames"),
-        ("load", path, "--store", tmp_path / "store"),
-    ):
-        done = jelly(*arguments)
-        assert done.code == 0
-        assert "1 statement" in done.text
-        assert "1 statements" not in done.text
+    done = jelly("load", path, "--store", tmp_path / "store")
+    assert done.text == f"{path}: 1 statement\n"
 
 
 @pytest.mark.parametrize("native", [True, False])
@@ -143,8 +136,9 @@ def test_a_limit_that_there_is_not(tmp_path: Path) -> None:
         2,
         "unknown limit 'frame_row'; did you mean frame_rows?",
     )
-    assert_failed(jelly("--limit", "frame_rows=x", "validate", path), 2, "'x' is not a number")
-    assert_failed(jelly("--limit", "frame_rows", "validate", path), 2, "NAME=NUMBER is needed")
+    for wrong in ("frame_rows=x", "frame_rows"):
+        done = jelly("--limit", wrong, "validate", path)
+        assert_failed(done, 2, f"{wrong} is not NAME=NUMBER")
 
 
 def test_an_empty_name_is_named() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_a_valid_stream(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
     done = jelly("validate", path)
     assert (done.code, done.err) == (0, "")
-    assert done.text == f"{path}: valid, 7 statements in 1 frame, physical type TRIPLES\n"
+    assert re.search(r"^statements +7$", done.text, re.MULTILINE)
     report = json.loads(jelly("validate", path, "--json").text)
     assert report["valid"] is True
     assert report["comparison"] is None
@@ -93,7 +94,7 @@ def test_equal_to_a_file_of_any_format(ending: str, tmp_path: Path) -> None:
     jelly("convert", path, "-o", other)
     done = jelly("validate", path, "--against", other)
     assert done.code == 0
-    assert done.text.splitlines()[-1] == "the same as expected"
+    assert done.text.endswith("comparison\n  equal  yes\n")
 
 
 def test_blank_nodes_are_mapped_and_order_counts_on_request(tmp_path: Path) -> None:
@@ -108,7 +109,7 @@ def test_blank_nodes_are_mapped_and_order_counts_on_request(tmp_path: Path) -> N
     assert jelly("validate", path, "--against", reversed_).code == 0
     done = jelly("validate", path, "--against", reversed_, "--ordered")
     assert done.code == 1
-    assert "different: statement 0" in done.text
+    assert "  reason  statement 0" in done.text
 
 
 def test_a_difference_is_shown(tmp_path: Path) -> None:
@@ -116,10 +117,12 @@ def test_a_difference_is_shown(tmp_path: Path) -> None:
     other = lines_file([*TRIPLES[1:], Triple(Iri("urn:x"), *TRIPLES[0][1:])], tmp_path / "o.nt")
     done = jelly("validate", path, "--against", other)
     assert (done.code, done.err) == (1, "")
-    assert done.text.splitlines()[1:] == [
-        "different: 1 statement is missing, 1 is unexpected",
-        f"- <urn:x> <{EX}p> <{EX}o> .",
-        f"+ <{EX}s> <{EX}p> <{EX}o> .",
+    assert done.text.partition("comparison\n")[2].splitlines() == [
+        "  reason  1 statement is missing, 1 is unexpected",
+        "  missing",
+        f"    <urn:x> <{EX}p> <{EX}o> .",
+        "  unexpected",
+        f"    <{EX}s> <{EX}p> <{EX}o> .",
     ]
     report = json.loads(jelly("validate", path, "--against", other, "--json").text)
     assert report["valid"] is True
@@ -158,9 +161,9 @@ def test_frames_are_listed(tmp_path: Path) -> None:
     path = frames_folder(tmp_path)
     done = jelly("validate", path, "--frames")
     assert done.text.splitlines()[:3] == [
-        "frame 0: 3 statements",
-        "frame 1: 0 statements",
-        "frame 2: 4 statements",
+        "frame 0: statements 3",
+        "frame 1: statements 0",
+        "frame 2: statements 4",
     ]
     first = json.loads(jelly("validate", path, "--frames", "--json").text.splitlines()[0])
     assert first == {"frame": 0, "statements": 3, "comparison": None}
@@ -173,13 +176,13 @@ def test_frames_are_compared_with_a_file_each(tmp_path: Path) -> None:
     for against in (["--against", tmp_path], one_by_one):
         done = jelly("validate", path, "--frames", *against, "--ordered")
         assert done.code == 0
-        assert done.text.splitlines()[0] == "frame 0: 3 statements, the same"
-        assert done.text.splitlines()[-1] == "the same as expected"
+        assert done.text.splitlines()[0] == "frame 0: statements 3, comparison the same"
+        assert done.text.endswith("comparison\n  equal  yes\n")
     swapped = [*one_by_one[4:], *one_by_one[:4]]
     done = jelly("validate", path, "--frames", *swapped)
     assert done.code == 1
-    assert "frame 0: 3 statements, different" in done.text
-    assert "\ndifferent: frame 0: " in done.text
+    assert "frame 0: statements 3, comparison 4 statements are missing" in done.text
+    assert "\n  reason  frame 0: " in done.text
     report = json.loads(
         jelly("validate", path, "--frames", *swapped, "--json").text.splitlines()[-1]
     )
@@ -191,12 +194,12 @@ def test_frames_and_files_differ_in_number(tmp_path: Path) -> None:
     (tmp_path / "out_003.nt").touch()
     done = jelly("validate", path, "--frames", "--against", tmp_path)
     assert done.code == 1
-    assert "frame 3: missing, different: the stream has no such frame" in done.text
+    assert "frame 3: comparison the stream has no such frame" in done.text
     (tmp_path / "out_003.nt").unlink()
     (tmp_path / "out_002.nt").unlink()
     done = jelly("validate", path, "--frames", "--against", tmp_path)
     assert done.code == 1
-    assert "frame 2: 4 statements, different: no file for this frame" in done.text
+    assert "frame 2: statements 4, comparison no file for this frame" in done.text
 
 
 @pytest.mark.parametrize(
@@ -236,7 +239,7 @@ def test_a_file_of_no_bytes_is_named_and_rejected_where_it_is_strict(tmp_path: P
     path.write_bytes(b"")
     done = jelly("validate", path)
     assert done.code == 1
-    assert "deviation from the specification: the stream has no options: it is empty" in done.text
+    assert "deviations\n  the stream has no options: it is empty" in done.text
     assert_failed(jelly("validate", path, "--strict"), 1, "it is empty")
     assert jelly("convert", path, "-o", tmp_path / "empty.nt").code == 0
     assert (tmp_path / "empty.nt").read_bytes() == b""

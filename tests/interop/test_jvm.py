@@ -143,7 +143,7 @@ def test_quoted_triples_as_text(jvm: Jvm, tmp_path: Path) -> None:
     assert jelly("convert", ours, "-o", tmp_path / "ours.nt").code == 0
     jvm("rdf", tmp_path / "ours.nt", tmp_path / "theirs.nt")
     assert statements(tmp_path / "theirs.nt") == statements(text)
-    assert jelly("convert", ours, "-o", tmp_path / "old.nt", "--no-rdf-12").code == 0
+    assert jelly("convert", ours, "-o", tmp_path / "old.nt", "--notation", "rdf-star").code == 0
     with pytest.raises(AssertionError):
         jvm("rdf", tmp_path / "old.nt", tmp_path / "old.theirs.nt")
 

@@ -65,8 +65,8 @@ def test_a_log_is_applied_without_spark(tmp_path: Path) -> None:
     logs = [log_file(tmp_path / f"{n}.jellyp", [writer.patch()]) for n in range(2)]
     done = jelly("spark", "apply", *logs, "--root", root, "--shards", "2")
     assert done.code == 0
-    assert "version  1\n" in done.text
-    assert "patches  2\n" in done.text
+    assert "version    1\n" in done.text
+    assert "patches    2\n" in done.text
     assert_same(root, replayed(*logs))
     found = json.loads(jelly("spark", "apply", *logs, "--root", root, "--json").text)
     assert (found["version"], found["committed"]) == (1, False)
@@ -82,15 +82,15 @@ def test_status_shows_versions_and_positions(tmp_path: Path) -> None:
     apply(root, b"TX . A <urn:s> <urn:p> <urn:o> . TC .", application="a", batch=7)
     jelly("spark", "vacuum", root, "--keep", "2", "--grace-hours", "0")
     restored = jelly("spark", "restore", root, "--version", "15")
-    assert restored.text.startswith("version 17 of ")
-    assert restored.text.endswith(", restored from version 15\n")
+    assert restored.text.startswith("version 17: time ")
+    assert restored.text.endswith(", restored 15\n")
     shown = jelly("spark", "status", root)
     assert shown.code == 0
-    assert "shards   1 by subject" in shown.text
-    assert shown.text.count("\nlog <urn:") == 10
-    assert shown.text.index("log <urn:10>") < shown.text.index("log <urn:2>")
-    assert "\nand 2 older logs: --json\n" in shown.text
-    assert "application a\n  batch 7" in shown.text
+    assert "shards         1\nshard by       subject\n" in shown.text
+    assert shown.text.count("\n  first <urn:") == 10
+    assert shown.text.index("first <urn:10>") < shown.text.index("first <urn:2>")
+    assert "\nolder logs     2\n" in shown.text
+    assert "batches\n  a\n    number  7\n" in shown.text
     found = json.loads(jelly("spark", "status", root, "--json").text)
     assert found["shards"] == 1
     assert [each["version"] for each in found["versions"]] == [17, 16, 15]
@@ -105,13 +105,13 @@ def test_verify_names_what_is_damaged(tmp_path: Path) -> None:
     root = tmp_path / "root"
     apply(root, log_file(tmp_path / "log.rdfp", [Writer().patch()]), shards=2)
     done = jelly("spark", "verify", root)
-    assert (done.code, done.text) == (0, "no problems\n")
+    assert done.code == 0
     found = json.loads(jelly("spark", "verify", root, "--json").text)
-    assert found == {"root": str(root), "problems": []}
+    assert found == {"root": str(root), "valid": True, "problems": []}
     next(root.glob("shard=1/*/CURRENT")).write_bytes(b"x")
     done = jelly("spark", "verify", root)
-    assert (done.code, done.text.count("\n")) == (1, 1)
-    assert done.text.startswith("shard 1: ")
+    assert done.code == 1
+    assert "problems\n  shard 1: " in done.text
     done = jelly("spark", "verify", root, "--json", "--version", "1")
     assert (done.code, len(json.loads(done.text)["problems"])) == (1, 1)
 
@@ -137,10 +137,10 @@ def test_vacuum_says_what_it_removes(tmp_path: Path) -> None:
     arguments = ("spark", "vacuum", root, "--keep", "1", "--grace-hours", "0")
     planned = json.loads(jelly(*arguments, "--dry-run", "--json").text)
     assert (planned["versions"], len(planned["stores"]), planned["dry_run"]) == ([1, 2], 2, True)
-    assert "stores    2" in jelly(*arguments).text
+    assert jelly(*arguments).text.partition("stores\n")[2].count("\n") == 2
     assert json.loads(jelly(*arguments, "--json").text)["stores"] == []
     # By default nothing of today goes.
-    assert "versions  0" in jelly("spark", "vacuum", root).text
+    assert "versions  none\n" in jelly("spark", "vacuum", root).text
 
 
 def test_what_is_no_store_is_one_line_on_stderr(tmp_path: Path) -> None:
