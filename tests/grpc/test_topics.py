@@ -19,7 +19,6 @@ from jelly_plugins.grpc import (
     Bounds,
     FileTopic,
     FrameSink,
-    GraphTopic,
     Published,
     StoreSink,
     StoreTopic,
@@ -165,7 +164,7 @@ def test_rdflib_graphs_and_datasets_are_streamed() -> None:
     graph.add((node, URIRef("urn:p"), RdflibLiteral("x", lang="en")))
     dataset = Dataset()
     dataset.graph(URIRef("urn:g")).add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
-    with service({"graph": graph, "dataset": GraphTopic(dataset)}) as (_, client):
+    with service({"graph": graph, "dataset": StoreTopic(dataset)}) as (_, client):
         copy = Graph()
         client.subscribe("graph").load(copy)
         assert isomorphic(graph, copy)
@@ -259,7 +258,7 @@ class Noted(StoreSink):
 
 def test_reads_and_changes_of_a_graph_exclude_each_other() -> None:
     graph = Graph()
-    topic, sink = GraphTopic(graph), Noted(graph)
+    topic, sink = StoreTopic(graph), Noted(graph)
     assert topic.lock is sink.lock
     with service({"t": topic}, sink=sink) as (_, client):
         with topic.lock:
