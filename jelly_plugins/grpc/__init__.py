@@ -32,7 +32,6 @@ except ImportError as error:
 
 from . import aio
 from .broadcast import Broadcast
-from .calls import Bounds
 from .client import (
     Client,
     ConnectionOptions,
@@ -44,14 +43,21 @@ from .client import (
     publish,
     subscribe,
 )
-from .security import ClientTls, ServerTls
+from .security import Bounds, ClientTls, ServerTls
 from .server import ServeOptions, Server, serve
-from .service import AsyncPublished, AsyncService, Publishable, Published, Service, Subscribable
-from .topics import FileTopic, FrameSink, GraphTopic, StoreSink, StoreTopic, Topics
+from .topics import (
+    FileTopic,
+    FrameSink,
+    Publishable,
+    Published,
+    Service,
+    StoreSink,
+    StoreTopic,
+    Subscribable,
+    Topics,
+)
 
 __all__ = [
-    "AsyncPublished",
-    "AsyncService",
     "Bounds",
     "Broadcast",
     "Client",
@@ -59,7 +65,6 @@ __all__ = [
     "ConnectionOptions",
     "FileTopic",
     "FrameSink",
-    "GraphTopic",
     "PublishOptions",
     "Publishable",
     "Published",

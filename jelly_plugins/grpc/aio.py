@@ -1,35 +1,25 @@
 """The streaming service for asyncio: :func:`serve`, :func:`publish` and :func:`subscribe`.
 
-Clients and servers wrap the blocking ones and wait in threads. The application of a server runs in
-the event loop in which :func:`serve` is called.
+Clients and servers wrap the blocking ones and wait in threads. Applications of a server are called
+in threads, as those of :mod:`.server`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import inspect
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    AsyncIterator,
-    Callable,
-    Iterable,
-    Mapping,
-)
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self, TypeVar, Unpack
 
 from ..codec import Frame, StreamOptions
-from ..errors import ServiceError
 from . import client as blocking
-from .calls import Incoming
 from .client import PublishOptions, RequestOptions, SubscribeOptions, UploadOptions, divided
-from .outgoing import outgoing
+from .frames import FrameBuffer, outgoing
 from .server import ServeOptions
 from .server import Server as BlockingServer
-from .service import AsyncPublished, AsyncService, Service, stop
+from .topics import Service, Topic
 
-__all__ = ["AsyncPublished", "Client", "Server", "Subscription", "publish", "serve", "subscribe"]
+__all__ = ["Client", "Server", "Subscription", "publish", "serve", "subscribe"]
 
 T = TypeVar("T")
 
@@ -105,13 +95,21 @@ class Subscription(_AsyncClosing):
         if self._closed:
             # There is nothing to wait for.
             return wait()
-        waiting = asyncio.get_running_loop().run_in_executor(self._thread, wait)
-        try:
-            return await asyncio.shield(waiting)
-        except asyncio.CancelledError:
-            self._stream.close()
-            await asyncio.gather(waiting, return_exceptions=True)
-            raise
+        return await _waited(self._thread, wait, self._stream.close)
+
+
+async def _waited(thread: ThreadPoolExecutor, wait: Callable[[], T], end: Callable[[], None]) -> T:
+    """Wait in a thread.
+
+    :param end: makes ``wait`` end, where the task is cancelled.
+    """
+    waiting = asyncio.get_running_loop().run_in_executor(thread, wait)
+    try:
+        return await asyncio.shield(waiting)
+    except asyncio.CancelledError:
+        end()
+        await asyncio.gather(waiting, return_exceptions=True)
+        raise
 
 
 class Client(_AsyncClosing):
@@ -145,23 +143,38 @@ class Client(_AsyncClosing):
 
         :param frames: an iterable is read in a thread, an asynchronous one in the event loop.
         """
-        loop = asyncio.get_running_loop()
-        of_loop = None
-        source: Any = frames
-        if isinstance(frames, AsyncIterable):
-            source = of_loop = _FramesOfLoop(_all_of(frames), loop)
-        upload = self._client._start_upload(source, timeout)
-        over = asyncio.Event()
-        upload.call.result().add_done_callback(lambda _: loop.call_soon_threadsafe(over.set))
-        try:
-            await over.wait()
-            # What closes the source may wait.
-            await asyncio.to_thread(upload.finish)
-        finally:
-            await asyncio.to_thread(upload.close)
-            if of_loop is not None:
-                of_loop.cancel()
-                await of_loop.aclose()
+        with ThreadPoolExecutor(2, thread_name_prefix="jelly-grpc-upload") as threads:
+            buffer = filling = None
+            if isinstance(frames, AsyncIterable):
+                buffer = FrameBuffer()
+                filling = asyncio.create_task(_fill(buffer, frames, threads))
+                frames = buffer
+            upload = blocking.Upload(self._client, frames, timeout)
+            try:
+                await _waited(threads, upload.finish, upload.cancel)
+            finally:
+                if buffer is not None and filling is not None:
+                    buffer.cancel()
+                    filling.cancel()
+                    await asyncio.gather(filling, return_exceptions=True)
+
+
+async def _fill(
+    buffer: FrameBuffer, frames: AsyncIterable[bytes], threads: ThreadPoolExecutor
+) -> None:
+    """Move frames to a buffer, and close their source."""
+    source = aiter(frames)
+    try:
+        async for frame in source:
+            if not buffer.put(frame, timeout=0):
+                await asyncio.get_running_loop().run_in_executor(threads, buffer.put, frame)
+        buffer.end()
+    except Exception as error:
+        buffer.end(error)
+    finally:
+        close = getattr(source, "aclose", None)
+        if close is not None:
+            await close()
 
 
 async def publish(data: Any, target: str, **settings: Unpack[PublishOptions]) -> None:
@@ -199,145 +212,9 @@ class Server(_AsyncClosing):
         await asyncio.to_thread(self._server.wait)
 
 
-async def serve(
-    service: AsyncService | Service | Mapping[str, Any], **settings: Unpack[ServeOptions]
-) -> Server:
+async def serve(service: Service | Mapping[str, Topic], **settings: Unpack[ServeOptions]) -> Server:
     """Serve streams; see :class:`.server.Server` for the settings.
 
-    :param service: an application for this event loop, see :class:`.service.AsyncService`; or one
-        that blocks, which is called in threads.
+    :param service: the application, which is called in threads, or its topics by name.
     """
-    adapted: Any = service
-    if inspect.iscoroutinefunction(getattr(service, "publish", None)):
-        adapted = _InLoop(service, asyncio.get_running_loop())
-    return Server(BlockingServer(adapted, **settings))
-
-
-class _InLoop:
-    """Adapts an application of an event loop to the server's threads."""
-
-    def __init__(self, service: Any, loop: asyncio.AbstractEventLoop) -> None:
-        self._service = service
-        self._loop = loop
-
-    def subscribe(self, topic: str, options: StreamOptions | None) -> _ClosingFramesOfLoop:
-        async def frames() -> AsyncGenerator[bytes, None]:
-            given = self._service.subscribe(topic, options)
-            async for frame in _all_of(await given if inspect.isawaitable(given) else given):
-                yield frame
-
-        return _ClosingFramesOfLoop(frames(), self._loop)
-
-    def publish(self, frames: Incoming) -> None:
-        """Run the application on a published stream."""
-        with ThreadPoolExecutor(1, thread_name_prefix="jelly-grpc-frames") as thread:
-            pulled = _Pulled(frames, thread)
-            task = asyncio.run_coroutine_threadsafe(self._service.publish(pulled), self._loop)
-
-            def abandon() -> None:
-                # An application that waits for a frame gets an error instead.
-                if not pulled.is_waiting:
-                    task.cancel()
-
-            frames.when_over(abandon)
-            try:
-                task.result()
-            except CancelledError:
-                raise ServiceError("the client has disconnected", status="CANCELLED") from None
-
-    def close(self) -> None:
-        async def run() -> None:
-            given = stop(self._service)
-            if inspect.isawaitable(given):
-                await given
-
-        asyncio.run_coroutine_threadsafe(run(), self._loop).result()
-
-
-async def _all_of(frames: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
-    """The same frames, from a generator; closing it closes their source."""
-    source = aiter(frames)
-    try:
-        async for frame in source:
-            yield frame
-    finally:
-        close = getattr(source, "aclose", None)
-        if close is not None:
-            await close()
-
-
-class _FramesOfLoop:
-    """Adapts an asynchronous generator to a thread."""
-
-    def __init__(
-        self, frames: AsyncGenerator[bytes, None], loop: asyncio.AbstractEventLoop
-    ) -> None:
-        self._frames = frames
-        self._loop = loop
-        # A generator that was cancelled cannot be closed before it is done.
-        self._running = asyncio.Lock()
-        self._cancelled = False
-        self._pending: Future[bytes | None] | None = None
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> bytes:
-        self._pending = asyncio.run_coroutine_threadsafe(self._next(), self._loop)
-        if self._cancelled:
-            self._pending.cancel()
-        try:
-            frame = self._pending.result()
-        except CancelledError:
-            frame = None
-        if frame is None:
-            raise StopIteration
-        return frame
-
-    async def _next(self) -> bytes | None:
-        async with self._running:
-            return await anext(self._frames, None)
-
-    def cancel(self) -> None:
-        self._cancelled = True
-        if self._pending is not None:
-            self._pending.cancel()
-
-    async def aclose(self) -> None:
-        async with self._running:
-            await self._frames.aclose()
-
-
-class _ClosingFramesOfLoop(_FramesOfLoop):
-    """The same, closed by the thread that reads it."""
-
-    def close(self) -> None:
-        asyncio.run_coroutine_threadsafe(self.aclose(), self._loop).result()
-
-
-class _Pulled:
-    """Adapts the frames of a published stream to a coroutine; see :class:`.service.AsyncPublished`.
-
-    :param thread: reads them.
-    :ivar is_waiting: whether the coroutine waits for one.
-    """
-
-    def __init__(self, frames: Incoming, thread: ThreadPoolExecutor) -> None:
-        self.options = frames.options
-        self.is_waiting = False
-        self._frames = frames
-        self._thread = thread
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        self.is_waiting = True
-        try:
-            loop = asyncio.get_running_loop()
-            frame = await loop.run_in_executor(self._thread, next, self._frames, None)
-        finally:
-            self.is_waiting = False
-        if frame is None:
-            raise StopAsyncIteration
-        return frame
+    return Server(await asyncio.to_thread(BlockingServer, service, **settings))

@@ -24,17 +24,16 @@ from ..codec import DEFAULT_LIMITS, Decoder, Encoder, Frame, Limits, StreamOptio
 from ..codec.rdf.options import VERSION_1_1
 from ..errors import OptionsError, ServiceError
 from ..formats.transcode import ScopedFactory
-from .buffers import DEFAULT_BUFFER_BYTES, FrameBuffer, NotWantedError
-from .outgoing import outgoing
+from .frames import DEFAULT_BUFFER_BYTES, FRAME_SIZE, FrameBuffer, outgoing
 from .protocol import (
     DEFAULT_MESSAGE_BYTES,
-    FRAME_SIZE,
     check_answer,
+    check_features,
     fitted,
     open_stream,
     rejected,
 )
-from .service import Published
+from .topics import Published
 
 #: Seconds that publishers wait for a slow subscriber.
 DEFAULT_TIMEOUT: Final = 10.0
@@ -79,10 +78,10 @@ class Broadcast:
         self._scopes = count()
         #: Held while a frame goes out, so that all see the same order.
         self._sending = threading.Lock()
-        #: Held while the two lists are changed or read.
+        #: Held while what follows is changed or read.
         self._lock = threading.Lock()
         self._subscribers: list[FrameBuffer] = []
-        self._newcomers: list[FrameBuffer] = []
+        self._has_newcomers = False
         self._closed = False
         self._start()
 
@@ -97,7 +96,7 @@ class Broadcast:
     def subscribers(self) -> int:
         """The number of current subscribers."""
         with self._lock:
-            return sum(buffer.is_open for buffer in (*self._subscribers, *self._newcomers))
+            return sum(buffer.is_open for buffer in self._subscribers)
 
     def subscribe(self, _topic: str, options: StreamOptions | None) -> Iterable[bytes]:
         """What is published from now on.
@@ -115,7 +114,8 @@ class Broadcast:
         with self._lock:
             if self._closed:
                 raise _closing()
-            self._newcomers.append(buffer)
+            self._subscribers.append(buffer)
+            self._has_newcomers = True
         return buffer
 
     def publish(self, frames: Published) -> None:
@@ -139,21 +139,13 @@ class Broadcast:
         sends no more of the stream, which has no end."""
         with self._lock:
             self._closed = True
-            for buffer in (*self._subscribers, *self._newcomers):
+            for buffer in self._subscribers:
                 buffer.end(_closing())
             self._subscribers.clear()
-            self._newcomers.clear()
 
     def _forward(self, options: StreamOptions, frames: Iterable[bytes]) -> None:
         own = self.options
-        if options.physical_type is not own.physical_type:
-            raise OptionsError(
-                f"the stream's physical type is {options.physical_type.name}, "
-                f"the topic's {own.physical_type.name}"
-            )
-        for name in ("generalized_statements", "rdf_star"):
-            if getattr(options, name) and not getattr(own, name):
-                raise OptionsError(f"the stream has {name}, which the topic does not have")
+        check_features(options, own, "topic")
         if own.grouped and options.base_logical_type not in (0, own.base_logical_type):
             raise OptionsError("the logical type of the stream is not that of the topic")
         decoder = Decoder(ScopedFactory(next(self._scopes)), limits=self._limits)
@@ -169,30 +161,26 @@ class Broadcast:
         :raises JellyError: the frame cannot be encoded, or not be sent.
         """
         with self._lock:
-            newcomers, self._newcomers = self._newcomers, []
-            here = [buffer for buffer in self._subscribers + newcomers if buffer.is_open]
-            self._subscribers = here[:]
+            self._subscribers = [each for each in self._subscribers if each.is_open]
+            here = tuple(self._subscribers)
+            has_newcomers, self._has_newcomers = self._has_newcomers, False
         if not here:
             # The next frame sent is a restart point, since a client must have subscribed.
             return
-        if newcomers:
+        if has_newcomers:
             self._encoder.restart()
         try:
             chunks = self._encoded(frame)
         except BaseException:
-            # Rows or lookup entries of the encoder were not sent: the next frame must be a restart
-            # point for all subscribers.
+            # Rows or lookup entries of the encoder were not sent.
             self._start()
-            with self._lock:
-                self._newcomers = self._subscribers + self._newcomers
-                self._subscribers = []
             raise
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
         for data in chunks:
             # Subscribers that keep up do not wait for the others.
-            for buffer in [each for each in here if not _put(each, data, 0)]:
+            for buffer in [each for each in here if not each.put(data, timeout=0)]:
                 left = None if deadline is None else max(0, deadline - time.monotonic())
-                if not _put(buffer, data, left):
+                if not buffer.put(data, timeout=left):
                     too_slow = "the subscriber is too slow for what is published"
                     buffer.end(ServiceError(too_slow, status="RESOURCE_EXHAUSTED"), drop=True)
 
@@ -214,14 +202,6 @@ class Broadcast:
             for data in (*ended, encoder.flush(frame.metadata))
             for chunk in fitted(data, self.options, self._message_bytes)
         ]
-
-
-def _put(buffer: FrameBuffer, data: bytes, timeout: float | None) -> bool:
-    """Give a frame to one subscriber; returns False if its buffer is still full."""
-    try:
-        return buffer.put(data, timeout=timeout)
-    except NotWantedError:
-        return True
 
 
 def _closing() -> ServiceError:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Self, TypedDict, Unpack
 
@@ -22,7 +21,7 @@ from ..io.sinks import Destination, open_output
 from ..io.sources import Closing
 from ..io.streams import GENERIC
 from . import protocol
-from .outgoing import outgoing
+from .frames import outgoing
 from .protocol import DEFAULT_MESSAGE_BYTES, fitted, iterate, open_stream
 from .security import ClientTls, authorization
 
@@ -82,14 +81,14 @@ class Subscription(Closing):
         requested: StreamOptions | None,
         factory: Any,
         limits: Limits,
-        close: Callable[[], None] | None,
     ) -> None:
         self.name = name
         self.is_cut = False
         self._call = call
         self._requested = requested
         self._limits = limits
-        self._close_connection = close
+        #: The client, if it is closed with the stream.
+        self._client: Client | None = None
         self._decoder = Decoder(factory, limits=limits)
         self._frames: Iterator[bytes] = iter(self._receive, None)
         self._options: StreamOptions | None = None
@@ -99,8 +98,8 @@ class Subscription(Closing):
         """End the stream. A thread that waits for a frame gets none."""
         self._closed = True
         self._call.cancel()
-        if self._close_connection is not None:
-            self._close_connection()
+        if self._client is not None:
+            self._client.close()
 
     @property
     def options(self) -> StreamOptions:
@@ -251,7 +250,15 @@ class Client(Closing):
         """End all calls, and the connection."""
         self._channel.close()
 
-    def subscribe(self, topic: str, **settings: Unpack[RequestOptions]) -> Subscription:
+    def subscribe(
+        self,
+        topic: str,
+        *,
+        options: StreamOptions | None = None,
+        backend: str | None = None,
+        blank_nodes: BlankNodes = "fresh",
+        timeout: float | None = None,
+    ) -> Subscription:
         """Subscribe to a topic.
 
         :param options: what the stream may have; a stream that has more raises an error.
@@ -260,22 +267,6 @@ class Client(Closing):
         :param blank_nodes: new nodes for the backend, or the stream's labels.
         :param timeout: seconds until the stream must have ended.
         :raises KeyError: there is no such backend.
-        """
-        return self._request(topic, **settings)
-
-    def _request(
-        self,
-        topic: str,
-        *,
-        options: StreamOptions | None = None,
-        backend: str | None = None,
-        blank_nodes: BlankNodes = "fresh",
-        timeout: float | None = None,
-        close: Callable[[], None] | None = None,
-    ) -> Subscription:
-        """Subscribe to a topic.
-
-        :param close: called when the stream is closed.
         """
         factory: Any = GENERIC
         if backend is not None:
@@ -287,7 +278,6 @@ class Client(Closing):
             requested=options,
             factory=factory,
             limits=self.limits,
-            close=close,
         )
 
     def publish(
@@ -317,53 +307,36 @@ class Client(Closing):
 
         :param frames: without delimiters; large ones are divided if the stream is flat.
         """
-        self._start_upload(frames, timeout).finish()
-
-    def _start_upload(self, frames: Iterable[bytes], timeout: float | None) -> Upload:
-        """Begin to publish a stream, in a thread of gRPC's."""
-        upload = Upload(self._messages(frames), self.target)
-        call = self._publish.future(upload, timeout=_seconds(timeout), metadata=self._metadata)
-        upload.call.set_result(call)
-        return upload
-
-    def _messages(self, frames: Iterable[bytes]) -> Iterator[bytes]:
-        """The frames of a stream in chunks that can be sent."""
-        options: StreamOptions | None = None
-        for frame in iterate(frames):
-            options = options or first_options(frame, self.limits)
-            yield from fitted(frame, options, self._message_bytes)
+        Upload(self, frames, timeout).finish()
 
 
 class Upload:
-    """A stream that is being published: the iterator of requests that gRPC reads in a thread of its
-    own, where it swallows exceptions.
+    """A stream that is being published."""
 
-    :ivar call: gRPC's, once there is one.
-    """
-
-    def __init__(self, frames: Iterator[bytes], target: str) -> None:
-        self.call: Future[Any] = Future()
-        self._frames = frames
-        self._target = target
+    def __init__(self, client: Client, frames: Iterable[bytes], timeout: float | None) -> None:
+        self._target = client.target
         self._sent = False
-        #: The error of the data, after which the call is cancelled: if its requests only ended, the
-        #: server would take them for a whole stream.
         self._failure: Exception | None = None
+        self._started = threading.Event()
+        self._requests = self._read(frames, client.limits, client._message_bytes)
+        self._call = client._publish.future(
+            self._requests, timeout=_seconds(timeout), metadata=client._metadata
+        )
+        self._started.set()
 
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> bytes:
-        call = self.call.result()
+    def _read(self, frames: Iterable[bytes], limits: Limits, most: int) -> Generator[bytes]:
+        """The requests. gRPC reads them in a thread of its own, where it swallows exceptions. If
+        they only ended, the server would take them for a whole stream: so the call is cancelled."""
+        options: StreamOptions | None = None
+        self._started.wait()
         try:
-            return next(self._frames)
-        except StopIteration:
+            for frame in iterate(frames):
+                options = options or first_options(frame, limits)
+                yield from fitted(frame, options, most)
             self._sent = True
-            raise
         except Exception as error:
             self._failure = error
-            call.cancel()
-            raise StopIteration from None
+            self._call.cancel()
 
     def finish(self) -> None:
         """Wait for the server's answer.
@@ -372,16 +345,19 @@ class Upload:
         :raises ServiceError: with the server's status; the answer came too early, or is not an
             RdfStreamReceived.
         """
-        call = self.call.result()
         try:
-            answer = call.result()
+            answer = self._call.result()
+            # What is read after that was not waited for.
             sent = self._sent
         except (grpc.RpcError, grpc.FutureCancelledError) as error:
-            if self._failure is not None:
-                raise self._failure from None
-            raise _status_error(call, self._target) from error
+            if self._failure is None:
+                raise _status_error(self._call, self._target) from error
+            answer, sent = b"", False
         finally:
-            self.close()
+            self.cancel()
+            # A thread of gRPC's that is reading the source closes it as soon as it is done.
+            with suppress(Exception):
+                self._requests.close()
         if self._failure is not None:
             raise self._failure
         if not sent:
@@ -399,14 +375,9 @@ class Upload:
                 source=self._target,
             ) from error
 
-    def close(self) -> None:
-        """Cancel the call, and close the source of frames, unless gRPC's thread is reading it: then
-        it is closed as soon as that thread releases it."""
-        self.call.result().cancel()
-        close = getattr(self._frames, "close", None)
-        if close is not None:
-            with suppress(Exception):
-                close()
+    def cancel(self) -> None:
+        """Make :meth:`finish` end, with an error if the server has not answered."""
+        self._call.cancel()
 
 
 def _status_error(call: Any, source: str) -> ServiceError:
@@ -441,10 +412,12 @@ def subscribe(topic: str, target: str, **settings: Unpack[SubscribeOptions]) -> 
     given, connection = divided(settings)
     client = Client(target, **connection)
     try:
-        return client._request(topic, close=client.close, **given)
+        stream = client.subscribe(topic, **given)
     except BaseException:
         client.close()
         raise
+    stream._client = client
+    return stream
 
 
 def divided(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 from ..codec import Decoder, Limits, StreamOptions
 from ..codec.common.options import FLAGS, MIN_NAME_TABLE, TABLES, read_options, write_options
@@ -44,8 +44,6 @@ DEFAULT_MESSAGE_BYTES: Final = 4 << 20
 _MESSAGE_OVERHEAD: Final = 1 << 10
 #: Bytes of a frame that are sent at once, where the frame may be divided.
 _SENT_BYTES: Final = 1 << 20
-#: Size of the frames that are made to be sent. Each message costs as much as many rows.
-FRAME_SIZE: Final[dict[str, Any]] = {"frame_rows": 4096, "frame_bytes": 256 << 10}
 #: Frames without a row that may come before the options, and their bytes: they are kept.
 _FRAMES_BEFORE_OPTIONS: Final = 1000
 _BYTES_BEFORE_OPTIONS: Final = 1 << 20
@@ -99,18 +97,26 @@ def check_answer(requested: StreamOptions | None, options: StreamOptions) -> Non
     """
     if requested is None:
         return
-    if options.physical_type is not requested.physical_type:
-        raise OptionsError(
-            f"the stream's physical type is {options.physical_type.name}, "
-            f"not the requested {requested.physical_type.name}"
-        )
-    for name in FLAGS:
-        if getattr(options, name) and not getattr(requested, name):
-            raise OptionsError(f"the stream has {name}, which was not requested")
+    check_features(options, requested, "request")
     for name in (*TABLES, "version"):
         found, most = getattr(options, name), getattr(requested, name)
         if found > most and (name != "version" or most):
             raise OptionsError(f"the stream's {name} is {found} (requested: {most})")
+
+
+def check_features(options: StreamOptions, allowed: StreamOptions, by: str) -> None:
+    """Reject a stream of another physical type, or with a feature that is not allowed.
+
+    :param by: what the allowed options are of.
+    """
+    if options.physical_type is not allowed.physical_type:
+        raise OptionsError(
+            f"the stream's physical type is {options.physical_type.name}, "
+            f"that of the {by} {allowed.physical_type.name}"
+        )
+    for name in FLAGS:
+        if getattr(options, name) and not getattr(allowed, name):
+            raise OptionsError(f"the stream has {name}, which the {by} does not have")
 
 
 def answer_to(requested: StreamOptions | None, usual: StreamOptions) -> StreamOptions:

@@ -2,15 +2,19 @@
 
 It listens on the loopback unless another address is named. Without TLS and a token, any client that
 can reach the address can read and publish.
+
+One thread of gRPC serves a call from beginning to end. An error of the application or the client
+ends the call with a status, so that an incomplete stream never looks complete.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import Final, TypedDict, Unpack
+from contextlib import closing, suppress
+from typing import Any, Final, TypedDict, Unpack
 
 import grpc
 from google.protobuf.descriptor_pool import DescriptorPool
@@ -18,23 +22,25 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from ..codec import DEFAULT_LIMITS, Limits
-from ..errors import SourceError
+from ..errors import JellyError, OptionsError, ServiceError, SourceError
 from ..io.sources import Closing
 from ..proto import grpc_pb2, rdf_pb2
-from .calls import Bounds, Calls, Guard
-from .protocol import SERVICE
-from .security import ServerTls
-from .service import Service, stop
-from .topics import Topic, Topics
+from . import protocol
+from .protocol import SERVICE, fitted, iterate, open_stream, rejected
+from .security import Bounds, Guard, ServerTls
+from .topics import Published, Service, Topic, Topics, stop
+
+_LOGGER: Final = logging.getLogger("jelly_plugins.grpc")
 
 LOOPBACK: Final = "127.0.0.1"
 
 #: Threads for other calls than streams: health, reflection, and rejections.
 _SPARE_THREADS: Final = 8
-
 #: Seconds after which a silent connection is probed, and seconds to wait for an answer.
 _KEEPALIVE: Final = 60
 _KEEPALIVE_ANSWER: Final = 20
+#: Maximum number of characters of an error's message to the client: it travels in a header.
+_LONGEST: Final = 500
 
 
 class ServeOptions(TypedDict, total=False):
@@ -78,14 +84,17 @@ class Server(Closing):
         if not 0 <= port < 1 << 16:
             raise ValueError(f"{port} is not a port")
         self._service: Service = Topics(service) if isinstance(service, Mapping) else service
+        self._bounds = bounds
+        self._limits = limits
         self._lock = threading.Lock()
         self._stopped = False
         #: Has an attribute in the threads that serve calls.
         self._own = threading.local()
         credentials = None if tls is None else tls.credentials()
         self._guard = Guard(bounds, token)
+        number = bounds.streams + _SPARE_THREADS
         self._threads = ThreadPoolExecutor(
-            bounds.streams + _SPARE_THREADS,
+            number,
             thread_name_prefix="jelly-grpc",
             initializer=lambda: setattr(self._own, "thread", True),
         )
@@ -100,9 +109,16 @@ class Server(Closing):
                 ("grpc.keepalive_time_ms", _KEEPALIVE * 1000),
                 ("grpc.keepalive_timeout_ms", _KEEPALIVE_ANSWER * 1000),
             ],
-            maximum_concurrent_rpcs=bounds.streams + _SPARE_THREADS,
+            maximum_concurrent_rpcs=number,
         )
-        self._server.add_generic_rpc_handlers((Calls(self._service, bounds, limits).handlers(),))
+        # Messages are bytes.
+        methods: dict[str, Any] = {
+            "SubscribeRdf": grpc.unary_stream_rpc_method_handler(self._subscribe),
+            "PublishRdf": grpc.stream_unary_rpc_method_handler(self._publish),
+        }
+        self._server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(SERVICE, methods),)
+        )
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         names = (SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
@@ -168,13 +184,45 @@ class Server(Closing):
         """
         return not self._server.wait_for_termination(timeout)
 
+    def _subscribe(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+        """SubscribeRdf."""
+        try:
+            try:
+                topic, asked = protocol.read_subscribe(request, self._limits)
+            except JellyError as error:
+                raise rejected(error) from error
+            given = self._service.subscribe(topic, asked)
+            cancel = getattr(given, "cancel", None)
+            if cancel is not None and not context.add_callback(cancel):
+                cancel()
+            with closing(iterate(given)) as source:
+                try:
+                    options, frames = open_stream(source, DEFAULT_LIMITS)
+                except OptionsError:
+                    # Frames end early when the client has disconnected.
+                    if context.is_active():
+                        raise
+                    return
+                try:
+                    protocol.check_answer(asked, options)
+                except OptionsError as error:
+                    raise rejected(error) from error
+                for frame in frames:
+                    yield from fitted(frame, options, self._bounds.message_bytes)
+        except Exception as error:
+            # A stream that the application cannot read or write is not the client's error.
+            _abort(context, error, "DATA_LOSS")
 
-def _descriptors() -> DescriptorPool:
-    """The descriptors of the services, in a private pool."""
-    pool = DescriptorPool()
-    for module in (rdf_pb2, grpc_pb2, health_pb2, reflection_pb2):
-        pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
-    return pool
+    def _publish(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+        """PublishRdf."""
+        try:
+            frames = Published(requests, context, self._bounds.stream_bytes, self._limits)
+            self._service.publish(frames)
+            if next(frames, None) is not None:
+                raise ServiceError("the service took only a part of the stream", status="INTERNAL")
+        except Exception as error:
+            _abort(context, error, "INVALID_ARGUMENT")
+        return protocol.RECEIVED
 
 
 def serve(service: Service | Mapping[str, Topic], **settings: Unpack[ServeOptions]) -> Server:
@@ -187,3 +235,32 @@ def serve(service: Service | Mapping[str, Topic], **settings: Unpack[ServeOption
     True
     """
     return Server(service, **settings)
+
+
+def _descriptors() -> DescriptorPool:
+    """The descriptors of the services, in a private pool."""
+    pool = DescriptorPool()
+    for module in (rdf_pb2, grpc_pb2, health_pb2, reflection_pb2):
+        pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
+    return pool
+
+
+def _abort(context: grpc.ServicerContext, error: Exception, otherwise: str) -> None:
+    """End a call.
+
+    :param otherwise: the status of a JellyError that has none. Other errors are logged, and the
+        client gets no message of theirs.
+    :raises Exception: always, which gRPC takes for the end of the call.
+    """
+    if isinstance(error, ServiceError):
+        message, name = error.message, error.status
+    elif isinstance(error, JellyError):
+        # The client must not see where the server has its sources.
+        error.source = None
+        message, name = str(error), otherwise
+    else:
+        _LOGGER.error("a call failed", exc_info=error)
+        message, name = "the service failed", "INTERNAL"
+    status = grpc.StatusCode.__members__.get(name, grpc.StatusCode.OK)
+    message = " ".join(message.split())[:_LONGEST].encode(errors="backslashreplace").decode()
+    context.abort(grpc.StatusCode.UNKNOWN if status is grpc.StatusCode.OK else status, message)

@@ -1,16 +1,16 @@
-"""Topics of files, stores and graphs, sinks that load published streams, and a service of several
-topics by name. A live topic is in :mod:`.broadcast`.
+"""The interface of applications, and the package's own: topics of files, stores and graphs, sinks
+that load published streams, and a service of several topics by name. A live topic is in
+:mod:`.broadcast`.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from threading import RLock
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, Self, TypeAlias, runtime_checkable
 
 from ..backends import BlankNodes, owner_of
 from ..codec import DEFAULT_LIMITS, Decoder, Limits, PhysicalType, StreamOptions, delimit
@@ -18,16 +18,113 @@ from ..errors import JellyError, OptionsError, ServiceError, StatementError
 from ..io.streams import FrameBytes
 from ..patch.replay.target import lock_of
 from ..reserved import reject_graph
-from .buffers import Pulled
-from .protocol import FRAME_SIZE, answer_to, iterate, rejected
-from .service import Publishable, Published, Subscribable, stop
+from .frames import FRAME_SIZE, pulled
+from .protocol import answer_to, open_stream, rejected
 
 #: Bytes of a snapshot or a published stream that are held in memory; what is more is in a
 #: temporary file.
 _IN_MEMORY: Final = 1 << 20
 
-_TRIPLES: Final = StreamOptions.flat(PhysicalType.TRIPLES)
-_QUADS: Final = StreamOptions.flat(PhysicalType.QUADS)
+
+class Published:
+    """The frames of a stream that a client publishes: an iterator of bytes, each a frame. The
+    server makes it for each call.
+
+    :ivar options: the stream's options, which were found to be supported.
+    :raises ServiceError: while iterating: the client has disconnected, or exceeds a limit.
+    """
+
+    # That the requests end is not enough: gRPC lets them end too where the connection is lost, and
+    # reports that a moment later. So the end is read twice, and the second answer comes after any
+    # report.
+
+    def __init__(self, requests: Iterator[bytes], context: Any, most: int, limits: Limits) -> None:
+        self._requests = requests
+        self._context = context
+        self._most = most
+        self._bytes = 0
+        self.options, self._frames = open_stream(iter(self._receive, None), limits)
+        self.options.check(limits)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        return next(self._frames)
+
+    def check(self) -> None:
+        """Make sure that the client still waits for an answer.
+
+        :raises ServiceError: it does not.
+        """
+        # That the time is up may be known before gRPC has ended the call.
+        if not self._context.is_active() or self._context.time_remaining() == 0:
+            raise ServiceError("the client has disconnected", status="CANCELLED")
+
+    def _receive(self) -> bytes | None:
+        frame = self._request()
+        if frame is None:
+            frame = self._request()
+            self.check()
+            if frame is not None:
+                raise ServiceError("the stream continues after its end", status="INTERNAL")
+            return None
+        self._bytes += len(frame)
+        if self._bytes > self._most:
+            raise ServiceError(
+                f"the stream has more than {self._most:,} bytes", status="RESOURCE_EXHAUSTED"
+            )
+        return frame
+
+    def _request(self) -> bytes | None:
+        try:
+            return next(self._requests, None)
+        except Exception as error:
+            # gRPC raises the state of the call, without a message.
+            raise ServiceError(
+                "the client has disconnected, or was idle for too long", status="CANCELLED"
+            ) from error
+
+
+@runtime_checkable
+class Subscribable(Protocol):
+    """An object that clients can subscribe to."""
+
+    def subscribe(self, topic: str, options: StreamOptions | None) -> Iterable[bytes]:
+        """The frames of a stream, for one subscriber.
+
+        Called in a separate thread for each call, which also reads the frames, one by one, as the
+        subscriber reads them. If the iterable has a method ``cancel``, it is called from another
+        thread once frames are no longer wanted; ``close``, if there is one, after the last.
+
+        :param topic: the requested topic.
+        :param options: the requested options, or None. The server rejects a stream that exceeds
+            them.
+        :return: frames without delimiters, beginning with the stream's options.
+        :raises ServiceError: with the status that the subscriber is to get.
+        """
+        ...
+
+
+@runtime_checkable
+class Publishable(Protocol):
+    """An object that clients can publish to."""
+
+    def publish(self, frames: Published) -> None:
+        """Take all frames of a stream; it counts as received when this returns.
+
+        Called in a thread of the call's own. If it returns before the last frame, the publisher
+        gets INTERNAL.
+
+        :raises JellyError: the stream is rejected, with INVALID_ARGUMENT unless the error is a
+            ServiceError, which has a status.
+        """
+        ...
+
+
+class Service(Subscribable, Publishable, Protocol):
+    """An application with all streams of a server. Its method ``close``, if any, is called when the
+    server is stopped: endless streams should end then."""
 
 
 class FileTopic:
@@ -52,93 +149,64 @@ class FileTopic:
             frames = FrameBytes(self._path, limits=self._limits)
         except JellyError as error:
             raise ServiceError(f"topic {topic} does not exist now", status="UNAVAILABLE") from error
-        return iterate(frames)
+        with frames:
+            yield from frames
 
 
 class StoreTopic:
-    """The contents of an Oxigraph store, or of one graph, at the time of subscription.
+    """The contents of an Oxigraph store, or of a graph or dataset of rdflib's, at the time of
+    subscription, with the options that a subscriber requests.
 
-    It is written while it is sent, in bounded memory, with the options that a subscriber requests.
+    A store is written while it is sent, in bounded memory. rdflib's graphs must not change while
+    they are read. So each subscriber gets a snapshot, which is written at once and then sent at the
+    subscriber's pace; beyond a megabyte it is in a temporary file.
 
-    :param store: a ``pyoxigraph.Store``.
-    :param graph: stream this graph only, by default as triples.
-    """
-
-    def __init__(self, store: Any, *, graph: Any = None, limits: Limits = DEFAULT_LIMITS) -> None:
-        self._store = store
-        self._dump = owner_of(store).dump
-        self._graph = graph
-        self._limits = limits
-
-    def subscribe(self, topic: str, options: StreamOptions | None) -> Iterable[bytes]:
-        """The frames of a dump.
-
-        :raises ServiceError: the store cannot be written with the requested options.
-        """
-        whole = self._graph is None
-        if whole and options is not None and options.physical_type is PhysicalType.TRIPLES:
-            raise rejected(OptionsError(f"topic {topic} has quads"))
-        settings: dict[str, Any] = {
-            "graph": self._graph,
-            "options": answer_to(
-                options, replace(_QUADS if whole else _TRIPLES, stream_name=topic)
-            ),
-            "limits": self._limits,
-            **FRAME_SIZE,
-        }
-
-        def write(out: Any) -> None:
-            with _rejections(options):
-                self._dump(self._store, out, **settings)
-
-        return Pulled(write, self._limits)
-
-
-class GraphTopic:
-    """The contents of an rdflib Graph or Dataset at the time of subscription.
-
-    rdflib's graphs must not change while they are read. So each subscriber gets a snapshot, which
-    is written at once and then sent at the subscriber's pace; beyond a megabyte it is in a
-    temporary file.
-
-    :param graph: Graph, Dataset or ConjunctiveGraph.
+    :param store: a ``pyoxigraph.Store``, or a Graph, Dataset or ConjunctiveGraph.
+    :param graph: of an Oxigraph store, stream this graph only, by default as triples.
     :param lock: held while a snapshot is written; code that changes the graph must hold it too. By
         default one that sinks of the same graph have.
     """
 
-    def __init__(self, graph: Any, *, lock: Any = None, limits: Limits = DEFAULT_LIMITS) -> None:
-        self._graph = graph
-        self._dump = owner_of(graph).dump
+    def __init__(
+        self, store: Any, *, graph: Any = None, lock: Any = None, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
+        self._store = store
+        self._backend = owner_of(store)
         self._limits = limits
-        self.lock = lock or _shared_lock(graph)
+        self._settings = {"limits": limits, **FRAME_SIZE}
+        if graph is not None:
+            self._settings["graph"] = graph
+        self.lock = lock or _shared_lock(store)
 
     def subscribe(self, topic: str, options: StreamOptions | None) -> Iterator[bytes]:
-        """The frames of a snapshot.
+        """The frames of a dump.
 
-        :raises ServiceError: the graph cannot be written with the requested options.
+        :raises ServiceError: the store cannot be written with the requested options.
         """
-        settings: dict[str, Any] = {"limits": self._limits, **FRAME_SIZE}
-        if options is not None:
-            settings["options"] = answer_to(options, replace(_QUADS, stream_name=topic))
+
+        def write(out: Any) -> None:
+            settings = dict(self._settings)
+            if options is not None:
+                usual = StreamOptions.flat(PhysicalType.QUADS)
+                settings["options"] = answer_to(options, replace(usual, stream_name=topic))
+            try:
+                self._backend.dump(self._store, out, **settings)
+            except (OptionsError, StatementError) as error:
+                if options is None:
+                    raise
+                raise rejected(error) from error
+
+        if self._backend.name == "oxigraph":
+            return pulled(write, self._limits)
+        return self._snapshot(write)
+
+    def _snapshot(self, write: Callable[[Any], None]) -> Iterator[bytes]:
         with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
-            out: Any = file
-            with self.lock, _rejections(options):
-                self._dump(self._graph, out, **settings)
+            with self.lock:
+                write(file)
             file.seek(0)
-            with FrameBytes(out, limits=self._limits) as frames:
+            with FrameBytes(file, limits=self._limits) as frames:
                 yield from frames
-
-
-@contextmanager
-def _rejections(asked: StreamOptions | None) -> Iterator[None]:
-    """A stream that cannot be written with the requested options is rejected; with the default
-    options it is a server error."""
-    try:
-        yield
-    except (OptionsError, StatementError) as error:
-        if asked is None:
-            raise
-        raise rejected(error) from error
 
 
 def _shared_lock(graph: object) -> RLock:
@@ -215,19 +283,18 @@ class FrameSink:
         """
         from pyoxigraph import DefaultGraph, NamedNode, Quad
 
-        graph = DefaultGraph() if self._graph is None else self._graph
+        if self._graph is not None and frames.options.physical_type is not PhysicalType.TRIPLES:
+            raise OptionsError("a stream of quads names its graphs itself")
+        graph = self._graph or DefaultGraph()
         decoder = Decoder(self._backend.factory(blank_nodes=self._blank_nodes), limits=self._limits)
         for data in frames:
             frame = decoder.decode(data)
-            quads = []
-            for statement in frame.statements:
-                if not isinstance(statement, Quad):
-                    subject, predicate, object_ = statement
-                    quads.append(Quad(subject, predicate, object_, graph))
-                elif self._graph is None:
-                    quads.append(statement)
-                else:
-                    raise OptionsError("a stream of quads names its graphs itself")
+            quads = [
+                each
+                if isinstance(each, Quad)
+                else Quad(each.subject, each.predicate, each.object, graph)
+                for each in frame.statements
+            ]
             for name in {quad.graph_name for quad in quads} | set(frame.empty_graphs):
                 if isinstance(name, NamedNode):
                     reject_graph(name.value)
@@ -246,8 +313,8 @@ class Topics:
     A stream that is published goes to the topic that it has for a name (``stream_name`` in its
     options), if that one is published to, and otherwise into the sink.
 
-    :param topics: by name. A path becomes a :class:`FileTopic`, an Oxigraph store a
-        :class:`StoreTopic`, an rdflib graph a :class:`GraphTopic`.
+    :param topics: by name. A path becomes a :class:`FileTopic`, a store or graph a
+        :class:`StoreTopic`.
     :param sink: takes streams without a topic; by default they are rejected.
     :raises TypeError: a value is not a topic.
     """
@@ -256,7 +323,7 @@ class Topics:
         self._topics = {name: _topic_of(topic) for name, topic in topics.items()}
         self._sink = sink
 
-    def subscribe(self, topic: str, options: StreamOptions | None) -> Any:
+    def subscribe(self, topic: str, options: StreamOptions | None) -> Iterable[bytes]:
         """The frames of a topic.
 
         :raises ServiceError: no topic has this name.
@@ -291,4 +358,11 @@ def _topic_of(topic: Topic) -> Subscribable:
         return topic
     if isinstance(topic, str | os.PathLike):
         return FileTopic(topic)
-    return StoreTopic(topic) if owner_of(topic).name == "oxigraph" else GraphTopic(topic)
+    return StoreTopic(topic)
+
+
+def stop(service: object) -> None:
+    """Call the ``close`` of an application or a part of it, if there is one."""
+    close = getattr(service, "close", None)
+    if close is not None:
+        close()

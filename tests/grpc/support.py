@@ -1,26 +1,31 @@
-"""Streams and services for the tests of the streaming service."""
+"""Streams, clients and services for the tests of the streaming service."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent import futures
 from contextlib import contextmanager
 from itertools import count, islice
-from typing import Any
+from typing import Any, Self
 
 import grpc
 import pytest
 
 from jelly_plugins import Iri, Literal, Quad, ServiceError, StreamOptions, Triple
-from jelly_plugins.codec import PhysicalType, delimit
-from jelly_plugins.grpc import Client, Published, Server, Topics, protocol, serve
+from jelly_plugins.codec import LogicalType, PhysicalType, delimit
+from jelly_plugins.grpc import Client, Published, Server, Topics, aio, protocol, serve
 from jelly_plugins.io.streams import encode
 
 #: Time limit in seconds that is sufficient on any machine.
 PATIENCE = 60
 
 G = Iri("http://example.org/g")
+FLAT = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
+#: A frame that no decoder accepts.
+GARBAGE = b"\x0a\x02\x4a"
 
 
 def numbered(count: int) -> list[Triple]:
@@ -31,6 +36,11 @@ def numbered(count: int) -> list[Triple]:
 
 def quads(count: int) -> list[Quad]:
     return [Quad(*triple, G) for triple in numbered(count)]
+
+
+def endless() -> Iterator[Triple]:
+    """Yield triples without end."""
+    return (triple for _ in count() for triple in numbered(100))
 
 
 def frames_of(statements: Iterable[Any], *, rows: int = 256, **options: Any) -> list[bytes]:
@@ -45,6 +55,19 @@ def delimited(frames: Iterable[bytes]) -> bytes:
     return b"".join(map(delimit, frames))
 
 
+def taken(stream: Iterator[Any], count: int) -> list[Any]:
+    """Return the next items."""
+    return [next(stream) for _ in range(count)]
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    """Wait for a condition that other threads will make true."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
 class Fixed:
     """A topic that always streams the same frames."""
 
@@ -55,17 +78,53 @@ class Fixed:
         return iter(self._frames)
 
 
+class Endless:
+    """A topic that streams empty frames until the client stops reading."""
+
+    def __init__(self) -> None:
+        self.sent = threading.Event()
+        self.left = threading.Event()
+
+    def subscribe(self, _topic: str, _options: StreamOptions | None) -> Iterator[bytes]:
+        try:
+            yield frames_of(numbered(1))[0]
+            self.sent.set()
+            while not self.left.wait(0.001):
+                yield b""
+        finally:
+            self.left.set()
+
+
+class Waiting:
+    """A topic that streams nothing after the options until the client disconnects."""
+
+    def __init__(self) -> None:
+        self.left = threading.Event()
+
+    def subscribe(self, _topic: str, _options: object) -> Waiting:
+        return self
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield frames_of([])[0]
+        assert self.left.wait(PATIENCE)
+
+    def cancel(self) -> None:
+        self.left.set()
+
+
 class Kept:
     """A sink that keeps published streams."""
 
     def __init__(self) -> None:
         self.streams: list[list[bytes]] = []
+        self.options: list[StreamOptions] = []
         self.errors: list[Exception] = []
         self.begun = threading.Event()
         self.done = threading.Event()
 
     def publish(self, frames: Published) -> None:
         self.begun.set()
+        self.options.append(frames.options)
         try:
             self.streams.append(list(frames))
         except Exception as error:
@@ -82,16 +141,132 @@ class Kept:
         return not self.begun.is_set() or self.done.wait(PATIENCE)
 
 
+class Paused:
+    """Frames of which the first comes at once, and the others when it is ``released``."""
+
+    def __init__(self, frames: Iterable[bytes] | None = None) -> None:
+        self._frames = list(frames or frames_of(numbered(3)))
+        self.released = threading.Event()
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._frames[0]
+        assert self.released.wait(PATIENCE)
+        yield from self._frames[1:]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.released.set()
+
+
+class LoopClient:
+    """A client for asyncio in the shape of the blocking one: its loop runs in a thread."""
+
+    def __init__(self, target: str, **connection: Any) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread.start()
+        self._client = aio.Client(target, **connection)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.run(self._client.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        left = asyncio.all_tasks(self._loop)
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
+        assert not left
+
+    def run(self, wait: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(wait, self._loop).result(PATIENCE)
+
+    def publish(self, data: Any, **settings: Any) -> None:
+        self.run(self._client.publish(data, **settings))
+
+    def publish_frames(self, frames: Any, **settings: Any) -> None:
+        self.run(self._client.publish_frames(frames, **settings))
+
+    def subscribe(self, topic: str, **settings: Any) -> _LoopStream:
+        return _LoopStream(self, self._client.subscribe(topic, **settings))
+
+
+class _LoopStream:
+    def __init__(self, client: LoopClient, stream: aio.Subscription) -> None:
+        self._run = client.run
+        self._stream = stream
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._run(self._stream.close())
+
+    @property
+    def options(self) -> Any:
+        return self._run(self._stream.options())
+
+    def _items(self, source: Any) -> Iterator[Any]:
+        # A coroutine must not raise StopAsyncIteration.
+        async def following() -> Any:
+            return await anext(source, None)
+
+        return iter(lambda: self._run(following()), None)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._items(self._stream)
+
+    def __next__(self) -> Any:
+        return next(iter(self))
+
+    def statements(self) -> Iterator[Any]:
+        return self._items(self._stream.statements())
+
+    def frames(self) -> Iterator[Any]:
+        return self._items(self._stream.frames())
+
+    def load(self, store: Any, **settings: Any) -> Any:
+        return self._run(self._stream.load(store, **settings))
+
+
+#: The blocking client, and the one for asyncio.
+clients = pytest.mark.parametrize("kind", [Client, LoopClient], ids=["blocking", "asyncio"])
+
+
 @contextmanager
 def service(
-    topics: dict[str, Any] | None = None, *, sink: Any = None, **settings: Any
-) -> Iterator[tuple[Server, Client]]:
-    """Run a server on the loopback interface, with a client of it."""
+    topics: dict[str, Any] | None = None, *, sink: Any = None, kind: Any = Client, **settings: Any
+) -> Iterator[tuple[Server, Any]]:
+    """Run a server on the loopback interface, with a client of it.
+
+    :param kind: of client.
+    """
     with (
         serve(Topics(topics or {}, sink=sink), **settings) as server,
-        Client(server.address) as client,
+        kind(server.address) as client,
     ):
         yield server, client
+
+
+@contextmanager
+def foreign(methods: dict[str, Any]) -> Iterator[str]:
+    """Run a server of another program; yield its address."""
+    with futures.ThreadPoolExecutor(4) as threads:
+        server = grpc.server(threads)
+        handler = grpc.method_handlers_generic_handler(protocol.SERVICE, methods)
+        server.add_generic_rpc_handlers((handler,))
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        try:
+            yield f"127.0.0.1:{port}"
+        finally:
+            server.stop(0).wait()
 
 
 @contextmanager
@@ -112,23 +287,11 @@ def answering(answer: bytes, *, read: int | None = None) -> Iterator[str]:
 
 
 @contextmanager
-def foreign(methods: dict[str, Any]) -> Iterator[str]:
-    """Run a server of another program; yield its address."""
-    with futures.ThreadPoolExecutor(4) as threads:
-        server = grpc.server(threads)
-        handler = grpc.method_handlers_generic_handler(protocol.SERVICE, methods)
-        server.add_generic_rpc_handlers((handler,))
-        port = server.add_insecure_port("127.0.0.1:0")
-        server.start()
-        try:
-            yield f"127.0.0.1:{port}"
-        finally:
-            server.stop(0).wait()
-
-
-def endless() -> Iterator[Triple]:
-    """Yield triples without end."""
-    return (triple for _ in count() for triple in numbered(100))
+def sending(frames: Iterable[bytes]) -> Iterator[str]:
+    """Run a server that sends these frames to any subscriber; yield its address."""
+    handler: Any = grpc.unary_stream_rpc_method_handler(lambda *_: iter(frames))
+    with foreign({"SubscribeRdf": handler}) as address:
+        yield address
 
 
 @contextmanager

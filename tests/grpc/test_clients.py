@@ -1,130 +1,243 @@
-"""Clients: accepted data, results, and errors."""
+"""Clients, blocking and for asyncio: accepted data, results, and errors."""
 
 from __future__ import annotations
 
+import asyncio
 import io
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import grpc
 import pyoxigraph as ox
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from rdflib import Dataset, Graph, URIRef
 
-from jelly_plugins import JellyError, SourceError, StreamOptions, TermError, convert, read, write
+from jelly_plugins import (
+    JellyError,
+    OptionsError,
+    StreamOptions,
+    TermError,
+    WireError,
+    convert,
+    read,
+    write,
+)
 from jelly_plugins.codec import Limits, PhysicalType
-from jelly_plugins.grpc import Bounds, Client, Published, protocol, publish, serve, subscribe
+from jelly_plugins.grpc import Client, aio, publish, serve, subscribe
 from jelly_plugins.oxigraph import load
 
 from .. import programs
 from .support import (
-    PATIENCE,
+    Endless,
     Fixed,
     Kept,
+    Paused,
+    answering,
+    clients,
     delimited,
+    endless,
     foreign,
     frames_of,
     numbered,
     quads,
-    raw,
     rejected,
+    sending,
     service,
 )
 
 
-def published(data: Any, **settings: Any) -> list[Any]:
+def published(data: Any, kind: Any = Client, **settings: Any) -> list[Any]:
     """Publish data; return the statements that the server received."""
     sink = Kept()
-    with service(sink=sink) as (server, _):
-        publish(data, server.address, **settings)
+    with service(sink=sink, kind=kind) as (_, client):
+        client.publish(data, **settings)
     return list(read(delimited(sink.streams[0])))
 
 
-def test_sources_are_published(tmp_path: Path) -> None:
+# Publishing
+
+
+@pytest.mark.parametrize("topic", [None, "t"])
+def test_sources_are_published(tmp_path: Path, topic: str | None) -> None:
     path = tmp_path / "x.jelly.gz"
     write(numbered(600), path)
     for source in (path, str(path), path.read_bytes(), io.BytesIO(path.read_bytes())):
-        assert published(source) == numbered(600)
-        if isinstance(source, io.BytesIO):
-            source.seek(0)
-        assert published(source, topic="t") == numbered(600)
+        assert published(source, topic=topic) == numbered(600)
 
 
-def test_text_is_published(tmp_path: Path) -> None:
+@pytest.mark.parametrize("settings", [{}, {"topic": "t", "options": StreamOptions.small()}])
+def test_text_is_published(tmp_path: Path, settings: dict[str, Any]) -> None:
     path = tmp_path / "x.nt"
     convert([delimited(frames_of(numbered(600)))], path, source_format="jelly")
     for data, form in ((path, None), (path.read_bytes(), "nt"), (path.read_bytes(), "turtle")):
-        assert published(data, format=form) == numbered(600)
-        options = StreamOptions.small()
-        assert published(data, format=form, topic="t", options=options) == numbered(600)
+        assert published(data, format=form, **settings) == numbered(600)
     with pytest.raises(ValueError, match="tutrle"):
         published(path, format="tutrle")
 
 
 # rdflib itself uses features about which it warns.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_statements_stores_and_graphs_are_published() -> None:
+@clients
+@pytest.mark.parametrize("topic", [None, "t"])
+def test_statements_stores_and_graphs_are_published(kind: Any, topic: str | None) -> None:
     store = ox.Store()
     load(store, delimited(frames_of(quads(600))))
     graph = Graph().add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
     dataset = Dataset()
     dataset.parse(data=delimited(frames_of(quads(5))), format="jelly-plugins")
-    for topic in (None, "t"):
-        assert published(iter(numbered(600)), topic=topic) == numbered(600)
-        assert set(published(store, topic=topic)) == set(quads(600))
-        assert len(published(graph, topic=topic)) == 1
-        assert len(published(dataset, topic=topic)) == 5
-        assert len(published(list(graph), backend="rdflib", topic=topic)) == 1
-        assert len(published(list(store), backend="oxigraph", topic=topic)) == 600
+    assert published(iter(numbered(600)), kind, topic=topic) == numbered(600)
+    assert set(published(store, kind, topic=topic)) == set(quads(600))
+    assert len(published(graph, kind, topic=topic)) == 1
+    assert len(published(dataset, kind, topic=topic)) == 5
+    assert len(published(list(graph), kind, backend="rdflib", topic=topic)) == 1
+    assert len(published(list(store), kind, backend="oxigraph", topic=topic)) == 600
 
 
 def test_a_stream_has_the_given_name_and_options(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     write(numbered(3), path, restart_every=1)
-    found = []
-
-    class Sink:
-        def publish(self, frames: Published) -> None:
-            found.append(frames.options)
-            list(frames)
-
-    with service(sink=Sink()) as (_, client):
+    sink = Kept()
+    with service(sink=sink) as (_, client):
         client.publish(path, topic="t", options=StreamOptions.small())
         client.publish(path, topic="u")
         client.publish(numbered(3), topic="v", options=StreamOptions.small())
-    assert [options.stream_name for options in found] == ["t", "u", "v"]
-    assert [options.max_name_table_size for options in found] == [128, 4000, 128]
+    assert [options.stream_name for options in sink.options] == ["t", "u", "v"]
+    assert [options.max_name_table_size for options in sink.options] == [128, 4000, 128]
 
 
-def test_statements_in_the_terms_of_a_backend() -> None:
-    with service({"t": Fixed(frames_of(quads(3)))}) as (server, client):
-        found = list(client.subscribe("t", backend="rdflib").statements())
-        assert found[0][0] == URIRef("http://example.org/0")
-        with subscribe("t", server.address, backend="oxigraph") as stream:
+def failing() -> Iterator[Any]:
+    yield from numbered(20_000)
+    raise ZeroDivisionError
+
+
+def failing_frames() -> Iterator[bytes]:
+    yield frames_of(numbered(3))[0]
+    raise ZeroDivisionError
+
+
+@clients
+@pytest.mark.parametrize(
+    "publish",
+    [
+        lambda client: client.publish(failing()),
+        lambda client: client.publish_frames(failing_frames()),
+    ],
+)
+def test_failing_data_is_not_published(kind: Any, publish: Callable[[Any], None]) -> None:
+    sink = Kept()
+    with service(sink=sink, kind=kind) as (_, client):
+        with pytest.raises(ZeroDivisionError):
+            publish(client)
+        assert sink.ended()
+    assert sink.streams == []
+
+
+@clients
+def test_unreadable_data_is_not_published(kind: Any, tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    path.write_bytes(delimited(frames_of(numbered(5000)))[:-1])
+    sink = Kept()
+    with service(sink=sink, kind=kind) as (_, client):
+        with pytest.raises(JellyError, match="inside a frame") as caught:
+            client.publish(path)
+        assert caught.value.source == str(path)
+        assert sink.ended()
+    assert sink.streams == []
+
+
+@clients
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_an_answer_before_the_end_of_the_stream(kind: Any, count: int) -> None:
+    with answering(b"", read=count) as address, kind(address) as client:
+        with rejected("DATA_LOSS", "before it had received all") as caught:
+            client.publish(endless())
+        assert caught.value.source == address
+
+
+@clients
+@pytest.mark.parametrize("answer", [b"\xff", b"\x0a\x05x", b"not protobuf"])
+def test_an_answer_that_is_not_an_rdf_stream_received(kind: Any, answer: bytes) -> None:
+    with (
+        answering(answer) as address,
+        kind(address) as client,
+        rejected("INTERNAL", "the server's answer is malformed"),
+    ):
+        client.publish(numbered(3))
+
+
+@clients
+@pytest.mark.parametrize("answer", [b"", b"\x0a\x01x"])
+def test_an_answer_of_a_later_version(kind: Any, answer: bytes) -> None:
+    with answering(answer) as address, kind(address) as client:
+        client.publish(numbered(3))
+
+
+@clients
+def test_an_error_of_the_data_or_an_early_answer(kind: Any) -> None:
+    def no_more() -> Iterator[Any]:
+        yield from numbered(10)
+        raise OSError("no more")
+
+    with (
+        answering(b"", read=0) as address,
+        kind(address) as client,
+        pytest.raises((OSError, JellyError)),
+    ):
+        client.publish(no_more())
+
+
+def test_requests_end_with_the_call() -> None:
+    seen: list[Any] = []
+
+    async def main(address: str) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: seen.append(context))
+        with rejected("DATA_LOSS"):
+            await aio.publish(endless(), address)
+
+    with answering(b"", read=1) as address:
+        for _ in range(20):
+            asyncio.run(main(address), debug=True)
+    assert not seen
+
+
+# Subscribing
+
+
+@clients
+def test_statements_in_the_terms_of_a_backend(kind: Any) -> None:
+    with service({"t": Fixed(frames_of(quads(3)))}, kind=kind) as (_, client):
+        with client.subscribe("t", backend="rdflib") as stream:
+            assert next(stream.statements())[0] == URIRef("http://example.org/0")
+        with client.subscribe("t", backend="oxigraph") as stream:
             assert isinstance(next(stream.statements()), ox.Quad)
 
 
-def test_a_stream_becomes_a_file_a_store_or_a_graph(tmp_path: Path) -> None:
+@clients
+def test_a_stream_is_taken_by_frames_or_loaded(kind: Any) -> None:
     frames = frames_of(quads(600))
-    with service({"t": Fixed(frames)}) as (_, client):
-        client.subscribe("t").save(tmp_path / "x.jelly")
-        assert (tmp_path / "x.jelly").read_bytes() == delimited(frames)
+    with service({"t": Fixed(frames)}, kind=kind) as (_, client):
         for store in (ox.Store(), Dataset()):
-            assert client.subscribe("t").load(store) == 600
-        with client.subscribe("t").open() as file:
-            assert file.read() == delimited(frames)
+            with client.subscribe("t") as stream:
+                assert stream.load(store) == 600
+                assert len(store) == 600
         with client.subscribe("t") as stream:
             assert stream.options.physical_type is PhysicalType.QUADS
             assert sum(len(frame.statements) for frame in stream) == 600
         with client.subscribe("t") as stream:
+            assert list(stream.frames()) == frames
+
+
+def test_a_stream_becomes_a_file(tmp_path: Path) -> None:
+    frames = frames_of(quads(600))
+    with service({"t": Fixed(frames)}) as (_, client):
+        with client.subscribe("t").open() as file:
+            assert file.read() == delimited(frames)
+        with client.subscribe("t") as stream:
             assert stream.options.physical_type is PhysicalType.QUADS
-            stream.save(tmp_path / "y.jelly")
-        assert (tmp_path / "y.jelly").read_bytes() == delimited(frames)
+            stream.save(tmp_path / "x.jelly")
+        assert (tmp_path / "x.jelly").read_bytes() == delimited(frames)
 
 
 class BreaksOff:
@@ -135,246 +248,175 @@ class BreaksOff:
         raise TermError("no more")
 
 
-def test_a_truncated_stream_leaves_nothing(tmp_path: Path) -> None:
-    store = ox.Store()
-    dataset = Dataset()
-    with service({"t": BreaksOff()}) as (_, client):
-        for taker in (store, dataset):
-            with rejected("DATA_LOSS", "no more"):
-                client.subscribe("t").load(taker)
-        with rejected("DATA_LOSS"):
-            client.subscribe("t").save(tmp_path / "x.jelly")
-    assert len(store) == len(dataset) == 0
+@clients
+@pytest.mark.parametrize("new", [ox.Store, Dataset])
+def test_nothing_is_loaded_of_a_truncated_stream(kind: Any, new: Callable[[], Any]) -> None:
+    store = new()
+    with (
+        service({"t": BreaksOff()}, kind=kind) as (_, client),
+        client.subscribe("t") as stream,
+        rejected("DATA_LOSS", "no more"),
+    ):
+        stream.load(store)
+    assert len(store) == 0
+
+
+def test_nothing_is_saved_of_a_truncated_stream(tmp_path: Path) -> None:
+    with service({"t": BreaksOff()}) as (_, client), rejected("DATA_LOSS"):
+        client.subscribe("t").save(tmp_path / "x.jelly")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_limits_of_the_client_hold() -> None:
+def close_later(endless: Endless, stream: Any) -> threading.Thread:
+    """Close a stream from another thread after it has yielded a frame."""
+
+    def close() -> None:
+        endless.sent.wait()
+        stream.close()
+
+    thread = threading.Thread(target=close)
+    thread.start()
+    return thread
+
+
+@clients
+@pytest.mark.parametrize("new", [ox.Store, Graph])
+def test_closing_a_stream_while_it_is_loaded(kind: Any, new: Callable[[], Any]) -> None:
+    topic, store = Endless(), new()
+    with service({"t": topic}, kind=kind) as (_, client), client.subscribe("t") as stream:
+        closing = close_later(topic, stream)
+        with rejected("CANCELLED", "closed before its end"):
+            stream.load(store)
+        closing.join()
+    assert len(store) == 0
+
+
+def test_closing_a_stream_while_it_is_saved(tmp_path: Path) -> None:
+    topic = Endless()
+    with service({"t": topic}) as (server, _), subscribe("t", server.address) as stream:
+        closing = close_later(topic, stream)
+        with rejected("CANCELLED"):
+            stream.save(tmp_path / "saved.jelly")
+        closing.join()
+    assert not list(tmp_path.iterdir())
+
+
+@clients
+def test_limits_of_the_client_hold(kind: Any) -> None:
     with (
         service({"t": Fixed(frames_of(numbered(3)))}) as (server, _),
-        Client(server.address, limits=Limits(name_table=100)) as client,
+        kind(server.address, limits=Limits(name_table=100)) as client,
+        client.subscribe("t") as stream,
         pytest.raises(JellyError, match=r"Limits\.name_table") as caught,
     ):
-        list(client.subscribe("t"))
+        list(stream)
     assert caught.value.source == f"{server.address}: t"
     assert caught.value.frame == 0
 
 
-def test_a_server_that_ignores_the_requested_options() -> None:
+@clients
+@pytest.mark.parametrize(
+    "take", [list, lambda stream: list(stream.frames()), lambda stream: stream.load(ox.Store())]
+)
+@pytest.mark.parametrize(
+    ("frames", "error", "words"),
+    [
+        ([], OptionsError, "has no frames"),
+        ([b""] * 2000, OptionsError, "options"),
+        ([b"\xff" * 9], WireError, "frame 0"),
+        (frames_of(numbered(3)), OptionsError, "max_name_table_size is 4000"),
+    ],
+    ids=["nothing", "no rows", "garbage", "more than requested"],
+)
+def test_a_server_that_breaks_the_rules(
+    kind: Any, take: Callable[[Any], Any], frames: list[bytes], error: Any, words: str
+) -> None:
     """Test with a server of another program."""
-    handler: Any = grpc.unary_stream_rpc_method_handler(lambda *_: iter(frames_of(numbered(3))))
-    with foreign({"SubscribeRdf": handler}) as address:
-        for take in (list, lambda stream: list(stream.frames())):
-            with (
-                subscribe("t", address, options=StreamOptions.small()) as stream,
-                pytest.raises(JellyError, match="max_name_table_size is 4000"),
-            ):
-                take(stream)
+    with (
+        sending(frames) as address,
+        kind(address) as client,
+        client.subscribe("t", options=StreamOptions.small()) as stream,
+        pytest.raises(error, match=f"{address}: t: .*{words}"),
+    ):
+        take(stream)
 
 
-def test_a_server_that_sends_nothing() -> None:
-    handler: Any = grpc.unary_stream_rpc_method_handler(lambda *_: iter(()))
-    with foreign({"SubscribeRdf": handler}) as address:
-        for take in (list, lambda stream: stream.load(ox.Store()), lambda stream: stream.options):
-            with subscribe("t", address) as stream, pytest.raises(JellyError, match=r"no (f|o)"):
-                take(stream)
+@clients
+def test_options_of_a_server_that_sends_nothing(kind: Any) -> None:
+    with (
+        sending([]) as address,
+        kind(address) as client,
+        client.subscribe("t") as stream,
+        pytest.raises(OptionsError, match="has no frames"),
+    ):
+        assert stream.options
 
 
-def test_a_server_without_the_service() -> None:
-    with foreign({}) as address, rejected("UNIMPLEMENTED"):
-        publish(numbered(1), address)
+# Wrong requests and addresses
 
 
-def test_an_address_without_a_server() -> None:
+@pytest.mark.parametrize("subscribe", [subscribe, aio.subscribe])
+@pytest.mark.parametrize("wrong", [{"backend": "unknown"}, {"timeout": "long"}])
+def test_a_wrong_request_is_an_error_at_once(
+    subscribe: Callable[..., Any], wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(KeyError if "backend" in wrong else TypeError, match=r"unknown|'str'"):
+        subscribe("t", "localhost:1", **wrong)
+
+
+def test_topics_are_unicode_text() -> None:
+    with service({}) as (_, client):
+        with pytest.raises(JellyError, match="surrogate"):
+            client.subscribe("\udcff")
+        with pytest.raises(JellyError, match="surrogate"):
+            client.publish(numbered(1), topic="\udcff")
+
+
+@clients
+def test_a_server_without_the_service(kind: Any) -> None:
+    with foreign({}) as address, kind(address) as client, rejected("UNIMPLEMENTED"):
+        client.publish(numbered(1))
+
+
+@clients
+def test_an_address_without_a_server(kind: Any) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with rejected("UNAVAILABLE", address):
-            publish(numbered(1), address)
-        with rejected("UNAVAILABLE", address), subscribe("t", address) as stream:
-            next(stream)
-
-
-def test_a_port_that_is_taken() -> None:
-    with serve({}) as server, pytest.raises(SourceError, match="cannot be listened on"):
-        serve({}, port=server.port)
-
-
-def test_unreadable_data_is_not_published(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    path.write_bytes(delimited(frames_of(numbered(5000)))[:-1])
-    sink = Kept()
-    with service(sink=sink) as (_, client):
-        with pytest.raises(JellyError, match="inside a frame") as caught:
-            client.publish(path)
-        assert caught.value.source == str(path)
-        assert sink.ended()
-    assert sink.streams == []
-
-
-def test_failing_statements_are_not_published() -> None:
-    def statements() -> Iterator[Any]:
-        yield from numbered(20_000)
-        raise ZeroDivisionError
-
-    sink = Kept()
-    with service(sink=sink) as (_, client):
-        with pytest.raises(ZeroDivisionError):
-            client.publish(statements())
-        assert sink.ended()
-    assert sink.streams == []
-
-
-class Waiting:
-    """A topic and a sink that do nothing until a client disconnects."""
-
-    def __init__(self) -> None:
-        self.left = threading.Event()
-        self.entered = threading.Event()
-
-    def subscribe(self, _topic: str, _options: object) -> Waiting:
-        return self
-
-    def publish(self, frames: Published) -> None:
-        self.entered.set()
-        try:
-            list(frames)
-        except Exception:
-            self.left.set()
-            raise
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield frames_of([])[0]
-        self.entered.set()
-        assert self.left.wait(PATIENCE)
-
-    def cancel(self) -> None:
-        self.left.set()
-
-
-def test_deadlines_end_calls_on_both_sides() -> None:
-    waiting = Waiting()
-    with service({"t": waiting}) as (_, client):
-        with rejected("DEADLINE_EXCEEDED"):
-            list(client.subscribe("t", timeout=0.2))
-        assert waiting.left.wait(PATIENCE)
-    sink = Waiting()
-    forever = threading.Event()
-
-    def frames() -> Iterator[bytes]:
-        yield from frames_of(numbered(1))
-        forever.wait(PATIENCE)
-
-    with service(sink=sink) as (_, client):
-        with rejected("DEADLINE_EXCEEDED"):
-            client.publish_frames(frames(), timeout=0.2)
-        assert sink.left.wait(PATIENCE)
-        forever.set()
-
-
-def test_a_server_limits_the_duration_of_a_stream() -> None:
-    waiting = Waiting()
-    sink = Waiting()
-    bounds = Bounds(seconds=0.2)
-    forever = threading.Event()
-
-    def frames() -> Iterator[bytes]:
-        yield from frames_of(numbered(1))
-        forever.wait(PATIENCE)
-
-    with service({"t": waiting}, sink=sink, bounds=bounds) as (_, client):
-        with rejected("CANCELLED"):
-            list(client.subscribe("t"))
-        with rejected("CANCELLED"):
-            client.publish_frames(frames())
-        assert waiting.left.wait(PATIENCE)
-        assert sink.left.wait(PATIENCE)
-        forever.set()
-
-
-def test_a_server_limits_the_number_of_streams() -> None:
-    waiting = Waiting()
-    with service({"t": waiting}, sink=Kept(), bounds=Bounds(streams=1)) as (_, client):
-        with client.subscribe("t") as stream:
-            next(stream)
-            with rejected("RESOURCE_EXHAUSTED", "1 streams"):
-                list(client.subscribe("t"))
-            with rejected("RESOURCE_EXHAUSTED"):
+        with kind(address) as client:
+            with rejected("UNAVAILABLE", address):
                 client.publish(numbered(1))
-        assert waiting.left.wait(PATIENCE)
+            with rejected("UNAVAILABLE", address), client.subscribe("t") as stream:
+                next(stream)
 
 
-@pytest.mark.parametrize(
-    "bounds",
-    [{"streams": 0}, {"message_bytes": 1}, {"stream_bytes": 0}, {"seconds": 0}, {"idle": -1}],
-)
-def test_invalid_bounds(bounds: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"bound|seconds|idle"):
-        Bounds(**bounds)
+@clients
+def test_deadlines_end_calls_on_both_sides(kind: Any) -> None:
+    topic, sink = Endless(), Kept()
+    with (
+        service({"t": topic}, sink=sink, kind=kind) as (_, client),
+        Paused() as paused,
+    ):
+        with rejected("DEADLINE_EXCEEDED"), client.subscribe("t", timeout=0.2) as stream:
+            list(stream)
+        assert topic.left.wait()
+        with rejected("DEADLINE_EXCEEDED"):
+            client.publish_frames(paused, timeout=0.2)
+        assert sink.ended()
+    assert sink.streams == []
 
 
-def test_active_calls_end_when_a_server_stops() -> None:
-    sink = Kept()
-    go_on = threading.Event()
-
-    def frames() -> Iterator[bytes]:
-        made = frames_of(numbered(600))
-        yield made[0]
-        assert go_on.wait(PATIENCE)
-        yield from made[1:]
-
-    with service(sink=sink) as (server, client):
-        publisher = threading.Thread(target=lambda: client.publish_frames(frames()), daemon=True)
-        publisher.start()
-        assert sink.begun.wait(PATIENCE)
-        stopper = threading.Thread(target=server.stop, daemon=True)
-        stopper.start()
-        while is_healthy(server.address):
-            pass
-        go_on.set()
-        publisher.join(PATIENCE)
-        stopper.join(PATIENCE)
-        assert server.wait(PATIENCE)
-        with rejected("UNAVAILABLE"):
-            client.publish(numbered(1), timeout=5)
-    assert len(sink.streams) == 1
+def test_a_timeout_may_be_endless() -> None:
+    with (
+        service({"t": Fixed(frames_of([]))}) as (_, client),
+        client.subscribe("t", timeout=float("inf")) as stream,
+    ):
+        assert not list(stream.statements())
+    with serve(Fixed([])) as server, rejected("INTERNAL"):  # type: ignore[arg-type]
+        publish(numbered(1), server.address, timeout=float("inf"))
 
 
-def is_healthy(address: str) -> bool:
-    """Whether a server still accepts calls."""
-    with grpc.insecure_channel(address) as channel:
-        try:
-            health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)
-        except grpc.RpcError:
-            return False
-    return True
-
-
-def test_health_is_reported() -> None:
-    with serve({}) as server, grpc.insecure_channel(server.address) as channel:
-        stub = health_pb2_grpc.HealthStub(channel)
-        for name in ("", protocol.SERVICE):
-            answer = stub.Check(health_pb2.HealthCheckRequest(service=name))
-            assert answer.status == health_pb2.HealthCheckResponse.SERVING
-
-
-def test_reflection_describes_the_service() -> None:
-    with serve({}) as server, grpc.insecure_channel(server.address) as channel:
-        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
-        requests = [
-            reflection_pb2.ServerReflectionRequest(list_services=""),
-            reflection_pb2.ServerReflectionRequest(file_containing_symbol=protocol.SERVICE),
-        ]
-        services, file = stub.ServerReflectionInfo(iter(requests))
-    names = {service.name for service in services.list_services_response.service}
-    assert protocol.SERVICE in names
-    assert b"PublishRdf" in file.file_descriptor_response.file_descriptor_proto[0]
-
-
-def test_unknown_methods() -> None:
-    with serve({}) as server, raw(server), grpc.insecure_channel(server.address) as channel:
-        call: Any = channel.unary_unary(f"/{protocol.SERVICE}/Other")
-        with pytest.raises(grpc.RpcError):
-            call(b"")
+# What importing needs
 
 
 def test_the_error_without_grpc_names_the_extra() -> None:

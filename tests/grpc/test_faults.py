@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,20 @@ import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import Iri, Literal, Quad, ServiceError, StreamOptions, Triple
-from jelly_plugins.codec import LogicalType, PhysicalType
-from jelly_plugins.grpc import Broadcast, Client, Server, StoreSink, Topics, protocol, serve
+from jelly_plugins.codec import DEFAULT_LIMITS, LogicalType, PhysicalType
+from jelly_plugins.grpc import (
+    Broadcast,
+    Client,
+    Published,
+    Server,
+    StoreSink,
+    Topics,
+    protocol,
+    serve,
+)
 
 from .. import programs
-from .support import PATIENCE, Fixed, Kept, frames_of, numbered, service
+from .support import FLAT, PATIENCE, Fixed, eventually, frames_of, numbered, service
 
 #: Number of statements of a stream, more than one transaction of a store holds.
 COUNT = 5000
@@ -62,14 +71,6 @@ def assert_whole_or_absent(store: ox.Store, received: set[str]) -> None:
     assert {f"urn:{name}" for name in received} <= set(found)
 
 
-def eventually(condition: Callable[[], bool]) -> None:
-    """Wait for a condition that other threads will make true."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 PUBLISHER = """
 import sys
 from jelly_plugins.grpc import Client
@@ -82,7 +83,9 @@ with Client(target) as client:
 """
 
 
-def kill_publishers(store: ox.Store, rounds: int) -> None:
+@pytest.mark.parametrize("rounds", [1, pytest.param(50, marks=pytest.mark.slow)])
+def test_publishers_that_are_killed(tmp_path: Path, rounds: int) -> None:
+    store = ox.Store(str(tmp_path / "store"))
     random_ = random.Random(7)
     received = set()
     with serve(Topics({}, sink=StoreSink(store))) as server:
@@ -103,15 +106,6 @@ def kill_publishers(store: ox.Store, rounds: int) -> None:
     assert_whole_or_absent(store, received)
 
 
-def test_publishers_that_are_killed() -> None:
-    kill_publishers(ox.Store(), 1)
-
-
-@pytest.mark.slow
-def test_publishers_that_are_killed_100_times(tmp_path: Path) -> None:
-    kill_publishers(ox.Store(str(tmp_path / "store")), 50)
-
-
 SERVER = """
 import sys, time
 import pyoxigraph as ox
@@ -123,14 +117,14 @@ server.wait()
 """
 
 
-def kill_servers(folder: Path, rounds: int) -> None:
-    folder.mkdir()
+@pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=pytest.mark.slow)])
+def test_servers_that_are_killed(tmp_path: Path, rounds: int) -> None:
     random_ = random.Random(8)
     statuses: set[str] = set()
     for number in range(rounds):
         if number % 5 == 0:
             # A store that only grows would take most of the time.
-            store = folder / str(number)
+            store = tmp_path / str(number)
             received: set[str] = set()
         server = programs.start(SERVER, store)
         assert server.stdout is not None
@@ -158,15 +152,6 @@ def kill_servers(folder: Path, rounds: int) -> None:
     assert statuses <= GONE
 
 
-def test_servers_that_are_killed(tmp_path: Path) -> None:
-    kill_servers(tmp_path / "store", 2)
-
-
-@pytest.mark.slow
-def test_servers_that_are_killed_100_times(tmp_path: Path) -> None:
-    kill_servers(tmp_path / "store", 100)
-
-
 def test_subscribers_of_a_server_that_is_killed(tmp_path: Path) -> None:
     server = programs.start(SERVER, tmp_path / "store")
     assert server.stdout is not None
@@ -176,7 +161,7 @@ def test_subscribers_of_a_server_that_is_killed(tmp_path: Path) -> None:
         # More than the buffers hold, so that the stream has not ended when the server stops.
         client.publish(long_ones(5000))
         with client.subscribe("all") as stream:
-            assert next(stream)
+            assert stream.options
             server.kill()
             server.communicate()
             with pytest.raises(ServiceError) as caught:
@@ -213,21 +198,15 @@ def test_streams_that_are_cancelled_at_any_moment() -> None:
 
 
 def test_the_end_of_requests_alone_does_not_end_a_stream() -> None:
-    """After a lost connection the requests sometimes end like those of a complete stream."""
-    from jelly_plugins.codec import DEFAULT_LIMITS
-    from jelly_plugins.grpc.calls import Bounds, Incoming
+    """After a lost connection the requests sometimes end like those of a complete stream. gRPC
+    reports the loss at the second answer."""
 
     class Lost:
-        """Requests of a disconnected client, which gRPC reports at the second answer."""
-
         def __init__(self) -> None:
-            self.answers = iter([frames_of(numbered(3))[0], StopIteration, grpc.RpcError])
-
-        def __iter__(self) -> Any:
-            return self
+            self._answers = iter([frames_of(numbered(3))[0], StopIteration, grpc.RpcError])
 
         def __next__(self) -> bytes:
-            answer: Any = next(self.answers)
+            answer: Any = next(self._answers, grpc.RpcError)
             if isinstance(answer, bytes):
                 return answer
             raise answer
@@ -239,10 +218,11 @@ def test_the_end_of_requests_alone_does_not_end_a_stream() -> None:
         def time_remaining(self) -> float:
             return 1.0
 
-    context: Any = Context()
-    frames = Incoming(Lost(), context, Bounds(), DEFAULT_LIMITS)
-    with pytest.raises(ServiceError, match="has disconnected"):
-        list(frames)
+    lost: Any = Lost()
+    frames = Published(lost, Context(), 1 << 20, DEFAULT_LIMITS)
+    for _ in range(2):
+        with pytest.raises(ServiceError, match="has disconnected"):
+            list(frames)
 
 
 def come_and_go(server: Server, number: int) -> None:
@@ -262,12 +242,27 @@ def come_and_go(server: Server, number: int) -> None:
             client.subscribe("live")
 
 
+measures_memory = pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="memory is not reported"
+)
+
+
 def resident() -> int:
     """Resident memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def connections_that_come_and_go(count: int) -> None:
+class Discarded:
+    """A sink that keeps nothing."""
+
+    def publish(self, frames: Published) -> None:
+        for _ in frames:
+            pass
+
+
+@measures_memory
+@pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_connections_that_are_opened_and_lost(count: int) -> None:
     live = Broadcast(QUADS)
     topics = {"live": live, "file": Fixed(frames_of(numbered(2000)))}
     gc.collect()
@@ -286,25 +281,6 @@ def connections_that_come_and_go(count: int) -> None:
     eventually(lambda: threading.active_count() <= threads)
 
 
-class Discarded(Kept):
-    """A sink that keeps nothing."""
-
-    def publish(self, frames: Any) -> None:
-        for _ in frames:
-            pass
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not reported")
-def test_connections_that_are_opened_and_lost() -> None:
-    connections_that_come_and_go(100)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not reported")
-def test_1000_connections_that_are_opened_and_lost() -> None:
-    connections_that_come_and_go(1000)
-
-
 STALLED = """
 import sys, time
 import grpc
@@ -317,10 +293,9 @@ with grpc.insecure_channel(sys.argv[1]) as channel:
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not reported")
+@measures_memory
 def test_a_stalled_subscriber_takes_bounded_memory() -> None:
-    options = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
-    topic = Broadcast(options, subscriber_timeout=0)
+    topic = Broadcast(FLAT, subscriber_timeout=0)
     with service({"t": topic}) as (server, _):
         stalled = programs.start(STALLED, server.address)
         try:
@@ -344,7 +319,7 @@ def test_a_stalled_subscriber_takes_bounded_memory() -> None:
 
 
 def test_subscribers_that_are_killed() -> None:
-    topic = Broadcast(StreamOptions(logical_type=LogicalType.FLAT_TRIPLES), subscriber_timeout=None)
+    topic = Broadcast(FLAT, subscriber_timeout=None)
     with service({"t": topic}) as (server, _):
         killed: list[subprocess.Popen[bytes]] = [
             programs.start(STALLED, server.address) for _ in range(2)

@@ -14,10 +14,10 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from jelly_plugins import SourceError
-from jelly_plugins.grpc import Bounds, Client, ClientTls, ServerTls, Topics, serve
+from jelly_plugins.grpc import Bounds, Client, ClientTls, ServerTls, Topics, protocol, serve
 from jelly_plugins.grpc.security import check_token
 
-from .support import PATIENCE, Fixed, Kept, frames_of, numbered, rejected
+from .support import PATIENCE, Fixed, Kept, code_of, frames_of, numbered, rejected
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +104,8 @@ def test_missing_files() -> None:
     assert caught.value.source == "/no/such.pem"
     with pytest.raises(SourceError):
         served(tls=ServerTls(certificate="/no/such.pem", key="/no/such.key"))
+    with pytest.raises(SourceError, match="certificate or key is invalid"):
+        served(tls=ServerTls(certificate=b"junk", key=b"junk"))
 
 
 def test_a_token(certificates: Path) -> None:
@@ -130,14 +132,12 @@ def test_a_token(certificates: Path) -> None:
 def test_a_token_that_is_not_sent_correctly(metadata: Any) -> None:
     with served(token="secret") as server, grpc.insecure_channel(server.address) as channel:
         for path in (
-            "/eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService/PublishRdf",
+            protocol.PUBLISH,
             "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
         ):
-            call = channel.stream_unary(path)
-            with pytest.raises(grpc.RpcError) as caught:
-                call(iter(()), metadata=metadata)
-            code = caught.value.code()  # type: ignore[attr-defined]
-            assert code is grpc.StatusCode.UNAUTHENTICATED
+            call: Any = channel.stream_unary(path)
+            code = code_of(lambda call=call: call(iter(()), metadata=metadata))
+            assert code == "UNAUTHENTICATED"
 
 
 def test_the_health_check_needs_no_token() -> None:
@@ -150,14 +150,6 @@ def test_the_health_check_needs_no_token() -> None:
 def test_invalid_tokens(token: str) -> None:
     with pytest.raises(ValueError, match="a token must be"):
         check_token(token)
-
-
-def test_a_server_listens_on_the_loopback_interface() -> None:
-    with served() as server:
-        assert server.address == f"127.0.0.1:{server.port}"
-    with served(host="::1") as server:
-        assert server.address == f"[::1]:{server.port}"
-        works(server.address)
 
 
 @pytest.mark.parametrize("one", ["certificate", "key"])
@@ -193,8 +185,3 @@ def test_silent_health_checks_do_not_block_others() -> None:
             for call in calls:
                 call.cancel()
         asked.set()
-
-
-def test_a_certificate_that_is_none_is_named() -> None:
-    with pytest.raises(SourceError, match="certificate or key is invalid"):
-        serve({}, tls=ServerTls(certificate=b"junk", key=b"junk"))
