@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..io.sinks import Destination
     from ..io.sources import Source
     from ..patch import Patch
-    from ..patch.replay.position import Position
+    from ..patch.replay.positions import Position
 
 
 class StreamType(StrEnum):
@@ -139,8 +139,6 @@ def apply(
             "transactions": f"{done.transactions:,}",
             "operations": f"{done.operations:,}",
             "deletions without match": f"{done.unmatched:,}" if done.unmatched else None,
-            "applied before": _transactions(done.skipped) if done.skipped else None,
-            "aborted": _transactions(done.aborted) if done.aborted else None,
             "position": None if done.position is None else _position_text(done.position),
         },
     )

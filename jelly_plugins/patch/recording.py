@@ -40,9 +40,9 @@ from ..io.sinks import compression_of
 from .formats import PatchFormat, format_of
 from .model import ID, PREV, new_id
 from .reader import PatchReader
-from .replay.position import Position
-from .replay.selection import CHANGES
+from .replay.positions import Position
 from .replay.settings import check_name
+from .replay.transactions import CHANGES
 from .writer import PatchSerializer
 
 try:
