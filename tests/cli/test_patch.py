@@ -210,7 +210,7 @@ def test_apply_once(tmp_path: Path) -> None:
     assert literals(folder) == {"one", "three"}
     again = jelly("patch", "apply", path, "--store", folder)
     assert again.code == 0
-    assert "operations      0\n" in again.text
+    assert "operations    0\n" in again.text
     assert "patch <urn:2>" in again.text
     assert literals(folder) == {"one", "three"}
 

@@ -43,6 +43,8 @@ from .transaction import apply
 #: Transactions, and operations in them, after which the position is written.
 _TRANSACTIONS: Final = 1_000
 _OPERATIONS: Final = 100_000
+#: Quads that are written to the log term by term; more of them go as text, in half the time.
+_TERM_BY_TERM: Final = 8
 #: How blank nodes begin in text whose labels may be the written form of others.
 _STAND_IN: Final = f"_:{STAND_IN}"
 
@@ -231,7 +233,7 @@ class Recorder:
 
     def _commit(self, changes: Changes) -> None:
         with self._store_lock:
-            deletes, adds = changes.staged()
+            deletes, adds = changes._staged()
             if not deletes.quads and not adds.quads:
                 return
             if self._transactions >= _TRANSACTIONS or self._operations >= _OPERATIONS:
@@ -268,7 +270,8 @@ class Recorder:
 
     def _append(self, deletes: Staged, adds: Staged) -> None:
         """Write a patch to the log."""
-        if deletes.text is not None and adds.text is not None:
+        many = len(deletes.quads) + len(adds.quads) > _TERM_BY_TERM
+        if many and deletes.text is not None and adds.text is not None:
             try:
                 self._writer.append_lines(lines_of(deletes.text), lines_of(adds.text))
                 return

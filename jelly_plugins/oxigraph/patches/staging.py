@@ -120,7 +120,7 @@ class Changes:
             # Hashing quads takes longer than all else here.
             self._net = changes
 
-    def staged(self) -> tuple[Staged, Staged]:
+    def _staged(self) -> tuple[Staged, Staged]:
         """The quads to delete from the store, and those to add: no others than those that are, and
         that are not, in it."""
         deletes, adds = self._requested()
@@ -152,9 +152,9 @@ class Changes:
             Staged.of([quad for quad, there in net.items() if there]),
         )
 
-    def begin_update(self) -> Update:
+    def _begin_update(self) -> Update:
         """What has changed so far, as an update."""
-        deletes, adds = self.staged()
+        deletes, adds = self._staged()
         update = Update()
         update.change(deletes.rows, adds.rows)
         return update
@@ -169,7 +169,7 @@ def make(
 ) -> None:
     """Change a store, wholly or not at all.
 
-    :param deletes: the quads to delete, as :meth:`.Changes.staged` returns them.
+    :param deletes: the quads to delete, which are in it.
     :param adds: the quads to add.
     :param old: rows of the bookkeeping to delete; ``new``: to add.
     :raises OSError: the store cannot be written.

@@ -258,7 +258,7 @@ class UpdateEffect:
         made = " ".join(
             f"{_PROBE} {_PROBE} ?jelly_plugins_{number} ." for number in range(len(columns))
         )
-        update = self._changes.begin_update()
+        update = self._changes._begin_update()
         update.prologue = operation.prologue
         # The pattern does not see the bookkeeping.
         update.operation(f"DROP SILENT GRAPH {BOOKKEEPING_TEXT}")
