@@ -29,7 +29,8 @@ from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.messages import read_messages
 from jelly_plugins.oxigraph import load, replay
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, PatchReader, add, check, read_patches, undo
-from jelly_plugins.patch.replay.position import Position, Replayed
+from jelly_plugins.patch.replay.positions import Position
+from jelly_plugins.patch.replay.replay import Replayed
 from jelly_plugins.rdflib import load as load_graph
 from jelly_plugins.sparql import ResultsReader
 

@@ -37,7 +37,7 @@ from jelly_plugins import (
     write,
     write_frames,
 )
-from jelly_plugins.patch.replay.position import Replayed
+from jelly_plugins.patch.replay.replay import Replayed
 
 
 def subjects(src: Source) -> set[Term]:

@@ -11,16 +11,12 @@ from ..codec import TermFactory
 from .dumping import dump
 from .loading import load
 from .patches.bookkeeping import (
-    move,
     namespaces,
     positions,
     set_position,
-    set_recorded,
 )
-from .patches.record import catch_up, record
+from .patches.record import record
 from .patches.replay import replay
-from .patches.staging import StagedChanges
-from .plain_text import canonical_quads
 from .terms import OxigraphFactory, describe
 
 
@@ -46,13 +42,8 @@ class OxigraphBackend:
     dump = staticmethod(dump)
     replay = staticmethod(replay)
     record = staticmethod(record)
-    canonical_quads = staticmethod(canonical_quads)
-    staged_changes = staticmethod(StagedChanges)
     positions = staticmethod(positions)
     set_position = staticmethod(set_position)
-    set_recorded = staticmethod(set_recorded)
-    catch_up = staticmethod(catch_up)
-    move = staticmethod(move)
     namespaces = staticmethod(namespaces)
 
 

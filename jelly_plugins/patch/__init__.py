@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     )
     from .reader import PatchReader, ReadOptions, read_patches
     from .recording import RecordOptions, RecordSettings
-    from .replay.position import Position, Replayed
+    from .replay.positions import Position
+    from .replay.replay import Replayed
     from .replay.settings import ReplayOptions, ReplaySettings
     from .writer import WriteOptions, write_patches, write_rows
 
@@ -83,7 +84,8 @@ if not TYPE_CHECKING:
             "formats",
             "reader",
             "writer",
-            "replay.position",
+            "replay.positions",
+            "replay.replay",
             "replay.settings",
             "recording",
             "logs.checking",

@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BufferedReader, FileIO
+from itertools import count
 from stat import S_ISREG
 from threading import RLock
 from typing import Any, Final, NamedTuple, Self, TypedDict
+from uuid import uuid4
 
 from ..codec import (
     DEFAULT_LIMITS,
     Describe,
+    Iri,
     Limits,
     PatchEncoder,
     PatchOptions,
@@ -31,18 +34,18 @@ from ..codec.patch.operations import (
     END,
     AnyOperation,
     Header,
+    Operation,
     OperationKind,
-    header,
 )
 from ..codec.text.ntriples import term_text
 from ..errors import ChainError, OptionsError, SourceError, TextError, TruncatedError
 from ..io.sinks import compression_of
 from .formats import PatchFormat, format_of
-from .model import ID, PREV, new_id
+from .model import ID, PREV
 from .reader import PatchReader
-from .replay.position import Position
-from .replay.selection import CHANGES
+from .replay.positions import Position
 from .replay.settings import check_name
+from .replay.transactions import CHANGES
 from .writer import PatchSerializer
 
 try:
@@ -54,6 +57,18 @@ except ImportError:  # Windows: two writers of one log are not detected there.
 _MARK: Final = re.compile(rb"(?:^|\n)Z[ \t]*\.?\s*\Z")
 #: Patches after which the file is looked at: whether it is there still, and as it was left.
 _LOOK_EVERY: Final = 100
+
+#: How often this process is a fork, which costs less to compare than its number.
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
 
 
 class Place(NamedTuple):
@@ -142,7 +157,7 @@ DEFAULT: Final = RecordSettings()
 class LogWriter:
     """Appends patches to a log in a file, created if missing; a context manager.
 
-    Each patch has an ``id``, a new UUID, and the id of the patch before it as ``prev``. A patch
+    Each patch has an ``id``, a UUID, and the id of the patch before it as ``prev``. A patch
     that was not written whole, because its writer was killed, is cut off when the log is opened.
     The log is that of the process that opened it: a child that is forked cannot write to it.
 
@@ -170,22 +185,23 @@ class LogWriter:
         self.sync: Final = settings.sync
         self._limits = settings.limits
         self.format = format_of(self.name) or PatchFormat.JELLY_PATCH
-        self._check_format()
         self._lock = RLock()
         self.path: Final = os.path.abspath(path)
+        #: The ids of patches: a random UUID of which the last digits are counted up, since random
+        #: ones for each patch take longer than writing it.
+        self._ids = map(f"{uuid4().urn[:-12]}{{:012x}}".format, count())
         #: Patches that were written since the file was looked at, and whether it is known to be
         #: lost.
         self._written = 0
         self._lost = False
-        self._process = os.getpid()
+        self._forks = _forks
         #: Where the log ends, as one object, so that an interrupt finds all of it or none changed.
         self.place = Place()
         #: Whether there may be more in the file than that.
         self._begun = False
         if compression_of(self.name) is not None:
             raise SourceError("a compressed log cannot be appended to", source=self.name)
-        if self.format is PatchFormat.JELLY_PATCH:
-            self._check_options()
+        self._check_options()
         try:
             # Without a buffer: what does not fit on a full disk must not be written later.
             self._file = FileIO(path, "a+")
@@ -237,7 +253,7 @@ class LogWriter:
     @property
     def is_of_this_process(self) -> bool:
         """Whether this process has opened the log, and is not a child that was forked since."""
-        return self._process == os.getpid()
+        return self._forks == _forks
 
     @property
     def closed(self) -> bool:
@@ -249,9 +265,9 @@ class LogWriter:
 
         :raises SourceError: it was.
         """
-        if not self.is_of_this_process:
+        if self._forks != _forks:
             raise SourceError("the log is recorded by another process", source=self.name)
-        if self.closed:
+        if self._file.closed:
             raise SourceError("the log that is recorded was closed", source=self.name)
 
     def _look(self) -> None:
@@ -319,10 +335,10 @@ class LogWriter:
                 self._look()
             self._begun = True
             before = self.place
-            made = new_id()
-            headers = [header(ID, made)]
+            made = Iri(next(self._ids))
+            headers = [Operation(OperationKind.HEADER, Header(ID, made))]
             if before.head is not None:
-                headers.append(header(PREV, before.head))
+                headers.append(Operation(OperationKind.HEADER, Header(PREV, before.head)))
             try:
                 data = encode(headers)
                 self._write(data)
@@ -465,24 +481,25 @@ class LogWriter:
         :raises OptionsError: they cannot, because of the options.
         """
         self.format = rows.format or self.format
-        self._check_format()
         if rows.is_bare:
             raise SourceError(
                 "the log is one frame without its length: no patch can follow", source=self.name
             )
         if rows.options is not None:
             self._options = rows.options
-            self._check_options()
+        self._check_options()
 
-    def _check_format(self) -> None:
-        """Reject a format that logs are not recorded in."""
+    def _check_options(self) -> None:
+        """Reject a format that logs are not recorded in, and options of a log that has one patch.
+
+        :raises SourceError: it is such a format; :raises OptionsError: they are such options.
+        """
         if self.format is PatchFormat.RDF_PATCH_THRIFT:
             raise SourceError(
                 "a log is recorded as Jelly-Patch or as RDF Patch text", source=self.name
             )
-
-    def _check_options(self) -> None:
-        """Reject options of a log that has one patch."""
+        if self.format is PatchFormat.RDF_PATCH:
+            return
         if self._options.stream_type is PatchStreamType.FLAT:
             raise OptionsError(
                 "the log is one patch, a stream of type FLAT: no patch can follow",

@@ -16,8 +16,6 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from oxrdflib.store import OxigraphStore
-from rdflib import Graph
 
 from jelly_plugins import ChainError, SourceError, TermError, TruncatedError
 from jelly_plugins.codec import OperationKind
@@ -31,10 +29,8 @@ from jelly_plugins.oxigraph import (
     set_position,
 )
 from jelly_plugins.oxigraph.patches import staging
-from jelly_plugins.oxigraph.patches.staging import StagedChanges
 from jelly_plugins.patch import invert, read_patches, recording, undo, write_patches
 from jelly_plugins.patch.replay.target import lock_of
-from jelly_plugins.rdflib import record as rdflib_record
 
 from .. import programs
 from ..interrupting import Interrupting
@@ -194,7 +190,7 @@ def test_a_store_that_cannot_be_written(
         def fail(*_: object, **__: object) -> None:
             raise OSError("the disk is full")
 
-        monkeypatch.setattr(StagedChanges, "make", fail)
+        monkeypatch.setattr(record_module, "make", fail)
         for change in (
             lambda: recorder.extend([quad(2), *SHAPES[:2]]),
             lambda: recorder.remove(quad(1)),
@@ -212,16 +208,16 @@ def test_a_store_that_cannot_be_written(
 def test_an_interrupt_when_all_is_done(
     store: ox.Store, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make = StagedChanges.make
+    make = record_module.make
 
-    def interrupted(self: StagedChanges, *args: Any) -> None:
-        make(self, *args)
+    def interrupted(*args: Any) -> None:
+        make(*args)
         raise KeyboardInterrupt
 
     copy = ox.Store()
     with record(store, path) as recorder:
         recorder.add(quad(0))
-        monkeypatch.setattr(StagedChanges, "make", interrupted)
+        monkeypatch.setattr(record_module, "make", interrupted)
         with pytest.raises(KeyboardInterrupt):
             recorder.add(quad(1))
         with pytest.raises(KeyboardInterrupt):
@@ -374,7 +370,6 @@ def test_only_the_recorder_changes_its_store(store: ox.Store, path: Path, tmp_pa
                 lambda: replay(store, path, graph=N),
                 lambda position=position: set_position(store, position),
                 lambda: record(store, tmp_path / f"new{path.suffix}"),
-                lambda: rdflib_record(Graph(OxigraphStore(store=store)), tmp_path / "other.jellyp"),
             ):
                 with pytest.raises(ChainError, match=f"is being recorded in log .*{path.name}"):
                     change()

@@ -19,7 +19,6 @@ from jelly_plugins import ChainError, TruncatedError
 from jelly_plugins.oxigraph import load, positions, record, replay
 from jelly_plugins.oxigraph.patches import record as recorders
 from jelly_plugins.oxigraph.patches.bookkeeping import recording_of
-from jelly_plugins.oxigraph.patches.staging import StagedChanges
 from jelly_plugins.patch.recording import LogWriter
 
 from ..shared_data import ROOT
@@ -41,7 +40,7 @@ class Steps:
             os._exit(9)
 
     def watch(self) -> None:
-        write, make = LogWriter._write, StagedChanges.make
+        write, make = LogWriter._write, recorders.make  # type: ignore[attr-defined]
         apply = recorders.apply  # type: ignore[attr-defined]
 
         def writing(writer: LogWriter, written: bytes) -> None:
@@ -52,8 +51,8 @@ class Steps:
             write(writer, written[half:])
             self.step()
 
-        def making(changes: StagedChanges, *what: Any) -> None:
-            make(changes, *what)
+        def making(*what: Any) -> None:
+            make(*what)
             self.step()
 
         def applying(*what: Any) -> None:
@@ -61,7 +60,7 @@ class Steps:
             self.step()
 
         LogWriter._write = writing  # type: ignore[method-assign]
-        StagedChanges.make = making  # type: ignore[method-assign]
+        recorders.make = making  # type: ignore[attr-defined]
         recorders.apply = applying  # type: ignore[attr-defined]
         # Write the position often.
         recorders._TRANSACTIONS = 7  # type: ignore[misc]

@@ -18,7 +18,7 @@ from jelly_plugins import ConflictError, JellyError, OptionsError
 from jelly_plugins.oxigraph import count_quads, namespaces, positions, replay
 from jelly_plugins.oxigraph.patches import transaction as transaction_module
 from jelly_plugins.patch import Patch
-from jelly_plugins.patch.replay.target import NetChanges
+from jelly_plugins.patch.replay.transactions import NetChanges
 
 from .replays import (
     counting,

@@ -8,7 +8,7 @@ import pytest
 
 from jelly_plugins import ChainError
 from jelly_plugins.oxigraph import positions, replay, set_position
-from jelly_plugins.patch.replay.position import Position
+from jelly_plugins.patch.replay.positions import Position
 
 from .replays import everything, jelly_log, log, patch, transaction
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jelly_plugins.patch.replay.position import Position
-from jelly_plugins.patch.replay.target import NetChanges
+from jelly_plugins.patch.replay.positions import Position
+from jelly_plugins.patch.replay.transactions import NetChanges
 
 
 class ListedTarget:

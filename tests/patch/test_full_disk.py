@@ -67,7 +67,6 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Oxigraph": ox.Store,
     "Graph": Graph,
     "Dataset": Dataset,
-    "Graph, Oxigraph": lambda: Graph(store="Oxigraph"),
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,89 +12,46 @@ from typing import Any
 import pytest
 
 pytest.importorskip("pyoxigraph")
-pytest.importorskip("oxrdflib")
 
 import pyoxigraph as ox
-from rdflib import Dataset, Graph, Literal, URIRef
+from rdflib import Graph
 
-import jelly_plugins.oxigraph as in_oxigraph
-import jelly_plugins.rdflib as in_rdflib
-from jelly_plugins import ChainError, SourceError, TruncatedError
+from jelly_plugins import ChainError, TruncatedError
 from jelly_plugins.codec.text.ntriples import term_text
+from jelly_plugins.oxigraph import BOOKKEEPING, dump, load, positions, record, replay
 from jelly_plugins.patch import read_patches, undo
-from jelly_plugins.rdflib.oxigraph_store import inner_store_of
+from jelly_plugins.rdflib import record as record_graph
 
-S, P = "urn:s", "urn:p"
-
-pytestmark = pytest.mark.filterwarnings("ignore:.*default_context.*")
 ONE_MORE = b"H id <urn:x> .\nTX .\nA <urn:s> <urn:p> <urn:x> .\nTC .\n"
 
 
-class Oxigraph:
-    """A store of pyoxigraph."""
-
-    module: Any = in_oxigraph
-
-    def __init__(self, store: Any) -> None:
-        self.target = store
-        self.store: ox.Store = store
-
-    def add(self, recorder: Any, number: int) -> None:
-        recorder.add(self.quad(number))
-
-    def quad(self, number: int) -> ox.Quad:
-        return ox.Quad(ox.NamedNode(S), ox.NamedNode(P), ox.Literal(str(number)), self.graph)
-
-    @property
-    def graph(self) -> Any:
-        return ox.DefaultGraph()
-
-    @property
-    def data(self) -> set[ox.Quad]:
-        return {quad for quad in self.store if quad.graph_name != in_oxigraph.BOOKKEEPING}
-
-
-class Rdflib(Oxigraph):
-    """A graph or dataset of rdflib over a store of pyoxigraph."""
-
-    module = in_rdflib
-
-    def __init__(self, graph: Any) -> None:
-        super().__init__(inner_store_of(graph.store))
-        self.target = graph
-
-    def add(self, recorder: Any, number: int) -> None:
-        recorder.graph.add((URIRef(S), URIRef(P), Literal(str(number))))
-        recorder.commit()
-
-    @property
-    def graph(self) -> Any:
-        if isinstance(self.target, Dataset):
-            return ox.DefaultGraph()
-        return ox.NamedNode(str(self.target.identifier))
-
-
-MAKERS: dict[str, Callable[[Path], Oxigraph]] = {
-    "Oxigraph in memory": lambda _: Oxigraph(ox.Store()),
-    "Oxigraph on disk": lambda folder: Oxigraph(ox.Store(folder / "store")),
-    "Graph": lambda _: Rdflib(Graph("Oxigraph", URIRef("urn:g"))),
-    "Dataset": lambda _: Rdflib(Dataset("Oxigraph")),
+MAKERS: dict[str, Callable[[Path], ox.Store]] = {
+    "in memory": lambda _: ox.Store(),
+    "on disk": lambda folder: ox.Store(folder / "store"),
 }
 
 
 @pytest.fixture(params=MAKERS)
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Oxigraph:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> ox.Store:
     return MAKERS[request.param](tmp_path)
 
 
-def leave_open(target: Oxigraph, path: Path, cut: float = 0) -> None:
+def quad(number: int) -> ox.Quad:
+    return ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), ox.Literal(str(number)))
+
+
+def data(store: ox.Store) -> set[ox.Quad]:
+    return {quad for quad in store if quad.graph_name != BOOKKEEPING}
+
+
+def leave_open(store: ox.Store, path: Path, cut: float = 0) -> None:
     """Record three patches, and end as a killed process does, before the third one is applied.
 
     :param cut: how much of a fourth patch is in the log.
     """
-    recorder = target.module.record(target.target, path)
+    recorder = record(store, path)
     for number in range(3):
-        target.add(recorder, number)
+        recorder.add(quad(number))
     del recorder
     gc.collect()
     if cut:
@@ -104,35 +60,34 @@ def leave_open(target: Oxigraph, path: Path, cut: float = 0) -> None:
         more = path.read_bytes()[len(whole) :]
         path.write_bytes(whole + more[: int(len(more) * cut)])
     # Without the compiled kernel, each transaction of an Oxigraph store moves the position.
-    [position] = target.module.positions(target.target)
+    [position] = positions(store)
     if position.patch == position.log:
-        target.store.remove(target.quad(2))
+        store.remove(quad(2))
 
 
 @pytest.mark.parametrize("ending", ["jellyp", "rdfp"])
 @pytest.mark.parametrize("again", ["replay", "record", "moved"])
 @pytest.mark.parametrize("cut", [0.1, 0.5, 0.9])
 def test_a_truncated_log_of_a_killed_recorder(
-    target: Oxigraph, ending: str, again: str, cut: float, tmp_path: Path
+    store: ox.Store, ending: str, again: str, cut: float, tmp_path: Path
 ) -> None:
     path = tmp_path / f"log.{ending}"
-    leave_open(target, path, cut)
-    module, graph = target.module, target.target
+    leave_open(store, path, cut)
     with pytest.raises(ChainError, match=r"is being recorded in .*log"):
-        module.replay(graph, ONE_MORE)
+        replay(store, ONE_MORE)
     if again == "record":
-        module.record(graph, path).close()
+        record(store, path).close()
     else:
         if again == "moved":
             path = path.rename(tmp_path / f"elsewhere.{ending}")
         with pytest.raises(TruncatedError):
-            module.replay(graph, path)
-    assert target.data == set(map(target.quad, range(3)))
-    [position] = module.positions(graph)
+            replay(store, path)
+    assert data(store) == set(map(quad, range(3)))
+    [position] = positions(store)
     # Other logs and another recorder may change the store again.
-    assert module.replay(graph, ONE_MORE).patches == 1
-    with module.record(graph, path) as recorder:
-        target.add(recorder, 3)
+    assert replay(store, ONE_MORE).patches == 1
+    with record(store, path) as recorder:
+        recorder.add(quad(3))
     patches = list(read_patches(path))
     assert len(patches) == 4
     assert position.complete
@@ -148,88 +103,40 @@ TX .\nD _:b <urn:p> <urn:o> .\nTC .\nA _:c <urn:p> <urn:o> .\nD _:c <urn:p> <urn
 
 @pytest.mark.parametrize("again", ["", SEVERAL, SEVERAL[: SEVERAL.index("TX")] + "Z .\n"])
 def test_a_recorder_counts_transactions_as_a_replay_does(
-    target: Oxigraph, again: str, tmp_path: Path
+    store: ox.Store, again: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "log.rdfp"
     path.write_text(SEVERAL + again)
-    module, graph = target.module, target.target
-    assert module.replay(graph, path).transactions == 3
-    [position] = module.positions(graph)
-    module.record(graph, path).close()
-    assert module.positions(graph) == [position]
-    assert module.replay(graph, path).transactions == 0
-    with module.record(graph, path) as recorder:
-        target.add(recorder, 1)
-    assert module.replay(graph, path).transactions == 0
-
-
-def test_another_graph_than_the_recorded_one(tmp_path: Path) -> None:
-    store = ox.Store()
-    target = Rdflib(Graph(in_rdflib_store(store), URIRef("urn:g")))
-    path = tmp_path / "log.jellyp"
-    leave_open(target, path)
-    for change in (
-        lambda: in_oxigraph.replay(store, path),
-        lambda: in_oxigraph.replay(store, path, graph=ox.NamedNode("urn:h")),
-        lambda: in_oxigraph.record(store, path),
-    ):
-        with pytest.raises(ChainError, match=r"is being recorded in .*log"):
-            change()
-    assert in_oxigraph.replay(store, path, graph=ox.NamedNode("urn:g")).patches == 0
-    in_oxigraph.set_position(store, in_oxigraph.positions(store)[0])
-
-
-def in_rdflib_store(store: ox.Store) -> Any:
-    from oxrdflib.store import OxigraphStore
-
-    return OxigraphStore(store=store)
+    assert replay(store, path).transactions == 3
+    [position] = positions(store)
+    record(store, path).close()
+    assert positions(store) == [position]
+    assert replay(store, path).transactions == 0
+    with record(store, path) as recorder:
+        recorder.add(quad(1))
+    assert replay(store, path).transactions == 0
 
 
 def test_a_dump_of_a_store_that_is_being_recorded(tmp_path: Path) -> None:
     store, copy = ox.Store(), ox.Store()
-    target = Oxigraph(store)
-    path, dump = tmp_path / "log.jellyp", tmp_path / "dump.jelly"
-    with in_oxigraph.record(store, path) as recorder:
-        target.add(recorder, 0)
+    path, file = tmp_path / "log.jellyp", tmp_path / "dump.jelly"
+    with record(store, path) as recorder:
+        recorder.add(quad(0))
         with pytest.raises(ChainError, match="close the recorder, which writes"):
-            in_oxigraph.dump(store, dump, bookkeeping=True)
-        assert in_oxigraph.dump(store, dump) == 1
-    in_oxigraph.dump(store, dump, bookkeeping=True)
-    in_oxigraph.load(copy, dump, bookkeeping=True)
-    assert in_oxigraph.replay(copy, path).patches == 0
-    with in_oxigraph.record(store, path) as recorder:
-        target.add(recorder, 1)
-    assert in_oxigraph.replay(copy, path).patches == 1
+            dump(store, file, bookkeeping=True)
+        assert dump(store, file) == 1
+    dump(store, file, bookkeeping=True)
+    load(copy, file, bookkeeping=True)
+    assert replay(copy, path).patches == 0
+    with record(store, path) as recorder:
+        recorder.add(quad(1))
+    assert replay(copy, path).patches == 1
 
 
 def test_a_recorder_leaves_no_graph_of_its_own(tmp_path: Path) -> None:
-    dataset = Dataset("Oxigraph")
-    in_rdflib.record(dataset, tmp_path / "log.jellyp").close()
-    assert list(inner_store_of(dataset.store).named_graphs()) == []
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_child_that_is_forked_leaves_the_mark(tmp_path: Path) -> None:
-    target = Rdflib(Graph("Oxigraph", URIRef("urn:g")))
-    recorder = in_rdflib.record(target.target, tmp_path / "log.jellyp")
-    target.add(recorder, 0)
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            with suppress(SourceError):
-                target.add(recorder, 1)
-            recorder.close()
-            with suppress(ChainError):
-                in_rdflib.set_position(target.target, in_rdflib.positions(target.target)[0])
-                os._exit(2)
-            code = 0
-        finally:
-            os._exit(code)
-    assert os.waitpid(child, 0)[1] == 0
-    target.add(recorder, 2)
-    recorder.close()
-    assert len(list(read_patches(tmp_path / "log.jellyp"))) == 2
+    store = ox.Store()
+    record(store, tmp_path / "log.jellyp").close()
+    assert list(store.named_graphs()) == []
 
 
 def test_threads_find_one_recorder(tmp_path: Path) -> None:
@@ -240,7 +147,7 @@ def test_threads_find_one_recorder(tmp_path: Path) -> None:
     def run(number: int) -> None:
         ready.wait()
         with suppress(ChainError):
-            opened.append(in_rdflib.record(graph, tmp_path / f"{number}.jellyp"))
+            opened.append(record_graph(graph, tmp_path / f"{number}.jellyp"))
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(8)]
     for thread in threads:

@@ -181,7 +181,6 @@ if not child:
     os.close(ask)
     os.read(asked, 1)
     # As where another thread was writing.
-    log._begun = True
     log._lock.acquire()
     log.close()
     os._exit(0)

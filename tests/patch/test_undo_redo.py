@@ -114,14 +114,7 @@ class GraphLeader(Leader):
         return next((each.patch for each in positions(store)), None)
 
 
-class OverOxigraph(GraphLeader):
-    """A Dataset over an Oxigraph store."""
-
-    def new(self) -> Any:
-        return Dataset("Oxigraph")
-
-
-LEADERS = {"oxigraph": Leader, "rdflib": GraphLeader, "over-oxigraph": OverOxigraph}
+LEADERS = {"oxigraph": Leader, "rdflib": GraphLeader}
 
 
 def patches_in(log: Path) -> int:

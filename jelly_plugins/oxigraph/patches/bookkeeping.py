@@ -4,13 +4,13 @@ The graph ``<urn:jelly-plugins:bookkeeping>`` has the following quads, and chang
 transactions that it records:
 
 - for each log, ``<urn:jelly-plugins:log:NAME>``, the position that was reached (see
-  :class:`~jelly_plugins.patch.replay.position.Position`), as the value of
+  :class:`~jelly_plugins.patch.replay.positions.Position`), as the value of
   ``<urn:jelly-plugins:position:GRAPH>``: the number of transactions, ``complete`` or ``partial``,
   and the patch, with spaces between them. GRAPH is the name of the graph that the log's default
   graph is applied to, in the syntax of N-Triples, and empty for the default graph itself;
-- while a log is recorded, GRAPH and the log's path, with a space between them, as the value of
-  ``<urn:jelly-plugins:recording>``. The store may have more of that log than its position says,
-  until the recorder is closed. NAME is empty as long as the log has neither a name nor a patch;
+- while a log is recorded, its path, as the value of ``<urn:jelly-plugins:recording>``. The store
+  may have more of that log than its position says, until the recorder is closed. NAME is empty as
+  long as the log has neither a name nor a patch;
 - for each namespace, ``GRAPH <urn:jelly-plugins:prefix:NAME> IRI``, where GRAPH is the name of the
   graph that it was declared for, or ``<urn:jelly-plugins:default>``.
 
@@ -20,7 +20,6 @@ Names are percent-encoded. No other code may change this graph, see ``reserved``
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -28,7 +27,7 @@ from urllib.parse import quote, unquote
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Store
 
 from ...errors import ChainError
-from ...patch.replay.position import Position
+from ...patch.replay.positions import Position
 from ...patch.replay.target import lock_of
 from ...reserved import BOOKKEEPING_IRI, BOOKKEEPING_TEXT, bookkeeping_iri
 from ..rows import Row, graph_text, row_of
@@ -118,10 +117,7 @@ def _log(name: str) -> NamedNode:
 
 
 def position_rows(store: Store, log: str, graph: str = "") -> set[Row]:
-    """The row of the position in a log, none if there is none.
-
-    :param graph: text of the name of the graph that the log is replayed into.
-    """
+    """The row of the position in a log, none if there is none."""
     return set(map(row_of, store.quads_for_pattern(*_place(log, graph), None, BOOKKEEPING)))
 
 
@@ -132,31 +128,9 @@ def set_position(store: Store, position: Position) -> None:
 
     :raises ChainError: the store is being recorded.
     """
-    set_recorded(store, position, {})
-
-
-def set_recorded(
-    store: Store,
-    position: Position,
-    namespaces: Mapping[str, NamedNode | None],
-    recording: Recording | None = None,
-) -> None:
-    """Set a store's position in a log, and namespaces of the position's graph, in one transaction.
-
-    :param namespaces: the IRI of each name, None for those that are not bound any more.
-    :param recording: the mark of the recorder that sets them; it gets the log's name.
-    :raises ChainError: the store has the mark of another recorder.
-    """
-    graph = position.graph
     with lock_of(store):
-        check_recorded(store, recording)
-        named = None if recording is None else recording._replace(log=position.log)
-        old, new = moved_rows(store, recording, position, named)
-        for name, iri in namespaces.items():
-            old |= namespace_rows(store, graph, name)
-            if iri is not None:
-                new.add(namespace_row(graph, name, str(iri)))
-        apply(store, old - new, new - old)
+        check_recorded(store)
+        move(store, None, position, None)
 
 
 # Logs that are being recorded
@@ -167,18 +141,14 @@ class Recording(NamedTuple):
 
     :ivar log: name of the log; empty if it has neither a name nor a patch.
     :ivar path: of the log.
-    :ivar graph: text of the name of the graph that the log's default graph is; see
-        :class:`~jelly_plugins.patch.replay.position.Position`.
     """
 
     log: str
     path: str
-    graph: str = ""
 
     def rows(self) -> set[Row]:
         """The row of the mark."""
-        value = Literal(f"{quote(self.graph, safe='')} {self.path}")
-        return {row_of(Quad(_log(self.log), _RECORDING, value, BOOKKEEPING))}
+        return {row_of(Quad(_log(self.log), _RECORDING, Literal(self.path), BOOKKEEPING))}
 
 
 def recording_of(store: Store) -> Recording | None:
@@ -186,8 +156,7 @@ def recording_of(store: Store) -> Recording | None:
     log: Any
     value: Any
     for log, _, value, _ in store.quads_for_pattern(None, _RECORDING, None, BOOKKEEPING):
-        graph, _, path = value.value.partition(" ")
-        return Recording(unquote(log.value.removeprefix(_LOG)), path, unquote(graph))
+        return Recording(unquote(log.value.removeprefix(_LOG)), value.value)
     return None
 
 

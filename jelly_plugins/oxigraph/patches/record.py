@@ -19,7 +19,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import RLock
-from typing import Any, Final, NamedTuple, Self, Unpack
+from typing import Any, Final, Self, Unpack
 
 from pyoxigraph import Quad, Store
 
@@ -27,34 +27,26 @@ from ...codec import PatchOptions
 from ...codec.patch.operations import add, delete
 from ...codec.text.ntriples import STAND_IN
 from ...errors import ChainError, TextError
-from ...patch.recording import DEFAULT, LogWriter, Place, RecordOptions, RecordSettings
-from ...patch.replay.position import Position, Replayed
+from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
+from ...patch.replay.positions import Position
+from ...patch.replay.replay import Replayed
 from ...patch.replay.settings import ReplaySettings
 from ...patch.replay.target import lock_of
 from ..plain_text import lines_of
-from ..rows import Row, graph_text
-from ..terms import DEFAULT_GRAPH, GraphName, check_store, describe_directed
+from ..rows import Row
+from ..terms import DEFAULT_GRAPH, check_store, describe_directed
 from .bookkeeping import Recording, check_recorded, move, moved_rows, position_in, recording_of
 from .replay import apply_log
-from .staging import Changes, Staged, StagedChanges
+from .staging import Changes, Staged, make
 from .transaction import apply
 
 #: Transactions, and operations in them, after which the position is written.
 _TRANSACTIONS: Final = 1_000
 _OPERATIONS: Final = 100_000
+#: Quads that are written to the log term by term; more of them go as text, in half the time.
+_TERM_BY_TERM: Final = 8
 #: How blank nodes begin in text whose labels may be the written form of others.
-_STAND_IN: Final = f"_:{STAND_IN}".encode()
-
-
-class _Begun(NamedTuple):
-    """A change that was begun.
-
-    :ivar place: where the log ended before it.
-    """
-
-    place: Place
-    deletes: list[Quad]
-    adds: list[Quad]
+_STAND_IN: Final = f"_:{STAND_IN}"
 
 
 def record(
@@ -97,49 +89,36 @@ def record(
     settings = settings.but(options, PatchOptions(rdf_star=True))
     writer = LogWriter(log, settings, describe=describe_directed)
     try:
-        recording = catch_up(store, writer, settings)
-        return Recorder(store, writer, name=recording.log or None)
+        return Recorder(store, writer, name=_catch_up(store, writer, settings))
     except BaseException:
         writer.close()
         raise
 
 
-def catch_up(
-    store: Store,
-    writer: LogWriter,
-    settings: RecordSettings,
-    *,
-    graph: GraphName = DEFAULT_GRAPH,
-    named_graphs: bool = True,
-) -> Recording:
-    """Apply what a store lacks of a log, and mark the store; return the mark.
+def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str | None:
+    """Apply what a store lacks of a log, and mark the store; return the name of the log.
 
-    :param graph: see :func:`.replay`; likewise ``named_graphs``.
     :raises ChainError: it is not the log of this store.
     """
     done = Replayed()
-    replaying = ReplaySettings(name=settings.name, limits=settings.limits)
-    place = graph_text(graph)
+    name = settings.name
     with lock_of(store):
         found = recording_of(store)
-        if found is not None and (found.graph != place or not writer.patches):
-            check_recorded(store, found if found.path == writer.path else None)
         if writer.patches:
-            apply_log(
-                store, writer.path, replaying, done, found, graph=graph, named_graphs=named_graphs
-            )
-        name = settings.name
-        known = None if name is None or writer.patches else position_in(store, name, place)
-        if known is not None:
-            raise ChainError(
-                f"the store is at patch {known.patch} of log {name}, and the log is empty",
-                expected=known.patch,
-            )
+            replaying = ReplaySettings(name=name, limits=settings.limits)
+            apply_log(store, writer.path, replaying, done, found, graph=DEFAULT_GRAPH)
+        else:
+            check_recorded(store, found if found and found.path == writer.path else None)
+            known = None if name is None else position_in(store, name)
+            if known is not None:
+                raise ChainError(
+                    f"the store is at patch {known.patch} of log {name}, and the log is empty",
+                    expected=known.patch,
+                )
         if done.position is not None:
             name = done.position.log
-        mark = Recording(name or "", writer.path, place)
-        move(store, found, done.position, mark)
-    return mark
+        move(store, found, done.position, Recording(name or "", writer.path))
+    return name
 
 
 class Recorder:
@@ -165,8 +144,6 @@ class Recorder:
         self._lock = RLock()
         self._in_block = False
         self._store_lock = lock_of(store)
-        #: The change that is being made; None between changes.
-        self._begun: _Begun | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -182,7 +159,6 @@ class Recorder:
             return
         with self._lock, self._store_lock:
             try:
-                self._settle()
                 recording = recording_of(self.store)
                 if recording is not None and recording.path == self._writer.path:
                     move(self.store, recording, self.position, None)
@@ -222,64 +198,68 @@ class Recorder:
         :raises OSError: the log cannot be written; nothing was changed.
         :raises TypeError: it is not a pyoxigraph quad.
         """
-        self._change([quad], True)
+        with self._lock:
+            changes = self._begin()
+            changes.add(quad)
+            self._commit(changes)
 
     def remove(self, quad: Quad) -> None:
         """Remove a quad; errors are those of :meth:`add`."""
-        self._change([quad], False)
+        with self._lock:
+            changes = self._begin()
+            changes.remove(quad)
+            self._commit(changes)
 
     def extend(self, quads: Iterable[Quad]) -> None:
         """Add quads, all or none; errors are those of :meth:`add`."""
-        self._change(list(quads), True)
+        with self._lock:
+            changes = self._begin()
+            changes.extend(quads)
+            self._commit(changes)
 
     def update(self, update: str, **settings: Any) -> None:
         """Run a SPARQL update, see :meth:`Changes.update`."""
         with self.transaction() as transaction:
             transaction.update(update, **settings)
 
-    def _change(self, quads: list[Quad], there: bool) -> None:
-        # Without the context manager, which takes as long as adding a quad.
-        with self._lock:
-            changes = self._begin()
-            changes.change(quads, there)
-            self._commit(changes)
-
-    def _begin(self) -> StagedChanges:
+    def _begin(self) -> Changes:
         self._writer.check_open()
         if self._in_block:
             raise RuntimeError(
                 "this is inside a transaction of the recorder: change the store with the object "
                 "that 'with recorder.transaction() as changes' gives"
             )
-        return StagedChanges(self.store)
+        return Changes(self.store)
 
-    def _commit(self, changes: StagedChanges) -> None:
+    def _commit(self, changes: Changes) -> None:
         with self._store_lock:
-            self._settle()
-            deletes, adds = changes.staged()
+            deletes, adds = changes._staged()
             if not deletes.quads and not adds.quads:
                 return
             if self._transactions >= _TRANSACTIONS or self._operations >= _OPERATIONS:
                 apply(self.store, *self._position_rows())
                 self._transactions = self._operations = 0
-            is_first = not self._writer.patches
+            before = self._writer.place
             self._transactions += 1
             self._operations += len(deletes.quads) + len(adds.quads)
-            self._begun = _Begun(self._writer.place, deletes.quads, adds.quads)
             try:
                 self._append(deletes, adds)
-                if is_first or not (_is_kept(deletes) and _is_kept(adds)):
+                if before.patches and _is_kept(deletes) and _is_kept(adds):
+                    make(self.store, deletes, adds)
+                else:
                     # The log has a name now; or the patch, if applied again, would lead to other
                     # quads.
-                    changes.make(deletes, adds, *self._position_rows())
-                else:
-                    changes.make(deletes, adds)
+                    make(self.store, deletes, adds, *self._position_rows())
                 if self._writer.sync:
                     self.store.flush()
             except BaseException:
-                self._settle()
+                # The store has all of the change, or nothing.
+                made = all(quad in self.store for quad in adds.quads) and not any(
+                    quad in self.store for quad in deletes.quads
+                )
+                if self._writer.place is not before and not made:
+                    self._writer.cut(before)
                 raise
-            self._begun = None
 
     def _position_rows(self) -> tuple[set[Row], set[Row]]:
         """The rows of the bookkeeping to delete and to add, once the log has a change."""
@@ -290,7 +270,8 @@ class Recorder:
 
     def _append(self, deletes: Staged, adds: Staged) -> None:
         """Write a patch to the log."""
-        if deletes.text is not None and adds.text is not None:
+        many = len(deletes.quads) + len(adds.quads) > _TERM_BY_TERM
+        if many and deletes.text is not None and adds.text is not None:
             try:
                 self._writer.append_lines(lines_of(deletes.text), lines_of(adds.text))
                 return
@@ -304,27 +285,11 @@ class Recorder:
             ]
         )
 
-    def _settle(self) -> None:
-        """Make log and store consistent after a change that ended, or did not: an interrupt may
-        come at any point, here too. Then the next change calls this first."""
-        begun = self._begun
-        if begun is None:
-            return
-        if self._writer.place is not begun.place and not self._is_made(begun):
-            self._writer.cut(begun.place)
-        self._begun = None
-
-    def _is_made(self, begun: _Begun) -> bool:
-        """Whether the store has a change that was begun: it has all of it, or nothing."""
-        return all(quad in self.store for quad in begun.adds) and not any(
-            quad in self.store for quad in begun.deletes
-        )
-
 
 def _is_kept(staged: Staged) -> bool:
     """Whether what the log says of quads leads to these quads again, and to no others: a label that
     looks like the written form of another one may not."""
     return staged.text is not None and not any(
-        _STAND_IN in lines or str(graph).startswith(_STAND_IN.decode())
+        _STAND_IN.encode() in lines or str(graph).startswith(_STAND_IN)
         for graph, lines in staged.text.items()
     )

@@ -13,8 +13,7 @@ from ...errors import TruncatedError
 from ...io.sources import Source
 from ...patch import Patch
 from ...patch.recording import claimed
-from ...patch.replay.position import Replayed
-from ...patch.replay.replay import replay_log
+from ...patch.replay.replay import Replayed, replay_log
 from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings
 from ..rows import RowFactory, graph_text
 from ..terms import DEFAULT_GRAPH, GraphName, check_store
@@ -111,7 +110,7 @@ def apply_log(
     recording: Recording | None,
     *,
     graph: GraphName,
-    named_graphs: bool,
+    named_graphs: bool = True,
 ) -> None:
     """Apply a log to a store.
 
@@ -123,7 +122,7 @@ def apply_log(
     if recording is not None:
         path = log if isinstance(log, str | os.PathLike) else getattr(log, "name", "")
         same_path = os.path.abspath(path) == recording.path
-        if recording.graph != graph_text(graph) or not (same_path or recording.log):
+        if graph_text(graph) or not (same_path or recording.log):
             raise is_recorded(recording)
         if same_path and settings.name is None and recording.log:
             settings = replace(settings, name=recording.log)

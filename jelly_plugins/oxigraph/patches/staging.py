@@ -8,9 +8,8 @@ rejected.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pyoxigraph import Quad, Store
 
@@ -35,7 +34,7 @@ class Staged(NamedTuple):
     @classmethod
     def of(cls, quads: list[Quad]) -> Staged:
         """Stage quads."""
-        return cls(*plain_text(quads)) if quads else cls([], {}, {})
+        return cls(*plain_text(quads)) if quads else _NOTHING
 
     @property
     def checked(self) -> list[Quad]:
@@ -56,10 +55,18 @@ class Staged(NamedTuple):
         return [row_of(quad) for quad in self.checked]
 
 
-class Changes(ABC):
+_NOTHING: Final = Staged([], {}, {})
+
+
+class Changes:
     """The changes of one transaction; see :meth:`.Recorder.transaction`. They are not in the store
     until it ends.
     """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        #: Whether each quad is there in the end, in the order of the last changes.
+        self._net: dict[Quad, bool] = {}
 
     def add(self, quad: Quad) -> None:
         """Add a quad.
@@ -67,21 +74,20 @@ class Changes(ABC):
         :raises TermError: it is in the graph that keeps the positions of logs.
         :raises TypeError: it is not a pyoxigraph quad.
         """
-        self.change([quad], True)
+        self._change([quad], True)
 
     def remove(self, quad: Quad) -> None:
         """Remove a quad; errors are those of :meth:`add`."""
-        self.change([quad], False)
+        self._change([quad], False)
 
     def extend(self, quads: Iterable[Quad]) -> None:
         """Add quads; errors are those of :meth:`add`."""
-        self.change(list(quads), True)
+        self._change(list(quads), True)
 
     def remove_all(self, quads: Iterable[Quad]) -> None:
         """Remove quads; errors are those of :meth:`add`."""
-        self.change(list(quads), False)
+        self._change(list(quads), False)
 
-    @abstractmethod
     def update(self, update: str, **settings: Any) -> None:
         """Run a SPARQL update on the store and what was changed here so far.
 
@@ -94,28 +100,13 @@ class Changes(ABC):
         :raises SyntaxError: the update is malformed.
         :raises RuntimeError: it fails.
         """
-
-    @abstractmethod
-    def change(self, quads: list[Quad], there: bool) -> None:
-        """Add or remove quads; errors are those of :meth:`add`."""
-
-
-class StagedChanges(Changes):
-    """Changes, and how they are made."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        #: Whether each quad is there in the end, in the order of the last changes.
-        self._net: dict[Quad, bool] = {}
-
-    def update(self, update: str, **settings: Any) -> None:
         from .updates import UpdateEffect
 
         UpdateEffect(self._store, self, settings).take(update)
 
-    def change(self, quads: list[Quad], there: bool) -> None:
+    def _change(self, quads: list[Quad], there: bool) -> None:
         try:
-            if BOOKKEEPING in {quad.graph_name for quad in quads}:
+            if any(quad.graph_name == BOOKKEEPING for quad in quads):
                 reject_graph(BOOKKEEPING_IRI)
         except AttributeError:
             wrong = next(quad for quad in quads if not isinstance(quad, Quad))
@@ -129,7 +120,7 @@ class StagedChanges(Changes):
             # Hashing quads takes longer than all else here.
             self._net = changes
 
-    def staged(self) -> tuple[Staged, Staged]:
+    def _staged(self) -> tuple[Staged, Staged]:
         """The quads to delete from the store, and those to add: no others than those that are, and
         that are not, in it."""
         deletes, adds = self._requested()
@@ -161,30 +152,31 @@ class StagedChanges(Changes):
             Staged.of([quad for quad, there in net.items() if there]),
         )
 
-    def begin_update(self) -> Update:
+    def _begin_update(self) -> Update:
         """What has changed so far, as an update."""
-        deletes, adds = self.staged()
+        deletes, adds = self._staged()
         update = Update()
         update.change(deletes.rows, adds.rows)
         return update
 
-    def make(
-        self,
-        deletes: Staged,
-        adds: Staged,
-        old: Collection[Row] = (),
-        new: Collection[Row] = (),
-    ) -> None:
-        """Change the store, wholly or not at all.
 
-        :param deletes: the quads to delete, as :meth:`staged` returns them.
-        :param adds: the quads to add.
-        :param old: rows of the bookkeeping to delete; ``new``: to add.
-        :raises OSError: the store cannot be written.
-        """
-        if deletes.quads or old or new:
-            update = Update()
-            update.change([*deletes.rows, *old], [*adds.rows, *new])
-            update.run(self._store)
-        else:
-            self._store.extend(adds.quads)
+def make(
+    store: Store,
+    deletes: Staged,
+    adds: Staged,
+    old: Collection[Row] = (),
+    new: Collection[Row] = (),
+) -> None:
+    """Change a store, wholly or not at all.
+
+    :param deletes: the quads to delete, which are in it.
+    :param adds: the quads to add.
+    :param old: rows of the bookkeeping to delete; ``new``: to add.
+    :raises OSError: the store cannot be written.
+    """
+    if deletes.quads or old or new:
+        update = Update()
+        update.change([*deletes.rows, *old], [*adds.rows, *new])
+        update.run(store)
+    else:
+        store.extend(adds.quads)

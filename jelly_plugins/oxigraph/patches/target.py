@@ -10,9 +10,10 @@ from pyoxigraph import Quad, Store
 from ...codec.common.limits import over
 from ...codec.patch.operations import AnyOperation, OperationKind
 from ...codec.text.transcoding import LONG_TERM
-from ...patch.replay.position import Position
+from ...patch.replay.positions import Position
 from ...patch.replay.settings import ReplaySettings
-from ...patch.replay.target import NetChanges, lock_of, moved
+from ...patch.replay.target import lock_of, moved
+from ...patch.replay.transactions import NetChanges
 from ...reserved import reject_graph
 from ..rows import (
     Parameterised,

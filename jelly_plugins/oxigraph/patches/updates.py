@@ -33,7 +33,7 @@ from ...reserved import BOOKKEEPING_TEXT, private
 from .transaction import Function
 
 if TYPE_CHECKING:
-    from .staging import StagedChanges
+    from .staging import Changes
 
 _ESCAPE: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 _LOCAL: Final = r"(?:[\w\-.:·]|%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%])*"
@@ -189,7 +189,7 @@ class UpdateEffect:
     :param settings: of ``Store.update``: ``base_iri``, ``prefixes`` and custom functions.
     """
 
-    def __init__(self, store: Store, changes: StagedChanges, settings: dict[str, Any]) -> None:
+    def __init__(self, store: Store, changes: Changes, settings: dict[str, Any]) -> None:
         self._store = store
         self._changes = changes
         self._functions: dict[NamedNode, Function] = dict(
@@ -258,7 +258,7 @@ class UpdateEffect:
         made = " ".join(
             f"{_PROBE} {_PROBE} ?jelly_plugins_{number} ." for number in range(len(columns))
         )
-        update = self._changes.begin_update()
+        update = self._changes._begin_update()
         update.prologue = operation.prologue
         # The pattern does not see the bookkeeping.
         update.operation(f"DROP SILENT GRAPH {BOOKKEEPING_TEXT}")

@@ -16,7 +16,7 @@ from ...notebook import Shown
 from ..formats import PatchFormat
 from ..model import ID, PREV
 from ..reader import PatchReader, ReadOptions
-from ..replay.selection import CHANGES
+from ..replay.transactions import CHANGES
 
 
 class Problem(NamedTuple):

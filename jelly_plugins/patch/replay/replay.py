@@ -1,6 +1,5 @@
 """One replay of one log: what a backend's ``replay`` does once it has a target and a factory of
-terms. Of the log's rows, ``selection`` makes the transactions that the store lacks; these are
-applied here.
+terms. The transactions that the store lacks (see ``positions``) are committed in groups.
 """
 
 from __future__ import annotations
@@ -8,6 +7,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from operator import add
 from typing import Any, Final, TypeGuard, cast
@@ -17,13 +17,14 @@ from ...codec.common.conversion import check_text, convert
 from ...codec.patch.operations import END, AnyOperation, Header, Namespace, Operation, OperationKind
 from ...errors import ChainError, JellyError, StatementError
 from ...io.sources import Source, rewinder
+from ...notebook import Shown
 from ..follow import RewrittenError
 from ..model import ID, Patch
 from ..reader import PatchReader
-from .position import Replayed
-from .selection import Entry, Selection
+from .positions import Entry, Position, Selection
 from .settings import ReplaySettings
-from .target import NetChanges, Target
+from .target import Target
+from .transactions import NetChanges
 
 #: Transactions that are applied together by default.
 _GROUP: Final = 100
@@ -33,6 +34,26 @@ _TOGETHER: Final = 10_000
 _TEXT: Final = 4 << 20
 #: Seconds between two looks at a file that is followed.
 _INTERVAL: Final = 0.05
+
+
+@dataclass(slots=True)
+class Replayed(Shown):
+    """What a replay did.
+
+    :ivar position: the store's position in the log; None if it has none.
+    :ivar patches: patches that were applied, or the rest of which was.
+    :ivar transactions: transactions that were applied.
+    :ivar operations: operations on statements and namespaces in them.
+    :ivar unmatched: deletions of statements among them that were not there.
+    :ivar advice: what to do to have a position, if none is kept; otherwise empty.
+    """
+
+    position: Position | None = None
+    patches: int = 0
+    transactions: int = 0
+    operations: int = 0
+    unmatched: int = 0
+    advice: str = ""
 
 
 class Replay:
@@ -46,20 +67,14 @@ class Replay:
     the log whatever happens. A group that cannot be applied as a whole is applied one by one, so
     that the store has all transactions before the one at fault.
 
-    :param target: where to.
     :param done: counts what is done, and has the store's position.
     :param group: most transactions that are applied together.
     """
 
     def __init__(
-        self,
-        target: Target,
-        settings: ReplaySettings,
-        done: Replayed,
-        *,
-        group: int,
+        self, target: Target, settings: ReplaySettings, done: Replayed, group: int
     ) -> None:
-        self.selection: Final = Selection(target, settings, done)
+        self._selection = Selection(target, settings)
         self._target = target
         self._settings = settings
         self._done = done
@@ -77,21 +92,17 @@ class Replay:
         :return: whether ``until`` was reached, so that rows may be left.
         :raises JellyError: a patch cannot be read or applied; the message names it.
         """
-        selection = self.selection
         try:
-            for entry in selection.entries(rows):
+            for entry in self._selection.entries(rows):
                 self._put(entry)
         except Exception as error:
             if not self._failed:
                 if isinstance(error, JellyError) and not isinstance(error, RewrittenError):
-                    patch = selection.id
-                    if patch is None and (selection.has_headers or selection.number > 1):
-                        patch = str(selection.number)
-                    _name(error, patch)
+                    _name(error, self._selection.reading)
                 self.commit()
             raise
         self.wait()
-        return selection.is_complete
+        return self._selection.is_complete
 
     def wait(self) -> None:
         """Apply what is complete, because it is not known when more rows come.
@@ -99,7 +110,13 @@ class Replay:
         :raises ChainError: the rows so far do not have the store's position.
         """
         self.commit()
-        self.selection.check_found()
+        self._selection.check_found()
+        self._note_position()
+
+    def _note_position(self) -> None:
+        if self._done.position is None:
+            self._done.position = self._selection.position
+        self._done.advice = self._selection.advice
 
     def _put(self, entry: Entry) -> None:
         """Apply an entry, together with those that follow or not."""
@@ -123,6 +140,7 @@ class Replay:
 
         :raises JellyError: the store rejects one, or its position has changed meanwhile.
         """
+        self._note_position()
         entries, self._waiting = self._waiting, []
         self._size = (0, 0, 0)
         if not entries:
@@ -198,17 +216,17 @@ def replay_log(
         group = _GROUP if _is_source(log) or isinstance(log, list | tuple) else 1
     if settings.dry_run:
         group = 1
-    replay = Replay(target, settings, done, group=group)
-    if _is_source(log):
-        while True:
-            try:
+    while True:
+        replay = Replay(target, settings, done, group)
+        try:
+            if _is_source(log):
                 reached = _replay_source(replay, log, factory, settings)
-                break
-            except RewrittenError:
-                # What follows the store's position is read anew.
-                replay = Replay(target, settings, done, group=group)
-    else:
-        reached = replay.run(_converted(cast(Iterable[Patch], log), factory))
+            else:
+                reached = replay.run(_converted(cast(Iterable[Patch], log), factory))
+            break
+        except RewrittenError:
+            # What follows the store's position is read anew.
+            done.position = None
     if last is not None and not reached and not follow:
         raise _missing(last, "it was read to its end")
 
@@ -263,29 +281,26 @@ def _may_have(
     settings: ReplaySettings,
 ) -> bool:
     """Whether a log may have the patch ``until``: False if it has not, and can be read twice."""
-
-    def is_it(value: Any) -> bool:
-        return target.text(value) == settings.last
-
-    if isinstance(log, list | tuple):
-        ids = [each.id for each in log]
-        return any(is_it(convert(found, factory)) for found in ids if found is not None)
-    if not _is_source(log):
-        return True
-    rewind = rewinder(log)
-    if rewind is None:
+    rewind = rewinder(log) if _is_source(log) else None
+    if rewind is None and not isinstance(log, list | tuple):
         return True
     try:
-        with PatchReader(log, factory=factory, limits=settings.limits) as rows:
+        if rewind is None:
+            ids = (convert(each.id, factory) for each in cast(Iterable[Patch], log) if each.id)
+            return any(target.text(each) == settings.last for each in ids)
+        with PatchReader(cast(Source, log), factory=factory, limits=settings.limits) as rows:
             return any(
-                isinstance(value, Header) and value.chain_key == ID and is_it(value.value)
+                isinstance(value, Header)
+                and value.chain_key == ID
+                and target.text(value.value) == settings.last
                 for _, value in rows
             )
     except JellyError:
         # The replay reports errors of the log when it reaches them.
         return True
     finally:
-        rewind()
+        if rewind is not None:
+            rewind()
 
 
 def _converted(patches: Iterable[Patch], factory: TermFactory[Any]) -> Iterator[AnyOperation]:

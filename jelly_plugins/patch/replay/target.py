@@ -1,5 +1,4 @@
-"""What a log is replayed into: the changes of a transaction, what a backend does with them, and
-what is the same for all stores.
+"""What a log is replayed into: what a backend has to offer, and what is the same for all stores.
 
 Locks are for stores of other libraries, which have no place for one.
 """
@@ -7,124 +6,15 @@ Locks are for stores of other libraries, which have no place for one.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable
 from threading import RLock
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ...codec.patch.operations import AnyOperation, Namespace, Operation, OperationKind
-from ...errors import ChainError, ConflictError
-from .position import Position
-from .settings import ReplaySettings
+from ...errors import ChainError
 
-_ADD: Final = OperationKind.ADD
-_DELETE: Final = OperationKind.DELETE
-
-
-class NetChanges:
-    """The net effect of operations: of those on one statement, the last one decides.
-
-    Statements are tuples of strings, which a target's factory makes; equal ones are one statement
-    in the store.
-
-    :param strict: whether each operation must change something.
-    :ivar net: whether a statement is there in the end; of all that were touched.
-    :ivar first: whether the first operation on a statement adds it. If not strict, of those that
-        delete it.
-    :ivar idle: operations that change nothing because they repeat an earlier one. If not strict,
-        deletions only.
-    :ivar namespaces: operations on namespaces, in order.
-    :ivar operations: number of operations.
-    """
-
-    def __init__(self, *, strict: bool = False) -> None:
-        self._strict = strict
-        self.net: dict[Any, bool] = {}
-        self.first: dict[Any, bool] = {}
-        self.idle: list[AnyOperation] = []
-        self.namespaces: list[AnyOperation] = []
-        self.operations = 0
-
-    def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
-        """Take operations on statements and namespaces, up to the first row of another kind.
-
-        :return: that row; None if there are no more.
-        """
-        net, first, loose = self.net, self.first, not self._strict
-        count = 0
-        found = None
-        for row in rows:
-            kind, value = row
-            if kind is _ADD and loose:
-                net[value] = True
-            elif kind is _ADD or kind is _DELETE:
-                adds = kind is _ADD
-                there = net.get(value)
-                if there is None:
-                    first[value] = adds
-                elif there is adds:
-                    self.idle.append(row)
-                net[value] = adds
-            elif type(value) is Namespace:
-                self.namespaces.append(row)
-            else:
-                found = row
-                break
-            count += 1
-        self.operations += count
-        return found
-
-    def join(self, following: NetChanges) -> None:
-        """Add the changes of the next transaction, which stay as they are."""
-        for value, adds in following.first.items():
-            there = self.net.get(value)
-            if there is None:
-                self.first[value] = adds
-            elif there is adds:
-                self.idle.append(Operation(_ADD if adds else _DELETE, value))
-        self.idle += following.idle
-        self.net.update(following.net)
-        self.namespaces += following.namespaces
-        self.operations += following.operations
-
-    @property
-    def characters(self) -> int:
-        """Number of characters of the statements; a term counts as often as it is there."""
-        return sum(map(len, chain.from_iterable(self.net)))
-
-    def unmatched(
-        self,
-        there: Iterable[bool],
-        settings: ReplaySettings,
-        *,
-        has_blank_node: Callable[[Any], bool],
-        text: Callable[[Any], str],
-    ) -> int:
-        """Count the deletions of what is not there.
-
-        :param there: for each statement of :attr:`first`, whether the store has it before.
-        :param text: a statement as text, for errors.
-        :raises ConflictError: an operation changes nothing, and the settings do not allow that.
-        """
-        idle = self.idle + [
-            Operation(_ADD if adds else _DELETE, value)
-            for (value, adds), is_there in zip(self.first.items(), there, strict=True)
-            if is_there is adds
-        ]
-        if idle and settings.check_unmatched:
-            kind, value = idle[0]
-            what = "deleted, but is not there" if kind is _DELETE else "added, but is there already"
-            raise ConflictError(f"the statement {text(value)[:200]} is {what}")
-        if settings.check_blank_nodes:
-            for _, value in idle:
-                if has_blank_node(value):
-                    raise ConflictError(
-                        f"the statement {text(value)[:200]} is deleted, but is not there: the "
-                        "target may have other labels for blank nodes than the patch. A patch of "
-                        "two files fits a store that was loaded with canonical labels; "
-                        "check_blank_nodes=False ignores this"
-                    )
-        return len(idle)
+if TYPE_CHECKING:
+    from .positions import Position
+    from .transactions import NetChanges
 
 
 class Target(Protocol):

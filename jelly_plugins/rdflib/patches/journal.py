@@ -15,9 +15,8 @@ from rdflib.graph import Graph, QuotedGraph
 from rdflib.store import Store
 from rdflib.term import Literal, URIRef
 
-from ...codec import Describe
 from ...reserved import reject_graph
-from ..terms import describe, read_form
+from ..terms import read_form
 from .stores import (
     Triple,
     bind_beside,
@@ -61,10 +60,7 @@ class Journal:
     :ivar store: what is changed.
     :ivar changes: the changes to statements and graphs, in order.
     :ivar namespaces: the namespaces before the first change to one; None if none was changed.
-    :cvar describe: describes the terms that :meth:`net_changes` gives.
     """
-
-    describe: Describe = staticmethod(describe)
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -75,10 +71,6 @@ class Journal:
         self._last_graph: Any = None
         self.namespaces: dict[str, URIRef] | None = None
         self._restore_namespaces: Callable[[], None] | None = None
-
-    def name_of(self, graph: Any) -> Any:
-        """The name of a graph, as :meth:`net_changes` gives it to ``place``."""
-        return name_of(graph)
 
     def add(self, triple: Triple, graph: Any, quoted: bool = False) -> bool:
         """Add a triple to a graph.
@@ -142,7 +134,7 @@ class Journal:
 
         :raises TermError: it is reserved.
         """
-        name = self.name_of(graph)
+        name = name_of(graph)
         if name not in self._graphs:
             reject_graph(str(name))
             if self.store.graph_aware and not graph_exists(graph):
@@ -166,13 +158,6 @@ class Journal:
         """Remove the binding of a namespace, if the store is one that can do that."""
         self.note_namespaces()
         unbind(self._graph, name)
-
-    def update(self, update: Any, *settings: Any, **more: Any) -> None:
-        """Run a SPARQL update in the store's own engine, if it has one that reports its changes.
-
-        :raises NotImplementedError: it has none; rdflib's own engine calls the other methods.
-        """
-        raise NotImplementedError("the changes of this update cannot be recorded")
 
     def undo(self) -> None:
         """Undo all changes, the last one first."""
@@ -205,7 +190,7 @@ class Journal:
             # Graphs live as long as they are noted here, and their names are slow to find.
             extra = places.get(id(graph), _UNKNOWN)
             if extra is _UNKNOWN:
-                extra = places[id(graph)] = place(self.name_of(graph))
+                extra = places[id(graph)] = place(name_of(graph))
             if extra is not None:
                 removed = removed or what is ChangeKind.REMOVE
                 noted.append((what, (*triple, *extra), graph))
@@ -259,7 +244,7 @@ class Journal:
         subject, predicate, object_ = triple
         if not isinstance(object_, Literal) or object_.language is not None:
             return set()
-        key = (subject, predicate, self.name_of(graph))
+        key = (subject, predicate, name_of(graph))
         forms = known.get(key)
         if forms is None:
             forms = known[key] = defaultdict(set)

@@ -14,7 +14,6 @@ from rdflib.graph import ConjunctiveGraph, Dataset, Graph
 from rdflib.plugins.stores.memory import Memory
 from rdflib.term import URIRef
 
-from ...backends import get_backend
 from ...codec import DEFAULT_GRAPH, PatchOptions, PatchStatementType
 from ...codec.patch.operations import (
     AnyOperation,
@@ -23,14 +22,14 @@ from ...codec.patch.operations import (
     add_namespace,
     delete_namespace,
 )
-from ...errors import OptionsError, TermError
+from ...errors import OptionsError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
-from ...reserved import is_reserved
-from ..oxigraph_store import graph_name, inner_store, name_in_store
+from ..oxigraph_store import inner_store
+from ..terms import describe
 from .journal import ChangeKind, Journal
 from .recording_store import RecordingStore
-from .replay import main_graph, namespaces_of, replay, set_recorded
-from .stores import mark_recorded
+from .replay import keep_position, main_graph, replay
+from .stores import mark_recorded, name_of
 
 _KINDS: Final = {ChangeKind.ADD: OperationKind.ADD, ChangeKind.REMOVE: OperationKind.DELETE}
 
@@ -55,9 +54,7 @@ def record(
 
     Patches of the log that the graph lacks are applied first. While the recorder is open, changes
     to the graph by other functions of this package (``load``, ``replay``, another recorder) raise
-    an error that names the log. The store of oxrdflib is marked for that, as by
-    :func:`jelly_plugins.oxigraph.record`: if the process ends without closing the recorder, record
-    or replay the same log first.
+    an error that names the log.
 
     :param graph: a Graph, whose changes are recorded as triples; or a Dataset, whose changes are
         recorded as quads.
@@ -67,7 +64,9 @@ def record(
     :param options: fields of the settings that differ.
     :raises ChainError: the graph is being recorded, or the log does not belong to it.
     :raises JellyError: the log cannot be read or written.
-    :raises OptionsError: the graph is a ConjunctiveGraph but not a Dataset, or a recorder's graph.
+    :raises OptionsError: the graph is over an Oxigraph store (package oxrdflib): record that with
+        :func:`jelly_plugins.oxigraph.record`. Or it is a ConjunctiveGraph but not a Dataset, or a
+        recorder's graph.
 
     >>> import tempfile
     >>> graph, copy = Graph(), Graph()
@@ -83,37 +82,22 @@ def record(
     quads = isinstance(graph, Dataset)
     statements = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
     settings = settings.but(options, PatchOptions(statement_type=statements))
-    inner = inner_store(graph)
-    journal = _journal(main_graph(graph))
-    writer = LogWriter(log, settings, describe=journal.describe)
+    if inner_store(graph) is not None:
+        raise OptionsError(
+            "a graph over an Oxigraph store cannot be recorded: record the store itself, with "
+            "jelly_plugins.oxigraph.record(store, log)"
+        )
+    writer = LogWriter(log, settings, describe=describe)
     try:
-        mark: Any = None
         name = settings.name
-        if inner is None:
-            if writer.patches:
-                done = replay(graph, log, name=name, limits=settings.limits)
-                name = name if done.position is None else done.position.log
-            mark_recorded(graph.store, writer)
-        else:
-            backend: Any = get_backend("oxigraph")
-            into = main_graph(graph)
-            with namespaces_of(into, inner):
-                mark = backend.catch_up(
-                    inner, writer, settings, graph=graph_name(into), named_graphs=quads
-                )
-            name = mark.log or None
-        return GraphRecorder(graph, writer, journal, name=name, mark=mark)
+        if writer.patches:
+            done = replay(graph, log, name=name, limits=settings.limits)
+            name = name if done.position is None else done.position.log
+        mark_recorded(graph.store, writer)
+        return GraphRecorder(graph, writer, name)
     except BaseException:
         writer.close()
         raise
-
-
-def _journal(graph: Graph) -> Journal:
-    if inner_store(graph) is None:
-        return Journal(graph)
-    from .oxigraph_journal import OxigraphJournal
-
-    return OxigraphJournal(graph)
 
 
 class GraphRecorder:
@@ -128,15 +112,13 @@ class GraphRecorder:
     :ivar graph: the graph to change. It is of no use once the recorder is closed.
     """
 
-    def __init__(
-        self, graph: Graph, writer: LogWriter, journal: Journal, *, name: str | None, mark: Any
-    ) -> None:
+    def __init__(self, graph: Graph, writer: LogWriter, name: str | None) -> None:
         self._recorded = graph
         self._writer = writer
-        self._journal = journal
+        self._journal = journal = Journal(main_graph(graph))
         self._name = name
         self._whole = isinstance(graph, Dataset)
-        self._main: Final = journal.name_of(main_graph(graph))
+        self._main: Final = name_of(main_graph(graph))
         store = RecordingStore(journal, writer.check_open)
         self.graph: Final = (
             Dataset(store, default_union=graph.default_union)
@@ -145,8 +127,6 @@ class GraphRecorder:
         )
         # Their first use binds rdflib's own namespaces, which is not a change.
         _ = graph.namespace_manager, self.graph.namespace_manager
-        #: The mark of an Oxigraph store.
-        self._mark = mark
         #: Whether statements were changed, and their number when the block began.
         self._changed = False
         self._size: int | None = None
@@ -171,20 +151,14 @@ class GraphRecorder:
             given to :func:`record` has changed.
         """
         with self._writer:
-            try:
-                if not self._writer.closed:
-                    self.commit()
-                    if self._size is not None and not self._changed and self._count() != self._size:
-                        raise OptionsError(
-                            "nothing was recorded, but the graph has changed: change the "
-                            "recorder's graph, not the one that was given to record()"
-                        )
-            finally:
-                # In a child that was forked, the mark of an Oxigraph store is that of its parent.
-                if self._mark is not None and self._writer.is_of_this_process:
-                    backend: Any = get_backend("oxigraph")
-                    backend.move(inner_store(self._recorded), self._mark, None, None)
-                    self._mark = None
+            if self._writer.closed:
+                return
+            self.commit()
+            if self._size is not None and not self._changed and self._count() != self._size:
+                raise OptionsError(
+                    "nothing was recorded, but the graph has changed: change the recorder's "
+                    "graph, not the one that was given to record()"
+                )
 
     def _count(self) -> int | None:
         """The number of statements, where the store knows it."""
@@ -222,13 +196,7 @@ class GraphRecorder:
             raise
         if rows:
             # So that replays skip what was recorded.
-            reached = self._writer.place.position(self._name)
-            bound = {
-                name: None if now is None else URIRef(now) for name, (_, now) in namespaces.items()
-            }
-            set_recorded(self._recorded, reached, bound, self._mark)
-            if self._mark is not None:
-                self._mark = self._mark._replace(log=reached.log)
+            keep_position(self._recorded, self._writer.place.position(self._name))
         journal.keep()
 
     def rollback(self) -> None:
@@ -238,9 +206,6 @@ class GraphRecorder:
 
     def _place(self, name: Any) -> tuple[Any, ...] | None:
         """The terms that follow the triple in a statement; None if it is not recorded."""
-        # Positions that an Oxigraph store keeps are not data.
-        if is_reserved(str(name)):
-            return None
         main = name is None or name == self._main
         if self._whole:
             return (DEFAULT_GRAPH if main else name,)
@@ -248,26 +213,13 @@ class GraphRecorder:
         return () if main else None
 
     def _namespace_changes(self) -> dict[str, tuple[str | None, str | None]]:
-        """The names whose namespaces have changed, with those of before and of now.
-
-        :raises TermError: an Oxigraph store cannot hold one.
-        """
+        """The names whose namespaces have changed, with those of before and of now."""
         before = self._journal.namespaces
         if before is None:
             return {}
         now = dict(self._journal.store.namespaces())
-        changes: dict[str, tuple[str | None, str | None]] = {
+        return {
             name: (before.get(name), now.get(name))
             for name in {**before, **now}
             if before.get(name) != now.get(name)
         }
-        if inner_store(self._recorded) is not None:
-            for name, (_, iri) in changes.items():
-                try:
-                    if iri is not None:
-                        name_in_store(URIRef(iri))
-                except ValueError as error:
-                    raise TermError(
-                        f"the store cannot hold the namespace {name}: <{iri}>: {error}"
-                    ) from None
-        return changes

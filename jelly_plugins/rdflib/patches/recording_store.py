@@ -56,17 +56,13 @@ class RecordingStore(Store):
         self._check()
         self.journal.remove_graph(self._inside(graph))
 
-    def update(self, update: Any, *settings: Any, **more: Any) -> None:
-        """Run a SPARQL update in the store's own engine, if its changes can be recorded.
+    def update(self, *_: Any, **__: Any) -> None:
+        """Leave an update to rdflib's own engine, which calls the other methods.
 
-        :raises NotImplementedError: they cannot; rdflib's own engine takes over.
+        :raises NotImplementedError: always.
         """
         self._check()
-        self.journal.update(update, *settings, **more)
-
-    def query(self, *query: Any, **settings: Any) -> Any:
-        """Run a SPARQL query in the store's own engine, if it has one."""
-        return self._store.query(*query, **settings)
+        raise NotImplementedError("rdflib's engine runs updates")
 
     def triples(
         self, triple_pattern: Any, context: Any = None

@@ -7,7 +7,7 @@ changes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, Unpack
@@ -22,13 +22,14 @@ from ...codec.patch.operations import Namespace, OperationKind
 from ...errors import JellyError, OptionsError, TermError
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.position import Position, Replayed
-from ...patch.replay.replay import replay_log
+from ...patch.replay.positions import Position
+from ...patch.replay.replay import Replayed, replay_log
 from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings
-from ...patch.replay.target import NetChanges, lock_of, moved
+from ...patch.replay.target import lock_of, moved
+from ...patch.replay.transactions import NetChanges
 from ...reserved import reject_graph
 from ..namespaces import DeclaredNamespaces
-from ..oxigraph_store import graph_name, inner_store, name_in_store
+from ..oxigraph_store import graph_name, inner_store
 from ..terms import RdflibFactory, default_graph, reject_no_graph
 from .journal import Journal
 from .recording_store import RecordingStore
@@ -57,34 +58,21 @@ def set_position(graph: Graph, position: Position) -> None:
 
     :raises ChainError: the graph is being recorded.
     """
-    if inner_store(graph) is None:
-        with lock_of(graph.store):
-            check_recorded(graph.store)
-    set_recorded(graph, position, {})
-
-
-def set_recorded(
-    graph: Graph,
-    position: Position,
-    namespaces: Mapping[str, URIRef | None],
-    recording: Any = None,
-) -> None:
-    """Set a graph's position, and note the namespaces that were changed on the way there, where
-    the store has a place for them.
-
-    :param namespaces: the IRI of each name, None for those that are not bound any more.
-    :param recording: the mark of the recorder, in an Oxigraph store.
-    """
-    main = main_graph(graph)
-    position = replace(position, graph=graph_text(main))
     store = inner_store(graph)
-    if store is None:
-        with lock_of(main.store):
-            known_positions(main)[position.log] = position
+    if store is not None:
+        backend: Any = get_backend("oxigraph")
+        backend.set_position(store, replace(position, graph=graph_text(main_graph(graph))))
         return
-    backend: Any = get_backend("oxigraph")
-    held = {name: None if iri is None else name_in_store(iri) for name, iri in namespaces.items()}
-    backend.set_recorded(store, position, held, recording)
+    with lock_of(graph.store):
+        check_recorded(graph.store)
+        keep_position(graph, position)
+
+
+def keep_position(graph: Graph, position: Position) -> None:
+    """Set the position of a graph that may be being recorded; not over an Oxigraph store."""
+    main = main_graph(graph)
+    with lock_of(main.store):
+        known_positions(main)[position.log] = replace(position, graph=graph_text(main))
 
 
 def known_positions(graph: Graph) -> dict[str, Position]:

@@ -140,8 +140,7 @@ def _tables(graph: Graph) -> tuple[dict[Any, Any], dict[Any, Any]] | None:
 
 
 def mark_recorded(store: Store, writer: LogWriter) -> None:
-    """Have other changes to a store rejected for as long as a log is open; not for an Oxigraph
-    store, which is marked itself.
+    """Have other changes to a store rejected for as long as a log is open.
 
     :raises ChainError: the store is being recorded already.
     """
