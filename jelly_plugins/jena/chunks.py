@@ -32,7 +32,7 @@ class RowsReader(ChunkReader):
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._source = RowSource(src, format)
-        self._reader = StatementReader(None, self._source.format, limits=limits)
+        self._reader = StatementReader(self._source.format, limits=limits)
         self.name = self._source.name
         self.namespaces = {}
 

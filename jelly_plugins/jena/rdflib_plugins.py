@@ -16,9 +16,9 @@ from ..rdflib.plugin.load import load
 from ..rdflib.plugin.parser import BytesParser
 from ..rdflib.plugin.serializer import BytesSerializer
 from ..rdflib.terms import EncoderTerms
-from .codec import RowWriter
 from .names import JenaFormat
 from .streams import declared, format_for
+from .terms import TermWriter
 
 
 def dump(
@@ -53,7 +53,7 @@ def dump(
             limits=limits,
         )
     terms = EncoderTerms()
-    writer = RowWriter(format, terms.describe, limits=limits)
+    writer = TermWriter(format, terms.describe, limits=limits)
     prefixes = {name: str(iri) for name, iri in namespaces_of(graph, namespaces)}
     with open_output(dst) as out:
         out.write(declared(writer, prefixes, None))
@@ -63,7 +63,7 @@ def dump(
     return count
 
 
-def _rows(graph: Graph, writer: RowWriter, terms: EncoderTerms) -> Iterator[bytes]:
+def _rows(graph: Graph, writer: TermWriter, terms: EncoderTerms) -> Iterator[bytes]:
     for part in parts_of(graph):
         default = part.name is DEFAULT_GRAPH
         width = PhysicalType.TRIPLES if default else PhysicalType.QUADS

@@ -1,5 +1,4 @@
-"""Whole files of rows: RDF Thrift and RDF Protobuf to statements and back, in generic or any other
-terms.
+"""Whole files of rows: RDF Thrift and RDF Protobuf to statements and back, in generic terms.
 
 A row has no frame around it, so that an error has the number of its row in the file, from 0.
 """
@@ -11,16 +10,19 @@ from itertools import islice
 from typing import Any, Self
 
 from ..codec import (
+    DEFAULT_GRAPH,
     DEFAULT_LIMITS,
     AnyFrame,
     Describe,
     Frame,
+    Iri,
     Limits,
+    Quad,
     Statement,
-    TermFactory,
+    Triple,
     describe,
 )
-from ..codec.common.terms import build
+from ..codec.text.ntriples import LineParser
 from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, open_output
 from ..io.sources import Closing, Source, name_of
@@ -28,18 +30,14 @@ from ..io.streams import BATCH, GENERIC
 from .codec import RowWriter, StatementReader
 from .names import JenaFormat, format_named, format_of
 from .sources import RowSource
+from .terms import Terms, TermWriter
 
 
 class JenaReader(Closing):
-    """Reads a source batch by batch: an iterator of the contents of some rows, as a
-    :class:`~jelly_plugins.Frame` with statements and namespaces; and a context manager.
+    """Reads a source batch by batch, in generic terms: an iterator of the contents of some rows, as
+    a :class:`~jelly_plugins.Frame` with statements and namespaces; and a context manager.
 
-    :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
-    :param quads: whether triples come as quads in the default graph.
-    :param directions: whether language-tagged strings may have a base direction.
-
-    The other parameters, and what is raised: see :class:`RowSource`; errors while iterating have
-    the row.
+    The parameters, and what is raised: see :class:`RowSource`; errors while iterating have the row.
 
     >>> with JenaReader(bytes.fromhex("1c180178180475726e3a0000")) as batches:
     ...     [batch.namespaces for batch in batches], batches.prefixes
@@ -51,9 +49,6 @@ class JenaReader(Closing):
         src: Source,
         *,
         format: JenaFormat | str | None = None,  # noqa: A002
-        factory: TermFactory[Any] = GENERIC,
-        quads: bool = False,
-        directions: bool = True,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._source = RowSource(src, format)
@@ -61,10 +56,11 @@ class JenaReader(Closing):
         self.format = self._source.format
         #: The prefixes that were declared so far, IRI by name.
         self.prefixes: dict[str, str] = {}
-        self._reader = StatementReader(
-            factory, self.format, quads=quads, directions=directions, limits=limits
+        self._reader = StatementReader(self.format, limits=limits)
+        self._terms = Terms(GENERIC, limits)
+        self._parser = LineParser(
+            relative_iris=True, limits=limits, quads=True, base_directions=True
         )
-        self._factory = factory
         self._frames = self._source.batches(self._read, self._reader.end)
 
     @property
@@ -76,13 +72,27 @@ class JenaReader(Closing):
     def _read(self, data: bytes, at: int) -> tuple[AnyFrame, int]:
         frame = Frame(0)
         first = self._reader.row
-        frame.statements, stop = self._reader.read_statements(data, at)
+        text, stop = self._reader.read_text(data, at)
+        frame.statements = list(map(self._statement, text.split(b" .\n")[:-1]))
         for name, iri in self._reader.declared:
             self.prefixes[name] = iri
-            frame.namespaces.append((name, build(self._factory.iri, iri)))
+            frame.namespaces.append((name, Iri(iri)))
         frame.rows = self._reader.row - first
         frame.size = stop - at
         return frame, stop
+
+    def _statement(self, line: bytes) -> Statement:
+        """The statement of a line in canonical form, without its end."""
+        terms = self._terms
+        subject, predicate, rest = line.split(b" ", 2)
+        end = rest.find(b" ", rest.rfind(b'"') + 1)
+        if b"<<(" in line:
+            quad: Any
+            (quad,) = self._parser.statements(line + b" .")
+            return Triple(*quad[:3]) if quad[3] is DEFAULT_GRAPH else quad
+        if end < 0:
+            return Triple(terms[subject], terms[predicate], terms[rest])
+        return Quad(terms[subject], terms[predicate], terms[rest[:end]], terms[rest[end + 1 :]])
 
     def __iter__(self) -> Self:
         return self
@@ -110,7 +120,7 @@ def read(
     :param format: how rows are encoded, as :class:`JenaFormat` or its name; by default detected
         from the source's name or the content.
     :param limits: the limits on untrusted input.
-    :return: triples and quads, as the rows are.
+    :return: triples, and quads in named graphs.
     :raises JellyError: while iterating, with source and row.
     :raises ValueError: there is no format of that name.
 
@@ -160,7 +170,7 @@ def write(
     :raises OptionsError: RDF Thrift has no base IRI.
     """
     form = format_for(dst) if format is None else format_named(format)
-    writer = RowWriter(form, describe, limits=limits)
+    writer = TermWriter(form, describe, limits=limits)
     steps = Steps(progress)
     with open_output(dst) as out:
         out.write(declared(writer, namespaces, base))

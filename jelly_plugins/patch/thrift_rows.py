@@ -29,9 +29,10 @@ from ..codec.common.terms import build, parts_of
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS, header
 from ..errors import StatementError, TruncatedError, WireError
 from ..jena import messages
-from ..jena.codec import Message, RowReader, RowWriter
+from ..jena.codec import Message
 from ..jena.names import JenaFormat
 from ..jena.sources import batches
+from ..jena.terms import TermReader, TermWriter
 from .text.order import PatchOrder
 from .text.writer import PatchTextWriter
 
@@ -57,7 +58,7 @@ _HEADER_PLACE: Final = 1
 _TRANSACTION_PLACE: Final = 6
 
 
-class PatchRowReader(RowReader):
+class PatchRowReader(TermReader):
     """Reads the rows of one source; see :class:`~jelly_plugins.patch.text.reader.PatchTextReader`,
     whose interface this has.
 
@@ -123,7 +124,7 @@ class PatchRowReader(RowReader):
 
     def _decode(self, data: bytes, at: int) -> tuple[list[Operation], int]:
         found: list[Operation] = []
-        stop = self.read_rows(data, at, found)
+        _, stop = self.read_rows(data, at, found)
         self._size += stop - at
         if found and found[-1].kind in ENDS:
             # A mark after a transaction comes with the next patch.
@@ -162,7 +163,7 @@ class PatchRowReader(RowReader):
             if place == 1:
                 key = self.wire.string_of(_HEADER, place)
             else:
-                value = self.term(OBJECT, OBJECT)
+                value = self.term(OBJECT)
         return key, value
 
     def _statement(self, message: Message) -> Any:
@@ -172,9 +173,8 @@ class PatchRowReader(RowReader):
             position = place - 1
             # Any kind of term may be an object.
             allowed = OBJECT if self._generalized and position != GRAPH else position
-            terms[position] = self.term(allowed, position)
+            terms[position] = self.term(allowed)
         self.wire.field(_ROW)
-        self.last = terms
         graph = self._graph(terms[GRAPH], "a statement")
         if not self._quads:
             return build(self.factory.triple, tuple(terms[:3]))
@@ -186,7 +186,7 @@ class PatchRowReader(RowReader):
         self.wire.begin()
         while place := self.wire.field(message):
             if place == 1:
-                graph = self.term(GRAPH, GRAPH)
+                graph = self.term(GRAPH)
             else:
                 texts.append(self.wire.string_of(message, place))
         self.wire.field(_ROW)
@@ -200,8 +200,8 @@ class PatchRowReader(RowReader):
 
     def _graph(self, graph: Any, what: str) -> Any:
         """The graph of a row, of quads the default graph if it has none; None in triples."""
-        if graph is None or graph is self.default_graph:
-            return self.default_graph if self._quads else None
+        if graph is None or graph is self.factory.default_graph:
+            return self.factory.default_graph if self._quads else None
         if not self._quads:
             raise StatementError(f"{what} has a graph in a patch of triples")
         return graph
@@ -221,7 +221,7 @@ class PatchRowWriter(PatchTextWriter):
         self, describe: Describe = describe, *, limits: Limits = DEFAULT_LIMITS, **settings: Any
     ) -> None:
         super().__init__(describe, limits=limits, **settings)
-        self._rows = RowWriter(JenaFormat.THRIFT, describe, limits=limits)
+        self._rows = TermWriter(JenaFormat.THRIFT, describe, limits=limits)
 
     def row(self, kind: OperationKind, value: Any) -> bytes:
         """A row's bytes.
@@ -231,7 +231,7 @@ class PatchRowWriter(PatchTextWriter):
         rows = self._rows
         if kind is OperationKind.HEADER:
             key, term = parts_of(value, (2,), "a header")
-            members = [(1, rows.string(key, "a header's key")), (2, rows.encoded(term, OBJECT))]
+            members = [(1, rows.string(key, "a header's key")), (2, rows.encoded(term))]
             struct = rows.struct(messages.PATCH_HEADER, members)
             return rows.row_of(messages.PATCH_ROW, _HEADER_PLACE, struct)
         place = _PLACES.get(kind)
@@ -240,7 +240,7 @@ class PatchRowWriter(PatchTextWriter):
             return rows.row_of(messages.PATCH_ROW, _TRANSACTION_PLACE, number)
         if place in _STATEMENTS:
             terms = parts_of(value, (3, 4), "a statement")
-            members = [(at, rows.encoded(term, OBJECT)) for at, term in enumerate(terms[:3], 1)]
+            members = [(at, rows.encoded(term)) for at, term in enumerate(terms[:3], 1)]
             if len(terms) == 4:
                 members += self._graph_member(4, terms[3])
             struct = rows.struct(_STATEMENTS[place][1], members)
@@ -266,4 +266,4 @@ class PatchRowWriter(PatchTextWriter):
         """A graph as a member; none for the default graph."""
         if self._describe(graph)[0] == Kind.DEFAULT_GRAPH:
             return []
-        return [(place, self._rows.encoded(graph, OBJECT))]
+        return [(place, self._rows.encoded(graph))]

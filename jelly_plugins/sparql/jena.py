@@ -14,9 +14,10 @@ from typing import Any, Final
 from ..codec import Describe, Limits, TermFactory
 from ..errors import JellyError, StatementError, TermError, TruncatedError
 from ..jena import messages
-from ..jena.codec import Message, RowReader, RowWriter
+from ..jena.codec import Message
 from ..jena.names import JenaFormat
 from ..jena.sources import batches
+from ..jena.terms import TermReader, TermWriter
 from .terms import Results, Solution, check_count
 
 _VARIABLES: Final = Message(messages.VARIABLES)
@@ -57,7 +58,7 @@ def _solutions(chunks: Iterator[bytes], rows: _RowDecoder) -> Iterator[Solution]
         yield from batch
 
 
-class _RowDecoder(RowReader):
+class _RowDecoder(TermReader):
     """Reads rows of results.
 
     :ivar variables: names of the variables, in order; empty before the first row was read.
@@ -69,12 +70,12 @@ class _RowDecoder(RowReader):
         self.variables: list[str] = []
         self.started = False
         self.optional = True
-        self.last = []
 
     def decode(self, data: bytes, at: int) -> tuple[list[Solution], int]:
         """Read rows; return the solutions and the position after the last whole row."""
         solutions: list[Solution] = []
-        return solutions, self.read_rows(data, at, solutions)
+        _, stop = self.read_rows(data, at, solutions)
+        return solutions, stop
 
     def take(self, batch: list[Solution]) -> None:
         if self.started:
@@ -110,10 +111,9 @@ class _RowDecoder(RowReader):
             for _ in range(self.wire.elements()):
                 if len(terms) == width:
                     raise StatementError(f"more than {width} terms for {width} variables")
-                terms.append(self.term(_OBJECT, len(terms)))
+                terms.append(self.term(_OBJECT))
         if len(terms) < width:
             raise StatementError(f"{len(terms)} terms for {width} variables")
-        self.last = terms
         return tuple(terms)
 
 
@@ -126,7 +126,7 @@ def encode_rows(
     limits: Limits,
 ) -> Iterator[bytes]:
     """Encode results, row by row."""
-    writer = RowWriter(format, describe, limits=limits)
+    writer = TermWriter(format, describe, limits=limits)
     check_count(len(variables), limits)
     if len(set(variables)) < len(variables):
         raise TermError("a variable is named twice")
@@ -139,7 +139,7 @@ def encode_rows(
         for solution in solutions:
             if len(solution) != len(variables):
                 raise StatementError(f"{len(solution)} terms for {len(variables)} variables")
-            row = [unbound if term is None else writer.encoded(term, _OBJECT) for term in solution]
+            row = [unbound if term is None else writer.encoded(term) for term in solution]
             yield writer.whole_row(writer.struct(messages.RESULT, [(1, row)] if row else []))
     except JellyError as error:
         error.locate(row=writer.row)

@@ -11,16 +11,15 @@ import pytest
 import rdflib
 
 from jelly_plugins import BlankNode, Iri, JellyError, PhysicalType, Quad, StreamOptions, Triple
-from jelly_plugins.codec import GenericFactory, describe
+from jelly_plugins.codec import GenericFactory
 from jelly_plugins.codec.patch.operations import END, Operation, OperationKind, add
 from jelly_plugins.codec.patch.options import PatchOptions, PatchStatementType, PatchStreamType
 from jelly_plugins.codec.text.columns import ColumnEncoder, Columns
 from jelly_plugins.errors import WireError
 from jelly_plugins.jena.names import JenaFormat
-from jelly_plugins.jena.rows import RowWriter
+from jelly_plugins.jena.terms import TermWriter
 from jelly_plugins.rdflib.terms import EncoderTerms
 
-from ..fuzz.comparison import native_of
 from ..fuzz.hostile import run
 from .conftest import Kernel
 
@@ -110,8 +109,7 @@ def test_a_quoted_triple_has_three_terms(kernel: Kernel, width: int) -> None:
 def test_a_length_reserves_no_memory(kernel: Kernel) -> None:
     options = StreamOptions(physical_type=PhysicalType.QUADS)
     encoder = patch_module(kernel, "encoder").PatchEncoder(OPTIONS)
-    pick = native_of if kernel.name == "native" else lambda reference: reference
-    jena = pick(RowWriter)(JenaFormat.PROTOBUF, describe)
+    jena = TermWriter(JenaFormat.PROTOBUF)
     for statement in (Endless(), Long((S,) * 5)):
         for attempt in (
             lambda each: kernel.encode([each], options),

@@ -38,8 +38,6 @@ from jelly_plugins.codec.text.ntriples import (
 from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
 from jelly_plugins.errors import TextError
 from jelly_plugins.io.streams import infer_options, read
-from jelly_plugins.jena.names import JenaFormat
-from jelly_plugins.jena.rows import RowWriter, StatementReader
 
 from ..fuzz.comparison import native_of
 from ..ntriples import write_lines
@@ -352,6 +350,3 @@ def test_datatypes_of_tagged_strings_need_a_tag(name: str, dialect: Dialect) -> 
                 list(pick(TextDecoder)().decode(encoder.flush()))
             assert caught.value.frame == 0
             assert caught.value.row is not None
-        rows = RowWriter(JenaFormat.THRIFT).add([statement])
-        with pytest.raises(TermError, match=message):
-            pick(StatementReader)(None, JenaFormat.THRIFT).read_text(rows, 0)

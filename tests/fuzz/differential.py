@@ -56,9 +56,7 @@ SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
     "written.text": (writers.text_case, 2),
     "written.lines": (writers.lines_case, 1),
     "written.columns": (writers.columns_case, 2),
-    "jena.terms": (jena.terms_case, 2),
     "jena.text": (jena.text_case, 3),
-    "jena.rows": (jena.rows_case, 1),
     "jena.lines": (jena.lines_case, 2),
 }
 _TURNS: Final = [name for name, (_, often) in SORTS.items() for _ in range(often)]

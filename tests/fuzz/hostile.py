@@ -23,8 +23,8 @@ from jelly_plugins.codec.rdf.decoder import Decoder
 from jelly_plugins.codec.rdf.encoder import Encoder
 from jelly_plugins.codec.text.columns import Column, ColumnEncoder, Columns
 from jelly_plugins.codec.text.transcoding import TextEncoder
-from jelly_plugins.jena.names import JenaFormat
-from jelly_plugins.jena.rows import RowWriter, StatementReader
+from jelly_plugins.jena import JenaFormat, read
+from jelly_plugins.jena.terms import TermWriter
 
 from .comparison import native_of
 
@@ -277,17 +277,16 @@ def patch_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
         _readable(decoder, frames)
 
 
-def jena_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:
+def jena_case(rng: random.Random, _pick: Callable[[Any], Any]) -> None:
     maker = Maker(rng)
-    maker.false_values.guarded = pick is native_of
     format_ = rng.choice(list(JenaFormat))
     describing = rng.choice((describe, describe, maker.describe))
-    writer = pick(RowWriter)(format_, describing)
+    writer = TermWriter(format_, describing)
     maker.false_values.calls.append(lambda: writer.add(maker.statements(3)))
     for _ in range(3):
         rows = _tried(lambda: writer.add(maker.statements(rng.choice((3, 4)))))
         if rows is not None:
-            StatementReader(GenericFactory(), format_).read_statements(rows, 0)
+            list(read(rows, format=format_))
 
 
 def text_case(rng: random.Random, pick: Callable[[Any], Any]) -> None:

@@ -1,5 +1,5 @@
 """Cases for the kernel of Jena RDF Binary: rows in chunks, each unreadable after it was read, and
-output.
+lines.
 
 Each function returns the :data:`~.comparison.Outcome` of one class, compiled or not; each
 ``…_case`` compares both on random input.
@@ -18,14 +18,13 @@ from jelly_plugins.jena.rows import RowWriter, StatementReader
 from jelly_plugins.jena.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
 from ..jena.kernels import rows as rows_of
+from ..ntriples import write_lines
 from ..shared_data import SHARED
 from .comparison import Outcome, compare
 from .lending import Rejection, lent
-from .readers import FACTORIES, Maker
-from .statements import Terms
 from .streams import damaged, limits_for, real_statements
 from .texts import random_text
-from .writers import BACKENDS, flat, of_backend, written
+from .writers import written
 
 FORMATS: Final = tuple(JenaFormat)
 _PREFIXES: Final = {"x": "urn:x:", "": "http://a/b#", "xsd": "http://www.w3.org/2001/XMLSchema#"}
@@ -37,79 +36,31 @@ _STRINGS: Final = (
 )
 
 
-def _read(
-    chunks: list[bytes],
-    decode: Callable[[bytes, int], Any],
-    report: Callable[[], Any],
-    finish: Callable[[bytes], Any],
-) -> Outcome:
-    """Collect everything that is read from rows, up to an error."""
-    events: list[Any] = []
-    rest = b""
-    for chunk in chunks:
-        rest += chunk
-        at = 0
-        while at < len(rest):
-            made = lent(decode, rest, at)
-            if isinstance(made, Rejection):
-                return events, made.error
-            batch, stop = made
-            events += (batch, stop, report())
-            if stop == at:
-                break
-            at = stop
-        rest = rest[at:]
-    made = lent(finish, rest)
-    if isinstance(made, Rejection):
-        return events, made.error
-    return events, None
-
-
-def terms(
-    reader_class: Callable[..., Any],
-    name: JenaFormat,
-    chunks: list[bytes],
-    limits: Limits = DEFAULT_LIMITS,
-    factory: Maker = FACTORIES[0],
-    settings: dict[str, Any] | None = None,
-) -> Outcome:
-    """Rows as terms."""
-    reader = reader_class(factory(limits), name, limits=limits, **settings or {})
-    return _read(
-        chunks,
-        reader.read_statements,
-        lambda: (reader.row, reader.base, dict(reader.prefixes)),
-        reader.end,
-    )
-
-
 def text(
     reader_class: Callable[..., Any],
     name: JenaFormat,
     chunks: list[bytes],
     limits: Limits = DEFAULT_LIMITS,
 ) -> Outcome:
-    """Rows as N-Quads."""
-    reader = reader_class(None, name, limits=limits)
-    return _read(
-        chunks,
-        reader.read_text,
-        lambda: (reader.row, reader.statements, list(reader.declared)),
-        reader.end,
-    )
-
-
-def rows(
-    writer_class: Callable[..., Any],
-    name: JenaFormat,
-    batches: list[list[Any]],
-    settings: dict[str, Any],
-) -> Outcome:
-    """Write statements as rows, continuing after rejected batches."""
-    writer = writer_class(name, **settings)
-    made = [written(writer.add_prefix, *each) for each in _PREFIXES.items()]
-    made += [written(writer.add, batch) for batch in batches]
-    return [*made, writer.statements], None
+    """Rows as N-Quads: everything that is read from them, up to an error."""
+    reader = reader_class(name, limits=limits)
+    events: list[Any] = []
+    rest = b""
+    for chunk in chunks:
+        rest += chunk
+        at = 0
+        while at < len(rest):
+            made = lent(reader.read_text, rest, at)
+            if isinstance(made, Rejection):
+                return events, made.error
+            found, stop = made
+            events += (found, stop, reader.row, reader.statements, list(reader.declared))
+            if stop == at:
+                break
+            at = stop
+        rest = rest[at:]
+    made = lent(reader.end, rest)
+    return events, made.error if isinstance(made, Rejection) else None
 
 
 def lines(
@@ -233,7 +184,8 @@ def real_rows(name: JenaFormat) -> list[bytes]:
             writer = RowWriter(name)
             for each in _PREFIXES.items():
                 writer.add_prefix(*each)
-            found.append(writer.add(statements[start : start + 25]))
+            lines = b"".join(write_lines(statements[start : start + 25]))
+            found.append(writer.add_lines(lines))
     return [each for each in found if each]
 
 
@@ -251,32 +203,10 @@ def _some(rng: random.Random) -> tuple[JenaFormat, list[bytes], Limits]:
     return name, in_chunks(data, rng.choice((*sizes, 1 << 20, 1 << 20))), limits_for(rng)
 
 
-def terms_case(rng: random.Random) -> Outcome:
-    settings = {"quads": rng.random() < 0.3, "directions": rng.random() < 0.7}
-    return compare(terms, StatementReader, *_some(rng), rng.choice(FACTORIES), settings)
-
-
 def text_case(rng: random.Random) -> Outcome:
     return compare(text, StatementReader, *_some(rng))
-
-
-def rows_case(rng: random.Random) -> Outcome:
-    describe, factory = rng.choice(BACKENDS)
-    width = rng.choice((3, 4))
-    made = Terms(rng)
-    before = None
-    statements = []
-    for _ in range(rng.randrange(1, 12)):
-        before = made.statement(width, before)
-        statements.append(of_backend(flat(before), factory))
-    settings = {"describe": describe, "limits": limits_for(rng)}
-    return compare(rows, RowWriter, rng.choice(FORMATS), in_batches(statements), settings)
 
 
 def lines_case(rng: random.Random) -> Outcome:
     chunks = random_text(rng, rng.choice((3, 4)))
     return compare(lines, RowWriter, rng.choice(FORMATS), chunks, {"limits": limits_for(rng)})
-
-
-def in_batches(statements: list[Any]) -> list[list[Any]]:
-    return [statements[at : at + 3] for at in range(0, len(statements), 3)]

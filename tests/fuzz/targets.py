@@ -193,22 +193,9 @@ def jena_case(data: bytes) -> Case:
     limits = _LIMITS[settings & 3]
     size = (1 << 20, 1 << 20, 50, 7)[settings >> 2 & 3]
     chunks = jena.in_chunks(given, size)
-    writing = {"limits": limits}
-    statements = jena.in_batches(_statements(given, bool(settings & 64)))
-    made: tuple[Case, ...] = (
-        *(
-            (
-                *(jena.terms, jena.StatementReader),
-                (name, chunks, limits, factory, {"quads": bool(settings & 16)}),
-            )
-            for factory in (readers.FACTORIES[0], readers.FACTORIES[3])
-        ),
-        (jena.text, jena.StatementReader, (name, chunks, limits)),
-        (jena.lines, jena.RowWriter, (name, chunks, writing)),
-    )
-    if kind >> 1 & 7 == 6:
-        return jena.rows, jena.RowWriter, (name, statements, writing)
-    return made[kind >> 1 & 3]
+    if kind >> 1 & 1:
+        return jena.lines, jena.RowWriter, (name, chunks, {"limits": limits})
+    return jena.text, jena.StatementReader, (name, chunks, limits)
 
 
 CASES: Final = {

@@ -5,10 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from jelly_plugins.codec import DEFAULT_LIMITS, GenericFactory, Limits
+from jelly_plugins import Triple
+from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, describe
+from jelly_plugins.codec.text.ntriples import parse_nquads
 from jelly_plugins.errors import JellyError
 from jelly_plugins.jena.names import JenaFormat
 from jelly_plugins.jena.sources import batches
+from jelly_plugins.jena.terms import TermTexts
 
 from . import peers
 
@@ -23,22 +26,11 @@ class Kernel(NamedTuple):
     StatementReader: Any
     RowWriter: Any
 
-    def read(
-        self,
-        data: bytes,
-        format: JenaFormat,  # noqa: A002
-        *,
-        factory: Any = None,
-        size: int | None = None,
-        limits: Limits = DEFAULT_LIMITS,
-        **settings: Any,
-    ) -> list[Any]:
-        """Return all statements of rows, read in chunks of ``size`` bytes."""
-        reader = self.StatementReader(
-            factory or GenericFactory(), format, limits=limits, **settings
-        )
-        read = batches(chunks(data, size), reader.read_statements, reader.end)
-        return [statement for batch in read for statement in batch]
+    def read(self, data: bytes, format: JenaFormat, **settings: Any) -> list[Any]:  # noqa: A002
+        """Return all statements of rows, see :meth:`text`."""
+        text = self.text(data, format, **settings)
+        quads: Any = parse_nquads(text, relative_iris=True, base_directions=True)
+        return [Triple(*quad[:3]) if quad[3] is DEFAULT_GRAPH else quad for quad in quads]
 
     def text(
         self,
@@ -47,16 +39,19 @@ class Kernel(NamedTuple):
         *,
         size: int | None = None,
         limits: Limits = DEFAULT_LIMITS,
-        **settings: Any,
     ) -> bytes:
-        """Return all lines of rows."""
-        reader = self.StatementReader(None, format, limits=limits, **settings)
+        """Return all lines of rows, read in chunks of ``size`` bytes."""
+        reader = self.StatementReader(format, limits=limits)
         return b"".join(batches(chunks(data, size), reader.read_text, reader.end))
 
-    def lines(self, text: bytes, format: JenaFormat) -> bytes:  # noqa: A002
+    def lines(self, text: bytes, format: JenaFormat, **settings: Any) -> bytes:  # noqa: A002
         """Return the rows of lines."""
-        written: bytes = self.RowWriter(format).add_lines(text)
+        written: bytes = self.RowWriter(format, **settings).add_lines(text)
         return written
+
+    def write(self, statements: Any, format: JenaFormat, **settings: Any) -> bytes:  # noqa: A002
+        """Return the rows of statements."""
+        return self.lines(TermTexts(describe, DEFAULT_LIMITS).lines(statements), format, **settings)
 
 
 def load_kernel(name: str) -> Kernel:

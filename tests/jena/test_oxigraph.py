@@ -21,13 +21,12 @@ from pyoxigraph import (
     Triple,
 )
 
-from jelly_plugins import Iri, JellyError, LimitError, Limits, TermError
+from jelly_plugins import Iri, JellyError, LimitError, TermError
 from jelly_plugins.jena import JenaFormat
 from jelly_plugins.oxigraph import BOOKKEEPING, dump, load, read_solutions, write_solutions
-from jelly_plugins.sparql import read_results
 
 from ..shared_data import shared
-from .kernels import result_rows, rows
+from .kernels import rows
 from .test_rows import O as IRI_O
 from .test_rows import P as IRI_P
 from .test_rows import S as IRI_S
@@ -187,36 +186,3 @@ def test_results_of_a_store(format: JenaFormat) -> None:  # noqa: A002
     write_results(["s"], [(Iri("not absolute"),)], file, format=format)
     with pytest.raises(TermError, match="Oxigraph rejects the IRI"):
         read_solutions(file.getvalue())
-
-
-def repeats(format: JenaFormat, length: int, rows: int) -> bytes:  # noqa: A002
-    """A solution with a long term, and solutions that repeat it."""
-    first = [("literal", {"lex": "x" * length})]
-    return result_rows(format, ["v"], first, *[[("repeat", {})]] * rows)
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_copies_of_repeated_terms_are_limited(format: JenaFormat) -> None:  # noqa: A002
-    data = repeats(format, 2000, 4096)
-    limits = Limits(frame_expansion=2_000_000)
-    assert sum(1 for _ in read_results(data, format=format, limits=limits)) == 4096 + 1
-    with pytest.raises(LimitError, match="frame_expansion") as caught:
-        list(read_solutions(data, format=format, limits=limits))
-    assert caught.value.row is not None
-    assert 900 < caught.value.row <= 1000
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_copies_of_repeated_terms_are_limited_for_each_batch(format: JenaFormat) -> None:  # noqa: A002
-    """Batches are not kept, so that their number is not limited."""
-    data = repeats(format, 2000, 3 * 4096)
-    limits = Limits(frame_expansion=(4096 + 1) * 2100)
-    rows = read_solutions(data, format=format, limits=limits)
-    assert sum(1 for _ in rows) == 3 * 4096 + 1
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_megabyte_of_repeats(format: JenaFormat) -> None:  # noqa: A002
-    data = repeats(format, 500_000, 100_000)
-    with pytest.raises(LimitError, match="frame_expansion"):
-        list(read_solutions(data, format=format))

@@ -70,16 +70,6 @@ def test_a_solution_without_a_list_has_no_terms(format: JenaFormat) -> None:  # 
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_repeats(format: JenaFormat) -> None:  # noqa: A002
-    again, iri = ("repeat", {}), ("iri", {"iri": "urn:s"})
-    data = rows(format, ["a", "b"], [iri, ("undefined", {})], [again, again], [again, iri])
-    s = Iri("urn:s")
-    assert list(read_results(data)) == [(s, None), (s, None), (s, s)]
-    with pytest.raises(StatementError, match="with none before it"):
-        list(read_results(rows(format, ["a"], [again])))
-
-
-@pytest.mark.parametrize("format", FORMATS)
 def test_invalid_results(format: JenaFormat) -> None:  # noqa: A002
     iri = ("iri", {"iri": "urn:s"})
     for data, error, row in (

@@ -13,6 +13,7 @@ from jelly_plugins import BlankNode, Literal, Triple
 from jelly_plugins.codec.text.ntriples import parse_ntriples
 from jelly_plugins.jena import JenaFormat, read
 
+from ..ntriples import write_lines
 from ..shared_data import shared
 from .kernels import Kernel
 
@@ -73,18 +74,15 @@ def test_the_sequence_ontology_is_its_source(kernel: Kernel, format: JenaFormat)
 
 def whole_rows(kernel: Kernel, data: bytes, format: JenaFormat) -> list[Any]:  # noqa: A002
     """Return the statements of truncated data."""
-    from jelly_plugins.codec import GenericFactory
-
-    reader = kernel.StatementReader(GenericFactory(), format)
-    found: list[Any] = []
-    at = 0
+    reader = kernel.StatementReader(format)
+    text, at = b"", 0
     while at < len(data):
-        batch, stop = reader.read_statements(data, at)
-        found += batch
+        lines, stop = reader.read_text(data, at)
+        text += lines
         if stop == at:
             break
         at = stop
-    return found
+    return list(parse_ntriples(text))
 
 
 @pytest.mark.parametrize("name", ["g.rt", "g.rpb", "g.values.rt", "g.values.rpb"])
@@ -105,14 +103,15 @@ def test_our_bytes_are_those_of_jena_with_prefixes(kernel: Kernel, name: str) ->
     writer = kernel.RowWriter(JenaFormat(name[2:]))
     statements = kernel.read(data, JenaFormat(name[2:]))
     opening = b"".join(writer.add_prefix(*each) for each in prefixes.items())
-    assert opening + writer.add(statements) == data
+    lines = b"".join(write_lines(statements))
+    assert opening + writer.add_lines(lines) == data
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_our_bytes_are_those_of_jena(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
     data = data_of(f"jena/so.{format}.gz")
     statements = whole_rows(kernel, data[: len(data) // 8], format)
-    written = kernel.RowWriter(format).add(statements)
+    written = kernel.write(statements, format)
     assert len(written) > len(data) // 9
     assert data.startswith(written)
     if kernel.name == "native":
@@ -126,8 +125,6 @@ def test_real_data_there_and_back(kernel: Kernel, format: JenaFormat, name: str)
     if name == "weather":
         from jelly_plugins import read as read_jelly
 
-        from ..ntriples import write_lines
-
         statements = read_jelly(shared("data/assist-iot-weather_100kt.jelly.gz"))
         text = b"".join(write_lines(statements))
     else:
@@ -139,14 +136,12 @@ def test_real_data_there_and_back(kernel: Kernel, format: JenaFormat, name: str)
     assert kernel.text(rows, format) == canonical(text)
     found = kernel.read(rows, format, size=100_001)
     assert Counter(found) == Counter(parse_ntriples(text))
-    assert kernel.RowWriter(format).add(found) == rows
+    assert kernel.write(found, format) == rows
 
 
 def canonical(text: bytes) -> bytes:
     if not re.search(rb"\\[uU]", text):
         return text
-    from ..ntriples import write_lines
-
     return b"".join(write_lines(parse_ntriples(text)))
 
 
