@@ -15,7 +15,8 @@ _T = TypeVar("_T")
 #: Whether the module is compiled.
 compiled = False
 
-int = p_int = bint = uint = uchar = p_uchar = ulonglong = Py_ssize_t = None  # noqa: A001
+int = p_int = p_char = bint = uint = uchar = p_uchar = ulonglong = None  # noqa: A001
+Py_ssize_t = p_Py_ssize_t = None  # noqa: N816
 
 
 def _unchanged(item: _T) -> _T:

@@ -5,7 +5,7 @@ cdef extern from "Python.h":
     int _resize "PyByteArray_Resize"(object, Py_ssize_t) except -1
 
 cdef int IRIS, BLANK_NODES, LITERALS, MIXED, NAMES, PREFIXES, DATATYPES
-cdef int _IN_IRI, _IN_STRING, _IN_LABEL, _IN_TAG
+cdef int _PLACE_SIZE, _IN_IRI, _IN_STRING, _IN_LABEL, _IN_TAG
 cdef long long _CACHED_CHARACTERS, _CACHED_TERMS, _NO_LIMIT
 cdef unsigned long long _MAX_UINT32
 cdef bytes _UNCHANGED

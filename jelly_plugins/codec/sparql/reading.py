@@ -21,7 +21,7 @@ from ...errors import LookupTableError, StatementError, WireError
 from ..common.limits import over
 from ..common.terms import XSD_STRING, BlankNode, GenericFactory, Iri, Literal, build
 from ..text.columns import Column
-from .options import BLANK_NODES, DATATYPES, IRIS, LITERALS, MIXED, NAMES, PREFIXES
+from .options import BLANK_NODES, DATATYPES, IRIS, LITERALS, MIXED, PREFIXES
 
 try:
     import cython
@@ -59,6 +59,8 @@ _UNCHANGED = bytes(
 _ALLOWED = {
     kind: bytes(code for code in range(256) if _UNCHANGED[code] & kind) for kind in (1, 2, 4, 8)
 }
+#: Size of a ``Py_ssize_t``.
+_PLACE_SIZE = memoryview(b"").cast("n").itemsize
 #: Bytes of a number after which it continues.
 _NOT_LAST = bytes(range(0x80, 0x100))
 
@@ -117,6 +119,10 @@ class Cursor:
         value: cython.ulonglong = 0
         byte: cython.ulonglong
         shift: cython.int = 0
+        if pos < end and p[pos] < 0x80:
+            # Most numbers have one byte.
+            self.pos = pos + 1
+            return p[pos]
         while True:
             if pos >= end:
                 raise WireError("a number ends after its message")
@@ -138,8 +144,20 @@ class Cursor:
         size: cython.ulonglong = 0
         left: cython.ulonglong
         tag: cython.ulonglong
-        if self.pos >= self.end:
+        at: cython.Py_ssize_t = self.pos
+        p: cython.p_uchar = self.p
+        if at >= self.end:
             return False
+        if self.end - at >= 2 and 8 < p[at] < 0x80 and p[at] & 7 == 2 and p[at + 1] < 0x80:
+            # Most fields are short bytes.
+            self.stop = at + 2 + p[at + 1]
+            if self.stop <= self.end:
+                self.number = p[at] >> 3
+                self.wire_type = 2
+                self.value = 0
+                self.start = at + 2
+                self.pos = self.stop
+                return True
         tag = self.varint()
         self.number = tag >> 3
         self.wire_type = tag & 7
@@ -200,13 +218,19 @@ def twice(number: int, message: str) -> WireError:
 @cython.cclass
 class Table:
     """A lookup: its entries by id; index 0 is unused. ``common.lookups`` has the same for Python,
-    which takes longer."""
+    which takes longer.
+
+    :ivar values: the entries, as ``str`` or ``bytes``.
+    :ivar iris: for each name, the last IRI that it was part of, and ``prefix_ids`` its prefix.
+    """
 
     name: str
     size: cython.ulonglong
     characters: cython.Py_ssize_t
     last: cython.ulonglong
     values: list
+    iris: list
+    prefix_ids: list
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name
@@ -214,11 +238,12 @@ class Table:
         self.characters = 0
         self.last = 0
         self.values = [None]
+        self.iris = [None]
+        self.prefix_ids = [None]
 
     @cython.cfunc
-    @cython.exceptval(-1)
-    def assign(self, entry_id: cython.ulonglong, value: str) -> cython.Py_ssize_t:
-        """Set an entry and return its id; id 0 is the previous entry's id plus one."""
+    def assign(self, entry_id: cython.ulonglong, value: object) -> object:
+        """Set an entry; id 0 is the previous entry's id plus one."""
         values: list = self.values
         if entry_id == 0:
             entry_id = self.last + 1
@@ -227,11 +252,14 @@ class Table:
         self.last = entry_id
         while cython.cast(cython.ulonglong, len(values)) <= entry_id:
             values.append(None)
+            self.iris.append(None)
+            self.prefix_ids.append(None)
         at: cython.Py_ssize_t = entry_id
-        before: str = values[at]
+        before = values[at]
         self.characters += len(value) - (0 if before is None else len(before))
         values[at] = value
-        return at
+        self.iris[at] = None
+        return None
 
     @cython.cfunc
     def outside(self, entry_id: cython.ulonglong) -> object:
@@ -241,7 +269,7 @@ class Table:
         )
 
     @cython.cfunc
-    def get(self, entry_id: cython.ulonglong) -> str:
+    def get(self, entry_id: cython.ulonglong) -> object:
         """Return the value of an entry."""
         known: cython.ulonglong = len(self.values)
         value = self.values[entry_id] if entry_id < known else None
@@ -251,6 +279,12 @@ class Table:
                 f"(the table has {self.size} entries)"
             )
         return value
+
+
+@cython.cfunc
+def _part(data: cython.p_char, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> bytes:
+    """A slice, which takes less time of a pointer."""
+    return data[start:stop]
 
 
 @cython.cfunc
@@ -267,6 +301,15 @@ def _are_unchanged(
     for at in range(start, stop):
         kinds &= unchanged[p[at]]
     return kinds != 0
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _as_places(places: bytearray) -> cython.p_Py_ssize_t:
+    """The numbers in an object that outlives them."""
+    if cython.compiled:
+        return cython.cast(cython.p_Py_ssize_t, cython.cast(cython.p_char, places))
+    return memoryview(places).cast("n")
 
 
 @cython.cclass
@@ -293,9 +336,6 @@ class ColumnReader:
     _outer: Cursor
     _middle: Cursor
     _inner: Cursor
-    # For each name, by id, the last IRI that it was part of, and the prefix of that.
-    _last_iris: list
-    _last_prefixes: list
     # Other terms of factories that take long, by their parts.
     _terms: dict
     # The values of the column that is being read.
@@ -324,8 +364,6 @@ class ColumnReader:
         self._outer = Cursor()
         self._middle = Cursor()
         self._inner = Cursor()
-        self._last_iris = [None]
-        self._last_prefixes = [None]
         self._terms = {}
         self._values = []
 
@@ -369,20 +407,24 @@ class ColumnReader:
         while cursor.next():
             if cursor.number != 2:
                 continue
-            value: str = self._text(data, cursor.start, cursor.stop, "a lookup entry")
-            at: cython.Py_ssize_t = table.assign(entry_id, value)
+            table.assign(entry_id, self._entry(number, data, cursor.start, cursor.stop))
             entry_id = 0
-            if number == NAMES:
-                while len(self._last_iris) <= at:
-                    self._last_iris.append(None)
-                    self._last_prefixes.append(None)
-                self._last_iris[at] = None
             if table.characters > self._most_characters:
                 what = f"the length of all {table.name} entries"
                 raise over(self._limits, "lookup_characters", table.characters, what)
         if number == PREFIXES:
             # An entry may have replaced another one.
-            self._last_iris = [None] * len(self._last_iris)
+            self._names.iris = [None] * len(self._names.iris)
+
+    @cython.cfunc
+    def _entry(
+        self,
+        number: cython.int,
+        data: bytes,
+        start: cython.Py_ssize_t,
+        stop: cython.Py_ssize_t,
+    ) -> object:
+        return self._text(data, start, stop, "a lookup entry")
 
     @cython.cfunc
     def _text(
@@ -391,7 +433,7 @@ class ColumnReader:
         if stop - start > self._longest:
             raise over(self._limits, "string_bytes", stop - start, f"the length of {what}")
         try:
-            return data[start:stop].decode("utf-8")
+            return _part(data, start, stop).decode("utf-8")
         except UnicodeDecodeError as error:
             raise WireError(f"{what} is not valid UTF-8 ({error.reason})") from None
 
@@ -428,6 +470,8 @@ class ColumnReader:
         values: cython.Py_ssize_t = 0
         lexes: cython.Py_ssize_t = 0
         datatype_id: object = None
+        self._prefix_id = self._name_id = 0
+        self._begin_values(rows)
         cursor.open(data, pos, end)
         while cursor.next():
             if cursor.number == 2 or (
@@ -449,6 +493,8 @@ class ColumnReader:
                 lexes += cursor.number == 3
                 if values + lexes > rows:
                     raise too_many(rows)
+                if cursor.number == 1:
+                    self._read_value(number, data, cursor.start, cursor.stop)
             elif number == LITERALS and cursor.number == 4:
                 cursor.check(0, message)
                 if datatype_id is not None:
@@ -458,15 +504,10 @@ class ColumnReader:
             raise WireError("a literal column has both values and lex_values")
         if datatype_id and not lexes:
             raise WireError("a literal column has a datatype, but no lex_values")
-        self._prefix_id = self._name_id = 0
         if number == IRIS:
             self._read_iris(bytes(names), bytes(prefixes), rows)
-        else:
-            self._begin_values(values + lexes)
-            if lexes:
-                self._read_lexes(data, pos, end, datatype_id or 0)
-            else:
-                self._read_values(number, data, pos, end)
+        elif lexes:
+            self._read_lexes(data, pos, end, datatype_id or 0)
         return self._finish(bytes(layout), rows)
 
     @cython.cfunc
@@ -480,7 +521,6 @@ class ColumnReader:
         each: cython.bint = prefix_count == count
         if not each and prefix_count > 1:
             raise WireError(f"the column has {count} names and {prefix_count} prefixes")
-        self._begin_values(count)
         ids.open(names, 0, len(names))
         given.open(prefixes, 0, len(prefixes))
         if not each and prefix_count:
@@ -512,55 +552,59 @@ class ColumnReader:
         return None
 
     @cython.cfunc
-    def _read_values(
-        self, number: cython.int, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
+    def _read_value(
+        self,
+        number: cython.int,
+        data: bytes,
+        start: cython.Py_ssize_t,
+        stop: cython.Py_ssize_t,
     ) -> object:
-        cursor: Cursor = self._outer
+        """Read a run value of a column that is not one of IRIs."""
         term: Cursor = self._middle
         kind: cython.ulonglong = number - IRIS + 1
-        start: cython.Py_ssize_t
-        stop: cython.Py_ssize_t
-        cursor.open(data, pos, end)
-        while cursor.next():
-            if cursor.number != 1:
-                continue
-            start = cursor.start
-            stop = cursor.stop
-            if number == MIXED:
-                term.open(data, start, stop)
-                kind = 0
-                while term.next():
-                    if term.number > 3:
-                        continue
-                    term.check(2, "SparqlTerm")
-                    if kind:
-                        raise WireError("a cell has two terms")
-                    kind = term.number
-                    start = term.start
-                    stop = term.stop
-                if not kind:
-                    raise StatementError("a cell has no term")
-            if kind == 1:
-                self._read_iri(data, start, stop)
-                self._put_iri()
-            elif kind == 2:
-                self._put_blank_node(data, start, stop)
-            else:
-                self._read_literal(data, start, stop)
-                self._put_literal(data)
+        if number == MIXED:
+            term.open(data, start, stop)
+            kind = 0
+            while term.next():
+                if term.number > 3:
+                    continue
+                term.check(2, "SparqlTerm")
+                if kind:
+                    raise WireError("a cell has two terms")
+                kind = term.number
+                start = term.start
+                stop = term.stop
+            if not kind:
+                raise StatementError("a cell has no term")
+        if kind == 1:
+            self._read_iri(data, start, stop)
+            self._put_iri()
+        elif kind == 2:
+            self._put_blank_node(data, start, stop)
+        else:
+            self._read_literal(data, start, stop)
+            self._put_literal(data)
         return None
 
     @cython.cfunc
-    def _laid_out(self, values: list, layout: bytes, rows: cython.Py_ssize_t) -> list:
-        """Return the cells of a column with these run values."""
-        cells: list = []
+    def _places(
+        self, count: cython.Py_ssize_t, layout: bytes, rows: cython.Py_ssize_t
+    ) -> bytearray:
+        """Return the index of each cell's run value, -1 for an unbound cell, as ``Py_ssize_t``.
+
+        :param count: the number of run values.
+        """
+        found: bytearray = bytearray(rows * _PLACE_SIZE)
+        places: cython.p_Py_ssize_t = _as_places(found)
         cursor: Cursor = self._outer
         at: cython.Py_ssize_t = 0
+        row: cython.Py_ssize_t = 0
         token: cython.ulonglong
         once: cython.ulonglong
         length: cython.ulonglong
         left: cython.ulonglong
         unbound: cython.bint
+        stop: cython.Py_ssize_t
         cursor.open(layout, 0, len(layout))
         while cursor.pos < cursor.end:
             token = cursor.packed("a layout")
@@ -571,33 +615,37 @@ class ColumnReader:
                 length += cursor.packed("a layout")
             once = token >> 5
             unbound = (token & 16) != 0
-            left = len(values) - at
+            left = count - at
             if once > left:
                 raise WireError(f"the layout skips {once} values, but {left} are left")
             if not unbound and once == left:
                 raise WireError("the layout repeats a value after the last one")
             length += 1 if unbound else 2
-            left = rows - len(cells)
+            left = rows - row
             if once + length > left:
                 raise too_many(rows)
-            cells += values[at : at + once]
-            at += once
-            if unbound:
-                cells += [None] * length
-            else:
-                cells += [values[at]] * length
+            stop = row + once
+            while row < stop:
+                places[row] = at
+                row += 1
                 at += 1
-        cells += values[at:] if layout else values
-        if len(cells) > rows:
+            stop = row + length
+            while row < stop:
+                places[row] = -1 if unbound else at
+                row += 1
+            at += not unbound
+        if count - at > rows - row:
             raise too_many(rows)
-        if len(cells) < rows:
-            cells += [None] * (rows - len(cells))
-        return cells
+        while row < rows:
+            places[row] = at if at < count else -1
+            row += 1
+            at += 1
+        return found
 
     # The values of a column, which TextColumnReader collects in another way
 
     @cython.cfunc
-    def _begin_values(self, count: cython.Py_ssize_t) -> object:
+    def _begin_values(self, most: cython.Py_ssize_t) -> object:
         self._values = []
         return None
 
@@ -622,8 +670,16 @@ class ColumnReader:
     def _finish(self, layout: bytes, rows: cython.Py_ssize_t) -> object:
         """Return the cells of the column."""
         values: list = self._values
+        cells: list = []
+        row: cython.Py_ssize_t
         self._values = []
-        return self._laid_out(values, layout, rows)
+        if not layout and len(values) == rows:
+            return values
+        found: bytearray = self._places(len(values), layout, rows)
+        places: cython.p_Py_ssize_t = _as_places(found)
+        for row in range(rows):
+            cells.append(None if places[row] < 0 else values[places[row]])
+        return cells
 
     # Terms
 
@@ -656,35 +712,30 @@ class ColumnReader:
     def _iri(self) -> object:
         """Make the IRI of the current entries; prefix 0 is none."""
         name_id: cython.ulonglong = self._name_id
-        known: cython.ulonglong = len(self._last_iris)
+        names: Table = self._names
         last_prefix: cython.ulonglong
-        if name_id < known:
-            term = self._last_iris[name_id]
-            if term is not None:
-                last_prefix = self._last_prefixes[name_id]
-                if last_prefix == self._prefix_id:
-                    return term
-        value: str = self._names.get(name_id)
+        value: str = names.get(name_id)
+        term: object = names.iris[name_id]
+        if term is not None:
+            last_prefix = names.prefix_ids[name_id]
+            if last_prefix == self._prefix_id:
+                return term
         if self._prefix_id:
             value = self._prefixes.get(self._prefix_id) + value
         if len(value) > self._longest:
             raise over(self._limits, "string_bytes", len(value), "the length of an IRI")
         self._expand(len(value))
-        term = self._made_iri(value)
+        if self._generic:
+            term = _NEW(Iri)
+            _SET_IRI(term, value)
+            if cython.compiled:
+                # A term of strings only cannot be part of a cycle.
+                _untrack(term)
+        else:
+            term = build(self._factory.iri, value)
         if len(value) <= _CACHED_CHARACTERS:
-            self._last_iris[name_id] = term
-            self._last_prefixes[name_id] = self._prefix_id
-        return term
-
-    @cython.cfunc
-    def _made_iri(self, value: str) -> object:
-        if not self._generic:
-            return build(self._factory.iri, value)
-        term = _NEW(Iri)
-        _SET_IRI(term, value)
-        if cython.compiled:
-            # A term of strings only cannot be part of a cycle.
-            _untrack(term)
+            names.iris[name_id] = term
+            names.prefix_ids[name_id] = self._prefix_id
         return term
 
     @cython.cfunc
@@ -804,16 +855,22 @@ class TextColumnReader(ColumnReader):
     _count: cython.Py_ssize_t
     _size: cython.Py_ssize_t
     _capacity: cython.Py_ssize_t
+    _usual: cython.Py_ssize_t
     # The text after the lexical form of a literal with the datatype `_closing_of`.
     _closing: bytes
     _closing_of: object
+    # The same of a literal with the language tag `_language`.
+    _tagged: bytes
+    _language: bytes
 
     def __init__(self, factory: Any, options: Any, limits: Any) -> None:
         super().__init__(factory, options, limits)
         self._text_bytes = 0
         self._most_text = min(limits.frame_expansion, 0x7FFFFFFF)
+        self._usual = 4096
         self._closing = b'"'
         self._closing_of = None
+        self._tagged = self._language = b""
 
     def begin_frame(self) -> None:
         """Reset the counters of the frame."""
@@ -821,9 +878,9 @@ class TextColumnReader(ColumnReader):
         self._text_bytes = 0
 
     @cython.cfunc
-    def _begin_values(self, count: cython.Py_ssize_t) -> object:
+    def _begin_values(self, most: cython.Py_ssize_t) -> object:
         self._buffer = bytearray()
-        self._offsets = bytearray(4 * (count + 1))
+        self._offsets = bytearray(4 * (most + 1))
         self._count = self._size = 0
         self._capacity = -1
         if cython.compiled:
@@ -851,7 +908,8 @@ class TextColumnReader(ColumnReader):
             self._buffer += opening + data[start:stop] + closing
         else:
             if size > self._capacity:
-                self._capacity = max(2 * self._capacity, size, 4096)
+                # Most columns are as long as the one before.
+                self._capacity = max(2 * self._capacity, size, self._usual)
                 _resize(self._buffer, self._capacity)
                 self._p = self._buffer
             into: cython.p_char = self._p + self._size
@@ -866,15 +924,28 @@ class TextColumnReader(ColumnReader):
         return None
 
     @cython.cfunc
-    def _made_iri(self, value: str) -> object:
-        text: bytes = f"<{value}>".encode()
-        if not _are_unchanged(text, 1, len(text) - 1, _IN_IRI):
-            return build(self._factory.iri, value).encode()
-        return text
+    def _entry(
+        self, number: cython.int, data: bytes, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
+    ) -> object:  # fmt: skip
+        """Names and prefixes are kept as they are in the text of an IRI."""
+        if number == DATATYPES:
+            return self._text(data, start, stop, "a lookup entry")
+        text: bytes = _part(data, start, stop)
+        if stop - start > self._longest or not _are_unchanged(data, start, stop, _IN_IRI):
+            value = self._text(data, start, stop, "a lookup entry")
+            text = build(self._factory.iri, value)[1:-1].encode()
+        return b"<" + text if number == PREFIXES else text
 
     @cython.cfunc
     def _put_iri(self) -> object:
-        return self._put_made(self._iri())
+        opening: bytes = b"<"
+        name: bytes = self._names.get(self._name_id)
+        if self._prefix_id:
+            opening = self._prefixes.get(self._prefix_id)
+        if len(opening) + len(name) - 1 > self._longest:
+            size = len(opening) + len(name) - 1
+            raise over(self._limits, "string_bytes", size, "the length of an IRI")
+        return self._put(opening, name, 0, len(name), b">")
 
     @cython.cfunc
     def _put_made(self, text: bytes) -> object:
@@ -902,7 +973,11 @@ class TextColumnReader(ColumnReader):
         ):
             return self._put_made(self._literal(data).encode())
         if tag_stop:
-            return self._put(b'"', data, start, stop, b'"@' + data[tag:tag_stop])
+            language: bytes = _part(data, tag, tag_stop)
+            if language != self._language:
+                self._language = language
+                self._tagged = b'"@' + language
+            return self._put(b'"', data, start, stop, self._tagged)
         datatype: object = self._datatype
         if datatype is not self._closing_of:
             self._closing = build(self._factory.literal, "", None, datatype)[1:].encode()
@@ -919,20 +994,23 @@ class TextColumnReader(ColumnReader):
         at: cython.Py_ssize_t
         row: cython.Py_ssize_t
         if layout or count != rows:
-            cells = self._laid_out(list(range(count)), layout, rows)
+            found: bytearray = self._places(count, layout, rows)
+            places: cython.p_Py_ssize_t = _as_places(found)
             self._begin_values(rows)
             for row in range(rows):
-                if cells[row] is None:
-                    if validity is None:
-                        validity = bytearray(b"\xff") * ((rows + 7) // 8)
-                    validity[row >> 3] &= ~(1 << (row & 7)) & 0xFF
-                    self._put(b"", b"", 0, 0, b"")
-                else:
-                    at = cells[row]
+                at = places[row]
+                if at >= 0:
                     self._put(b"", values, ends[at], ends[at + 1], b"")
+                    continue
+                if validity is None:
+                    validity = bytearray(b"\xff") * ((rows + 7) // 8)
+                validity[row >> 3] &= ~(1 << (row & 7)) & 0xFF
+                self._count += 1
+                self._ends[self._count] = self._size
             values = self._buffer
             offsets = self._offsets
         if cython.compiled:
             _resize(values, self._size)
+        self._usual = min(self._size + 64, 1 << 20)
         self._text_bytes += self._size
         return Column(rows=rows, offsets=offsets, data=values, validity=validity)

@@ -13,11 +13,10 @@ from typing import Any
 
 from ...errors import TermError
 from ..common.limits import ROW_OVERHEAD, over
-from ..common.lookups import WriterTable
 from ..common.term_writer import NoRoomError
 from ..common.terms import BlankNode, Iri, Kind, Literal, terms_of, text_of
 from ..common.terms import describe as describe_generic
-from .options import BLANK_NODES, DATATYPES, IRIS, LITERALS, LOOKUPS, MIXED, NAMES, PREFIXES
+from .options import BLANK_NODES, DATATYPES, IRIS, LITERALS, MIXED, NAMES, PREFIXES
 
 try:
     import cython
@@ -39,15 +38,25 @@ _KEPT_TERMS = 1 << 16
 class Value:
     """A term that can be written. It has only strings and bytes, so it is in no cycle.
 
-    :ivar text: an IRI, the label of a blank node, or a literal's lexical form; ``raw`` in UTF-8.
+    :ivar text: an IRI; ``raw`` the label of a blank node, or a literal's lexical form.
+    :ivar size: bytes of the text and the language tag.
     :ivar datatype: a literal's datatype; None for xsd:string.
     """
 
     kind: cython.int
+    size: cython.Py_ssize_t
     text: str
     raw: bytes
     tag: object
     datatype: object
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def _is_ascii(text: str) -> cython.bint:
+    if cython.compiled:
+        return _is_ascii_object(text)
+    return text.isascii()
 
 
 @cython.cfunc
@@ -67,6 +76,126 @@ def _put_field(into: bytearray, number: cython.int, payload: object) -> object:
     _put_number(into, len(payload))
     into += payload
     return None
+
+
+@cython.final
+@cython.cclass
+class Lookup:
+    """A lookup, and its new entries. It keeps the entries that the frame uses until the frame ends;
+    a new entry replaces the next one, in order of the ids, that the frame does not use.
+
+    :param number: its field in a frame.
+    :ivar frame: an object for each frame.
+    """
+
+    name = cython.declare(object, visibility="readonly")
+    size = cython.declare(cython.Py_ssize_t, visibility="readonly")
+    number: cython.int
+    limits: object
+    characters: cython.Py_ssize_t
+    frame: object
+    ids: dict
+    # By id, with nothing at 0: the values, and the last frame that used each.
+    values: list
+    used: list
+    # The value that was used last, and its id.
+    value: object
+    value_id: cython.Py_ssize_t
+    # The id of the entry that was set last, the complete fields, and the body of the last one.
+    last: cython.Py_ssize_t
+    fields: bytearray
+    body: bytearray
+
+    def __init__(self, number: int, name: str, size: int, limits: Any) -> None:
+        self.number = number
+        self.name = name
+        self.size = size
+        self.limits = limits
+        self.characters = self.last = 0
+        self.ids = {}
+        self.values = [None]
+        self.used = [None]
+        self.fields = bytearray()
+        self.body = bytearray()
+        self.begin()
+
+    @cython.cfunc
+    def begin(self) -> object:
+        """Begin a frame."""
+        self.frame = object()
+        self.value = None
+        self.value_id = 0
+        return None
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def id_of(self, value: str) -> cython.Py_ssize_t:
+        """The id of an entry that the frame uses; it is set if it is missing.
+
+        :raises NoRoomError: the frame uses all other entries.
+        """
+        # Most IRIs have the prefix of the one before, and most literals its datatype.
+        if self.value is not None and self.value == value:
+            return self.value_id
+        found: object = self.ids.get(value)
+        if found is None:
+            found = self.set(value)
+        self.value = value
+        self.value_id = found
+        self.used[self.value_id] = self.frame
+        return self.value_id
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def set(self, value: str) -> cython.Py_ssize_t:
+        at: cython.Py_ssize_t = len(self.values)
+        turns: cython.Py_ssize_t = 0
+        replaced: object = None
+        if at > self.size:
+            at = self.last
+            while True:
+                if turns == self.size:
+                    raise NoRoomError(self)
+                turns += 1
+                at = at + 1 if at < self.size else 1
+                if self.used[at] is not self.frame:
+                    break
+            replaced = self.values[at]
+        characters = self.characters + len(value) - (0 if replaced is None else len(replaced))
+        if characters > self.limits.lookup_characters:
+            what = f"the length of all {self.name} entries"
+            raise over(self.limits, "lookup_characters", characters, what)
+        self.characters = characters
+        if replaced is None:
+            self.values.append(value)
+            self.used.append(None)
+        else:
+            del self.ids[replaced]
+            self.values[at] = value
+        self.ids[value] = at
+        if at != self.last + 1:
+            # An id begins another field.
+            self.end_field()
+            self.body.append(1 << 3)
+            _put_number(self.body, at)
+        self.last = at
+        _put_field(self.body, 2, value.encode())
+        return at
+
+    @cython.cfunc
+    def end_field(self) -> object:
+        if self.body:
+            _put_field(self.fields, self.number, self.body)
+            self.body = bytearray()
+        return None
+
+    @cython.cfunc
+    def take(self) -> bytearray:
+        """The new entries, as fields of a frame."""
+        self.end_field()
+        taken: bytearray = self.fields
+        self.fields = bytearray()
+        return taken
 
 
 @cython.cfunc
@@ -152,17 +281,15 @@ class ColumnWriter:
     _limits: object
     _longest: cython.Py_ssize_t
     _known: dict
-    # Lookups by their fields in a frame, and the last value and id of each that the frame has used.
-    _tables: dict
-    _last: dict
-    # Entries for the next frame: the complete fields, and the body of the last one.
-    _entries: dict
-    _bodies: dict
-    _frame: cython.Py_ssize_t
+    _names: Lookup
+    _prefixes: Lookup
+    _datatypes: Lookup
     _whole: cython.bint
-    # The ids that zeros in the next IRI would refer to.
+    # The ids that zeros in the next IRI would refer to, and the ids of an IRI as they are written.
     _prefix_id: cython.Py_ssize_t
     _name_id: cython.Py_ssize_t
+    _written_prefix: cython.Py_ssize_t
+    _written_name: cython.Py_ssize_t
 
     def __init__(self, options: Any, describe: Any, limits: Any) -> None:
         self._describe = describe
@@ -172,22 +299,17 @@ class ColumnWriter:
             limits.string_bytes, max(limits.frame_bytes - ROW_OVERHEAD, -1), 1 << 61
         )
         self._known = {}
-        self._tables = {
-            NAMES: WriterTable("name", options.max_name_table_size),
-            PREFIXES: WriterTable("prefix", options.max_prefix_table_size),
-            DATATYPES: WriterTable("datatype", options.max_datatype_table_size),
-        }
-        self._last = {}
-        self._entries = {number: bytearray() for number in LOOKUPS}
-        self._bodies = {number: bytearray() for number in LOOKUPS}
-        self._frame = 1
+        self._names = Lookup(NAMES, "name", options.max_name_table_size, limits)
+        self._prefixes = Lookup(PREFIXES, "prefix", options.max_prefix_table_size, limits)
+        self._datatypes = Lookup(DATATYPES, "datatype", options.max_datatype_table_size, limits)
         self._whole = False
         self._prefix_id = self._name_id = 0
 
     def begin(self) -> None:
         """Start a frame: entries that are used from here on are kept until its end."""
-        self._frame += 1
-        self._last.clear()
+        self._names.begin()
+        self._prefixes.begin()
+        self._datatypes.begin()
 
     def text(self, value: Any, what: str) -> bytes:
         """The UTF-8 bytes of a string."""
@@ -234,7 +356,7 @@ class ColumnWriter:
             if value.tag is not None or value.datatype != datatype:
                 of_one_datatype = False
             values.append(value)
-            size += len(value.raw) + (0 if value.tag is None else len(value.tag))
+            size += value.size
             kinds |= 1 << value.kind
         return (values, layout, of_one_datatype), size, kinds
 
@@ -246,7 +368,7 @@ class ColumnWriter:
             kind = type(term)
             try:
                 if kind is Iri:
-                    return self._text_value(_IRI, term.value, "an IRI")
+                    return self._iri(term.value)
                 if kind is Literal:
                     return self._literal(term.lex, term.langtag, term.datatype)
                 if kind is BlankNode:
@@ -263,7 +385,7 @@ class ColumnWriter:
         if found is None:
             found = self._made(self._describe(term))
             value: Value = found
-            if len(value.raw) <= _KEPT_BYTES:
+            if value.size <= _KEPT_BYTES:
                 if len(self._known) >= _KEPT_TERMS:
                     self._known.clear()
                 self._known[term] = found
@@ -274,7 +396,7 @@ class ColumnWriter:
         parts = terms_of(described)
         kind = int(parts[0])
         if kind == _IRI:
-            return self._text_value(kind, parts[1], "an IRI")
+            return self._iri(parts[1])
         if kind == _BLANK_NODE:
             return self._text_value(kind, parts[1], "a blank node label")
         if kind != _LITERAL:
@@ -283,12 +405,25 @@ class ColumnWriter:
         return self._literal(lex, tag, datatype)
 
     @cython.cfunc
+    def _iri(self, iri: object) -> Value:
+        made: Value = Value()
+        made.kind = _IRI
+        made.raw = made.tag = made.datatype = None
+        if type(iri) is str and _is_ascii(iri) and len(iri) <= self._longest:
+            made.text = iri
+            made.size = len(iri)
+        else:
+            made.size = len(self._raw(iri, "an IRI"))
+            made.text = iri if type(iri) is str else text_of(iri)
+        return made
+
+    @cython.cfunc
     def _text_value(self, kind: cython.int, text: object, what: str) -> Value:
         made: Value = Value()
         made.kind = kind
         made.raw = self._raw(text, what)
-        made.text = text if type(text) is str else text_of(text)
-        made.tag = made.datatype = None
+        made.size = len(made.raw)
+        made.text = made.tag = made.datatype = None
         return made
 
     @cython.cfunc
@@ -300,6 +435,7 @@ class ColumnWriter:
             if not tag:
                 raise TermError("a language tag is empty")
             made.tag = self._raw(tag, "a language tag")
+            made.size += len(made.tag)
         if datatype is not None:
             self._raw(datatype, "a datatype")
             made.datatype = text_of(datatype)
@@ -362,14 +498,12 @@ class ColumnWriter:
         one: cython.bint = True
         first: cython.bint = True
         value: Value
-        prefix_id: cython.Py_ssize_t
-        name_id: cython.Py_ssize_t
         for value in values:
-            prefix_id, name_id = self._written_ids(value)
-            one = one and (first or prefix_id == 0)
+            self._find_ids(value)
+            one = one and (first or self._written_prefix == 0)
             first = False
-            _put_number(names, name_id)
-            _put_number(prefixes, prefix_id)
+            _put_number(names, self._written_name)
+            _put_number(prefixes, self._written_prefix)
         if names:
             _put_field(into, 1, names)
         if one:
@@ -386,13 +520,13 @@ class ColumnWriter:
         """Write the body of an RdfIri, a label, or an RdfLiteral."""
         body: bytearray = bytearray()
         if value.kind == _IRI:
-            prefix_id, name_id = self._written_ids(value)
-            if prefix_id:
+            self._find_ids(value)
+            if self._written_prefix:
                 body.append(1 << 3)
-                _put_number(body, prefix_id)
-            if name_id:
+                _put_number(body, self._written_prefix)
+            if self._written_name:
                 body.append(2 << 3)
-                _put_number(body, name_id)
+                _put_number(body, self._written_name)
         elif value.kind == _BLANK_NODE:
             body += value.raw
         else:
@@ -408,78 +542,36 @@ class ColumnWriter:
     # Lookups
 
     @cython.cfunc
-    def _written_ids(self, value: Value) -> tuple:
-        """The ids of an IRI as written after those of the previous one."""
+    def _find_ids(self, value: Value) -> object:
+        """Set the ids of an IRI as they are written after those of the previous one."""
         prefix: str = ""
         name: str = value.text
         cut: cython.Py_ssize_t
+        slash: cython.Py_ssize_t
         prefix_id: cython.Py_ssize_t = 0
-        if self._tables[PREFIXES].size:
+        if self._prefixes.size:
             if not self._whole:
-                cut = max(name.rfind("#"), name.rfind("/")) + 1
-                prefix = name[:cut]
-                name = name[cut:]
-            prefix_id = self._entry_id(PREFIXES, prefix)
-        name_id: cython.Py_ssize_t = self._entry_id(NAMES, name)
-        written = (
-            0 if prefix_id == self._prefix_id else prefix_id,
-            0 if name_id == self._name_id + 1 else name_id,
-        )
+                cut = name.rfind("#")
+                slash = name.rfind("/")
+                if slash > cut:
+                    cut = slash
+                prefix = name[: cut + 1]
+                name = name[cut + 1 :]
+            prefix_id = self._prefixes.id_of(prefix)
+        name_id: cython.Py_ssize_t = self._names.id_of(name)
+        self._written_prefix = 0 if prefix_id == self._prefix_id else prefix_id
+        self._written_name = 0 if name_id == self._name_id + 1 else name_id
         self._prefix_id = prefix_id
         self._name_id = name_id
-        return written
+        return None
 
     @cython.cfunc
     @cython.exceptval(-1)
     def _datatype_id(self, datatype: str) -> cython.Py_ssize_t:
-        if not self._tables[DATATYPES].size:
+        if not self._datatypes.size:
             raise TermError(f"a literal of datatype {datatype}, but max_datatype_table_size is 0")
-        return self._entry_id(DATATYPES, datatype)
-
-    @cython.cfunc
-    @cython.exceptval(-1)
-    def _entry_id(self, number: cython.int, value: str) -> cython.Py_ssize_t:
-        """The id of an entry, which is made if it is missing."""
-        last = self._last.get(number)
-        # Most IRIs have the prefix of the one before, and most literals its datatype.
-        if last is not None and last[0] == value:
-            return last[1]
-        table = self._tables[number]
-        found: cython.Py_ssize_t = table.find(value, self._frame)
-        if not found:
-            found = self._new_entry(number, table, value)
-        self._last[number] = (value, found)
-        return found
-
-    @cython.cfunc
-    @cython.exceptval(-1)
-    def _new_entry(self, number: cython.int, table: object, value: str) -> cython.Py_ssize_t:
-        characters = table.characters + len(value)
-        if characters > self._limits.lookup_characters:
-            what = f"the length of all {table.name} entries"
-            raise over(self._limits, "lookup_characters", characters, what)
-        ids = table.assign(value, self._frame)
-        if ids is None:
-            raise NoRoomError(table)
-        if ids[1]:
-            # An id begins another field.
-            self._end_entries(number)
-            self._bodies[number].append(1 << 3)
-            _put_number(self._bodies[number], ids[1])
-        _put_field(self._bodies[number], 2, value.encode())
-        return ids[0]
-
-    @cython.cfunc
-    def _end_entries(self, number: cython.int) -> object:
-        if self._bodies[number]:
-            _put_field(self._entries[number], number, self._bodies[number])
-            self._bodies[number] = bytearray()
-        return None
+        return self._datatypes.id_of(datatype)
 
     def take_entries(self) -> bytes:
         """The entries for the next frame, as its fields."""
-        for number in LOOKUPS:
-            self._end_entries(number)
-        taken = b"".join(self._entries.values())
-        self._entries = {number: bytearray() for number in LOOKUPS}
-        return taken
+        return bytes(self._names.take() + self._prefixes.take() + self._datatypes.take())
