@@ -148,8 +148,6 @@ def apply_patches(
     if _is_done(version, application, batch, query):
         return Applied(version=version.number)
     if session is None:
-        # Operations are sorted for this number of shards.
-        shards, shard_by = len(version.shards), version.shard_by
         reading = local_changes(logs, version, whole=batch is not None, limits=limits)
     else:
         from .frames import frame_changes, rows_of, rows_of_paths
@@ -159,6 +157,12 @@ def apply_patches(
 
     def attempt(changes: Changes) -> Applied:
         before = begin(storage, shards, shard_by)
+        same = (len(before.shards), before.shard_by) == (len(version.shards), version.shard_by)
+        if session is None and not same:
+            # The operations are sorted for the shards of that version.
+            raise CommitConflictError(
+                "another writer has created the store, or changed its shards", source=storage.name
+            )
         if _is_done(before, application, batch, query):
             return Applied(version=before.number)
         batches = dict(before.batches)
@@ -336,13 +340,12 @@ def _commit(
     # A batch without patches has no effect, whenever it is given again.
     if after == before and not (numbered and new):
         return applied
-    number = before.number + 1
     try:
-        commit(storage, replace(after, number=number, batches=batches, restored=None))
+        made_version = commit(storage, before, replace(after, batches=batches, restored=None))
     except CommitConflictError:
         storage.remove(set(after.stored()).difference(before.stored()))
         raise
-    return replace(applied, version=number, committed=True)
+    return replace(applied, version=made_version.number, committed=True)
 
 
 def _is_done(

@@ -108,7 +108,7 @@ class Bucket:
         return type(self), (self.name, self._options)
 
     def versions(self) -> list[int]:
-        return numbers_of(name.rpartition("/")[2] for name, _ in self._list(f"{VERSIONS}/"))
+        return numbers_of(name for name, _ in self._list(f"{VERSIONS}/"))
 
     def read(self, number: int) -> bytes:
         def get() -> bytes:

@@ -24,7 +24,7 @@ from ...codec.common.positions import POSITIONS
 from ...codec.patch.columns import OperationGatherer
 from ...codec.patch.operations import END, OperationKind
 from ...codec.text.ntriples import Notation
-from ...errors import ChainError, LimitError, TruncatedError
+from ...errors import ChainError, LimitError, SourceError, TruncatedError
 from ...io.sources import Source
 from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
@@ -202,12 +202,17 @@ def local_changes(
     rows = OperationRows(about=True)
     with TemporaryDirectory(prefix="jelly-") as folder:
         path = Path(folder) / "operations"
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, ROWS) as out:
-            parts = _Parts(layout)
-            for number, source in enumerate(sources, 1):
-                partial = not whole and number == len(sources)
-                for batch in _read(source, rows, limits, partial):
-                    out.write(parts.sort(batch))
+        try:
+            with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, ROWS) as out:
+                parts = _Parts(layout)
+                for number, source in enumerate(sources, 1):
+                    partial = not whole and number == len(sources)
+                    for batch in _read(source, rows, limits, partial):
+                        out.write(parts.sort(batch))
+        except OSError as error:
+            raise SourceError(
+                f"the temporary file of the log cannot be written: {error}", source=folder
+            ) from error
         yield _summary(path, parts.found, rows.transaction is not None)
 
 

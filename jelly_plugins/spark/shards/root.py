@@ -2,13 +2,15 @@
 
 A version is one file, which names the store of each shard and everything else that belongs to the
 content. It is created if it does not exist yet, and never changed: that single step is the commit.
-docs/sharded-store-failures.md describes the layout.
+Because a vacuum removes versions, a writer that was slow may find an old number free: it then looks
+whether the next version was made from its own. docs/sharded-store-failures.md describes the layout.
 """
 
 from __future__ import annotations
 
 import json
 import operator
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,8 +33,9 @@ DEFAULT_SHARDS: Final = 16
 MAX_SHARDS: Final = 1 << 16
 #: Maximum size of a version's file.
 MAX_BYTES: Final = 64 << 20
-#: The folder of versions.
+#: The folder of versions, and the names of their files.
 VERSIONS: Final = "_versions"
+_VERSION: Final = re.compile(rf"{VERSIONS}/([0-9]{{12,}})\.json")
 
 #: The term of a quad that determines its shard.
 ShardBy = Literal["subject", "graph"]
@@ -133,6 +136,7 @@ class Version:
     :ivar namespaces: graph (empty for the default graph) to name to IRI.
     :ivar time: when it was committed, by the writer's clock, in UTC.
     :ivar id: unique to the version.
+    :ivar parent: id of the version before it; empty for the first.
     :ivar restored: the version whose content it has again; None if it is not a restore.
     """
 
@@ -144,6 +148,7 @@ class Version:
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     time: str = ""
     id: str = ""
+    parent: str = ""
     restored: int | None = None
 
     @property
@@ -185,10 +190,14 @@ def find(storage: Storage, number: int | None = None) -> Version:
 
 def newest(storage: Storage) -> Version | None:
     """Return the newest version; None without versions."""
-    # Between listing and reading, a vacuum may remove a version, but never the newest one.
+    missing = 0
     while known := storage.versions():
         if (found := _read(storage, known[-1])) is not None:
             return found
+        # Between listing and reading, a vacuum may remove a version, but never the newest one.
+        if known[-1] == missing:
+            raise RootError(f"the file of version {missing} cannot be read", source=storage.name)
+        missing = known[-1]
     return None
 
 
@@ -204,17 +213,19 @@ def every(storage: Storage) -> list[Version]:
 def _read(storage: Storage, number: int) -> Version | None:
     try:
         found = json.loads(storage.read(number))
-        if found.pop("format") != FORMAT or found["number"] != number:
+        if found.pop("format") != FORMAT or whole_number("number", found["number"]) != number:
             raise ValueError("its format or its number is another one")
-        check_layout(len(found["shards"]), found["shard_by"])
-        datetime.fromisoformat(found["time"])
+        check_layout(len(found["shards"]), str(found["shard_by"]))
+        datetime.fromisoformat(found["time"]).timestamp()
         return Version(
             **{
                 **found,
                 "shards": tuple(map(_shard, found["shards"])),
-                "logs": tuple(Log(str(a), str(z), int(rows)) for a, z, rows in found["logs"]),
+                "logs": tuple(
+                    Log(str(a), str(z), whole_number("rows", rows)) for a, z, rows in found["logs"]
+                ),
                 "batches": {
-                    name: Batch(int(last), query)
+                    name: Batch(whole_number("batch", last), query)
                     for name, (last, query) in found["batches"].items()
                 },
                 "namespaces": {graph: {**names} for graph, names in found["namespaces"].items()},
@@ -222,7 +233,14 @@ def _read(storage: Storage, number: int) -> Version | None:
         )
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         raise RootError(
             f"the file of version {number} is damaged: {error}", source=storage.name
         ) from error
@@ -232,15 +250,18 @@ def _shard(fields: dict[str, Any]) -> Shard:
     store, files = fields["store"], fields["files"]
     if files is not None:
         files = {
-            name: File(str(at), int(size), str(sum_)) for name, (at, size, sum_) in files.items()
+            name: File(str(at), whole_number("size", size), str(sum_))
+            for name, (at, size, sum_) in files.items()
         }
+    if not isinstance(store, str | None):
+        raise TypeError("the name of a store is not text")
     # The names become paths.
     for name in filter(None, (store, *(file.object for file in (files or {}).values()))):
         if name.startswith("/") or ".." in name.split("/"):
             raise ValueError("a name is outside of the root")
     if any("/" in name or name in (".", "..") for name in files or ()):
         raise ValueError("the name of a file is a path")
-    return Shard(store, int(fields["quads"]), files)
+    return Shard(store, whole_number("quads", fields["quads"]), files)
 
 
 def begin(
@@ -268,28 +289,40 @@ def begin(
     return found
 
 
-def commit(storage: Storage, version: Version) -> Version:
-    """Create a version, whose stores are complete.
+def commit(storage: Storage, before: Version, version: Version) -> Version:
+    """Create the version after another one. Its stores are complete.
 
-    :return: the version, with the time and an id of its own.
+    :param before: the version that was the newest one.
+    :param version: the content.
+    :return: the version, with its number, the time and an id of its own.
     :raises CommitConflictError: another writer has created this version; nothing was changed.
     :raises LimitError: its file would be too large to be read.
     :raises RootError: the storage cannot be written.
     """
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    version = replace(version, time=now, id=uuid4().hex)
+    number = before.number + 1
+    version = replace(version, number=number, time=now, id=uuid4().hex, parent=before.id)
     data = json.dumps({"format": FORMAT, **asdict(version)}).encode()
     if len(data) > MAX_BYTES:
         raise LimitError(
             f"the file of a version must not exceed {MAX_BYTES} bytes (got {len(data)})",
             source=storage.name,
         )
+    conflict = CommitConflictError(
+        f"another writer has committed version {number}", source=storage.name
+    )
     try:
-        storage.create(version.number, data)
+        storage.create(number, data)
     except FileExistsError:
-        raise CommitConflictError(
-            f"another writer has committed version {version.number}", source=storage.name
-        ) from None
+        raise conflict from None
+    later = [each for each in storage.versions() if each > number]
+    if later:
+        # Another writer has continued from this version; or a vacuum has removed the one that had
+        # this number, and at most some of the next ones.
+        following = _read(storage, number + 1)
+        if following is None or following.parent != version.id:
+            storage.remove([version_file(number)])
+            raise conflict
     return version
 
 
@@ -329,9 +362,13 @@ def version_file(number: int) -> str:
 
 
 def numbers_of(names: Iterable[str]) -> list[int]:
-    """Return the numbers of versions whose files have these names, in order."""
-    stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
-    return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit())
+    """Return the numbers of versions whose files have these names, relative to the root, in order.
+
+    >>> numbers_of(["_versions/000000000012.json", "_versions/12.json", "_versions/old/1.json"])
+    [12]
+    """
+    found = (_VERSION.fullmatch(name) for name in names)
+    return sorted(int(each[1]) for each in found if each is not None)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ class Folder:
         """Return the numbers of all versions, in order."""
         try:
             with self._errors("its versions cannot be listed", FileNotFoundError):
-                return numbers_of(os.listdir(self.root / VERSIONS))
+                return numbers_of(f"{VERSIONS}/{name}" for name in os.listdir(self.root / VERSIONS))
         except FileNotFoundError:
             return []
 
@@ -71,7 +71,8 @@ class Folder:
                     raise
             finally:
                 temporary.unlink(missing_ok=True)
-            _sync(path.parent)
+            for folder in (path.parent, self.root, self.root.parent):
+                _sync(folder)
 
     @contextmanager
     def open(self, shard: Shard) -> Iterator[Path | None]:
@@ -137,15 +138,16 @@ class Folder:
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove files of versions, and names from :meth:`stored`; missing ones are ignored."""
-        for path in map(self.root.joinpath, names):
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+        with self._errors("it cannot be removed"):
+            for path in map(self.root.joinpath, names):
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
 
     @contextmanager
-    def _errors(self, what: str, passed: type[OSError]) -> Iterator[None]:
-        """Convert the exceptions of the file system, except those of one type."""
+    def _errors(self, what: str, *passed: type[OSError]) -> Iterator[None]:
+        """Convert the exceptions of the file system, except those of some types."""
         try:
             yield
         except passed:
@@ -165,8 +167,11 @@ def storage_at(root: AnyRoot | Storage, options: Mapping[str, Any] | None = None
     :param options: settings of a bucket.
     :raises RootError: the root is not a valid path or URL.
     :raises OptionsError: a setting is invalid, or given for a folder.
+    :raises TypeError: the root has another type.
     """
     if not isinstance(root, str | os.PathLike):
+        if not hasattr(root, "versions"):
+            raise TypeError(f"root must be a path or a URL (got {root!r})")
         return root
     text = os.fspath(root)
     if "://" in text and not text.startswith("file:"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
@@ -10,7 +11,16 @@ from typing import Any, Final
 
 from ...errors import JellyError
 from ...notebook import Shown
-from .root import RootError, Version, commit, every, find, version_file, whole_number
+from .root import (
+    CommitConflictError,
+    RootError,
+    Version,
+    commit,
+    every,
+    find,
+    version_file,
+    whole_number,
+)
 from .storage import AnyRoot, storage_at
 from .store import reading
 
@@ -46,9 +56,11 @@ def restore(
     :raises CommitConflictError: another writer has committed first; nothing was changed.
     """
     storage = storage_at(root, storage_options)
-    old, now = find(storage, whole_number("version", version)), find(storage)
-    restored = replace(old, number=now.number + 1, batches=now.batches, restored=old.number)
-    return commit(storage, restored)
+    number = whole_number("version", version)
+    # In this order: a vacuum that removes the old version makes a newer one than this.
+    now = find(storage)
+    old = find(storage, number)
+    return commit(storage, now, replace(old, batches=now.batches, restored=number))
 
 
 def vacuum(
@@ -61,8 +73,8 @@ def vacuum(
 ) -> Vacuumed:
     """Remove old versions, stores that only these need, and remains of failed attempts.
 
-    If an attempt may be running, this first creates a version with the content of the newest one:
-    the attempt can then no longer commit, and starts again.
+    Before it removes stores, this creates a version with the content of the newest one: attempts
+    that have begun before can then no longer commit what is removed, and start again.
 
     :param root: see :class:`.ShardedStore`, and for ``storage_options``.
     :param keep: number of versions to keep, the newest ones; at least 1.
@@ -71,7 +83,6 @@ def vacuum(
     :param dry_run: remove nothing, and return what would be removed.
     :return: what was removed.
     :raises TypeError, ValueError: a setting has an invalid type, or is out of range.
-    :raises CommitConflictError: another writer has committed first; nothing was removed.
     """
     if whole_number("keep", keep) < 1:
         raise ValueError(f"keep must be at least 1 (got {keep})")
@@ -89,16 +100,25 @@ def vacuum(
     old = [
         version.number for newer, version in pairwise(versions[keep - 1 :]) if newer.age >= seconds
     ]
-    needed = {name for each in versions if each.number not in old for name in each.stored()}
-    named = {name for each in versions for name in each.stored()}
-    unneeded = [name for name, age in stored.items() if name not in needed and age >= seconds]
-    if not dry_run:
-        if any(name not in named for name in unneeded):
-            # Nothing that is found here can be committed after this.
-            commit(storage, replace(versions[0], number=versions[0].number + 1))
-        storage.remove(map(version_file, old))
-        storage.remove(unneeded)
-    return Vacuumed(tuple(sorted(old)), tuple(sorted(unneeded)))
+
+    def unneeded(versions: list[Version]) -> list[str]:
+        kept = (each for each in versions if each.number not in old)
+        needed = {name for each in kept for name in each.stored()}
+        return [name for name, age in stored.items() if name not in needed and age >= seconds]
+
+    found = unneeded(versions)
+    if dry_run:
+        return Vacuumed(tuple(sorted(old)), tuple(sorted(found)))
+    storage.remove(map(version_file, old))
+    if found:
+        # After this, no attempt or restore that has begun before can commit: the version of
+        # another writer serves as well. What was committed in the meantime is needed.
+        with suppress(CommitConflictError):
+            newest = find(storage)
+            commit(storage, newest, newest)
+        found = unneeded(every(storage))
+        storage.remove(found)
+    return Vacuumed(tuple(sorted(old)), tuple(sorted(found)))
 
 
 def verify(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
@@ -19,9 +20,13 @@ from jelly_plugins.spark.shards import (
     CommitConflictError,
     RootError,
     ShardedStore,
+    apply_patches,
     applying,
+    changes,
+    restore,
     shard,
     storage,
+    upkeep,
     vacuum,
     verify,
 )
@@ -138,6 +143,129 @@ def test_a_vacuum_overtakes_an_attempt(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(quads(root)) == 2
 
 
+def _commits(root: Path, *numbers: int) -> None:
+    for number in numbers:
+        apply(root, b"TX . A <urn:s> <urn:p> <urn:%d> . TC ." % number)
+
+
+@pytest.mark.parametrize("others", [1, 2, 5])
+@pytest.mark.parametrize("existing", [0, 3])
+def test_a_number_that_a_vacuum_has_freed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, existing: int, others: int
+) -> None:
+    """A writer that was overtaken by others and by a vacuum does not commit an old version."""
+    root = tmp_path / "root"
+    _commits(root, *range(existing))
+    create = Folder.create
+    late = []
+
+    def slow(self: Folder, number: int, data: bytes) -> None:
+        if not late:
+            late.append(number)
+            _commits(root, *range(10, 10 + others))
+            vacuum(root, keep=1, grace=timedelta())
+        create(self, number, data)
+
+    monkeypatch.setattr(Folder, "create", slow)
+    done = apply(root, b"TX . A <urn:s> <urn:p> <urn:late> . TC .")
+    assert done.committed
+    assert done.version == ShardedStore(root).version
+    assert len(quads(root)) == existing + others + 1
+    assert verify(root) == []
+
+
+def test_a_version_that_others_continue_is_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "root"
+    create = Folder.create
+
+    def overtaken(self: Folder, number: int, data: bytes) -> None:
+        create(self, number, data)
+        if number == 1:
+            _commits(root, 2)
+
+    monkeypatch.setattr(Folder, "create", overtaken)
+    assert apply(root, b"TX . A <urn:s> <urn:p> <urn:1> . TC .").version == 1
+    assert (ShardedStore(root).version, len(quads(root))) == (2, 2)
+
+
+@pytest.mark.parametrize("step", ["every", "find", "commit"])
+def test_a_vacuum_and_a_restore_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Whenever one of them comes between two steps of the other, the newest version is whole."""
+    root = tmp_path / "root"
+    _commits(root, 1, 2, 3)
+    step_of = getattr(upkeep, step)
+    calls = []
+
+    def then(*arguments: Any) -> Any:
+        found = step_of(*arguments)
+        calls.append(step)
+        if calls == [step]:
+            with suppress(JellyError):
+                if step == "every":
+                    restore(root, 1)
+                else:
+                    vacuum(root, keep=1, grace=timedelta())
+        return found
+
+    monkeypatch.setattr(upkeep, step, then)
+    if step == "every":
+        vacuum(root, keep=1, grace=timedelta())
+        assert len(quads(root)) == 1
+    else:
+        with suppress(JellyError):
+            restore(root, 1)
+    assert verify(root) == []
+    _commits(root, 4)
+
+
+@pytest.mark.parametrize("name", ["99.json", "old/000000000007.json", "000000000009.json"])
+def test_other_files_beside_versions(tmp_path: Path, name: str) -> None:
+    """They are ignored; a link to nothing with the name of a version is an error, not a hang."""
+    root = tmp_path / "root"
+    _commits(root, 1)
+    path = root / "_versions" / name
+    path.parent.mkdir(exist_ok=True)
+    if name.startswith("0"):
+        path.symlink_to("nothing")
+        with pytest.raises(RootError, match="version 9 cannot be read"):
+            ShardedStore(root)
+    else:
+        path.write_text("{}")
+        assert ShardedStore(root).version == 1
+
+
+def test_two_writers_create_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one, which leaves the layout to the store, can repeat its call."""
+    root = tmp_path / "root"
+    begin = applying.begin
+
+    def first(*arguments: Any) -> Any:
+        found = begin(*arguments)
+        monkeypatch.undo()
+        apply(root, b"TX . A <urn:s> <urn:p> <urn:1> . TC .", shards=4)
+        return found
+
+    monkeypatch.setattr(applying, "begin", first)
+    log = b"TX . A <urn:s> <urn:p> <urn:2> . TC ."
+    with pytest.raises(CommitConflictError, match="has created the store"):
+        apply_patches(None, log, root)
+    assert apply_patches(None, log, root).committed
+    assert len(quads(root)) == 2
+
+
+def test_a_temporary_folder_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(changes.pa, "OSFile", full)
+    with pytest.raises(JellyError, match="temporary file of the log"):
+        _commits(tmp_path / "root", 1)
+
+
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.ENOENT, errno.EACCES])
 @pytest.mark.parametrize(
     ("owner", "name"), [(storage, "_sync"), (storage.os, "link"), (Path, "mkdir")]
@@ -175,6 +303,11 @@ def test_damaged_and_missing_files_are_reported(tmp_path: Path) -> None:
         whole.replace(b'"quads": ', b'"quads": "x", "many": '),
         whole.replace(b'"subject"', b'"object"'),
         whole.replace(b'"logs": []', b'"logs": [[1]]'),
+        whole.replace(b'"quads": ', b'"quads": Infinity, "many": '),
+        whole.replace(b'"number": 1', b'"number": 1.0'),
+        whole.replace(b'"subject"', b"null"),
+        whole.replace(b'"store": "', b'"store": {}, "x": "'),
+        whole.replace(b'"time": "', b'"time": "0001-01-01", "x": "'),
         b"[" * 100_000,
     ):
         assert damage != whole
