@@ -34,7 +34,8 @@ def library(name: str, user: str, extra: str) -> Any:
     jelly_plugins.errors.MissingExtraError: this needs a library: pip install...
     """
     try:
-        return import_module(name)
+        # Calls for each document find what the first one has imported.
+        return sys.modules.get(name) or import_module(name)
     except ImportError:
         from .errors import MissingExtraError
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import (
     Any,
@@ -18,7 +19,9 @@ from typing import (
     NoReturn,
     Protocol,
     TypeAlias,
+    TypedDict,
     TypeVar,
+    Unpack,
     overload,
 )
 
@@ -529,47 +532,70 @@ def with_options(
     return infer(first[0] if first else None), chain(first, iterator)
 
 
+class WriteOptions(TypedDict, total=False):
+    """The fields of :class:`WriteSettings`, as keyword arguments."""
+
+    options: StreamOptions | None
+    namespaces: Mapping[str, str] | None
+    frame_rows: int
+    frame_bytes: int
+    restart_every: int | None
+    progress: Progress | None
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteSettings:
+    """Settings for writing a flat Jelly-RDF stream.
+
+    :ivar options: of the stream; by default triples or quads, as the first statement has them.
+    :ivar namespaces: declarations to write first, IRI by name.
+    :ivar frame_rows: rows after which a frame ends; a statement is never parted from its entries.
+    :ivar frame_bytes: bytes of a frame after which it ends.
+    :ivar restart_every: bytes after which the next frame is a restart point, where a reader may
+        begin; see ``codec.rdf.restarts``. By default only the first frame is.
+    :ivar progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
+    :ivar limits: limits on the output.
+    """
+
+    options: StreamOptions | None = None
+    namespaces: Mapping[str, str] | None = None
+    frame_rows: int = DEFAULT_FRAME_ROWS
+    frame_bytes: int = DEFAULT_FRAME_BYTES
+    restart_every: int | None = None
+    progress: Progress | None = None
+    limits: Limits = DEFAULT_LIMITS
+
+
 def encode(
     statements: Iterable[tuple[Any, ...]],
     *,
-    options: StreamOptions | None = None,
     describe: Describe = describe,
-    namespaces: Mapping[str, str] | None = None,
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
-    restart_every: int | None = None,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    **settings: Unpack[WriteOptions],
 ) -> Generator[bytes, None, int]:
     """Encode statements as a flat stream; the bytes of each frame come out without a delimiter.
 
     :param statements: triples or quads, all of one width.
-    :param options: of the stream; by default those of :func:`infer_options`.
     :param describe: takes the statements' terms apart, see ``codec.Describe``.
-    :param namespaces: declarations to write first, IRI by name.
-    :param frame_rows: rows after which a frame ends; a statement is never parted from its entries.
-    :param frame_bytes: bytes of a frame after which it ends.
-    :param restart_every: bytes after which the next frame is a restart point, where a reader may
-        begin; see ``codec.rdf.restarts``. By default only the first frame is.
-    :param progress: called about every 10,000 statements and at the end, with the number of
-        statements since the last call, as ``tqdm.update`` takes it.
-    :param limits: limits on the output.
+    :param settings: see :class:`WriteSettings`.
     :return: the number of statements, as the generator's value.
     :raises JellyError: a statement cannot be written with these options.
     """
-    options, iterator = with_options(statements, options)
+    wanted = WriteSettings(**settings)
+    options, iterator = with_options(statements, wanted.options)
     encoder = Encoder(
         options,
         describe,
-        namespaces=bool(namespaces),
-        frame_rows=frame_rows,
-        frame_bytes=frame_bytes,
-        restart_every=restart_every,
-        limits=limits,
+        namespaces=bool(wanted.namespaces),
+        frame_rows=wanted.frame_rows,
+        frame_bytes=wanted.frame_bytes,
+        restart_every=wanted.restart_every,
+        limits=wanted.limits,
     )
-    for name, iri in (namespaces or {}).items():
+    for name, iri in (wanted.namespaces or {}).items():
         encoder.add_namespace(name, iri)
-    steps = Steps(progress)
+    steps = Steps(wanted.progress)
     written = 0
     while batch := list(islice(iterator, BATCH)):
         yield from encoder.add(batch)
@@ -665,38 +691,17 @@ def write_jelly(frames: Iterable[bytes], dst: Destination, *, delimited: bool) -
 
 
 def write(
-    statements: Iterable[tuple[Any, ...]],
-    dst: Destination,
-    *,
-    options: StreamOptions | None = None,
-    namespaces: Mapping[str, str] | None = None,
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
-    restart_every: int | None = None,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    statements: Iterable[tuple[Any, ...]], dst: Destination, **settings: Unpack[WriteOptions]
 ) -> int:
     """Write statements in generic terms as a flat, delimited Jelly-RDF stream.
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
+    :param settings: see :class:`WriteSettings`.
     :return: the number of statements.
-
-    See :func:`encode` for the other parameters, and for what is raised.
+    :raises JellyError: see :func:`encode`.
     """
-    written: int = write_delimited(
-        encode(
-            statements,
-            options=options,
-            namespaces=namespaces,
-            frame_rows=frame_rows,
-            frame_bytes=frame_bytes,
-            restart_every=restart_every,
-            progress=progress,
-            limits=limits,
-        ),
-        dst,
-    )
+    written: int = write_delimited(encode(statements, **settings), dst)
     return written
 
 
@@ -725,7 +730,7 @@ def write_frames(
     return counted.count
 
 
-def write_bytes(statements: Iterable[tuple[Any, ...]], **settings: Any) -> bytes:
+def write_bytes(statements: Iterable[tuple[Any, ...]], **settings: Unpack[WriteOptions]) -> bytes:
     """The bytes that :func:`write` would write."""
     return b"".join(map(delimit, encode(statements, **settings)))
 

@@ -24,18 +24,31 @@ from .. import lazy
 if TYPE_CHECKING:
     from .conversion import LogConversion, convert_messages
     from .formats import Dialect, LogFormat
-    from .inspection import LogReport, inspect_messages
     from .model import Message
-    from .reader import MessageReader, read_messages
+    from .reader import LogReport, MessageReader, inspect_messages, read_messages
+    from .text import (
+        ConvertOptions,
+        ConvertSettings,
+        ReadOptions,
+        ReadSettings,
+        WriteOptions,
+        WriteSettings,
+    )
     from .writer import write_messages
 
 __all__ = [
+    "ConvertOptions",
+    "ConvertSettings",
     "Dialect",
     "LogConversion",
     "LogFormat",
     "LogReport",
     "Message",
     "MessageReader",
+    "ReadOptions",
+    "ReadSettings",
+    "WriteOptions",
+    "WriteSettings",
     "convert_messages",
     "inspect_messages",
     "read_messages",
@@ -43,5 +56,5 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    modules = ("formats", "model", "conversion", "inspection", "reader", "writer")
+    modules = ("formats", "model", "reader", "conversion", "writer", "text")
     __getattr__, __dir__ = lazy.attributes(__name__, __all__, modules)
