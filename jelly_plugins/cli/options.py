@@ -212,8 +212,8 @@ SHARED: Final = {
     "generalized_statements": _Shared(
         "Accept and declare generalized statements.", ("--generalized",)
     ),
-    "held_by": _Shared(kind=Annotated[Any, Parsed("BACKEND", _backend)]),
     "generalized": _Shared("Accept generalized statements in text."),
+    "held_by": _Shared(kind=Annotated[Any, Parsed("BACKEND", _backend)]),
     "json": _Shared("Print JSON."),
     "log": _Shared(_LOG, kind=Annotated[str, Parsed("LOG")]),
     "logs": _Shared(f"{_LOG} In their order.", kind=list[Annotated[str, Parsed("LOG")]]),
@@ -224,12 +224,12 @@ SHARED: Final = {
     ),
     "rdf_star": _Shared("Declare quoted triples."),
     "restart_every": _Shared(kind=Size),
+    "root": _Shared("Folder of the sharded store, or URL of one in a bucket."),
     "source": _Shared("File, compressed or not; - for stdin.", kind=Annotated[str, Parsed("SRC")]),
     "sources": _Shared(
         "Files in any format, compressed or not; - for stdin.",
         kind=list[Annotated[str, Parsed("SRC")]],
     ),
-    "root": _Shared("Folder of the sharded store, or URL of one in a bucket."),
     "storage_option": _Shared(
         "A setting of the bucket, such as endpoint=URL. Pass credentials in the environment."
     ),
@@ -386,7 +386,7 @@ def command(function: Callable[..., Any]) -> click.Command:
 
     def callback(**given: Any) -> None:
         for name, (kind, names) in settings.items():
-            given[name] = _settings(kind, {each: given.pop(each) for each in names})
+            given[name] = _made(kind, {each: given.pop(each) for each in names})
         function(**given)
 
     return click.Command(
@@ -417,7 +417,7 @@ def commands(group: click.Group) -> dict[str, click.Command]:
     return found
 
 
-def _settings(kind: Any, values: dict[str, Any]) -> Any:
+def _made(kind: Any, values: dict[str, Any]) -> Any:
     """An object of a settings class.
 
     :raises UsageError: the class rejects a value; the message names options instead of fields.
@@ -438,12 +438,7 @@ class Group(click.Group):
     """Several commands under one name."""
 
     def __init__(self, name: str, text: str) -> None:
-        super().__init__(
-            name,
-            help=text,
-            no_args_is_help=True,
-            context_settings=HELP,
-        )
+        super().__init__(name, help=text, no_args_is_help=True, context_settings=HELP)
 
     def register(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Add the command of a function."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -217,6 +217,22 @@ def convert(
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """What is in the patch of a difference.
+
+    :ivar id_: id of the patch, by default a new UUID.
+    :ivar prev: id of the patch before it.
+    :ivar blank_nodes: give the blank nodes of files canonical labels and keep those of stores
+        (auto), keep all labels, make all canonical, or reject blank nodes.
+    """
+
+    id_: Annotated[Any, Parsed("ID", _iri)] = None
+    prev: Annotated[Any, Parsed("ID", _iri)] = None
+    blank_nodes: Literal["auto", "keep", "canonicalize", "reject"] = "auto"
+    prefix: dict[str, str] = field(default_factory=dict)
+
+
 @app.register
 def diff(
     old: Annotated[str, Parsed("OLD")],
@@ -224,11 +240,8 @@ def diff(
     *,
     target: Target,
     from_: RdfFormat | None = None,
-    id_: Annotated[Any, Parsed("ID", _iri)] = None,
-    prev: Annotated[Any, Parsed("ID", _iri)] = None,
-    blank_nodes: Literal["auto", "keep", "canonicalize", "reject"] = "auto",
     base: str | None = None,
-    prefix: dict[str, str] = {},  # noqa: B006
+    difference: Difference,
 ) -> None:
     """Write the patch that makes OLD into NEW.
 
@@ -239,10 +252,6 @@ def diff(
 
     :param old: RDF file, compressed or not, or folder of an Oxigraph store; - for stdin.
     :param new: RDF file or store, as OLD.
-    :param id_: Id of the patch; by default a new UUID.
-    :param prev: Id of the patch before it.
-    :param blank_nodes: Give the blank nodes of files canonical labels and keep those of stores
-        (auto), keep all labels, make all canonical, or reject blank nodes.
     """
     from ..codec import Quad, Triple
     from ..patch import diff as diff_
@@ -252,14 +261,14 @@ def diff(
 
     if old == new == STANDARD:
         raise UsageError("only one side can be stdin")
-    auto = blank_nodes == "auto"
+    auto = difference.blank_nodes == "auto"
     form, dst = target.open()
     made = diff_(
         *(_statements(name, from_, base, canonicalize=auto) for name in (old, new)),
-        id=id_ or new_id(),
-        prev=prev,
-        blank_nodes=blank_nodes,
-        namespaces=prefix,
+        id=difference.id_ or new_id(),
+        prev=difference.prev,
+        blank_nodes=difference.blank_nodes,
+        namespaces=difference.prefix,
     )
     if auto and any(
         isinstance(value, Triple | Quad) and has_blank_nodes(value) for _, value in made

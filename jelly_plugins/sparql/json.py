@@ -285,10 +285,9 @@ def json_chunks(
 
     return written(
         "srj",
-        '{"head":{"vars":' + _dumps(list(variables)) + '},"results":{"bindings":[',
+        ('{"head":{"vars":' + _dumps(list(variables)) + '},"results":{"bindings":[', "]}}\n"),
         variables,
         solutions,
-        "]}}\n",
         describe=describe,
         term_text=lambda parts: _dumps(_object(parts)),
         row_text=row_text,

@@ -273,10 +273,9 @@ def csv_chunks(
     line = csv.writer(_Line()).writerow
     return written(
         "csv",
-        line(variables),
+        (line(variables), ""),
         variables,
         solutions,
-        "",
         describe=describe,
         term_text=_csv_cell,
         row_text=line,
@@ -303,10 +302,9 @@ def tsv_chunks(
     """Solutions as TSV, see :func:`.terms.written`."""
     return written(
         "tsv",
-        "\t".join("?" + name for name in variables) + "\n",
+        ("\t".join("?" + name for name in variables) + "\n", ""),
         variables,
         solutions,
-        "",
         describe=describe,
         term_text=_tsv_cell,
         row_text=lambda texts: "\t".join([text or "" for text in texts]) + "\n",
