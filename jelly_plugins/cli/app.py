@@ -94,7 +94,7 @@ def _errors_in_one_line() -> Iterator[None]:
         discard_output()
         raise Exit(EXIT_PIPE_CLOSED) from error
     except OSError as error:
-        # Whatever is written elsewhere is named where it is opened.
+        # Errors of other files already have their names.
         unnamed = "<stdout>" if error.errno in (*NO_ROOM, errno.EBADF) else ""
         name = error.filename or unnamed
         _complain(f"{name}{': ' if name else ''}{error.strerror or error}")

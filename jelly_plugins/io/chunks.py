@@ -34,7 +34,7 @@ class Chunk(NamedTuple):
 class ChunkReader(Closing):
     """An open source: an iterator of its chunks, once, and a context manager that closes it.
 
-    :ivar name: the source's name, as errors have it.
+    :ivar name: name of the source in error messages.
     :ivar namespaces: IRI by prefix; filled while the source is read, complete at the end.
     :ivar has_namespaces: whether the format can declare any.
     :ivar has_graphs: whether there may be statements in named graphs.

@@ -107,7 +107,7 @@ def format_named(name: FormatName) -> Format:
 
     :param name: a :class:`Format`, its short name or title, a file ending, a media type with or
         without parameters, a name that rdflib has for it, or pyoxigraph's ``RdfFormat``.
-    :raises ValueError: there is none of that name.
+    :raises ValueError: there is no format of that name.
 
     >>> format_named("Turtle"), format_named(".nq"), format_named("application/n-triples")
     (<Format.TURTLE: 'ttl'>, <Format.N_QUADS: 'nq'>, <Format.N_TRIPLES: 'nt'>)

@@ -73,7 +73,7 @@ from .progress import Progress, Steps
 from .sinks import Counted, Destination, open_output
 from .sources import Closing, Input, Source
 
-#: Statements that are handed to the encoder at once.
+#: Maximum number of statements passed to the encoder at once.
 BATCH: Final = 1024
 
 GENERIC: Final[TermFactory[Any]] = GenericFactory()
@@ -85,7 +85,7 @@ _OPENING: Final = 1024
 _TEXT: Final = re.compile(rb'(?:\xef\xbb\xbf)?(?:\s*[@<_{\[#"]|[\t\x20-\x7e]{4})')
 #: Empty frames that are kept while looking for the options.
 _FRAMES_BEFORE_OPTIONS: Final = 10_000
-#: What text does not hold, but the first row of any Jelly stream.
+#: Bytes that text does not contain, and the first row of any Jelly stream does.
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
@@ -96,13 +96,12 @@ _ItemT = TypeVar("_ItemT")
 
 
 def _is_text(opening: bytes) -> bool:
-    """Whether a source that is not Jelly is text by its opening."""
+    """Whether a source that is not Jelly begins like text."""
     return _TEXT.match(opening) is not None and not _CONTROL.search(opening)
 
 
 def _other_kind(opening: bytes) -> str | None:
-    """What a source that is not Jelly-RDF opens like, in words; None if like nothing that is known
-    here."""
+    """The kind of data that a source other than Jelly-RDF begins with; None if unknown."""
     if _is_text(opening):
         return "text, not Jelly"
     kind = kind_of(opening)
@@ -134,7 +133,7 @@ def _may_be_jelly(opening: bytes) -> bool:
 
 
 class _Decoding(Protocol):
-    """The position of a decoder in a stream, whatever it decodes to."""
+    """The position of a decoder in a stream."""
 
     @property
     def options(self) -> StreamOptions | None: ...
@@ -146,14 +145,14 @@ class FrameBytes(Closing):
     """The frames of a source as bytes, one after the other; a context manager that closes it. For
     one thread at a time.
 
-    A source of no bytes at all, as Apache Jena writes an empty graph, has the frame of a stream of
-    triples that has none.
+    An empty source, as Apache Jena writes an empty graph, has one frame: that of a stream of
+    triples without statements.
 
     :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are detected from the
         content.
     :param limits: the limits on untrusted input.
-    :param strict: whether to reject a source of no bytes.
-    :ivar name: the source's name, as errors have it.
+    :param strict: whether to reject an empty source.
+    :ivar name: name of the source in error messages.
     :ivar compression: ``"gzip"``, ``"bz2"``, ``"zstd"`` or None.
     :ivar deviations: deviations that were read, as the errors that they would be if
         reading were strict.
@@ -187,7 +186,7 @@ class FrameBytes(Closing):
         self._input.close()
 
     def peek_options(self) -> StreamOptions | None:
-        """The stream's options; the frames that it takes to find them are kept.
+        """The stream's options; the frames read to find them are kept.
 
         :return: None if they cannot be read; decoding the frames then reports why.
         """
@@ -213,7 +212,7 @@ class FrameBytes(Closing):
             if kind := _other_kind(opening):
                 raise SourceError(f"this is {kind}", source=self.name) from None
             if opening and not opening.strip(b"\0"):
-                # Zeros are empty frames, whatever they are meant to be.
+                # Zeros are read as empty frames.
                 raise OptionsError(
                     "this is not Jelly, or an empty stream without its options: there are only "
                     "zeros",
@@ -244,7 +243,7 @@ def _after(first: list[_ItemT], rest: Iterator[_ItemT]) -> Generator[_ItemT]:
 
 
 def _raising(error: JellyError) -> Iterator[bytes]:
-    """No frames, but an error."""
+    """An iterator that raises an error."""
     raise error
     yield b""
 
@@ -254,17 +253,17 @@ class StreamReader(Closing, Generic[_ItemT]):
     closes the source.
 
     For one thread at a time: a second one gets Python's own ValueError for a generator that is
-    executing already. So it is with all iterators of this module.
+    executing already. The same applies to all iterators of this module.
 
     :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
     :param make: makes a decoder of the codec; called with the number of its first frame.
     :param limits: the limits on untrusted input.
     :param concatenated: whether options at the start of a frame start a new stream, as in files
-        made with ``cat``. By default they are a repeat, as the specification has it.
-    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
+        made with ``cat``. By default they are a repetition, as specified.
+    :param strict: whether to reject an empty source, which is otherwise an empty stream.
     :raises JellyError: while iterating, with source, frame and row.
 
-    :ivar name: the source's name, as errors have it.
+    :ivar name: name of the source in error messages.
     :ivar compression: ``"gzip"``, ``"bz2"``, ``"zstd"`` or None.
     """
 
@@ -315,7 +314,7 @@ class StreamReader(Closing, Generic[_ItemT]):
             self._source.close()
 
     def _read(self, number: int, data: bytes) -> Iterable[_ItemT]:  # noqa: ARG002
-        """What the decoder makes of a frame."""
+        """The decoder's result for a frame."""
         items: Iterable[_ItemT] = self._decoder.decode(data)
         return items
 
@@ -328,8 +327,8 @@ class FrameReader(StreamReader[Frame[StatementT, IriT, GraphT]], Generic[Stateme
     :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
     :param limits: the limits on untrusted input.
     :param concatenated: whether options at the start of a frame start a new stream, as in files
-        made with ``cat``. By default they are a repeat, as the specification has it.
-    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
+        made with ``cat``. By default they are a repetition, as specified.
+    :param strict: whether to reject an empty source, which is otherwise an empty stream.
     :raises JellyError: while iterating, with source, frame and row.
     """
 
@@ -440,7 +439,7 @@ def read(
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param limits: the limits on untrusted input.
     :param concatenated: whether options at the start of a frame start a new stream.
-    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
+    :param strict: whether to reject an empty source, which is otherwise an empty stream.
     :return: triples or quads, as the stream's physical type has it.
     :raises JellyError: while iterating, with source, frame and row.
 
@@ -639,7 +638,7 @@ def encode_frames(
         frame: AnyFrame = item if isinstance(item, Frame) else Frame(0, statements=list(item))
         for name, iri in frame.namespaces:
             encoder.add_namespace(name, describe(iri)[1])
-        # Frames only come out here where one would be more than a reader takes.
+        # A frame is returned here only if it would be larger than a reader accepts.
         yield from encoder.add(frame.statements)
         for graph in frame.empty_graphs:
             encoder.start_graph(graph)
@@ -647,7 +646,7 @@ def encode_frames(
         yield encoder.flush(frame.metadata)
         written += len(frame.statements)
         steps.reach(written)
-    # A stream of no frames still has its options.
+    # A stream without frames still has its options.
     yield from encoder.finish()
     steps.end(written)
 
@@ -671,8 +670,8 @@ def write_delimited(frames: Iterable[bytes], dst: Destination) -> Any:
 
 
 def write_jelly(frames: Iterable[bytes], dst: Destination, *, delimited: bool) -> None:
-    """Write frames to a destination that was chosen for Jelly, whatever its name; a path is
-    replaced only once all are written.
+    """Write frames as Jelly to a destination of any name; a path is replaced only once all are
+    written.
 
     :param delimited: whether frames have their delimiters; otherwise there is one frame.
     :raises OptionsError: there are more.

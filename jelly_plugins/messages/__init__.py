@@ -2,8 +2,8 @@
 and Jelly.
 
 :func:`read_messages` gives the messages of a log one by one, :func:`write_messages` writes them,
-and :func:`convert_messages` does both. Existing parsers parse the statements; what is
-here finds where messages end.
+and :func:`convert_messages` does both. Existing parsers parse the statements; this package finds
+where messages end.
 
 >>> import io
 >>> log = b'VERSION "1.2-messages" PREFIX ex: <urn:ex:> ex:a ex:p 1 . MESSAGE ex:b ex:p 2 .'

@@ -1,4 +1,4 @@
-"""Logs from one syntax into another, with their boundaries: messages as text, see ``text``."""
+"""Convert logs from one syntax to another, message by message, as text: see ``text``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LogConversion:
     """What was written.
 
     :ivar messages: number of messages.
-    :ivar left_out: number of things that the target has no place for, by what they are.
+    :ivar left_out: number of things that the target cannot express, by kind.
     """
 
     messages: int

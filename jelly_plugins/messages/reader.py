@@ -1,4 +1,4 @@
-"""Reading message logs, whatever their syntax."""
+"""Read message logs in every syntax."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MessageReader(Closing):
     :func:`read_messages` makes them.
 
     :ivar syntax: of the log.
-    :ivar name: the source's name, as errors have it.
+    :ivar name: name of the source in error messages.
     """
 
     def __init__(self, src: Source, syntax: Syntax, settings: ReadSettings) -> None:

@@ -1,4 +1,4 @@
-"""Writing message logs, whatever their syntax: :func:`write_messages`."""
+"""Write message logs in every syntax: :func:`write_messages`."""
 
 from __future__ import annotations
 

@@ -229,7 +229,7 @@ class _Document:
             self.boolean = value
 
     def _check_whole(self) -> None:
-        """Check which members the document has."""
+        """Check that the document has its required members."""
         seen = {".".join(place) for place in self._seen}
         if {"results", "boolean"} <= seen:
             raise TextError('there are both "results" and "boolean"')
