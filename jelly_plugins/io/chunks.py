@@ -71,7 +71,7 @@ class ChunkReader(Closing):
         reader stay as they are.
         """
         if error.source is None and isinstance(error, TextError):
-            # These lines exist only here.
+            # These lines are internal.
             error.line = error.column = None
         return error.locate(source=self.name)
 
@@ -166,7 +166,7 @@ def relabelled(text: bytes, change: Callable[[bytes], bytes]) -> bytes:
 
 
 def scoped(text: bytes, scope: int) -> bytes:
-    """The text of a chunk with blank nodes whose labels carry the number of their source.
+    """The text of a chunk with the number of its source in the labels of blank nodes.
 
     >>> scoped(b'_:b <urn:p> "_:b" .', 2)
     b'_:s2.b <urn:p> "_:b" .'

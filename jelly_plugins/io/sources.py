@@ -21,7 +21,7 @@ from ..errors import JellyError, MissingExtraError, SourceError, TruncatedError
 
 
 class Readable(Protocol):
-    """What bytes are read from: an open binary file of any kind."""
+    """A source of bytes: an open binary file of any kind."""
 
     def read(self, size: int, /) -> bytes: ...
 

@@ -14,7 +14,7 @@ from ..io.sinks import ending_of
 
 
 class LogFormat(StrEnum):
-    """A syntax of message logs by its short name, which is also its usual file ending."""
+    """A syntax of message logs; its value is a short name, which is also its usual file ending."""
 
     JELLY = "jelly"
     N_TRIPLES = "nt"

@@ -218,7 +218,7 @@ class TextLog(Closing):
 
 
 def of_message(error: JellyError, index: int) -> JellyError:
-    """An error, with the number of the message that it is in."""
+    """Add the number of the message to an error."""
     error.message = f"message {index}: {error.message}"
     return error
 
@@ -284,7 +284,7 @@ class QuadWriter:
 
 
 def without_place(error: JellyError, line: int | None) -> JellyError:
-    """An error of internal text or rows, as one of the message that starts in a line."""
+    """Make an error in internal text or rows one of the message that starts in a line."""
     if isinstance(error, TextError):
         error.line, error.column = line, None
         return error
