@@ -23,7 +23,8 @@ def has_kernel() -> bool:
 
 
 def library(name: str, user: str, extra: str) -> Any:
-    """Import an optional library.
+    """Import an optional library in a function. A module that cannot do without one imports it at
+    its top, and raises :class:`.errors.MissingExtraError` itself.
 
     :param user: what needs it.
     :param extra: of this package, which installs it.

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias
 
 from ..errors import JellyError, MissingExtraError, SourceError, TruncatedError
+from ..lazy import library
 
 
 class Readable(Protocol):
@@ -75,11 +76,7 @@ def zstandard_module() -> Any:
 
     :raises MissingExtraError: it is not installed.
     """
-    try:
-        import zstandard
-    except ImportError:
-        raise MissingExtraError.of("Zstandard needs a library", "zstd") from None
-    return zstandard
+    return library("zstandard", "Zstandard", "zstd")
 
 
 def _zstd() -> _Decompressor:
