@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from .io.sources import Readable, Source
     from .io.streams import (
         FrameReader,
+        WriteOptions,
+        WriteSettings,
         encode,
         encode_frames,
         read,
@@ -133,6 +135,8 @@ __all__ = [
     "WireError",
     "WithMediaType",
     "Writable",
+    "WriteOptions",
+    "WriteSettings",
     "__version__",
     "convert",
     "encode",

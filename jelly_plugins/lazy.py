@@ -23,7 +23,8 @@ def has_kernel() -> bool:
 
 
 def library(name: str, user: str, extra: str) -> Any:
-    """Import an optional library.
+    """Import an optional library in a function. A module that cannot do without one imports it at
+    its top, and raises :class:`.errors.MissingExtraError` itself.
 
     :param user: what needs it.
     :param extra: of this package, which installs it.
@@ -34,7 +35,8 @@ def library(name: str, user: str, extra: str) -> Any:
     jelly_plugins.errors.MissingExtraError: this needs a library: pip install...
     """
     try:
-        return import_module(name)
+        # Calls for each document find what the first one has imported.
+        return sys.modules.get(name) or import_module(name)
     except ImportError:
         from .errors import MissingExtraError
 

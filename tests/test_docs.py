@@ -149,9 +149,20 @@ def test_the_page_of_commands_has_every_command(monkeypatch: pytest.MonkeyPatch)
     page = import_module("command_page").sections()
     for name in commands(app):
         assert f"\n## jelly {name}\n" in page
-    for example in examples(app.commands["convert"]):
+    for example in examples(commands(app)["convert"]):
         assert f"\n{example}\n" in page
     assert "`--context URL=FILE`\n:   Local file for a remote context" in page
+
+
+def test_the_comment_on_the_start_page_is_what_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (DOCS / "start" / "index.md").read_text(encoding="utf-8")
+    [block] = [text for _, text in blocks.blocks(page) if "print(error)  #" in text]
+    blocks.run_python(block, {"__name__": "page"}, tmp_path)
+    found = re.search(r"print\(error\)  # (.*)", block)
+    assert found is not None
+    assert found[1] == capsys.readouterr().out.splitlines()[-1]
 
 
 def test_the_reference_has_every_public_name() -> None:

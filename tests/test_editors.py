@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import site
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,10 +19,13 @@ import pytest
 from . import user_program
 from .shared_data import ROOT
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("pyright-langserver") is None, reason="pyright is not installed"
-)
+# With its wheel, which needs node, no network is needed.
+pytestmark = [
+    pytest.mark.skipif(find_spec("pyright") is None, reason="pyright is not installed"),
+    pytest.mark.skipif(shutil.which("node") is None, reason="pyright would have to fetch node"),
+]
 
+IMPORTS = "from jelly_plugins import convert, grpc, messages, oxigraph, rdflib, spark, write"
 #: Calls of public functions with settings, and keywords that an editor has to offer there.
 CALLS = [
     ("oxigraph.replay(store, 'x.jellyp', ", ["check_prev", "dry_run", "until"]),
@@ -28,6 +34,10 @@ CALLS = [
     ("oxigraph.load(store, 'x.ttl', ", ["base", "atomic", "limits", "graph"]),
     ("rdflib.load(graph, 'x.ttl', ", ["base", "atomic", "limits", "generalized"]),
     ("convert('x.ttl', 'x.jelly', ", ["base", "frame_rows", "blank_nodes"]),
+    ("write([], 'x.jelly', ", ["options", "frame_rows", "restart_every", "limits"]),
+    ("messages.read_messages('x.nt', ", ["format", "base", "contexts"]),
+    ("messages.convert_messages('x.nt', 'x.jelly', ", ["source_format", "base", "options"]),
+    ("spark.apply_patches(None, 'x.jellyp', 'root', ", ["shards", "check_prev", "limits"]),
     ("grpc.serve(service, ", ["token", "tls", "bounds"]),
     ("grpc.publish('x', 'h:1', ", ["token", "topic", "timeout"]),
     ("grpc.subscribe('x', 'h:1', ", ["token", "backend", "timeout"]),
@@ -39,23 +49,22 @@ CALLS = [
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A project that uses this checkout and its environment."""
-    paths = [str(ROOT), *site.getsitepackages()]
+    paths = [str(ROOT), *filter(os.path.isabs, sys.path), *site.getsitepackages()]
     (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": paths}))
     return tmp_path
 
 
 def test_pyright_finds_no_error_in_a_users_program(folder: Path) -> None:
-    name = shutil.which("pyright")
-    assert name is not None
     shutil.copy(str(user_program.__file__), folder)
-    done = subprocess.run([name], cwd=folder, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "pyright"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
 def test_keywords_are_completed(folder: Path) -> None:
     with language_server(folder) as ask:
         for call, keywords in CALLS:
-            text = f"from jelly_plugins import convert, grpc, oxigraph, rdflib\n{call}"
+            text = f"{IMPORTS}\n{call}"
             missing = set(keywords) - completions(ask, folder / "program.py", text)
             assert not missing, call
 
@@ -83,7 +92,9 @@ def language_server(folder: Path) -> Iterator[Any]:
     """A language server for a folder: a function that sends a message, and with ``wait`` gives the
     result."""
     with subprocess.Popen(
-        ["pyright-langserver", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-m", "pyright.langserver", "--stdio"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     ) as server:
         assert server.stdin is not None
         assert server.stdout is not None

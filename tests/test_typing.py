@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import jelly_plugins
-from jelly_plugins import arrow, patch, read_frames
+from jelly_plugins import arrow, messages, patch, read_frames
 
 from . import user_program
 from .shared_data import ROOT
@@ -30,7 +30,11 @@ def test_a_users_program_has_no_unknown_types(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(jelly_plugins, "Conversion"), (jelly_plugins, "Load"), (patch, "Replay"), (patch, "Record")],
+    [
+        *((jelly_plugins, name) for name in ("Conversion", "Load", "Write")),
+        *((messages, name) for name in ("Read", "Write", "Convert")),
+        *((patch, name) for name in ("Replay", "Record")),
+    ],
 )
 def test_keywords_are_the_fields_of_the_settings(module: Any, name: str) -> None:
     options, settings = getattr(module, f"{name}Options"), getattr(module, f"{name}Settings")

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+
+from click import Command, Context
 
 from jelly_plugins.cli.app import app
-from jelly_plugins.cli.options import examples
+from jelly_plugins.cli.options import commands, examples
 
 
 def sections() -> str:
     """What the page has after the text of ``docs/commands.md``, in Markdown."""
-    return "\n".join(_sections(app, None, "jelly"))
+    parts = [f"{_code_words(app.help or '')}\n"]
+    for name, command in commands(app).items():
+        parts += _section(command, f"jelly {name}")
+    return "\n".join(parts)
 
 
-def _sections(command: Any, parent: Any, name: str) -> Iterator[str]:
-    context = command.context_class(
-        command, info_name=name.rpartition(" ")[2], parent=parent, help_option_names=["--help"]
-    )
-    children = getattr(command, "commands", {})
-    if parent is not None or not children:
-        yield f"## {name}\n"
+def _section(command: Command, name: str) -> Iterator[str]:
+    context = Context(command, info_name=name, help_option_names=["--help"])
+    yield f"## {name}\n"
     yield f"{_code_words(command.help or '')}\n"
-    if children:
-        for child in children:
-            yield from _sections(children[child], context, f"{name} {child}")
-        return
     usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
     yield f"```text\n{usage}\n```\n"
     yield "Examples:\n\n```sh\n" + "\n".join(examples(command)) + "\n```\n"

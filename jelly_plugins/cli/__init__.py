@@ -2,8 +2,8 @@
 options, output and exit codes.
 
 Exit codes: 0 done, even if an interrupt came too late to stop it; 1 bad input or a failed check;
-2 wrong usage; 129, 130, 141 and 143 ended from outside: the terminal is gone, the keyboard, a
-closed pipe, SIGTERM. An error is one line on stderr.
+2 wrong usage; 129, 130, 141 and 143 ended by a signal or a closed pipe: SIGHUP, SIGINT, SIGPIPE,
+SIGTERM. An error is one line on stderr.
 
 Importing this package imports only what its first lines need: an interrupt while the rest is loaded
 ends as quietly as one later.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
@@ -42,37 +42,22 @@ EXIT_USAGE: Final = 2
 EXIT_PIPE_CLOSED: Final = 141
 
 
-class _Commands(Mapping[str, Any]):
-    """The commands by name, each made when it is first used."""
+class JellyGroup(click.Group):
+    """Commands that are made when they are used, and whose errors are one line on stderr."""
 
-    def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+    def list_commands(self, _ctx: Any) -> list[str]:
+        return list(_COMMANDS)
 
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
+    def get_command(self, _ctx: Any, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        if name not in self.commands:
             from .options import command
 
             module = import_module(f".{_COMMANDS[name][0]}", __package__)
             function = getattr(module, name, None)
-            self._made[name] = command(function) if function else module.app
-        return self._made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_COMMANDS)
-
-    def __len__(self) -> int:
-        return len(_COMMANDS)
-
-
-class JellyGroup(click.Group):
-    """Commands whose errors are one line on stderr."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.commands: Any = _Commands()
-
-    def list_commands(self, _ctx: Any) -> list[str]:
-        return list(_COMMANDS)
+            self.commands[name] = command(function) if function else module.app
+        return self.commands[name]
 
     def format_commands(self, _ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
@@ -109,7 +94,7 @@ def _errors_in_one_line() -> Iterator[None]:
         discard_output()
         raise Exit(EXIT_PIPE_CLOSED) from error
     except OSError as error:
-        # Whatever is written elsewhere is named where it is opened.
+        # Errors of other files already have their names.
         unnamed = "<stdout>" if error.errno in (*NO_ROOM, errno.EBADF) else ""
         name = error.filename or unnamed
         _complain(f"{name}{': ' if name else ''}{error.strerror or error}")

@@ -6,23 +6,35 @@ import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from click import UsageError
 
 from ..errors import JellyError
 from ..formats.settings import ConversionSettings, OptionChanges
-from ..io.names import ENDINGS, Format, format_of
-from ..messages.formats import Dialect, LogFormat
+from ..io.names import ENDINGS, Format, format_named, format_of
+from ..messages.formats import Dialect, LogFormat, syntax_named
 from ..messages.formats import format_of as log_format_of
 from ..sparql.formats import ResultsFormat
+from ..sparql.formats import format_named as results_format_named
 from ..sparql.formats import format_of as results_format_of
 from . import console
 from .console import STANDARD
-from .options import AnyFormat, given_options, limits
+from .options import FormatType, given_options, limits
 
 if TYPE_CHECKING:
     from ..sparql import ResultsReader
+
+AnyFormat: TypeAlias = Annotated[
+    str,
+    FormatType(
+        {
+            Format: format_named,
+            LogFormat: lambda name: syntax_named(name).format,
+            ResultsFormat: results_format_named,
+        }
+    ),
+]
 
 #: Options that apply to message logs, and to query results, beside those of every conversion.
 _OF_MESSAGES: Final = (
@@ -33,38 +45,33 @@ _OF_RESULTS: Final = ("stream_name", "frame_rows")
 _OF_ALL: Final = ("sources", "output", "from_", "to", "force", "messages")
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
-    """What is read and written, as the command line names it."""
+@dataclass(frozen=True, kw_only=True)
+class Formats:
+    """Where is written, and the formats that the command line names.
 
-    sources: list[str]
-    output: str
-    from_: str | None
-    to: str | None
-    force: bool
+    :ivar messages: convert between message logs, in any syntax.
+    :ivar to_dialect: delimiters of the output message log.
+    """
 
-    def open(self) -> AbstractContextManager[list[Any]]:
+    output: str = STANDARD
+    from_: AnyFormat | None = None
+    to: AnyFormat | None = None
+    force: bool = False
+    messages: bool = False
+    to_dialect: Dialect | None = None
+
+    def open(self, sources: list[str]) -> AbstractContextManager[list[Any]]:
         printing = self.output == STANDARD
-        return console.open_sources(self.sources, "convert", printing=printing)
+        return console.open_sources(sources, "convert", printing=printing)
 
     def destination(self, *, binary: bool) -> Any:
         return console.destination(self.output, force=self.force, binary=binary)
-
-    def only_source(self, what: str) -> str:
-        if len(self.sources) != 1:
-            raise UsageError(f"only one {what} can be converted at a time")
-        return self.sources[0]
 
 
 def convert(
     sources: list[str],
     *,
-    output: str = STANDARD,
-    from_: AnyFormat | None = None,
-    to: AnyFormat | None = None,
-    force: bool = False,
-    messages: bool = False,
-    to_dialect: Dialect | None = None,
+    formats: Formats,
     changes: Annotated[
         OptionChanges,
         *("preset", "physical_type", "logical_type", "flat", "stream_name"),
@@ -93,27 +100,31 @@ def convert(
 
     :param sources: Files, compressed or not; - for stdin. Several become one.
     :param to: Format to write; by default from the output's name, or nq or jelly.
-    :param messages: Convert between message logs, in any syntax.
-    :param to_dialect: Delimiters of the output message log.
     :param rdf_star: Declare quoted triples, and read << s p o >> of N-Triples and N-Quads.
     :param namespaces: Keep the prefixes of the sources.
     :param delimited: Write a length before each frame of Jelly, or one frame without a length.
     """
-    files = _Files(sources, output, from_, to, force)
     last = sources[-1]
-    if output == STANDARD and len(sources) > 1 and format_of(last) and not os.path.exists(last):
+    to_stdout = formats.output == STANDARD
+    if to_stdout and len(sources) > 1 and format_of(last) and not os.path.exists(last):
         raise UsageError(f"{last} does not exist; to write it, use -o {last}")
     chosen = replace(conversion, changes=changes)
-    if messages:
+    if formats.messages:
         _reject_others(_OF_MESSAGES, "--messages")
-        _convert_messages(files, chosen, to_dialect)
-    elif to_dialect is not None:
+        _convert_messages(_only(sources, "message log"), formats, chosen)
+    elif formats.to_dialect is not None:
         raise UsageError("--to-dialect needs --messages")
-    elif are_results((*sources, output), from_, to):
+    elif are_results((*sources, formats.output), formats.from_, formats.to):
         _reject_others(_OF_RESULTS, "query results")
-        _convert_results(files, chosen)
+        _convert_results(_only(sources, "file of query results"), formats, chosen)
     else:
-        _convert(files, chosen)
+        _convert(sources, formats, chosen)
+
+
+def _only(sources: list[str], what: str) -> str:
+    if len(sources) != 1:
+        raise UsageError(f"only one {what} can be converted at a time")
+    return sources[0]
 
 
 def _reject_others(allowed: tuple[str, ...], what: str) -> None:
@@ -123,41 +134,41 @@ def _reject_others(allowed: tuple[str, ...], what: str) -> None:
             raise UsageError(f"{flag} cannot be combined with {what}")
 
 
-def _convert(files: _Files, chosen: ConversionSettings) -> None:
+def _convert(sources: list[str], given: Formats, chosen: ConversionSettings) -> None:
     from ..formats.convert import convert as convert_
 
-    formats, target = _formats(files)
+    formats, target = _formats(sources, given)
     if chosen.take_frames and not {Format.JELLY, Format.JELLY_TEXT}.issuperset(formats):
         raise UsageError("--take-frames applies to Jelly only")
-    dst = files.destination(binary=target.is_binary)
+    dst = given.destination(binary=target.is_binary)
     try:
-        with files.open() as opened:
+        with given.open(sources) as opened:
             result = convert_(
                 opened, dst, source_format=formats, target_format=target, settings=chosen
             )
     except JellyError as error:
-        if files.from_ is None and error.message.endswith("not Jelly"):
+        if given.from_ is None and error.message.endswith("not Jelly"):
             error.message += ": --from names its format"
         raise
     _note_omitted(result.left_out, target)
 
 
-def _formats(files: _Files) -> tuple[list[Format], Format]:
+def _formats(sources: list[str], given: Formats) -> tuple[list[Format], Format]:
     """The formats of the sources and of the output: those that are given, or that their names have,
     or the only ones that make sense."""
-    from_ = None if files.from_ is None else rdf_format(files.from_)
-    target = format_of(files.output) if files.to is None else rdf_format(files.to)
+    from_ = None if given.from_ is None else rdf_format(given.from_)
+    target = format_of(given.output) if given.to is None else rdf_format(given.to)
     if target is None:
         known = f"known are {', '.join(ENDINGS)}; --to names a format"
-        console.reject_ending(files.output, f"{known}; jelly patch writes logs of patches")
-    found = [from_ or format_of(name) for name in files.sources]
+        console.reject_ending(given.output, f"{known}; jelly patch writes logs of patches")
+    found = [from_ or format_of(name) for name in sources]
     if target is Format.JELLY and None in found:
-        name = files.sources[found.index(None)]
+        name = sources[found.index(None)]
         raise UsageError(f"the format of {name} is not known: --from names it")
     formats = [each or Format.JELLY for each in found]
     if target is None and len(set(formats)) > 1:
         # A name that was mistyped has another ending, too.
-        console.require_files(files.sources)
+        console.require_files(sources)
         raise UsageError(
             "sources of several formats: give the output with -o, or its format with --to"
         )
@@ -187,19 +198,17 @@ def log_format(name: str, given: str | None, option: str = "--from") -> LogForma
     return requested
 
 
-def _convert_messages(
-    files: _Files, chosen: ConversionSettings, target_dialect: Dialect | None
-) -> None:
+def _convert_messages(name: str, given: Formats, chosen: ConversionSettings) -> None:
     from ..messages import convert_messages
     from ..messages.text import log_options
 
-    source = log_format(files.only_source("message log"), files.from_)
-    target = log_format(files.output, files.to, "--to")
+    source = log_format(name, given.from_)
+    target = log_format(given.output, given.to, "--to")
     options = chosen.changes.applied(log_options(graphs=source.has_graphs))
     if not options.grouped:
         raise UsageError("the --logical-type of a message log must be one of graphs or datasets")
-    dst = files.destination(binary=target is LogFormat.JELLY)
-    with files.open() as [opened]:
+    dst = given.destination(binary=target is LogFormat.JELLY)
+    with given.open([name]) as [opened]:
         result = convert_messages(
             opened,
             dst,
@@ -211,7 +220,7 @@ def _convert_messages(
             notation=chosen.notation,
             strict=chosen.strict,
             limits=chosen.limits,
-            target_dialect=target_dialect,
+            target_dialect=given.to_dialect,
         )
     _note_omitted(result.left_out, target)
 
@@ -246,22 +255,21 @@ def _results_format(name: str, given: str | None) -> ResultsFormat | None:
     return ResultsFormat(given)
 
 
-def _convert_results(files: _Files, chosen: ConversionSettings) -> None:
+def _convert_results(name: str, given: Formats, chosen: ConversionSettings) -> None:
     from ..codec.sparql.encoder import DEFAULT_FRAME_CELLS
     from ..codec.sparql.options import RESULTS_LIMITS
     from ..sparql import ResultsOptions, write_boolean, write_results
 
-    name = files.only_source("file of query results")
-    target = _results_format(files.output, files.to)
+    target = _results_format(given.output, given.to)
     if target is None:
-        if files.output != STANDARD:
-            raise UsageError(f"the format of {files.output} is not one of query results: --to")
-        source_format = _results_format(name, files.from_)
+        if given.output != STANDARD:
+            raise UsageError(f"the format of {given.output} is not one of query results: --to")
+        source_format = _results_format(name, given.from_)
         binary = source_format is not None and source_format.is_binary
         target = ResultsFormat.JSON if binary else ResultsFormat.JELLY
-    dst = files.destination(binary=target.is_binary)
+    dst = given.destination(binary=target.is_binary)
     options = ResultsOptions(stream_name=chosen.changes.stream_name or "")
-    with files.open() as [opened], open_results(opened, name, files.from_) as results:
+    with given.open([name]) as [opened], open_results(opened, name, given.from_) as results:
         if results.boolean is not None:
             write_boolean(results.boolean, dst, format=target, options=options)
             return

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from click.exceptions import Exit
 
-from ..errors import MissingExtraError
+from ..lazy import library
 from . import console
 
 #: The smallest, mean and largest value of everything that was measured, and its unit.
@@ -62,13 +62,8 @@ def demonstrate(source: Path, folder: Path) -> bool:
     :return: whether the copy has the statements of the source.
     :raises MissingExtraError: rdflib or pyoxigraph is not installed.
     """
-    try:
-        import rdflib
-        from pyoxigraph import Store
-    except ImportError as error:
-        raise MissingExtraError.of(
-            "the demo needs rdflib and Oxigraph", "rdflib,oxigraph"
-        ) from error
+    rdflib = library("rdflib", "the demo", "rdflib")
+    Store = library("pyoxigraph", "the demo", "oxigraph").Store  # noqa: N806
     from ..oxigraph import dump, load
     from ..rdflib import register
 

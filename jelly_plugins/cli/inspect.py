@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from click import UsageError
 
 from ..io.names import Format, format_of
 from . import console
-from .convert import are_results, log_format, open_results, rdf_format
-from .options import AnyFormat, given_options, limits
+from .convert import AnyFormat, are_results, log_format, open_results, rdf_format
+from .options import given_options, limits
 
 if TYPE_CHECKING:
     from ..tools.inspection import FrameReport
@@ -108,24 +107,21 @@ def _inspect_messages(source: str, form: str, as_json: bool, contexts: Any) -> N
 
 
 def _inspect_results(source: str, from_: str | None, as_json: bool, frames: bool) -> None:
-    counts: dict[str, int] = defaultdict(int)
+    counts = {"frames": 0, "rows": 0, "size": 0}
     with (
         console.open_sources([source], "inspect", printing=frames) as [opened],
         open_results(opened, source, from_) as results,
     ):
-        unbound = [0] * len(results.variables)
-        types: list[set[str]] = [set() for _ in results.variables]
+        columns: dict[str, set[str]] = {name: set() for name in results.variables}
         for frame in results.frames():
+            types = [_TYPES[number] for number in frame.types]
+            for name, each in zip(results.variables, types, strict=False):
+                columns[name].add(each)
             counts["frames"] += 1
             counts["rows"] += frame.rows
             counts["size"] += frame.size
-            columns = [_TYPES[number] for number in frame.types]
-            for at, cells in enumerate(frame.columns):
-                unbound[at] += cells.count(None)
-            for at, name in enumerate(columns):
-                types[at].add(name)
             if frames:
-                shown = {"rows": frame.rows, "size": frame.size, "columns": columns}
+                shown = {"rows": frame.rows, "size": frame.size, "columns": types}
                 console.line({"frame": frame.index, **shown, "metadata": frame.metadata}, as_json)
         console.report(
             {
@@ -135,10 +131,7 @@ def _inspect_results(source: str, from_: str | None, as_json: bool, frames: bool
                 "boolean": results.boolean,
                 **counts,
                 "options": results.options,
-                "variables": {
-                    name: {"unbound": unbound[at], "columns": sorted(types[at])}
-                    for at, name in enumerate(results.variables)
-                },
+                "variables": {name: " ".join(sorted(each)) for name, each in columns.items()},
             },
             as_json,
         )

@@ -18,7 +18,8 @@ A parameter before the ``*`` of a function is an argument of its command, one af
 Name, type, default and help of an option are those of the parameter; what several commands share is
 in :data:`SHARED`. A parameter that is a settings class has an option for each of the fields that
 its annotation names, with the first sentence after ``:ivar NAME:`` as help; the function gets the
-object. Lines of the docstring that begin with ``$`` are examples.
+object. A class of this package has an option for every field, without names in the annotation.
+Lines of the docstring that begin with ``$`` are examples.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass, replace
 from enum import Enum, StrEnum
 from types import NoneType, UnionType
@@ -49,9 +50,6 @@ from click import UsageError
 from click.core import ParameterSource
 
 from ..io.names import FORMAT_NAMES, Format, did_you_mean, format_named
-from ..messages.formats import LogFormat, syntax_named
-from ..sparql import formats as results
-from ..sparql.formats import ResultsFormat
 
 if TYPE_CHECKING:
     from ..codec import Limits
@@ -91,29 +89,22 @@ class _Choice(click.Choice):  # type: ignore[type-arg,unused-ignore]
         return str(named).lower().replace("_", "-")
 
 
-#: What finds a format by a name, for each kind of format.
-_NAMED: Final[dict[type[StrEnum], Callable[[str], str]]] = {
-    Format: format_named,
-    LogFormat: lambda name: syntax_named(name).format,
-    ResultsFormat: results.format_named,
-}
-
-
 class FormatType(_Choice):
     """A format by any of its names.
 
-    :param kinds: the kinds of formats; of a name that several have, the first counts.
+    :param kinds: the kinds of formats, and what finds one by a name; of a name that several have,
+        the first counts.
     """
 
-    def __init__(self, *kinds: type[StrEnum]) -> None:
+    def __init__(self, kinds: dict[type[StrEnum], Callable[[str], str]]) -> None:
         super().__init__(dict.fromkeys(str(each) for kind in kinds for each in kind))
         self._kinds = kinds
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         message = ""
-        for kind in self._kinds:
+        for kind, named in self._kinds.items():
             try:
-                return kind(_NAMED[kind](value))
+                return kind(named(value))
             except ValueError as error:
                 message = str(error)
         if len(self._kinds) > 1:
@@ -191,8 +182,7 @@ Folder: TypeAlias = Annotated[str, Parsed("DIR")]
 Size: TypeAlias = Annotated[int, Parsed("SIZE", parse_size)]
 Seconds: TypeAlias = Annotated[float, click.FloatRange(min=0)]
 Positive: TypeAlias = Annotated[int, click.IntRange(min=1)]
-RdfFormat: TypeAlias = Annotated[Format, FormatType(Format)]
-AnyFormat: TypeAlias = Annotated[str, FormatType(Format, LogFormat, ResultsFormat)]
+RdfFormat: TypeAlias = Annotated[Format, FormatType({Format: format_named})]
 
 
 class _Shared(NamedTuple):
@@ -222,8 +212,8 @@ SHARED: Final = {
     "generalized_statements": _Shared(
         "Accept and declare generalized statements.", ("--generalized",)
     ),
-    "held_by": _Shared(kind=Annotated[Any, Parsed("BACKEND", _backend)]),
     "generalized": _Shared("Accept generalized statements in text."),
+    "held_by": _Shared(kind=Annotated[Any, Parsed("BACKEND", _backend)]),
     "json": _Shared("Print JSON."),
     "log": _Shared(_LOG, kind=Annotated[str, Parsed("LOG")]),
     "logs": _Shared(f"{_LOG} In their order.", kind=list[Annotated[str, Parsed("LOG")]]),
@@ -234,12 +224,12 @@ SHARED: Final = {
     ),
     "rdf_star": _Shared("Declare quoted triples."),
     "restart_every": _Shared(kind=Size),
+    "root": _Shared("Folder of the sharded store, or URL of one in a bucket."),
     "source": _Shared("File, compressed or not; - for stdin.", kind=Annotated[str, Parsed("SRC")]),
     "sources": _Shared(
         "Files in any format, compressed or not; - for stdin.",
         kind=list[Annotated[str, Parsed("SRC")]],
     ),
-    "root": _Shared("Folder of the sharded store, or URL of one in a bucket."),
     "storage_option": _Shared(
         "A setting of the bucket, such as endpoint=URL. Pass credentials in the environment."
     ),
@@ -249,12 +239,10 @@ SHARED: Final = {
         "Frames of Jelly to convert, from 0: 5, 5..10 (not 10), 5..=10, 5.. or ..10.",
         kind=Annotated[Any, Parsed("A..B", parse_frames)],
     ),
-    "timeout": _Shared("Seconds until the call ends with an error; none by default."),
     "token_file": _Shared(
         "File with the clients' token; JELLY_TOKEN in the environment also sets it."
     ),
     "tls": _Shared("Use TLS, with a server certificate of a trusted authority."),
-    "tls_ca": _Shared("CA of the server's certificate (PEM)."),
     "tls_cert": _Shared("Certificate to present (PEM)."),
     "tls_key": _Shared("Private key of the certificate (PEM)."),
     "to": _Shared("Format to write; by default from the output's name."),
@@ -376,26 +364,29 @@ def command(function: Callable[..., Any]) -> click.Command:
     settings: dict[str, tuple[type, list[str]]] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints[name]
-        kind = getattr(hint, "__origin__", None)
+        kind = getattr(hint, "__origin__", hint)
         if not is_dataclass(kind):
             argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
             text = texts.get(name, "")
             params.append(_parameter(name, hint, parameter.default, text, argument=argument))
             continue
         assert isinstance(kind, type)
-        settings[name] = kind, [each for each in hint.__metadata__ if isinstance(each, str)]
         of_fields = get_type_hints(kind, include_extras=True)
         usual = {each.name: each.default for each in fields(kind)}
+        settings[name] = kind, list(getattr(hint, "__metadata__", usual))
         said = documented(kind.__doc__)
         for field in settings[name][1]:
             default = None if usual[field] is MISSING else usual[field]
-            own = texts.get(field) or (SHARED[field].help if field in SHARED else "")
-            text = own or _first_sentence(said.get(field, ""))
+            text = _first_sentence(said[field]) if field in said else ""
+            shared = SHARED[field].help if field in SHARED else ""
+            # The library's words are for Python.
+            of_package = kind.__module__.startswith(f"{__package__}.")
+            text = texts.get(field) or (text or shared if of_package else shared or text)
             params.append(_parameter(field, of_fields[field], default, text))
 
     def callback(**given: Any) -> None:
         for name, (kind, names) in settings.items():
-            given[name] = _settings(kind, {each: given.pop(each) for each in names})
+            given[name] = _made(kind, {each: given.pop(each) for each in names})
         function(**given)
 
     return click.Command(
@@ -413,16 +404,20 @@ def examples(made: click.Command) -> list[str]:
     return [each.strip() for each in (made.epilog or "").splitlines()[2:]]
 
 
-def commands(group: click.Group, before: str = "") -> Iterator[str]:
-    """The full names of the commands of a group and its subgroups."""
-    for name, each in group.commands.items():
+def commands(group: click.Group) -> dict[str, click.Command]:
+    """The commands of a group and its subgroups, by their full names."""
+    found: dict[str, click.Command] = {}
+    for name in group.list_commands(click.Context(group)):
+        each = group.get_command(click.Context(group), name)
+        assert each is not None
         if isinstance(each, click.Group):
-            yield from commands(each, f"{before}{name} ")
+            found |= {f"{name} {sub}": made for sub, made in commands(each).items()}
         else:
-            yield before + name
+            found[name] = each
+    return found
 
 
-def _settings(kind: Any, values: dict[str, Any]) -> Any:
+def _made(kind: Any, values: dict[str, Any]) -> Any:
     """An object of a settings class.
 
     :raises UsageError: the class rejects a value; the message names options instead of fields.
@@ -443,12 +438,7 @@ class Group(click.Group):
     """Several commands under one name."""
 
     def __init__(self, name: str, text: str) -> None:
-        super().__init__(
-            name,
-            help=text,
-            no_args_is_help=True,
-            context_settings=HELP,
-        )
+        super().__init__(name, help=text, no_args_is_help=True, context_settings=HELP)
 
     def register(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Add the command of a function."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from click import UsageError
 from click.exceptions import Exit
 
 from ..codec.text.ntriples import Notation
-from ..formats.settings import Preset
 from ..io.names import Format
 from ..io.names import format_of as rdf_format_of
 from ..patch.formats import PatchFormat, format_of
@@ -34,7 +34,58 @@ if TYPE_CHECKING:
     from ..io.sinks import Destination
     from ..patch import Patch
 
-Id: TypeAlias = Annotated[str, Parsed("ID")]
+
+def _iri(text: str) -> Any:
+    """An id that is an IRI, in angle brackets, as other commands print it, or without them."""
+    from ..codec import Iri as IriTerm
+
+    return IriTerm(text[1:-1] if text.startswith("<") and text.endswith(">") else text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """Where a log is written, and in what format."""
+
+    output: str = STANDARD
+    to: PatchFormat | None = None
+    force: bool = False
+
+    def open(self, sources: Iterable[str] = ()) -> tuple[PatchFormat, Destination]:
+        """The format, and the destination. On stdout it is text, unless all sources are text; in a
+        file whose name does not indicate a format it is Jelly-Patch.
+
+        :param sources: names of the logs that are converted.
+        """
+        form = self.to or format_of(self.output)
+        if form is None:
+            console.reject_ending(self.output, f"a log is {', '.join(PatchFormat)}, as --to says")
+            read = set(map(format_of, sources))
+            text = self.output == STANDARD and read != {PatchFormat.RDF_PATCH}
+            form = PatchFormat.RDF_PATCH if text else PatchFormat.JELLY_PATCH
+        binary = form is not PatchFormat.RDF_PATCH
+        return form, console.destination(self.output, force=self.force, binary=binary)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How logs are read."""
+
+    from_: PatchFormat | None = None
+    generalized: bool = False
+
+    @contextmanager
+    def patches(
+        self, logs: list[str], doing: str, *, printing: bool = False
+    ) -> Iterator[Iterator[Patch]]:
+        """The patches of some logs, one log after another."""
+        from ..patch import read_patches
+
+        read = partial(
+            read_patches, format=self.from_, generalized=self.generalized, limits=limits()
+        )
+        with console.open_sources(logs, doing, printing=printing) as opened:
+            yield chain.from_iterable(map(read, opened))
+
 
 app = Group(
     "patch", "Logs of changes: convert, apply, undo, check. As Jelly-Patch and as RDF Patch text."
@@ -112,21 +163,32 @@ def status(*, store: str, json: bool = False) -> None:
 # From file to file
 
 
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """Options of the stream written: those of ``PatchOptionChanges``, whose module takes long to
+    import.
+
+    :ivar preset: table sizes of the Jelly-Patch written.
+    :ivar stream_type: stream type of the Jelly-Patch written.
+    :ivar statement_type: statement type of RDF Patch text, which does not declare it.
+    """
+
+    preset: Literal["big", "small"] | None = None
+    stream_type: Literal["flat", "frame", "punctuated"] | None = None
+    statement_type: Literal["triples", "quads"] | None = None
+    generalized_statements: bool | None = None
+    rdf_star: bool | None = None
+
+
 @app.register
 def convert(
     logs: list[str],
     *,
-    output: str = STANDARD,
+    target: Target,
     from_: PatchFormat | None = None,
-    to: PatchFormat | None = None,
-    force: bool = False,
     notation: Notation = Notation.RDF_1_2,
     strict: bool = False,
-    preset: Preset | None = None,
-    stream_type: Literal["flat", "frame", "punctuated"] | None = None,
-    statement_type: Literal["triples", "quads"] | None = None,
-    generalized_statements: bool | None = None,
-    rdf_star: bool | None = None,
+    changes: Changes,
 ) -> None:
     """Convert Jelly-Patch to RDF Patch text and back.
 
@@ -136,31 +198,39 @@ def convert(
     $ jelly patch convert change.jellyp -o change.rdfp
 
     :param notation: Of quoted triples in text.
-    :param preset: Table sizes of the Jelly-Patch written.
-    :param stream_type: Stream type of the Jelly-Patch written.
-    :param statement_type: Statement type of RDF Patch text, which does not declare it.
     """
     from ..patch.logs.conversion import PatchOptionChanges
     from ..patch.logs.conversion import convert as convert_
 
-    target, dst = log_output(output, to, force, logs)
-    with console.open_sources(logs, "convert", printing=output == STANDARD) as opened:
+    form, dst = target.open(logs)
+    printing = target.output == STANDARD
+    with console.open_sources(logs, "convert", printing=printing) as opened:
         convert_(
             opened,
             dst,
             source_format=from_,
-            target_format=target,
-            changes=PatchOptionChanges(
-                preset=preset,
-                stream_type=stream_type,
-                statement_type=statement_type,
-                generalized_statements=generalized_statements,
-                rdf_star=rdf_star,
-            ),
+            target_format=form,
+            changes=PatchOptionChanges(**vars(changes)),
             notation=notation,
             strict=strict,
             limits=limits(),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """What is in the patch of a difference.
+
+    :ivar id_: id of the patch, by default a new UUID.
+    :ivar prev: id of the patch before it.
+    :ivar blank_nodes: give the blank nodes of files canonical labels and keep those of stores
+        (auto), keep all labels, make all canonical, or reject blank nodes.
+    """
+
+    id_: Annotated[Any, Parsed("ID", _iri)] = None
+    prev: Annotated[Any, Parsed("ID", _iri)] = None
+    blank_nodes: Literal["auto", "keep", "canonicalize", "reject"] = "auto"
+    prefix: dict[str, str] = field(default_factory=dict)
 
 
 @app.register
@@ -168,15 +238,10 @@ def diff(
     old: Annotated[str, Parsed("OLD")],
     new: Annotated[str, Parsed("NEW")],
     *,
-    output: str = STANDARD,
+    target: Target,
     from_: RdfFormat | None = None,
-    to: PatchFormat | None = None,
-    force: bool = False,
-    id_: Id | None = None,
-    prev: Id | None = None,
-    blank_nodes: Literal["auto", "keep", "canonicalize", "reject"] = "auto",
     base: str | None = None,
-    prefix: dict[str, str] = {},  # noqa: B006
+    difference: Difference,
 ) -> None:
     """Write the patch that makes OLD into NEW.
 
@@ -187,10 +252,6 @@ def diff(
 
     :param old: RDF file, compressed or not, or folder of an Oxigraph store; - for stdin.
     :param new: RDF file or store, as OLD.
-    :param id_: Id of the patch; by default a new UUID.
-    :param prev: Id of the patch before it.
-    :param blank_nodes: Give the blank nodes of files canonical labels and keep those of stores
-        (auto), keep all labels, make all canonical, or reject blank nodes.
     """
     from ..codec import Quad, Triple
     from ..patch import diff as diff_
@@ -200,14 +261,14 @@ def diff(
 
     if old == new == STANDARD:
         raise UsageError("only one side can be stdin")
-    auto = blank_nodes == "auto"
-    target, dst = log_output(output, to, force)
+    auto = difference.blank_nodes == "auto"
+    form, dst = target.open()
     made = diff_(
         *(_statements(name, from_, base, canonicalize=auto) for name in (old, new)),
-        id=new_id() if id_ is None else _iri(id_),
-        prev=None if prev is None else _iri(prev),
-        blank_nodes=blank_nodes,
-        namespaces=prefix,
+        id=difference.id_ or new_id(),
+        prev=difference.prev,
+        blank_nodes=difference.blank_nodes,
+        namespaces=difference.prefix,
     )
     if auto and any(
         isinstance(value, Triple | Quad) and has_blank_nodes(value) for _, value in made
@@ -216,7 +277,7 @@ def diff(
             "blank nodes of files have canonical labels: apply the patch to a store that jelly "
             "load --blank-nodes canonicalize has filled"
         )
-    write_patches([made], dst, format=target)
+    write_patches([made], dst, format=form)
 
 
 def _statements(name: str, given: Format | None, base: str | None, *, canonicalize: bool) -> Any:
@@ -238,22 +299,12 @@ def _statements(name: str, given: Format | None, base: str | None, *, canonicali
     return canonical(statements) if canonicalize else statements
 
 
-def _iri(text: str) -> Any:
-    """An id that is an IRI, in angle brackets, as other commands print it, or without them."""
-    from ..codec import Iri as IriTerm
-
-    return IriTerm(text[1:-1] if text.startswith("<") and text.endswith(">") else text)
-
-
 @app.register
 def invert(
     log: str,
     *,
-    output: str = STANDARD,
-    from_: PatchFormat | None = None,
-    to: PatchFormat | None = None,
-    force: bool = False,
-    generalized: bool = False,
+    target: Target,
+    reading: Reading,
 ) -> None:
     """Write the log that undoes a log.
 
@@ -266,21 +317,18 @@ def invert(
     from ..patch import write_patches
     from ..patch.logs.editing import invert_log
 
-    target, dst = log_output(output, to, force)
-    with _reading([log], "invert", from_, generalized) as patches:
-        write_patches(invert_log(patches), dst, format=target)
+    form, dst = target.open()
+    with reading.patches([log], "invert") as patches:
+        write_patches(invert_log(patches), dst, format=form)
 
 
 @app.register
 def compact(
     logs: list[str],
     *,
-    output: str = STANDARD,
-    from_: PatchFormat | None = None,
-    to: PatchFormat | None = None,
-    force: bool = False,
+    target: Target,
+    reading: Reading,
     exact: bool = False,
-    generalized: bool = False,
 ) -> None:
     """Write one patch with the same effect as a log.
 
@@ -294,18 +342,50 @@ def compact(
     from ..patch import compact as compact_
     from ..patch import write_patches
 
-    target, dst = log_output(output, to, force)
-    with _reading(logs, "compact", from_, generalized) as patches:
-        write_patches([compact_(patches, exact=exact)], dst, format=target)
+    form, dst = target.open()
+    with reading.patches(logs, "compact") as patches:
+        write_patches([compact_(patches, exact=exact)], dst, format=form)
 
 
 # At the end of a log
 
 
+@dataclass(frozen=True, kw_only=True)
+class Patches:
+    """Which patches are undone or redone.
+
+    :ivar count: number of patches, 1 by default.
+    :ivar to: go to the state after the patch with this id.
+    """
+
+    count: Positive | None = None
+    to: Annotated[str | None, Parsed("ID")] = None
+
+    def append(
+        self, function: Callable[..., list[Patch]], header: str, log: str, as_json: bool
+    ) -> None:
+        """Append patches to a log.
+
+        :param header: their header that has the id of another patch.
+        """
+        if log == STANDARD:
+            raise UsageError("a log to append to is a file")
+        if self.count is not None and self.to is not None:
+            raise UsageError("--count and --to exclude each other")
+        console.require_files([log])
+        from ..codec.text.ntriples import term_text
+
+        appended = function(log, **vars(self), limits=limits())
+        for patch in appended:
+            other = patch.header(header)
+            if patch.id and other:
+                console.line({"patch": term_text(patch.id), header: term_text(other)}, as_json)
+        if not appended and not as_json:
+            print("nothing to append")
+
+
 @app.register
-def undo(
-    log: str, *, count: Positive | None = None, to: Id | None = None, json: bool = False
-) -> None:
+def undo(log: str, *, patches: Patches, json: bool = False) -> None:
     """Undo the newest patches of a log, by appending.
 
     The patches appended are the inverses. Followers of the log undo the patches too. A second undo
@@ -314,18 +394,14 @@ def undo(
     $ jelly patch undo change.jellyp
 
     :param log: File of Jelly-Patch or RDF Patch text, to which patches are appended.
-    :param count: Number of patches; 1 by default, without --to.
-    :param to: Go to the state after the patch with this id.
     """
     from ..patch import undo as undo_
 
-    _append(undo_, "undoes", log, count, to, json)
+    patches.append(undo_, "undoes", log, json)
 
 
 @app.register
-def redo(
-    log: str, *, count: Positive | None = None, to: Id | None = None, json: bool = False
-) -> None:
+def redo(log: str, *, patches: Patches, json: bool = False) -> None:
     """Redo patches that were undone, by appending them.
 
     The last undone come first. What was undone can be redone until another patch is appended.
@@ -333,41 +409,10 @@ def redo(
     $ jelly patch redo change.jellyp
 
     :param log: File of Jelly-Patch or RDF Patch text, to which patches are appended.
-    :param count: Number of patches; 1 by default, without --to.
-    :param to: Go to the state after the patch with this id.
     """
     from ..patch import redo as redo_
 
-    _append(redo_, "redoes", log, count, to, json)
-
-
-def _append(
-    function: Callable[..., list[Patch]],
-    header: str,
-    log: str,
-    count: int | None,
-    to: str | None,
-    as_json: bool,
-) -> None:
-    """Append patches to a log.
-
-    :param function: appends them.
-    :param header: their header that has the id of another patch.
-    """
-    if log == STANDARD:
-        raise UsageError("a log to append to is a file")
-    if count is not None and to is not None:
-        raise UsageError("--count and --to exclude each other")
-    console.require_files([log])
-    from ..codec.text.ntriples import term_text
-
-    appended = function(log, count=count, to=to, limits=limits())
-    for patch in appended:
-        other = patch.header(header)
-        if patch.id and other:
-            console.line({"patch": term_text(patch.id), header: term_text(other)}, as_json)
-    if not appended and not as_json:
-        print("nothing to append")
+    patches.append(redo_, "redoes", log, json)
 
 
 # To read
@@ -379,8 +424,7 @@ def show(
     *,
     summary: bool = False,
     json: bool = False,
-    from_: PatchFormat | None = None,
-    generalized: bool = False,
+    reading: Reading,
 ) -> None:
     """Print a log as RDF Patch text, coloured on a terminal.
 
@@ -391,7 +435,7 @@ def show(
     """
     from ..patch.logs.listing import lines, summaries
 
-    with _reading([log], "show", from_, generalized, printing=True) as patches:
+    with reading.patches([log], "show", printing=True) as patches:
         if json or summary:
             for each in summaries(patches):
                 shown = {"id": each.id, "prev": each.prev, "rows": each.rows}
@@ -424,8 +468,7 @@ _STYLES: Final = {
 def check(
     log: str,
     *,
-    from_: PatchFormat | None = None,
-    generalized: bool = False,
+    reading: Reading,
     strict: bool = False,
     json: bool = False,
 ) -> None:
@@ -443,7 +486,11 @@ def check(
 
     with console.open_sources([log], "check") as [opened]:
         report = check_(
-            opened, format=from_, generalized=generalized, strict=strict, limits=limits()
+            opened,
+            format=reading.from_,
+            generalized=reading.generalized,
+            strict=strict,
+            limits=limits(),
         )
     ids = {
         name: None if term is None else term_text(term)
@@ -454,43 +501,3 @@ def check(
     console.report(report, json, **ids, rows=rows, valid=bool(report))
     if not report:
         raise Exit(1)
-
-
-# What commands share
-
-
-def log_output(
-    output: str, to: PatchFormat | None, force: bool, sources: Iterable[str] = ()
-) -> tuple[PatchFormat, Destination]:
-    """The format of a log to write, and where to write it. On stdout it is text, unless all sources
-    are text; in a file whose name does not indicate a format it is Jelly-Patch.
-
-    :param sources: names of the logs that are converted.
-    """
-    target = to or format_of(output)
-    if target is None:
-        console.reject_ending(output, f"a log is {', '.join(PatchFormat)}, as --to says")
-        read = set(map(format_of, sources))
-        text = output == STANDARD and read != {PatchFormat.RDF_PATCH}
-        target = PatchFormat.RDF_PATCH if text else PatchFormat.JELLY_PATCH
-    binary = target is not PatchFormat.RDF_PATCH
-    return target, console.destination(output, force=force, binary=binary)
-
-
-@contextmanager
-def _reading(
-    logs: list[str],
-    doing: str,
-    from_: PatchFormat | None,
-    generalized: bool,
-    *,
-    printing: bool = False,
-) -> Iterator[Iterator[Patch]]:
-    """The patches of some logs, one log after another."""
-    from ..patch import read_patches
-
-    with console.open_sources(logs, doing, printing=printing) as opened:
-        yield chain.from_iterable(
-            read_patches(source, format=from_, generalized=generalized, limits=limits())
-            for source in opened
-        )

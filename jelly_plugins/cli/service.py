@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import click
 from click import UsageError
 
-from ..codec import PhysicalType, StreamOptions, delimit
 from ..errors import OptionsError, ServiceError
 from ..io.names import Format, format_of
 from ..io.sinks import open_output
@@ -19,6 +19,7 @@ from .options import File, Folder, Parsed, Positive, RdfFormat, Seconds, Size, l
 from .store import open_store, reject_other_folder
 
 if TYPE_CHECKING:
+    from ..codec import PhysicalType
     from ..grpc import ServerTls, Subscription
 
 #: Names of the loopback: other machines cannot reach it.
@@ -28,6 +29,8 @@ _TOKEN: Final = "JELLY_TOKEN"
 
 
 def _live_topic(text: str) -> tuple[str, PhysicalType]:
+    from ..codec import PhysicalType
+
     name, _, kind = text.partition("=")
     try:
         return name, PhysicalType[(kind or "triples").upper()]
@@ -46,6 +49,68 @@ Server: TypeAlias = Annotated[str, Parsed("HOST:PORT", _server)]
 Topic: TypeAlias = Annotated[str, Parsed("NAME")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Listening:
+    """How a server listens, whom it accepts, and what clients may use.
+
+    :ivar host: address to listen on.
+    :ivar port: port, or 0 for a free one.
+    :ivar tls_client_ca: CA of the client certificates that the server requires (PEM).
+    :ivar max_streams: maximum number of concurrent streams.
+    :ivar max_bytes: maximum size of a published stream in bytes.
+    :ivar max_idle: seconds after which an idle client is disconnected, or 0 for never.
+    :ivar grace: seconds for streams to finish at shutdown.
+    """
+
+    host: str = _LOOPBACK[0]
+    port: Annotated[int, click.IntRange(0, 65535)] = 50051  # gRPC's usual one
+    token_file: File | None = None
+    tls_cert: File | None = None
+    tls_key: File | None = None
+    tls_client_ca: File | None = None
+    max_streams: Positive = 200
+    max_bytes: Size = 4 << 30
+    max_idle: Seconds = 300
+    grace: Seconds = 10
+
+    def tls(self) -> ServerTls | None:
+        """The certificates; None without TLS."""
+        if self.tls_cert is None or self.tls_key is None:
+            if self.tls_cert or self.tls_key or self.tls_client_ca:
+                raise UsageError("TLS needs both --tls-cert and --tls-key")
+            return None
+        from ..grpc import ServerTls
+
+        return ServerTls(certificate=self.tls_cert, key=self.tls_key, client_ca=self.tls_client_ca)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connecting:
+    """How a client connects to a server.
+
+    :ivar tls_ca: CA of the server's certificate (PEM).
+    :ivar timeout: seconds until the call ends with an error, by default none.
+    """
+
+    token_file: File | None = None
+    tls: bool = False
+    tls_ca: File | None = None
+    tls_cert: File | None = None
+    tls_key: File | None = None
+    timeout: Seconds | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """The keyword arguments of a client."""
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise UsageError("--tls-cert and --tls-key belong together")
+        given: dict[str, Any] = {"token": _token(self.token_file), "limits": limits()}
+        if self.tls or self.tls_ca or self.tls_cert:
+            from ..grpc import ClientTls
+
+            given["tls"] = ClientTls(ca=self.tls_ca, certificate=self.tls_cert, key=self.tls_key)
+        return given
+
+
 def serve(
     *,
     topic: list[Annotated[str, Parsed("NAME[=FILE]")]] = [],  # noqa: B006
@@ -53,16 +118,7 @@ def serve(
     store: Folder | None = None,
     rdf_star: bool = False,
     read_only: bool = False,
-    host: str = _LOOPBACK[0],
-    port: Annotated[int, click.IntRange(0, 65535)] = 50051,  # gRPC's usual one
-    token_file: File | None = None,
-    tls_cert: File | None = None,
-    tls_key: File | None = None,
-    tls_client_ca: File | None = None,
-    max_streams: Positive = 200,
-    max_bytes: Size = 4 << 30,
-    max_idle: Seconds = 300,
-    grace: Seconds = 10,
+    listening: Listening,
 ) -> None:
     """Serve topics by gRPC, and take published streams into a store.
 
@@ -76,13 +132,6 @@ def serve(
     :param store: Oxigraph store for published streams; created if missing.
     :param rdf_star: Allow quoted triples in live topics.
     :param read_only: Do not load published streams into the store.
-    :param host: Address to listen on.
-    :param port: Port; 0 selects a free one.
-    :param tls_client_ca: CA of the client certificates that the server requires (PEM).
-    :param max_streams: Maximum number of concurrent streams.
-    :param max_bytes: Maximum size of a published stream in bytes.
-    :param max_idle: Seconds after which an idle client is disconnected; 0 for never.
-    :param grace: Seconds for streams to finish at shutdown.
     """
     if not (topic or store or live):
         raise UsageError("nothing to serve: give --topic, --live or --store")
@@ -99,7 +148,8 @@ def serve(
         if not file and store is None:
             raise UsageError(f"--topic {name}: a file is needed, or --store")
     console.require_files(file for _, file in files if file)
-    tls, token, bounds = _server_tls(tls_cert, tls_key, tls_client_ca), _token(token_file), limits()
+    tls, token, bounds = listening.tls(), _token(listening.token_file), limits()
+    from ..codec import StreamOptions
     from ..grpc import Bounds, Broadcast, FileTopic, StoreSink, StoreTopic, Topics
     from ..grpc import serve as serve_
 
@@ -118,34 +168,26 @@ def serve(
         Topics(
             topics, sink=None if opened is None or read_only else StoreSink(opened, limits=bounds)
         ),
-        host=host,
-        port=port,
+        host=listening.host,
+        port=listening.port,
         tls=tls,
         token=token,
-        bounds=Bounds(streams=max_streams, stream_bytes=max_bytes, idle=max_idle or None),
+        bounds=Bounds(
+            streams=listening.max_streams,
+            stream_bytes=listening.max_bytes,
+            idle=listening.max_idle or None,
+        ),
         limits=bounds,
     )
     try:
-        if host not in _LOOPBACK and (tls is None or token is None):
+        if listening.host not in _LOOPBACK and (tls is None or token is None):
             needed = (("TLS", tls), ("a token", token))
             lacking = " and ".join(what for what, there in needed if there is None)
             console.note(f"without {lacking}, any client that reaches {server.address} is accepted")
         print(f"serving on {server.address}", flush=True)
         server.wait()
     except KeyboardInterrupt:
-        server.stop(grace)
-
-
-def _server_tls(
-    certificate: str | None, key: str | None, client_ca: str | None
-) -> ServerTls | None:
-    if certificate is None or key is None:
-        if certificate or key or client_ca:
-            raise UsageError("TLS needs both --tls-cert and --tls-key")
-        return None
-    from ..grpc import ServerTls
-
-    return ServerTls(certificate=certificate, key=key, client_ca=client_ca)
+        server.stop(listening.grace)
 
 
 def publish(
@@ -154,12 +196,7 @@ def publish(
     to: Server,
     topic: Topic | None = None,
     from_: RdfFormat | None = None,
-    token_file: File | None = None,
-    tls: bool = False,
-    tls_ca: File | None = None,
-    tls_cert: File | None = None,
-    tls_key: File | None = None,
-    timeout: Seconds | None = None,
+    connecting: Connecting,
 ) -> None:
     """Publish a file to a server.
 
@@ -171,7 +208,7 @@ def publish(
     :param to: The server.
     :param topic: Name of the stream.
     """
-    connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
+    connection = connecting.settings()
     console.require_files([file])
     source_format = from_ or format_of(file) or Format.JELLY
     from ..grpc import Client
@@ -180,7 +217,7 @@ def publish(
         console.open_sources([file], "publish") as [opened],
         Client(to, **connection) as client,
     ):
-        client.publish(opened, format=source_format, topic=topic, timeout=timeout)
+        client.publish(opened, format=source_format, topic=topic, timeout=connecting.timeout)
 
 
 def subscribe(
@@ -189,12 +226,7 @@ def subscribe(
     from_: Server,
     output: str = STANDARD,
     force: bool = False,
-    token_file: File | None = None,
-    tls: bool = False,
-    tls_ca: File | None = None,
-    tls_cert: File | None = None,
-    tls_key: File | None = None,
-    timeout: Seconds | None = None,
+    connecting: Connecting,
 ) -> None:
     """Write the stream of a topic as Jelly.
 
@@ -206,13 +238,13 @@ def subscribe(
     :param topic: Name of the topic.
     :param from_: The server.
     """
-    connection = _connection(token_file, tls, tls_ca, tls_cert, tls_key)
+    connection = connecting.settings()
     if format_of(output) is not Format.JELLY:
         console.reject_ending(output, "subscribe writes jelly")
     dst = console.destination(output, force=force, binary=True)
     from ..grpc import subscribe as subscribe_
 
-    with subscribe_(topic, from_, timeout=timeout, **connection) as stream:
+    with subscribe_(topic, from_, timeout=connecting.timeout, **connection) as stream:
         if isinstance(dst, str):
             finished(lambda: _save(stream, dst), stream.close)
         else:
@@ -221,6 +253,8 @@ def subscribe(
 
 def _save(stream: Subscription, dst: str) -> None:
     """Write a stream to a path, with the frames that came before it was interrupted."""
+    from ..codec import delimit
+
     received = 0
     failure: ServiceError | None = None
     with open_output(dst) as out:
@@ -239,20 +273,6 @@ def _save(stream: Subscription, dst: str) -> None:
         console.note(f"{dst} has the {received:,} complete frames received; the stream did not end")
     if failure is not None:
         raise failure
-
-
-def _connection(
-    token_file: str | None, tls: bool, ca: str | None, certificate: str | None, key: str | None
-) -> dict[str, Any]:
-    """The keyword arguments of a client."""
-    if (certificate is None) != (key is None):
-        raise UsageError("--tls-cert and --tls-key belong together")
-    given: dict[str, Any] = {"token": _token(token_file), "limits": limits()}
-    if tls or ca or certificate:
-        from ..grpc import ClientTls
-
-        given["tls"] = ClientTls(ca=ca, certificate=certificate, key=key)
-    return given
 
 
 def _token(file: str | None) -> str | None:

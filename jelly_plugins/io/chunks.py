@@ -34,7 +34,7 @@ class Chunk(NamedTuple):
 class ChunkReader(Closing):
     """An open source: an iterator of its chunks, once, and a context manager that closes it.
 
-    :ivar name: the source's name, as errors have it.
+    :ivar name: name of the source in error messages.
     :ivar namespaces: IRI by prefix; filled while the source is read, complete at the end.
     :ivar has_namespaces: whether the format can declare any.
     :ivar has_graphs: whether there may be statements in named graphs.
@@ -71,7 +71,7 @@ class ChunkReader(Closing):
         reader stay as they are.
         """
         if error.source is None and isinstance(error, TextError):
-            # These lines exist only here.
+            # These lines are internal.
             error.line = error.column = None
         return error.locate(source=self.name)
 
@@ -166,7 +166,7 @@ def relabelled(text: bytes, change: Callable[[bytes], bytes]) -> bytes:
 
 
 def scoped(text: bytes, scope: int) -> bytes:
-    """The text of a chunk with blank nodes whose labels carry the number of their source.
+    """The text of a chunk with the number of its source in the labels of blank nodes.
 
     >>> scoped(b'_:b <urn:p> "_:b" .', 2)
     b'_:s2.b <urn:p> "_:b" .'

@@ -13,7 +13,7 @@ from .sources import name_of
 
 
 class Format(StrEnum):
-    """A format by its short name, which is also its usual file ending.
+    """An RDF format; its value is a short name, which is also its usual file ending.
 
     :ivar has_graphs: whether it can name graphs.
     :ivar is_binary: whether it is not text.
@@ -98,7 +98,7 @@ class WithMediaType(Protocol):
     def media_type(self) -> str: ...
 
 
-#: What names a format, see :func:`format_named`.
+#: A name of a format, see :func:`format_named`.
 FormatName: TypeAlias = Format | str | WithMediaType
 
 
@@ -107,7 +107,7 @@ def format_named(name: FormatName) -> Format:
 
     :param name: a :class:`Format`, its short name or title, a file ending, a media type with or
         without parameters, a name that rdflib has for it, or pyoxigraph's ``RdfFormat``.
-    :raises ValueError: there is none of that name.
+    :raises ValueError: there is no format of that name.
 
     >>> format_named("Turtle"), format_named(".nq"), format_named("application/n-triples")
     (<Format.TURTLE: 'ttl'>, <Format.N_QUADS: 'nq'>, <Format.N_TRIPLES: 'nt'>)
@@ -132,7 +132,7 @@ def format_named(name: FormatName) -> Format:
 
 
 def did_you_mean(given: str, names: Collection[str]) -> str:
-    """A question about what was perhaps misspelt, to end a message with.
+    """A suggestion for a misspelt name, for the end of a message.
 
     >>> did_you_mean("turtel", ["turtle", "trig"])
     '; did you mean turtle?'

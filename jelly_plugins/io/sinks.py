@@ -23,7 +23,7 @@ from .sources import name_of, zstandard_module
 
 
 class Writable(Protocol):
-    """What bytes are written to."""
+    """A destination of bytes."""
 
     def write(self, data: bytes, /) -> Any: ...
 
@@ -169,7 +169,7 @@ NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Have errors of writing name the file, which the system's own do not."""
+    """Add the name of the file to errors of writing, which the system's own errors lack."""
     try:
         yield
     except OSError as error:
@@ -179,7 +179,7 @@ def _named(name: str) -> Iterator[None]:
 
 
 def is_replaceable(dst: Destination) -> bool:
-    """Whether a destination is a path with a regular file at it, or nothing yet."""
+    """Whether a destination is the path of a regular file, or of no file yet."""
     if not isinstance(dst, str | os.PathLike) or os.fspath(dst).startswith(_DESCRIPTORS):
         return False
     try:

@@ -18,10 +18,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias
 
 from ..errors import JellyError, MissingExtraError, SourceError, TruncatedError
+from ..lazy import library
 
 
 class Readable(Protocol):
-    """What bytes are read from: an open binary file of any kind."""
+    """A source of bytes: an open binary file of any kind."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -40,7 +41,7 @@ _MAGIC: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"
 #: first byte is 0x50 to 0x5f (RFC 8878).
 _SKIPPABLE: Final = b"\x2a\x4d\x18"
 _MAGIC_BYTES: Final = 4
-#: What begins files of other programs, which are not read here.
+#: The first bytes of files of other programs, which this package does not read.
 _UNSUPPORTED: Final = {
     b"\x04\x22\x4d\x18": "lz4",
     b"\xfd7zX": "xz",
@@ -48,7 +49,7 @@ _UNSUPPORTED: Final = {
     b"7z\xbc\xaf": "7z",
 }
 
-#: Seconds without an answer after which an HTTP server is given up.
+#: Seconds to wait for an answer of an HTTP server.
 _TIMEOUT: Final = 60
 #: The status of an HTTP response that is a file, of one that another server may have changed, and
 #: of one that is a part of a file.
@@ -75,11 +76,7 @@ def zstandard_module() -> Any:
 
     :raises MissingExtraError: it is not installed.
     """
-    try:
-        import zstandard
-    except ImportError:
-        raise MissingExtraError.of("Zstandard needs a library", "zstd") from None
-    return zstandard
+    return library("zstandard", "Zstandard", "zstd")
 
 
 def _zstd() -> _Decompressor:
@@ -95,7 +92,7 @@ _DECOMPRESSORS: Final[dict[str, Callable[[], _Decompressor]]] = {
 
 
 class Closing(ABC):
-    """What is closed at the end of a ``with`` block."""
+    """An object that is closed at the end of a ``with`` block."""
 
     def __enter__(self) -> Self:
         return self
@@ -123,8 +120,8 @@ def compression_in(head: bytes) -> str | None:
 
 
 def name_of(named: object) -> str:
-    """How errors call a source or a destination: its path, or the name of an open file, or a
-    description of anything else.
+    """The name of a source or destination in error messages: its path, the name of an open file, or
+    a description of anything else.
 
     >>> name_of("x.jelly"), name_of(b""), name_of(io.BytesIO())
     ('x.jelly', '<bytes>', '<BytesIO>')
@@ -140,7 +137,7 @@ def name_of(named: object) -> str:
 class Input(Closing):
     """An open source of bytes, decompressed; use it in a ``with`` block.
 
-    :ivar name: how errors call it.
+    :ivar name: its name in error messages.
     :ivar compression: ``"gzip"``, ``"bz2"``, ``"zstd"`` or None.
     """
 
@@ -162,7 +159,7 @@ class Input(Closing):
         self._responses = _responses(file)
         self._head = b""
         try:
-            # A source may hand out its bytes one by one.
+            # A source may return its bytes one by one.
             while len(self._head) < _MAGIC_BYTES and (chunk := self._read_chunk()):
                 self._head += chunk
         except BaseException:
@@ -260,9 +257,10 @@ def without_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def rewinder(src: Any) -> Callable[[], object] | None:
-    """What makes a source ready to be read again from where it is now; None if nothing does.
+    """A function that makes a source ready to be read again from its current position; None if
+    there is none.
 
-    :param src: a :data:`Source`. Whatever else has a position can be given too, such as a file
+    :param src: a :data:`Source`. Any other object with a position is accepted too, such as a file
         that is being written.
     """
     if isinstance(src, str | os.PathLike):

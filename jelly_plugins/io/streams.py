@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import (
     Any,
@@ -18,7 +19,9 @@ from typing import (
     NoReturn,
     Protocol,
     TypeAlias,
+    TypedDict,
     TypeVar,
+    Unpack,
     overload,
 )
 
@@ -70,7 +73,7 @@ from .progress import Progress, Steps
 from .sinks import Counted, Destination, open_output
 from .sources import Closing, Input, Source
 
-#: Statements that are handed to the encoder at once.
+#: Maximum number of statements passed to the encoder at once.
 BATCH: Final = 1024
 
 GENERIC: Final[TermFactory[Any]] = GenericFactory()
@@ -82,7 +85,7 @@ _OPENING: Final = 1024
 _TEXT: Final = re.compile(rb'(?:\xef\xbb\xbf)?(?:\s*[@<_{\[#"]|[\t\x20-\x7e]{4})')
 #: Empty frames that are kept while looking for the options.
 _FRAMES_BEFORE_OPTIONS: Final = 10_000
-#: What text does not hold, but the first row of any Jelly stream.
+#: Bytes that text does not contain, and the first row of any Jelly stream does.
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
@@ -93,13 +96,12 @@ _ItemT = TypeVar("_ItemT")
 
 
 def _is_text(opening: bytes) -> bool:
-    """Whether a source that is not Jelly is text by its opening."""
+    """Whether a source that is not Jelly begins like text."""
     return _TEXT.match(opening) is not None and not _CONTROL.search(opening)
 
 
 def _other_kind(opening: bytes) -> str | None:
-    """What a source that is not Jelly-RDF opens like, in words; None if like nothing that is known
-    here."""
+    """The kind of data that a source other than Jelly-RDF begins with; None if unknown."""
     if _is_text(opening):
         return "text, not Jelly"
     kind = kind_of(opening)
@@ -131,7 +133,7 @@ def _may_be_jelly(opening: bytes) -> bool:
 
 
 class _Decoding(Protocol):
-    """The position of a decoder in a stream, whatever it decodes to."""
+    """The position of a decoder in a stream."""
 
     @property
     def options(self) -> StreamOptions | None: ...
@@ -143,14 +145,14 @@ class FrameBytes(Closing):
     """The frames of a source as bytes, one after the other; a context manager that closes it. For
     one thread at a time.
 
-    A source of no bytes at all, as Apache Jena writes an empty graph, has the frame of a stream of
-    triples that has none.
+    An empty source, as Apache Jena writes an empty graph, has one frame: that of a stream of
+    triples without statements.
 
     :param src: path, URL, open binary file or bytes; gzip, bz2 and zstd are detected from the
         content.
     :param limits: the limits on untrusted input.
-    :param strict: whether to reject a source of no bytes.
-    :ivar name: the source's name, as errors have it.
+    :param strict: whether to reject an empty source.
+    :ivar name: name of the source in error messages.
     :ivar compression: ``"gzip"``, ``"bz2"``, ``"zstd"`` or None.
     :ivar deviations: deviations that were read, as the errors that they would be if
         reading were strict.
@@ -184,7 +186,7 @@ class FrameBytes(Closing):
         self._input.close()
 
     def peek_options(self) -> StreamOptions | None:
-        """The stream's options; the frames that it takes to find them are kept.
+        """The stream's options; the frames read to find them are kept.
 
         :return: None if they cannot be read; decoding the frames then reports why.
         """
@@ -210,7 +212,7 @@ class FrameBytes(Closing):
             if kind := _other_kind(opening):
                 raise SourceError(f"this is {kind}", source=self.name) from None
             if opening and not opening.strip(b"\0"):
-                # Zeros are empty frames, whatever they are meant to be.
+                # Zeros are read as empty frames.
                 raise OptionsError(
                     "this is not Jelly, or an empty stream without its options: there are only "
                     "zeros",
@@ -241,7 +243,7 @@ def _after(first: list[_ItemT], rest: Iterator[_ItemT]) -> Generator[_ItemT]:
 
 
 def _raising(error: JellyError) -> Iterator[bytes]:
-    """No frames, but an error."""
+    """An iterator that raises an error."""
     raise error
     yield b""
 
@@ -251,17 +253,17 @@ class StreamReader(Closing, Generic[_ItemT]):
     closes the source.
 
     For one thread at a time: a second one gets Python's own ValueError for a generator that is
-    executing already. So it is with all iterators of this module.
+    executing already. The same applies to all iterators of this module.
 
     :param src: path, URL, open binary file or bytes; or its frames, of which none was taken.
     :param make: makes a decoder of the codec; called with the number of its first frame.
     :param limits: the limits on untrusted input.
     :param concatenated: whether options at the start of a frame start a new stream, as in files
-        made with ``cat``. By default they are a repeat, as the specification has it.
-    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
+        made with ``cat``. By default they are a repetition, as specified.
+    :param strict: whether to reject an empty source, which is otherwise an empty stream.
     :raises JellyError: while iterating, with source, frame and row.
 
-    :ivar name: the source's name, as errors have it.
+    :ivar name: name of the source in error messages.
     :ivar compression: ``"gzip"``, ``"bz2"``, ``"zstd"`` or None.
     """
 
@@ -312,7 +314,7 @@ class StreamReader(Closing, Generic[_ItemT]):
             self._source.close()
 
     def _read(self, number: int, data: bytes) -> Iterable[_ItemT]:  # noqa: ARG002
-        """What the decoder makes of a frame."""
+        """The decoder's result for a frame."""
         items: Iterable[_ItemT] = self._decoder.decode(data)
         return items
 
@@ -325,8 +327,8 @@ class FrameReader(StreamReader[Frame[StatementT, IriT, GraphT]], Generic[Stateme
     :param factory: makes the terms, see :class:`~jelly_plugins.codec.TermFactory`.
     :param limits: the limits on untrusted input.
     :param concatenated: whether options at the start of a frame start a new stream, as in files
-        made with ``cat``. By default they are a repeat, as the specification has it.
-    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
+        made with ``cat``. By default they are a repetition, as specified.
+    :param strict: whether to reject an empty source, which is otherwise an empty stream.
     :raises JellyError: while iterating, with source, frame and row.
     """
 
@@ -437,7 +439,7 @@ def read(
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param limits: the limits on untrusted input.
     :param concatenated: whether options at the start of a frame start a new stream.
-    :param strict: whether to reject a source of no bytes, which is otherwise an empty stream.
+    :param strict: whether to reject an empty source, which is otherwise an empty stream.
     :return: triples or quads, as the stream's physical type has it.
     :raises JellyError: while iterating, with source, frame and row.
 
@@ -529,47 +531,70 @@ def with_options(
     return infer(first[0] if first else None), chain(first, iterator)
 
 
+class WriteOptions(TypedDict, total=False):
+    """The fields of :class:`WriteSettings`, as keyword arguments."""
+
+    options: StreamOptions | None
+    namespaces: Mapping[str, str] | None
+    frame_rows: int
+    frame_bytes: int
+    restart_every: int | None
+    progress: Progress | None
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteSettings:
+    """Settings for writing a flat Jelly-RDF stream.
+
+    :ivar options: of the stream; by default triples or quads, as the first statement has them.
+    :ivar namespaces: declarations to write first, IRI by name.
+    :ivar frame_rows: rows after which a frame ends; a statement is never parted from its entries.
+    :ivar frame_bytes: bytes of a frame after which it ends.
+    :ivar restart_every: bytes after which the next frame is a restart point, where a reader may
+        begin; see ``codec.rdf.restarts``. By default only the first frame is.
+    :ivar progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
+    :ivar limits: limits on the output.
+    """
+
+    options: StreamOptions | None = None
+    namespaces: Mapping[str, str] | None = None
+    frame_rows: int = DEFAULT_FRAME_ROWS
+    frame_bytes: int = DEFAULT_FRAME_BYTES
+    restart_every: int | None = None
+    progress: Progress | None = None
+    limits: Limits = DEFAULT_LIMITS
+
+
 def encode(
     statements: Iterable[tuple[Any, ...]],
     *,
-    options: StreamOptions | None = None,
     describe: Describe = describe,
-    namespaces: Mapping[str, str] | None = None,
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
-    restart_every: int | None = None,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    **settings: Unpack[WriteOptions],
 ) -> Generator[bytes, None, int]:
     """Encode statements as a flat stream; the bytes of each frame come out without a delimiter.
 
     :param statements: triples or quads, all of one width.
-    :param options: of the stream; by default those of :func:`infer_options`.
     :param describe: takes the statements' terms apart, see ``codec.Describe``.
-    :param namespaces: declarations to write first, IRI by name.
-    :param frame_rows: rows after which a frame ends; a statement is never parted from its entries.
-    :param frame_bytes: bytes of a frame after which it ends.
-    :param restart_every: bytes after which the next frame is a restart point, where a reader may
-        begin; see ``codec.rdf.restarts``. By default only the first frame is.
-    :param progress: called about every 10,000 statements and at the end, with the number of
-        statements since the last call, as ``tqdm.update`` takes it.
-    :param limits: limits on the output.
+    :param settings: see :class:`WriteSettings`.
     :return: the number of statements, as the generator's value.
     :raises JellyError: a statement cannot be written with these options.
     """
-    options, iterator = with_options(statements, options)
+    wanted = WriteSettings(**settings)
+    options, iterator = with_options(statements, wanted.options)
     encoder = Encoder(
         options,
         describe,
-        namespaces=bool(namespaces),
-        frame_rows=frame_rows,
-        frame_bytes=frame_bytes,
-        restart_every=restart_every,
-        limits=limits,
+        namespaces=bool(wanted.namespaces),
+        frame_rows=wanted.frame_rows,
+        frame_bytes=wanted.frame_bytes,
+        restart_every=wanted.restart_every,
+        limits=wanted.limits,
     )
-    for name, iri in (namespaces or {}).items():
+    for name, iri in (wanted.namespaces or {}).items():
         encoder.add_namespace(name, iri)
-    steps = Steps(progress)
+    steps = Steps(wanted.progress)
     written = 0
     while batch := list(islice(iterator, BATCH)):
         yield from encoder.add(batch)
@@ -613,7 +638,7 @@ def encode_frames(
         frame: AnyFrame = item if isinstance(item, Frame) else Frame(0, statements=list(item))
         for name, iri in frame.namespaces:
             encoder.add_namespace(name, describe(iri)[1])
-        # Frames only come out here where one would be more than a reader takes.
+        # A frame is returned here only if it would be larger than a reader accepts.
         yield from encoder.add(frame.statements)
         for graph in frame.empty_graphs:
             encoder.start_graph(graph)
@@ -621,7 +646,7 @@ def encode_frames(
         yield encoder.flush(frame.metadata)
         written += len(frame.statements)
         steps.reach(written)
-    # A stream of no frames still has its options.
+    # A stream without frames still has its options.
     yield from encoder.finish()
     steps.end(written)
 
@@ -645,8 +670,8 @@ def write_delimited(frames: Iterable[bytes], dst: Destination) -> Any:
 
 
 def write_jelly(frames: Iterable[bytes], dst: Destination, *, delimited: bool) -> None:
-    """Write frames to a destination that was chosen for Jelly, whatever its name; a path is
-    replaced only once all are written.
+    """Write frames as Jelly to a destination of any name; a path is replaced only once all are
+    written.
 
     :param delimited: whether frames have their delimiters; otherwise there is one frame.
     :raises OptionsError: there are more.
@@ -665,38 +690,17 @@ def write_jelly(frames: Iterable[bytes], dst: Destination, *, delimited: bool) -
 
 
 def write(
-    statements: Iterable[tuple[Any, ...]],
-    dst: Destination,
-    *,
-    options: StreamOptions | None = None,
-    namespaces: Mapping[str, str] | None = None,
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
-    restart_every: int | None = None,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    statements: Iterable[tuple[Any, ...]], dst: Destination, **settings: Unpack[WriteOptions]
 ) -> int:
     """Write statements in generic terms as a flat, delimited Jelly-RDF stream.
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
+    :param settings: see :class:`WriteSettings`.
     :return: the number of statements.
-
-    See :func:`encode` for the other parameters, and for what is raised.
+    :raises JellyError: see :func:`encode`.
     """
-    written: int = write_delimited(
-        encode(
-            statements,
-            options=options,
-            namespaces=namespaces,
-            frame_rows=frame_rows,
-            frame_bytes=frame_bytes,
-            restart_every=restart_every,
-            progress=progress,
-            limits=limits,
-        ),
-        dst,
-    )
+    written: int = write_delimited(encode(statements, **settings), dst)
     return written
 
 
@@ -725,7 +729,7 @@ def write_frames(
     return counted.count
 
 
-def write_bytes(statements: Iterable[tuple[Any, ...]], **settings: Any) -> bytes:
+def write_bytes(statements: Iterable[tuple[Any, ...]], **settings: Unpack[WriteOptions]) -> bytes:
     """The bytes that :func:`write` would write."""
     return b"".join(map(delimit, encode(statements, **settings)))
 

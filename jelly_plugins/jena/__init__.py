@@ -13,9 +13,14 @@ True
 
 from __future__ import annotations
 
-from .codec import native
-from .names import JenaFormat, detect, format_named, format_of
-from .streams import JenaReader, read, write
+from typing import TYPE_CHECKING
+
+from .. import lazy
+
+if TYPE_CHECKING:
+    from .codec import native
+    from .names import JenaFormat, detect, format_named, format_of
+    from .streams import JenaReader, read, write
 
 __all__ = [
     "JenaFormat",
@@ -27,3 +32,6 @@ __all__ = [
     "read",
     "write",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy.attributes(__name__, __all__, ("names", "streams", "codec"))

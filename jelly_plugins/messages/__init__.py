@@ -2,8 +2,8 @@
 and Jelly.
 
 :func:`read_messages` gives the messages of a log one by one, :func:`write_messages` writes them,
-and :func:`convert_messages` does both. Existing parsers parse the statements; what is
-here finds where messages end.
+and :func:`convert_messages` does both. Existing parsers parse the statements; this package finds
+where messages end.
 
 >>> import io
 >>> log = b'VERSION "1.2-messages" PREFIX ex: <urn:ex:> ex:a ex:p 1 . MESSAGE ex:b ex:p 2 .'
@@ -24,18 +24,31 @@ from .. import lazy
 if TYPE_CHECKING:
     from .conversion import LogConversion, convert_messages
     from .formats import Dialect, LogFormat
-    from .inspection import LogReport, inspect_messages
     from .model import Message
-    from .reader import MessageReader, read_messages
+    from .reader import LogReport, MessageReader, inspect_messages, read_messages
+    from .text import (
+        ConvertOptions,
+        ConvertSettings,
+        ReadOptions,
+        ReadSettings,
+        WriteOptions,
+        WriteSettings,
+    )
     from .writer import write_messages
 
 __all__ = [
+    "ConvertOptions",
+    "ConvertSettings",
     "Dialect",
     "LogConversion",
     "LogFormat",
     "LogReport",
     "Message",
     "MessageReader",
+    "ReadOptions",
+    "ReadSettings",
+    "WriteOptions",
+    "WriteSettings",
     "convert_messages",
     "inspect_messages",
     "read_messages",
@@ -43,5 +56,5 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    modules = ("formats", "model", "conversion", "inspection", "reader", "writer")
+    modules = ("formats", "model", "reader", "conversion", "writer", "text")
     __getattr__, __dir__ = lazy.attributes(__name__, __all__, modules)

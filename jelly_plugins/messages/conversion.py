@@ -1,25 +1,22 @@
-"""Logs from one syntax into another, with their boundaries: messages as text, see ``text``."""
+"""Convert logs from one syntax to another, message by message, as text: see ``text``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
-from ..codec import DEFAULT_LIMITS, Limits, StreamOptions
-from ..codec.text.ntriples import Notation
+from ..codec import StreamOptions
 from ..errors import JellyError
-from ..formats.contexts import Contexts
 from ..formats.jelly import UndeclaredError
-from ..io.progress import Progress, Steps
+from ..io.progress import Steps
 from ..io.sinks import Destination, is_replaceable, open_output
 from ..io.sources import Source, rewinder
 from .formats import LogFormat, Syntax
 from .jelly import JellyText, JellyWriter
 from .reader import MessageReader, open_log, source_syntax
-from .text import ReadSettings, log_options, of_message
+from .text import ConvertOptions, ConvertSettings, log_options, of_message
 from .text_writer import TextWriter
 
 
@@ -28,7 +25,7 @@ class LogConversion:
     """What was written.
 
     :ivar messages: number of messages.
-    :ivar left_out: number of things that the target has no place for, by what they are.
+    :ivar left_out: number of things that the target cannot express, by kind.
     """
 
     messages: int
@@ -43,26 +40,18 @@ def convert_messages(
     target_format: str | None = None,
     source_dialect: str | None = None,
     target_dialect: str | None = None,
-    base: str | None = None,
-    context: Any = None,
-    contexts: Contexts | None = None,
-    namespaces: Mapping[str, str] | None = None,
-    options: StreamOptions | None = None,
-    notation: Notation = Notation.RDF_1_2,
-    strict: bool = False,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    **settings: Unpack[ConvertOptions],
 ) -> LogConversion:
     """Convert a log, in memory that does not grow with it.
 
-    :param source_format: see ``format`` of ``read_messages``; and for ``source_dialect``,
-        ``base``, ``context``, ``contexts`` and ``strict`` likewise.
-    :param target_format: see ``format`` of ``write_messages``; and for ``target_dialect``,
-        ``namespaces``, ``options`` and ``notation`` likewise. Jelly is written as triples by
-        default where the source has no graphs. ``rdf_star`` is added for quoted triples if ``src``
-        can be read again and ``dst`` is a file that is replaced; otherwise they need ``options``.
-    :param progress: called about every 10,000 messages and at the end, with the number of
-        messages since the last call, as ``tqdm.update`` takes it.
+    :param source_format: see ``format`` of ``read_messages``, and ``dialect`` for
+        ``source_dialect``.
+    :param target_format: see ``format`` of ``write_messages``, and ``dialect`` for
+        ``target_dialect``.
+    :param settings: see :class:`~jelly_plugins.messages.ReadSettings` and
+        :class:`~jelly_plugins.messages.WriteSettings`. Jelly is written as triples by default where
+        the source has no graphs. ``rdf_star`` is added for quoted triples if ``src`` can be read
+        again and ``dst`` is a file that is replaced; otherwise they need ``options``.
     :raises JellyError: the log is malformed, or the other syntax cannot express it.
 
     >>> import io
@@ -72,29 +61,18 @@ def convert_messages(
     """
     source = source_syntax(src, source_format, source_dialect)
     target = source_syntax(dst, target_format, target_dialect)
-    steps = Steps(progress)
-    convert = partial(
-        _convert,
-        src,
-        dst,
-        source,
-        target,
-        settings=ReadSettings(
-            base=base, context=context, contexts=contexts, strict=strict, limits=limits
-        ),
-        prefixes=namespaces or {},
-        notation=notation,
-        steps=steps,
-    )
-    wanted = options or log_options(graphs=source.format.has_graphs)
+    wanted = ConvertSettings(**settings)
+    steps = Steps(wanted.progress)
+    options = wanted.options or log_options(graphs=source.format.has_graphs)
     again = rewinder(src) if is_replaceable(dst) else None
     try:
-        result = convert(wanted)
+        result = _convert(src, dst, source, target, options, wanted, steps)
     except UndeclaredError:
         if again is None:
             raise
         again()
-        result = convert(replace(wanted, rdf_star=True))
+        options = replace(options, rdf_star=True)
+        result = _convert(src, dst, source, target, options, wanted, steps)
     steps.end(result.messages)
     return result
 
@@ -105,10 +83,7 @@ def _convert(
     source: Syntax,
     target: Syntax,
     options: StreamOptions,
-    *,
-    settings: ReadSettings,
-    prefixes: Mapping[str, str],
-    notation: Notation,
+    settings: ConvertSettings,
     steps: Steps,
 ) -> LogConversion:
     limits = settings.limits
@@ -121,7 +96,7 @@ def _convert(
             log = JellyText(src, limits) if from_jelly else open_log(src, source, settings)
             stack.enter_context(log)
             out = stack.enter_context(open_output(dst))
-            text = TextWriter(out, target, prefixes, notation, log)
+            text = TextWriter(out, target, settings.namespaces or {}, settings.notation, log)
             write = text.write
         elif from_jelly:
             # Unlike text, frames can have generalized statements and metadata.

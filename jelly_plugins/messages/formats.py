@@ -14,7 +14,7 @@ from ..io.sinks import ending_of
 
 
 class LogFormat(StrEnum):
-    """A syntax of message logs by its short name, which is also its usual file ending."""
+    """A syntax of message logs; its value is a short name, which is also its usual file ending."""
 
     JELLY = "jelly"
     N_TRIPLES = "nt"
@@ -52,7 +52,7 @@ class Dialect(StrEnum):
 
 #: Version labels that announce a message log.
 MESSAGE_LABELS: Final = ("1.1-messages", "1.2-messages", "1.2-basic-messages")
-#: Version labels that do not.
+#: Version labels that do not announce one.
 _PLAIN_LABELS: Final = ("1.1", "1.2", "1.2-basic")
 #: The label that is written.
 WRITTEN_LABEL: Final = "1.2-messages"

@@ -1,7 +1,7 @@
 """Logs in Jelly: each frame is a message.
 
-A log of no messages is a file of no bytes: a stream of Jelly has a frame for its options, which is
-a message.
+A log without messages is an empty file: a Jelly stream has a frame for its options, and that frame
+is a message.
 
 Reference: RDF Messages, section "Other formats"; Jelly-RDF specification, section "Stream frames".
 """
@@ -90,7 +90,7 @@ class JellyWriter:
         self._options = options
         self._in_graphs = options.physical_type is PhysicalType.GRAPHS
         self._name = name
-        # A frame ends with its message, unless it is larger than a reader takes.
+        # A frame ends with its message, unless it is larger than a reader accepts.
         self._settings: dict[str, Any] = {
             "limits": limits,
             "frame_rows": limits.frame_rows + 1,
@@ -103,7 +103,7 @@ class JellyWriter:
         """Write a message.
 
         :raises JellyError: the stream cannot express it, or the frame is larger than a reader
-            takes.
+            accepts.
         """
         if self._in_graphs:
             # The graph of the last statement has to end with the frame.

@@ -86,7 +86,7 @@ class Documents:
             self.set_context(settings.context)
 
     def set_context(self, context: Any) -> None:
-        """Put a context in force."""
+        """Make a context the current one."""
         if isinstance(context, dict) and set(context) == {"@context"}:
             context = context["@context"]
         self._context = self._loader.context(context)
@@ -114,7 +114,7 @@ class Documents:
         """Count the context in force, which the parser processes for each document again.
 
         :param size: of the document, in bytes.
-        :raises LimitError: contexts come to more than the documents justify.
+        :raises LimitError: the contexts are larger than the documents justify.
         """
         self._opened += len(self._opening) - _OPENING_SHARE * size
         if self._opened > self._limits.frame_expansion:
@@ -175,7 +175,7 @@ def ndjson_ld_events(source: Input, syntax: Syntax, settings: ReadSettings) -> G
 
 @contextmanager
 def located(line: int) -> Iterator[None]:
-    """Give the errors of a document that begins in a line their line in the log."""
+    """Add the line in the log to errors of a document that begins in a line."""
     try:
         yield
     except TextError as error:

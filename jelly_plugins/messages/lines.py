@@ -53,7 +53,7 @@ def _with_feeds(text: bytes) -> bytes:
 
 
 class _LineLog:
-    """Finds the directives.
+    """Finds the directives of a log.
 
     :ivar first: line of the first statement of the message that has not ended; 0 without one.
     :ivar parser: reads the statements.
@@ -156,7 +156,7 @@ class _LineLog:
         return text
 
     def _delimits(self, found: re.Match[bytes]) -> bool:
-        """Follow a directive; whether it is a delimiter.
+        """Process a directive, and return whether it is a delimiter.
 
         :raises TextError: it is invalid, or not allowed in this position.
         """

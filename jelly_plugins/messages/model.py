@@ -124,7 +124,7 @@ _BACKENDS: Final = {"pyoxigraph": "oxigraph", "rdflib": "rdflib"}
 
 
 def message_of(item: Writable) -> Message:
-    """Whatever can be written as a message.
+    """Make a message of a value that :func:`write_messages` accepts.
 
     :raises TermError: a statement is invalid, or has terms that Jelly cannot express.
     """
@@ -171,7 +171,7 @@ def _generic_quad(statement: Any) -> Quad:
 
 
 def _describe_for(term: Any) -> Describe:
-    """What takes apart the terms of the library that a term is of."""
+    """The function that takes apart terms of the same library as a term."""
     backend = _BACKENDS.get(type(term).__module__.partition(".")[0])
     return describe_generic if backend is None else get_backend(backend).describe
 

@@ -68,7 +68,7 @@ def rdf_xml_events(source: Input, settings: ReadSettings) -> Generator[Event]:
 
 
 def _label(name: bytes) -> bytes:
-    """The label that the writer replaced by a name of XML."""
+    """The label for which the writer used an XML name."""
     label = XML_LABELS.read(name.decode())
     return label.encode() if _LABEL.fullmatch(f"_:{label}") else name
 
@@ -100,7 +100,7 @@ class _Splitter:
         self._line = 1
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Take what was left with what follows it, and give the documents that end."""
+        """Append text, and return the documents that end in it."""
         start = pos = 0
         depth = 0
         while (found := _MARKUP.match(data, pos)) is not None:

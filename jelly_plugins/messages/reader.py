@@ -1,14 +1,14 @@
-"""Reading message logs, whatever their syntax."""
+"""Read message logs in every syntax."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
-from ..codec import DEFAULT_LIMITS, Limits
+from ..codec import Limits
 from ..errors import JellyError
-from ..formats.contexts import Contexts
 from ..formats.reading import pyoxigraph_module
 from ..io.sources import Closing, Input, Source, name_of
 from ..lazy import library
@@ -17,7 +17,7 @@ from .formats import LogFormat, Syntax, format_of, syntax_named
 from .jelly import read_jelly
 from .lines import line_events
 from .model import Message
-from .text import Event, QuadReader, ReadSettings, TextLog, of_message
+from .text import Event, QuadReader, ReadOptions, ReadSettings, TextLog, of_message
 
 
 class MessageReader(Closing):
@@ -27,7 +27,7 @@ class MessageReader(Closing):
     :func:`read_messages` makes them.
 
     :ivar syntax: of the log.
-    :ivar name: the source's name, as errors have it.
+    :ivar name: name of the source in error messages.
     """
 
     def __init__(self, src: Source, syntax: Syntax, settings: ReadSettings) -> None:
@@ -63,11 +63,7 @@ def read_messages(
     *,
     format: str | None = None,  # noqa: A002
     dialect: str | None = None,
-    base: str | None = None,
-    context: Any = None,
-    contexts: Contexts | None = None,
-    strict: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
+    **settings: Unpack[ReadOptions],
 ) -> MessageReader:
     """Read the messages of a log, in memory that does not grow with it.
 
@@ -77,15 +73,7 @@ def read_messages(
         whose parameters count (``"text/turtle; version=1.2-messages"``); by default detected
         from the name of the source.
     :param dialect: ``"2025-comment"`` for logs of the early draft, whose delimiters are comments.
-    :param base: IRI that relative ones are resolved against.
-    :param context: JSON-LD context that is in force at first, in NDJSON-LD, or in each document,
-        in YAML-LD.
-    :param contexts: remote contexts by IRI, or a function that returns one for an IRI. They are
-        never fetched.
-    :param strict: whether to reject blank lines in NDJSON-LD.
-    :param limits: the limits on untrusted input. ``frame_rows`` bounds the statements of a
-        message, ``frame_expansion`` their text, ``frame_bytes`` a line, a token, a document or a
-        frame.
+    :param settings: see :class:`~jelly_plugins.messages.ReadSettings`.
     :return: an iterator and context manager.
     :raises JellyError: while iterating: the log is malformed; with its line, or frame and row.
     :raises MissingExtraError: the syntax needs a library that is not installed.
@@ -98,11 +86,59 @@ def read_messages(
     >>> [len(message) for message in read_messages(log, format="nt")]
     [1, 0]
     """
-    syntax = source_syntax(src, format, dialect)
-    settings = ReadSettings(
-        base=base, context=context, contexts=contexts, strict=strict, limits=limits
-    )
-    return MessageReader(src, syntax, settings)
+    return MessageReader(src, source_syntax(src, format, dialect), ReadSettings(**settings))
+
+
+@dataclass(slots=True, kw_only=True)
+class LogReport:
+    """A whole log.
+
+    :ivar source: its name.
+    :ivar format: its syntax.
+    :ivar messages: number of messages; ``empty`` of them have no quads.
+    :ivar quads: number of quads in all of them.
+    :ivar largest: number of quads of the message that has most.
+    """
+
+    source: str
+    format: str
+    messages: int = 0
+    empty: int = 0
+    quads: int = 0
+    largest: int = 0
+
+    @property
+    def quads_per_message(self) -> float | None:
+        """Quads in a message, on average; None without messages."""
+        return self.quads / self.messages if self.messages else None
+
+
+def inspect_messages(
+    src: Source,
+    *,
+    format: str | None = None,  # noqa: A002
+    dialect: str | None = None,
+    **settings: Unpack[ReadOptions],
+) -> LogReport:
+    """Read a log and count its messages, in memory that does not grow with it.
+
+    The parameters are those of :func:`read_messages`.
+
+    :raises JellyError: the log is malformed.
+
+    >>> log = b'VERSION "1.2-messages" <urn:a> <urn:p> 1, 2 . MESSAGE MESSAGE'
+    >>> report = inspect_messages(log, format="ttl")
+    >>> report.messages, report.empty, report.quads, report.largest
+    (2, 1, 2, 2)
+    """
+    with read_messages(src, format=format, dialect=dialect, **settings) as messages:
+        report = LogReport(source=messages.name, format=str(messages.syntax.format))
+        for message in messages:
+            report.messages += 1
+            report.empty += not message.quads
+            report.quads += len(message.quads)
+            report.largest = max(report.largest, len(message.quads))
+    return report
 
 
 def source_syntax(src: Any, name: str | None, dialect: str | None) -> Syntax:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypedDict
 
 from ..codec import (
     DEFAULT_LIMITS,
@@ -25,8 +25,10 @@ from ..codec import (
     TextEncoder,
 )
 from ..codec.common.limits import over
+from ..codec.text.ntriples import Notation
 from ..errors import JellyError, TextError
 from ..formats.contexts import Contexts
+from ..io.progress import Progress
 from ..io.sources import Closing, Input
 
 #: What a splitter gives: whole lines of N-Quads in the form of :class:`~.io.chunks.Chunk`, or the
@@ -43,15 +45,77 @@ _LOGICAL_TYPES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class _Limited(TypedDict, total=False):
+    limits: Limits
+
+
+class ReadOptions(_Limited, total=False):
+    """The fields of :class:`ReadSettings`, as keyword arguments."""
+
+    base: str | None
+    context: Any
+    contexts: Contexts | None
+    strict: bool
+
+
+class WriteOptions(_Limited, total=False):
+    """The fields of :class:`WriteSettings`, as keyword arguments."""
+
+    namespaces: Mapping[str, str] | None
+    options: StreamOptions | None
+    notation: Notation
+    progress: Progress | None
+
+
+class ConvertOptions(ReadOptions, WriteOptions, total=False):
+    """The fields of :class:`ConvertSettings`, as keyword arguments."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReadSettings:
-    """The parameters of ``read_messages`` other than the syntax, under the same names."""
+    """Settings for reading a log.
+
+    :ivar base: IRI that relative ones are resolved against.
+    :ivar context: JSON-LD context that is in force at first, in NDJSON-LD, or in each document,
+        in YAML-LD.
+    :ivar contexts: remote contexts by IRI, or a function that returns one for an IRI. They are
+        never fetched.
+    :ivar strict: whether to reject blank lines in NDJSON-LD.
+    :ivar limits: the limits on untrusted input. ``frame_rows`` bounds the statements of a
+        message, ``frame_expansion`` their text, ``frame_bytes`` a line, a token, a document or a
+        frame.
+    """
 
     base: str | None = None
     context: Any = None
     contexts: Contexts | None = None
     strict: bool = False
     limits: Limits = DEFAULT_LIMITS
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteSettings:
+    """Settings for writing a log.
+
+    :ivar namespaces: IRI by name, for Turtle, TriG and RDF/XML.
+    :ivar options: of the stream, for Jelly; by default quads, one dataset per frame. Quoted
+        triples need ``rdf_star``.
+    :ivar notation: of quoted triples, in N-Triples and N-Quads.
+    :ivar progress: called about every 10,000 messages and at the end, with the number of
+        messages since the last call, as ``tqdm.update`` takes it.
+    :ivar limits: limits on the output.
+    """
+
+    namespaces: Mapping[str, str] | None = None
+    options: StreamOptions | None = None
+    notation: Notation = Notation.RDF_1_2
+    progress: Progress | None = None
+    limits: Limits = DEFAULT_LIMITS
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvertSettings(ReadSettings, WriteSettings):
+    """Settings for converting a log: those for reading and for writing."""
 
 
 def with_rest(chunks: Iterable[bytes], rest: Callable[[], bytes]) -> Iterator[tuple[bytes, bool]]:
@@ -154,7 +218,7 @@ class TextLog(Closing):
 
 
 def of_message(error: JellyError, index: int) -> JellyError:
-    """An error, with the number of the message that it is in."""
+    """Add the number of the message to an error."""
     error.message = f"message {index}: {error.message}"
     return error
 
@@ -220,7 +284,7 @@ class QuadWriter:
 
 
 def without_place(error: JellyError, line: int | None) -> JellyError:
-    """An error of internal text or rows, as one of the message that starts in a line."""
+    """Make an error in internal text or rows one of the message that starts in a line."""
     if isinstance(error, TextError):
         error.line, error.column = line, None
         return error

@@ -34,13 +34,13 @@ _FORMATS: Final = {
 _PREFIX: Final = re.compile(r"(?:[A-Za-z](?:[A-Za-z0-9_-]*+))?+")
 #: The declarations before the statements of a message.
 _DECLARATIONS: Final = re.compile(rb"(?:@prefix [^\n]*+\n)*+")
-#: The content of an element of RDF/XML without others in it, if it has line feeds.
+#: The content of an RDF/XML element without child elements, if it has line feeds.
 _LITERAL: Final = re.compile(rb"(<(?!rdf:RDF)[^/!?<>][^<>]*+(?<!/)>)([^<\n]*+\n[^<]*+)(?=</)")
 _INDENTATION: Final = re.compile(rb"\n\t*+")
-#: Characters by which the reader of YAML-LD represents others.
+#: Characters that represent others in the reader of YAML-LD.
 _NOT_READ: Final = re.compile("[\U0010fffe\U0010ffff\U000fffff]")
 
-#: Characters of a line of YAML, at most.
+#: Maximum number of characters in a line of YAML.
 _WIDTH: Final = 1 << 30
 
 
@@ -60,7 +60,7 @@ class _Source(ChunkReader):
         yield Chunk(self.text, self.text.count(b"\n"))
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 class TextWriter:
@@ -115,7 +115,8 @@ class TextWriter:
             if self._finished is not None:
                 data = self._finished(data)
         if self._early:
-            # A comment at the start of a log ends no message, so an empty first message needs two.
+            # A comment at the start of a log does not end a message, so an empty first message
+            # needs two.
             if not text or not self._first:
                 self._out.write(COMMENT)
             self._first = False
@@ -125,7 +126,8 @@ class TextWriter:
     def finish(self) -> None:
         """End the log."""
         if self._early and self._empty:
-            # A comment at the end begins no message, so an empty last message needs one more.
+            # A comment at the end does not begin a message, so an empty last message needs one
+            # more.
             self._out.write(COMMENT)
 
 

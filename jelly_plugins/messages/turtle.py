@@ -2,8 +2,8 @@ r"""Logs in Turtle and TriG.
 
 pyoxigraph parses the statements of the whole log in one go, so that prefixes and the base persist.
 :class:`_Splitter` knows the tokens of Turtle, not its statements. It replaces each delimiter by a
-marker: a statement, which the parser gives back where the message ends, and rejects inside of
-another statement.
+marker: a statement, which the parser returns where the message ends, and rejects inside another
+statement.
 
 Reference: RDF Messages, section "N-Triples, N-Quads, Turtle and TriG"; RDF 1.2 Turtle and RDF 1.2
 TriG, section "Grammar".
@@ -28,10 +28,10 @@ from .text import Event, ReadSettings, with_rest
 
 #: Statements that are held at once, see ``formats.parsed``.
 _BATCH: Final = 32
-#: Bytes of an IRI, at most.
+#: Maximum size of an IRI in bytes.
 _IRI_BYTES: Final = 1 << 16
 
-#: Brackets in brackets, at most: the parser has a stack.
+#: Maximum nesting of brackets: the parser has a stack.
 _DEPTH: Final = 1 << 10
 
 _COMMENT: Final = rb"#[^\r\n]*+"
@@ -56,7 +56,7 @@ _NUMBER: Final = (
 _IN_NAME: Final = rb"(?:[^\x00-\x20\"'<>#;,\[\](){}.|^@\\`~]++|\\.)++"
 #: A name, a blank node, a keyword; a dot at its end is not part of it.
 _NAME: Final = rb"%b(?:\.++%b)*+" % (_IN_NAME, _IN_NAME)
-#: Keywords and directives that matter here.
+#: Keywords and directives that this module processes.
 _WORD: Final = (
     rb"(?:(?i:message|version)(?!\.*+%b)|@(?:message|version)(?![A-Za-z0-9-]))" % _IN_NAME
 )
@@ -147,7 +147,8 @@ def turtle_events(source: Input, syntax: Syntax, settings: ReadSettings) -> Gene
             for number, part in enumerate(lines.split(marker + b"\n")):
                 if number:
                     line, _ = splitter.ended.popleft()
-                    # In the early draft, the first comment ends what is before it, if anything is.
+                    # In the early draft, the first comment ends the statements before it, if there
+                    # are any.
                     if is_open or not ignored:
                         yield line
                     ignored = is_open = False
@@ -185,7 +186,7 @@ class _Splitter:
         self._announced = syntax.announced
         self._early = syntax.dialect is Dialect.COMMENT_2025
         self._run, self._gap = (each.match for each in _PATTERNS[syntax.dialect])
-        #: Brackets that are open, and those of them that are of graph blocks.
+        #: Number of open brackets, and of those that open graph blocks.
         self._depth = self._blocks = 0
         #: The text that was read and not processed yet, and the position in it.
         self._data = b""
@@ -259,7 +260,7 @@ class _Splitter:
             self.first = self._line_number() + self._data.count(b"\n", self._pos, end)
 
     def _skip(self) -> bool:
-        """Skip what is not in a run; False where more text has to come first."""
+        """Skip text between runs; return False if more text is needed first."""
         if _UNFINISHED.match(self._data, self._pos):
             return False
         if (bracket := _BRACKET.match(self._data, self._pos)) is not None:
@@ -272,7 +273,7 @@ class _Splitter:
         return True
 
     def _follow(self, bracket: re.Match[bytes]) -> None:
-        """Follow a bracket, whether it opens or closes."""
+        """Process an opening or closing bracket."""
         step = 1 if bracket[1] else -1
         self._depth = max(0, self._depth + step)
         if bracket[0] in b"{}":
@@ -283,7 +284,7 @@ class _Splitter:
     def _directive(self, found: re.Match[bytes]) -> tuple[int | None, bool]:
         """Follow a directive.
 
-        :return: where it ends, None where more text has to come first; whether it is a delimiter.
+        :return: where it ends, None if more text is needed first; whether it is a delimiter.
         :raises TextError: it is invalid, or not allowed in this position.
         """
         data = self._data
@@ -321,7 +322,7 @@ class _Splitter:
         return end, True
 
     def _may_go_on(self, pos: int) -> bool:
-        """Whether what a directive needs may follow the text."""
+        """Whether the rest of a directive may follow the text."""
         return not self._last and _OPEN.match(self._data, pos) is not None
 
     def _end_message(self, *, announced: bool) -> None:
@@ -344,6 +345,6 @@ class _Splitter:
 
 
 def _end(found: re.Match[bytes] | None) -> int:
-    """Where a match ends of a pattern that always matches."""
+    """The end of the match of a pattern that always matches."""
     assert found is not None
     return found.end()

@@ -1,20 +1,27 @@
-"""Writing message logs, whatever their syntax: :func:`write_messages`."""
+"""Write message logs in every syntax: :func:`write_messages`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Unpack
 
-from ..codec import DEFAULT_LIMITS, Limits, StreamOptions
-from ..codec.text.ntriples import Notation
 from ..errors import JellyError
-from ..io.progress import Progress, Steps
+from ..io.progress import Steps
 from ..io.sinks import Destination, open_output
 from .formats import LogFormat
 from .jelly import JellyWriter
 from .model import Message, Writable, message_of
 from .reader import source_syntax
-from .text import QuadWriter, TextMessage, log_options, of_message, without_place
+from .text import (
+    QuadWriter,
+    TextMessage,
+    WriteOptions,
+    WriteSettings,
+    log_options,
+    of_message,
+    without_place,
+)
 from .text_writer import TextWriter
 
 
@@ -24,11 +31,7 @@ def write_messages(
     *,
     format: str | None = None,  # noqa: A002
     dialect: str | None = None,
-    namespaces: Mapping[str, str] | None = None,
-    options: StreamOptions | None = None,
-    notation: Notation = Notation.RDF_1_2,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    **settings: Unpack[WriteOptions],
 ) -> int:
     """Write messages as a log, in memory that does not grow with it.
 
@@ -39,13 +42,7 @@ def write_messages(
     :param format: the syntax by its file ending, title or media type; by default detected from the
         name of ``dst``.
     :param dialect: ``"2025-comment"`` to write the comments of the early draft as delimiters.
-    :param namespaces: IRI by name, for Turtle, TriG and RDF/XML.
-    :param options: of the stream, for Jelly; by default quads, one dataset per frame. Quoted
-        triples need ``rdf_star``.
-    :param notation: of quoted triples, in N-Triples and N-Quads.
-    :param progress: called about every 10,000 messages and at the end, with the number of
-        messages since the last call, as ``tqdm.update`` takes it.
-    :param limits: limits on the output.
+    :param settings: see :class:`~jelly_plugins.messages.WriteSettings`.
     :return: the number of messages.
     :raises JellyError: a message cannot be expressed in this syntax; the error has its number.
     :raises ValueError: the syntax or dialect is unknown, or the name of ``dst`` does not indicate
@@ -63,15 +60,18 @@ def write_messages(
     MESSAGE
     """
     syntax = source_syntax(dst, format, dialect)
-    steps = Steps(progress)
+    wanted = WriteSettings(**settings)
+    limits = wanted.limits
+    steps = Steps(wanted.progress)
     number = 0
     with open_output(dst) as out:
         text: TextWriter | None = None
         write: Callable[[Message], None]
         if syntax.format is LogFormat.JELLY:
-            write = JellyWriter(out, options or log_options(graphs=True), limits).write_quads
+            options = wanted.options or log_options(graphs=True)
+            write = JellyWriter(out, options, limits).write_quads
         else:
-            text = TextWriter(out, syntax, namespaces or {}, notation)
+            text = TextWriter(out, syntax, wanted.namespaces or {}, wanted.notation)
             write = partial(_write_text, text, QuadWriter(limits))
         for number, item in enumerate(messages, 1):
             try:

@@ -47,16 +47,16 @@ _WAITING: Final = re.compile(
     rb"(?<=[\r\n])\.(?:\.(?:\.(?:(?:" + _NOTHING + rb")++[ \t]*+(?:#[^\r\n]*+|[-.]{0,3})|"
     rb"[ \t]*+(?:#[^\r\n]*+)?+)?+)?+)?+\Z"
 )
-#: Bytes that wait, at most.
+#: Maximum number of bytes that wait.
 _WAITING_BYTES: Final = 1 << 16
 
-#: Characters of a key that is known by the colon after it, at most (YAML 1.2.2, "Implicit keys").
+#: Maximum number of characters of an implicit key (YAML 1.2.2, "Implicit keys").
 _KEY: Final = 1024
-#: Digits of an integer, at most; Python does not read many more.
+#: Maximum number of digits of an integer; Python does not read many more.
 _DIGITS: Final = 4000
-#: Collections in collections, at most.
+#: Maximum nesting of collections.
 _DEPTH: Final = 256
-#: Values of a document, at most, with those that aliases repeat.
+#: Maximum number of values of a document, including those that aliases repeat.
 _VALUES: Final = 1_000_000
 
 
@@ -233,7 +233,7 @@ class _Builder:
     def take(self, event: Any) -> None:
         """Take the next event.
 
-        :raises TextError: JSON has nothing like it; with the line.
+        :raises TextError: JSON cannot express it; with the line.
         """
         yaml = self._yaml
         line = event.start_mark.line + 1
@@ -284,7 +284,7 @@ class _Builder:
             self._anchors[anchor] = (value, self._values - values, self._bytes - size)
 
     def _add(self, value: Any) -> None:
-        """Put a value where it belongs."""
+        """Add a value to the innermost collection."""
         if not self._open:
             self.value = value
             return

@@ -5,8 +5,9 @@ Modules that need Spark are imported on first use: sharded stores work without i
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from .. import lazy
 
 if TYPE_CHECKING:
     from .functions import from_jelly, from_jelly_patch, to_jelly, to_jelly_patch
@@ -21,24 +22,6 @@ if TYPE_CHECKING:
         write_shards,
     )
     from .shards.frames import net_changes
-
-#: The module that defines each public name.
-_MODULES: Final = {
-    "ShardedStore": "shards",
-    "apply_patches": "shards",
-    "batch_sink": "shards",
-    "from_jelly": "functions",
-    "from_jelly_patch": "functions",
-    "net_changes": "shards.frames",
-    "register": "sessions",
-    "restore": "shards",
-    "session": "sessions",
-    "to_jelly": "functions",
-    "to_jelly_patch": "functions",
-    "vacuum": "shards",
-    "verify": "shards",
-    "write_shards": "shards",
-}
 
 __all__ = [
     "ShardedStore",
@@ -57,10 +40,15 @@ __all__ = [
     "write_shards",
 ]
 
+if not TYPE_CHECKING:
+    _OF_SPARK = {
+        "functions": ("from_jelly", "from_jelly_patch", "to_jelly", "to_jelly_patch"),
+        "sessions": ("register", "session"),
+        "shards.frames": ("net_changes",),
+    }
+    _get, __dir__ = lazy.attributes(__name__, __all__, {**_OF_SPARK, "shards": __all__})
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if _MODULES[name] != "shards":
-        from . import _requirement  # noqa: F401  (first: its error names the extra to install)
-    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    def __getattr__(name):
+        if any(name in names for names in _OF_SPARK.values()):
+            from . import _requirement  # noqa: F401  (first: its error names the extra to install)
+        return _get(name)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ResultsFormat(StrEnum):
-    """A format by its usual file ending."""
+    """A format; its value is its usual file ending."""
 
     JELLY = "jellys"
     THRIFT = "srt"
@@ -76,7 +76,7 @@ DETECTION_BYTES: Final = 1024
 def format_named(name: str) -> ResultsFormat:
     """The format with this file ending, title or media type.
 
-    :raises ValueError: there is none of that name.
+    :raises ValueError: there is no format of that name.
 
     >>> format_named("jelly-sparql"), format_named("application/sparql-results+json")
     (<ResultsFormat.JELLY: 'jellys'>, <ResultsFormat.JSON: 'srj'>)
@@ -114,8 +114,8 @@ def text_format(form: ResultsFormat) -> TextFormat:
 
 
 def detected(head: bytes) -> ResultsFormat | None:
-    """The format of content that begins with ``head``; None if it is not known. TSV and CSV have
-    no mark.
+    """The format of content that begins with ``head``; None if it is not known. TSV and CSV have no
+    signature.
 
     >>> detected(b'{"head": {}, "boolean": true}')
     <ResultsFormat.JSON: 'srj'>

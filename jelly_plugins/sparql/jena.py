@@ -1,7 +1,7 @@
 """Results of SELECT in RDF Thrift and RDF Protobuf (``.srt``, ``.srp``): a row of variables,
 then rows of terms, one for each variable; None where a variable is unbound.
 
-The formats have no place for the result of ASK.
+The formats cannot express the result of ASK.
 
 Reference: RDF Binary (Apache Jena), section "Thrift encoding of SPARQL Result Sets".
 """
@@ -27,7 +27,7 @@ _RESULT: Final = Message(messages.RESULT)
 #: The place of an undefined term among the members of a term.
 _UNDEFINED: Final = 7
 
-#: In results any kind of term may be in any column: none is a subject or a predicate.
+#: In results any kind of term may be in any column.
 _OBJECT: Final = 2
 
 

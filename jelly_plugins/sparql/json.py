@@ -229,7 +229,7 @@ class _Document:
             self.boolean = value
 
     def _check_whole(self) -> None:
-        """Check which members the document has."""
+        """Check that the document has its required members."""
         seen = {".".join(place) for place in self._seen}
         if {"results", "boolean"} <= seen:
             raise TextError('there are both "results" and "boolean"')
@@ -285,10 +285,9 @@ def json_chunks(
 
     return written(
         "srj",
-        '{"head":{"vars":' + _dumps(list(variables)) + '},"results":{"bindings":[',
+        ('{"head":{"vars":' + _dumps(list(variables)) + '},"results":{"bindings":[', "]}}\n"),
         variables,
         solutions,
-        "]}}\n",
         describe=describe,
         term_text=lambda parts: _dumps(_object(parts)),
         row_text=row_text,

@@ -92,7 +92,7 @@ class ResultsReader(Closing):
 
     @property
     def name(self) -> str:
-        """The source's name, as errors have it."""
+        """The name of the source in error messages."""
         return self._input.name
 
     @property
@@ -126,7 +126,8 @@ class ResultsReader(Closing):
 
     @staticmethod
     def _reject(head: bytes, found: ResultsFormat | None) -> None:
-        """Say what content is that should be Jelly-SPARQL, if it is known."""
+        """Raise an error that names the kind of content that should be Jelly-SPARQL, if it is
+        known."""
         kind = kind_of(head)
         if kind is not None or found in (ResultsFormat.JSON, ResultsFormat.XML):
             raise SourceError(f"this is {kind or found}, not Jelly-SPARQL")
@@ -198,7 +199,7 @@ class ResultsReader(Closing):
             yield ResultsFrame(number, len(batch), columns)
 
     def _decoder(self) -> ResultsDecoder:
-        """What reads the frames of Jelly-SPARQL."""
+        """The decoder of Jelly-SPARQL frames."""
         return ResultsDecoder(self._factory, limits=self._limits)
 
     def _column(self, cells: Sequence[Any]) -> Any:

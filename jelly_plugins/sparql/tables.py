@@ -1,4 +1,5 @@
-"""Results in CSV, of which no term has its kind, and in TSV, in which terms are as in Turtle.
+"""Results in CSV, which does not record the kinds of terms, and in TSV, which has terms as in
+Turtle.
 
 Reference: SPARQL 1.1 Query Results CSV and TSV Formats, which uses RFC 4180.
 """
@@ -273,10 +274,9 @@ def csv_chunks(
     line = csv.writer(_Line()).writerow
     return written(
         "csv",
-        line(variables),
+        (line(variables), ""),
         variables,
         solutions,
-        "",
         describe=describe,
         term_text=_csv_cell,
         row_text=line,
@@ -303,10 +303,9 @@ def tsv_chunks(
     """Solutions as TSV, see :func:`.terms.written`."""
     return written(
         "tsv",
-        "\t".join("?" + name for name in variables) + "\n",
+        ("\t".join("?" + name for name in variables) + "\n", ""),
         variables,
         solutions,
-        "",
         describe=describe,
         term_text=_tsv_cell,
         row_text=lambda texts: "\t".join([text or "" for text in texts]) + "\n",
@@ -314,7 +313,8 @@ def tsv_chunks(
 
 
 def tsv_boolean(value: bool) -> bytes:
-    """The result of an ASK query as TSV, as Oxigraph writes it: the recommendation has none."""
+    """The result of an ASK query as TSV, as Oxigraph writes it: the recommendation does not define
+    one."""
     return b"true\n" if value else b"false\n"
 
 
@@ -335,6 +335,6 @@ def _tsv_cell(parts: tuple[Any, ...]) -> str:
     return text if datatype is None else f"{text}^^<{datatype}>"
 
 
-# In CSV the result of ASK would be read as the name of a variable.
+# In CSV the result of ASK would be read as a variable name.
 CSV: Final = TextFormat(read_csv, csv_chunks)
 TSV: Final = TextFormat(read_tsv, tsv_chunks, tsv_boolean)

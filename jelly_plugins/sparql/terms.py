@@ -189,10 +189,9 @@ TermText = Callable[[tuple[Any, ...]], str]
 
 def written(
     form: str,
-    head: str,
+    around: tuple[str, str],
     variables: Sequence[str],
     solutions: Iterable[Sequence[Any]],
-    foot: str,
     *,
     describe: Describe,
     term_text: TermText,
@@ -201,6 +200,7 @@ def written(
 ) -> Iterator[bytes]:
     """A document in chunks; memory grows with the longest solution only.
 
+    :param around: the text before the solutions, and after them.
     :param row_text: the text of a solution, of the texts of its terms.
     :param on_long: called with the length of each long term before it is copied.
     :raises JellyError: a term cannot be written; with the number of the solution, from 1, as its
@@ -208,6 +208,7 @@ def written(
     """
     checker = Checker(f"the format {form}", graphs=False, quoted=True)
     known: dict[Any, str | None] = {None: None}
+    head, foot = around
     parts = [head]
     size = len(head)
     for row, solution in enumerate(solutions, 1):

@@ -81,7 +81,7 @@ def write_results(
     :param describe: takes the terms apart, see ``codec.Describe``.
     :param limits: bounds of what is written.
     :return: the number of solutions.
-    :raises ValueError: no format is given, and the name has none.
+    :raises ValueError: no format is given, and the name does not indicate one.
     :raises JellyError: a term or a name cannot be written.
     """
     form = format_for(dst, format)

@@ -229,10 +229,9 @@ def xml_chunks(
     names = "".join(f'<variable name="{name}"/>' for name in variables)
     return written(
         "srx",
-        f"{_HEADER}{_ITS}><head>{names}</head><results>\n",
+        (f"{_HEADER}{_ITS}><head>{names}</head><results>\n", "</results></sparql>\n"),
         variables,
         solutions,
-        "</results></sparql>\n",
         describe=describe,
         term_text=_element,
         row_text=row_text,

@@ -20,7 +20,7 @@ class ValidationSettings:
     :ivar terms: also check IRIs (relative, illegal) and language tags (malformed), which may be
         anything in Jelly; the result lists the problems.
     :ivar concatenated: treat options at the start of a frame as a new stream, as after ``cat``.
-    :ivar strict: reject known deviations from the specification: a source of no bytes, which is
+    :ivar strict: reject known deviations from the specification: an empty source, which is
         otherwise an empty stream.
     :ivar limits: the limits on untrusted input.
     """

@@ -2,7 +2,7 @@
 
 Two questions, in generic terms of any kind: the same statements in the same order
 (:func:`compare_streams`), or the same RDF dataset (:func:`compare_datasets`). Terms are equal if
-they are so to the letter, and a triple is the same as a quad in the default graph.
+their text is equal, and a triple is the same as a quad in the default graph.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Comparison:
     """The result of a comparison; true if both sides are equal.
 
     :ivar equal: whether the statements are equal.
-    :ivar reason: the difference, in one line; empty if there is none.
+    :ivar reason: the difference in one line; empty if both sides are equal.
     :ivar missing: some statements that were expected and not found, as N-Quads.
     :ivar unexpected: some statements that were found and not expected, as N-Quads.
     """
@@ -53,8 +53,8 @@ class Comparison:
 
 EQUAL: Final = Comparison(True)
 
-#: What sets terms apart that are the same for RDF: language tags are compared without regard to
-#: case there, and other tools change it.
+#: Reported for terms that differ only in the case of their language tags, which RDF ignores and
+#: other tools change.
 CASE_OF_TAGS: Final = "language tags differ in case"
 
 

@@ -1,11 +1,11 @@
-"""``jelly convert``: every format both ways, files that are not clobbered, what is rejected."""
+"""``jelly convert``: every format both ways, options, files that are not clobbered, wrong usage.
+What a conversion does to statements is tested in ``tests/formats``."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import zstandard
 from click import UsageError
 
 from jelly_plugins import (
-    DEFAULT_GRAPH,
     BlankNode,
     Frame,
     Iri,
@@ -30,11 +29,13 @@ from jelly_plugins import (
     write,
     write_frames,
 )
+from jelly_plugins.cli import console
 from jelly_plugins.codec.rdf.options import CONSISTENT
 from jelly_plugins.formats.settings import OptionChanges
 from jelly_plugins.io.streams import find_restarts
 from jelly_plugins.tools.compare import compare_datasets, compare_streams
 
+from ..ntriples import write_lines
 from ..shared_data import shared
 from .command import EX, QUADS, TRIPLES, assert_failed, jelly, quads_file, triples_file
 
@@ -44,76 +45,54 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")
 #: File endings, and rdflib's names of the formats.
 GRAPHS = {"nt": "nt", "ttl": "turtle", "rdf": "xml", "xml": "xml"}
 DATASETS = {"nq": "nquads", "trig": "trig", "jsonld": "json-ld"}
+FORMATS = {**GRAPHS, **DATASETS}
+
+QUOTED = Triple(Iri("urn:a"), Iri("urn:b"), Triple(Iri("urn:s"), Iri("urn:p"), Literal("o")))
 
 
-def rdflib_dataset(path: Path, form: str) -> rdflib.Dataset:
-    dataset = rdflib.Dataset()
-    dataset.parse(path, format=form)
-    return dataset
-
-
-def generic(dataset: rdflib.Dataset) -> list[Quad]:
+def generic(dataset: rdflib.Dataset) -> list[Any]:
     """What rdflib has read, in generic terms."""
-    found = []
-    for subject, predicate, object_, graph in dataset.quads():
-        terms: list[Any] = [_generic(term) for term in (subject, predicate, object_)]
-        name = str(graph)
-        found.append((*terms, Iri(name)) if name.startswith(EX) else Triple(*terms))
-    return [Quad(*each) if len(each) == 4 else each for each in found]  # type: ignore[misc]
+
+    def term(found: Any) -> Any:
+        if isinstance(found, rdflib.URIRef):
+            return Iri(str(found))
+        if isinstance(found, rdflib.BNode):
+            return BlankNode(str(found))
+        return Literal(str(found), found.language, found.datatype and str(found.datatype))
+
+    return [
+        Quad(*map(term, terms), Iri(str(graph)))  # type: ignore[misc]
+        if str(graph).startswith(EX)
+        else Triple(*map(term, terms))
+        for *terms, graph in dataset.quads()
+    ]
 
 
-def _generic(term: Any) -> Any:
-    if isinstance(term, rdflib.URIRef):
-        return Iri(str(term))
-    if isinstance(term, rdflib.BNode):
-        return BlankNode(str(term))
-    return Literal(str(term), term.language, None if term.datatype is None else str(term.datatype))
-
-
-@pytest.mark.parametrize("ending", [*GRAPHS, *DATASETS])
-def test_text_of_jelly_is_what_rdflib_reads(ending: str, tmp_path: Path) -> None:
-    datasets = ending in DATASETS
-    source = (quads_file if datasets else triples_file)(tmp_path)
-    text = tmp_path / f"x.{ending}"
+@pytest.mark.parametrize("ending", FORMATS)
+def test_rdflib_reads_what_is_written_and_the_other_way_round(ending: str, tmp_path: Path) -> None:
+    statements: Any = QUADS if ending in DATASETS else TRIPLES
+    source = (quads_file if ending in DATASETS else triples_file)(tmp_path)
+    text, packed, back = (tmp_path / f"{name}.{ending}" for name in ("x", "y.gz", "z"))
     done = jelly("convert", source, "-o", text)
     assert (done.code, done.out, done.err) == (0, b"", "")
-    found = generic(rdflib_dataset(text, {**GRAPHS, **DATASETS}[ending]))
-    comparison = compare_datasets(QUADS if datasets else TRIPLES, found)
-    assert comparison, comparison
-
-
-@pytest.mark.parametrize("ending", [*GRAPHS, *DATASETS])
-def test_jelly_of_text_is_what_rdflib_wrote(ending: str, tmp_path: Path) -> None:
-    datasets = ending in DATASETS
     dataset = rdflib.Dataset()
-    dataset.parse(data=_nquads(QUADS if datasets else TRIPLES), format="nquads")
-    text = tmp_path / f"x.{ending}"
-    (dataset if datasets else dataset.default_graph).serialize(
-        text, format={**GRAPHS, **DATASETS}[ending], encoding="utf-8"
+    dataset.parse(text, format=FORMATS[ending])
+    assert compare_datasets(statements, generic(dataset))
+
+    dataset = rdflib.Dataset()
+    dataset.parse(data=b"".join(write_lines(statements)).decode(), format="nquads")
+    (dataset if ending in DATASETS else dataset.default_graph).serialize(
+        text, format=FORMATS[ending], encoding="utf-8"
     )
     assert jelly("convert", text, "-o", tmp_path / "y.jelly").code == 0
-    comparison = compare_datasets(QUADS if datasets else TRIPLES, read(tmp_path / "y.jelly"))
-    assert comparison, comparison
+    assert compare_datasets(statements, read(tmp_path / "y.jelly"))
 
-
-def _nquads(statements: Iterable[Any]) -> str:
-    from ..ntriples import write_lines
-
-    return b"".join(write_lines(statements)).decode()
-
-
-@pytest.mark.parametrize("ending", [*GRAPHS, *DATASETS])
-def test_there_and_back_keeps_order_and_number(ending: str, tmp_path: Path) -> None:
-    datasets = ending in DATASETS
-    source = (quads_file if datasets else triples_file)(tmp_path)
-    text = tmp_path / f"x.{ending}.gz"
-    back = tmp_path / "back.jelly"
-    jelly("convert", source, "-o", text)
-    jelly("convert", text, "-o", back)
-    ordered = compare_streams(read(source), read(back))
+    packed, back = tmp_path / f"x.{ending}.gz", tmp_path / "back.jelly"
+    jelly("convert", source, "-o", packed)
+    jelly("convert", packed, "-o", back)
     # JSON-LD gathers the statements of a subject and predicate.
-    comparison = compare_datasets(read(source), read(back)) if ending == "jsonld" else ordered
-    assert comparison, comparison
+    compare = compare_datasets if ending == "jsonld" else compare_streams
+    assert compare(read(source), read(back))
 
 
 @pytest.mark.parametrize(
@@ -133,86 +112,69 @@ def test_endings_compress_and_content_unpacks(
     jelly("convert", source, "-o", plain)
     jelly("convert", source, "-o", packed)
     assert unpack(packed.read_bytes()) == plain.read_bytes()
-    back = jelly("convert", packed, "--to", "jelly").out
-    assert list(read(back)) == list(read(source))
+    assert list(read(jelly("convert", packed, "--to", "jelly").out)) == list(read(source))
 
 
-def test_labels_and_exact_forms_stay(tmp_path: Path) -> None:
-    path = tmp_path / "x.nt"
-    text = (
-        b'_:b7 <urn:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
-        b'_:b7 <urn:p> "x"@EN-us .\n'
-    )
-    path.write_bytes(text)
-    jelly("convert", path, "-o", tmp_path / "x.jelly")
-    assert jelly("convert", tmp_path / "x.jelly").out == text
+def test_the_text_form_of_jelly(tmp_path: Path) -> None:
+    source, text = triples_file(tmp_path), tmp_path / "x.txtpb"
+    assert jelly("convert", source, "-o", text).code == 0
+    assert text.read_text().startswith("# frame 0\nrows {\n")
+    assert jelly("convert", text, "--to", "jelly").out == source.read_bytes()
+    assert jelly("convert", source, "--to", "jelly-text").out == text.read_bytes()
 
 
-def test_an_existing_file_is_left_alone_without_force(tmp_path: Path) -> None:
-    source, target = triples_file(tmp_path), tmp_path / "x.nt"
+def test_files_are_not_clobbered(tmp_path: Path) -> None:
+    source, target, bad = triples_file(tmp_path), tmp_path / "x.nt", tmp_path / "bad.nt"
     target.write_text("kept")
     assert_failed(jelly("convert", source, "-o", target), 2, str(target), "--force")
+    bad.write_text("<urn:s> <urn:p> <urn:o> .\n<urn:s> <urn:p> .\n")
+    for out in (target, tmp_path / "new.jelly"):
+        assert_failed(jelly("convert", bad, "-o", out, "-f"), 1, str(bad), "line 2")
     assert target.read_text() == "kept"
+    assert sorted(tmp_path.iterdir()) == [bad, source, target]
     assert jelly("convert", source, "-o", target, "--force").code == 0
     assert target.read_text().count("\n") == len(TRIPLES)
     assert_failed(jelly("convert", source, "-o", tmp_path, "--force"), 2, "folder")
-
-
-def test_a_failed_conversion_leaves_nothing_and_replaces_nothing(tmp_path: Path) -> None:
-    source, target = tmp_path / "x.nt", tmp_path / "x.jelly"
-    source.write_text("<urn:s> <urn:p> <urn:o> .\n<urn:s> <urn:p> .\n")
-    assert_failed(jelly("convert", source, "-o", target), 1, str(source), "line 2")
-    assert list(tmp_path.iterdir()) == [source]
-    target.write_text("kept")
-    assert jelly("convert", source, "-o", target, "-f").code == 1
-    assert target.read_text() == "kept"
-
-
-def test_a_file_may_replace_itself(tmp_path: Path) -> None:
-    path = triples_file(tmp_path)
-    assert jelly("convert", path, "-o", path, "--force", "--preset", "small").code == 0
-    assert list(read(path)) == TRIPLES
+    # A file may replace itself.
+    assert jelly("convert", source, "-o", source, "--force", "--preset", "small").code == 0
+    assert list(read(source)) == TRIPLES
 
 
 @pytest.mark.parametrize(
-    ("arguments", "word"),
+    ("arguments", "code", "words"),
     [
-        (["x.jelly", "--to", "turtel"], "did you mean turtle?"),
-        (["-", "-o", "x.jelly"], "--from"),
-        (["x.jelly", "--frame-rows", "0"], "--frame-rows"),
-        (["x.nt", "--preset", "large"], "--preset"),
-        (["x.jelly", "--flat", "--logical-type", "graphs"], "--flat cannot be combined with"),
+        ("x.jelly --to turtel", 2, "did you mean turtle?"),
+        ("- -o y.jelly", 2, "--from"),
+        ("x.jelly --frame-rows 0", 2, "--frame-rows"),
+        ("x.nt --preset large", 2, "--preset"),
+        ("x.nt --physical-type cubes", 2, "cubes"),
+        ("x.jelly --flat --logical-type graphs", 2, "--flat cannot be combined with --logical"),
+        ("x.jelly --to jelly --logical-type datasets", 1, "does not match physical type TRIPLES"),
+        ("x.jelly --restart-every 0", 2, "is not a size"),
+        ("x.jelly --restart-every 1T", 2, "is not a size"),
+        *((f"x.jelly --take-frames={it}", 2, it) for it in ("x", "3..2", "..0", "-1")),
+        ("x.nt --to jelly --take-frames 0", 2, "--take-frames applies to Jelly"),
+        ("x.nt y", 1, "y: No such file"),
+        ("x.nt text", 2, "give the output with -o"),
+        ("x.nt y.jelly", 2, "y.jelly does not exist; to write it, use -o y.jelly"),
+        ("text", 1, "text, not Jelly: --from names its format"),
+        ("x.nt --to-dialect 2025-comment", 2, "--messages"),
+        ("x.nt -o y.jelly.lz4", 2, "unknown compression .lz4"),
+        ("x.nt -o y.XZ --to jelly", 2, "unknown compression .xz"),
     ],
 )
-def test_what_cannot_be_meant_is_wrong_usage(arguments: list[str], word: str) -> None:
-    assert_failed(jelly("convert", *arguments), 2, word)
-
-
-def test_sources_of_several_formats(tmp_path: Path) -> None:
-    text, mistyped = tmp_path / "x.nt", tmp_path / "y"
-    text.write_text("")
-    assert_failed(jelly("convert", text, mistyped), 1, f"{mistyped}: No such file")
-    mistyped.write_bytes(b"")
-    assert_failed(jelly("convert", text, mistyped), 2, "several formats", "give the output with -o")
-
-
-def test_an_output_without_its_option(tmp_path: Path) -> None:
-    text, output = tmp_path / "x.nt", tmp_path / "y.jelly"
-    text.write_text("")
-    assert_failed(jelly("convert", text, output), 2, "does not exist", f"use -o {output}")
-    assert not output.exists()
-
-
-def test_text_that_is_taken_for_jelly(tmp_path: Path) -> None:
-    source = tmp_path / "text"
-    source.write_text("<urn:s> <urn:p> <urn:o> .\n")
-    assert_failed(jelly("convert", source), 1, "text, not Jelly", "--from names its format")
-    assert "--from" not in jelly("convert", source, "--from", "jelly").err
+def test_wrong_usage(
+    arguments: str, code: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    triples_file(tmp_path)
+    for name in ("x.nt", "text"):
+        Path(name).write_text("<urn:s> <urn:p> <urn:o> .\n")
+    assert_failed(jelly("convert", *arguments.split()), code, words)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["text", "x.jelly", "x.nt"]
 
 
 def test_jelly_does_not_go_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jelly_plugins.cli import console
-
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(UsageError, match="-o"):
         console.destination("-", force=False, binary=True)
@@ -227,101 +189,62 @@ def test_options_of_the_jelly_written(tmp_path: Path) -> None:
     )
     assert done.code == 0
     with read_frames(target) as frames:
-        assert frames.options == StreamOptions(
+        assert frames.options == StreamOptions.small(
             physical_type=PhysicalType.GRAPHS,
             logical_type=LogicalType.FLAT_QUADS,
             stream_name="a name",
             generalized_statements=True,
             rdf_star=True,
-            max_name_table_size=128,
-            max_prefix_table_size=16,
-            max_datatype_table_size=16,
             version=1,
         )
         found = list(frames)
     assert all(frame.rows < 25 for frame in found)
     assert sum(len(frame.statements) for frame in found) == 100
+    bare = jelly("convert", source, "--to", "jelly", "--no-delimited").out
+    with read_frames(bare) as frames:
+        assert len(list(frames)) == 1
+        assert frames.delimited is False
 
 
 def test_prefixes_are_carried_both_ways(tmp_path: Path) -> None:
-    text = tmp_path / "x.ttl"
-    text.write_text(
-        "@prefix ex: <http://example.org/> . ex:s ex:p ex:o .\n"
-        "@prefix late: <http://example.org/late/> .\n"
-    )
-    jelly("convert", text, "-o", tmp_path / "without.jelly", "--no-namespaces")
-    jelly("convert", text, "-o", tmp_path / "with.jelly")
-    [frame] = read_frames(tmp_path / "without.jelly")
-    assert frame.namespaces == []
-    with read_frames(tmp_path / "with.jelly") as frames:
-        assert frames.options.version == 2
-        [frame] = frames
-    assert frame.namespaces == [("ex", Iri(EX)), ("late", Iri(EX + "late/"))]
-    back = jelly("convert", tmp_path / "with.jelly", "--to", "ttl").text
+    text, data = tmp_path / "x.ttl", tmp_path / "x.jelly"
+    text.write_text("@prefix ex: <http://example.org/> . ex:s ex:p ex:o .\n")
+    without = jelly("convert", text, "--to", "jelly", "--no-namespaces").out
+    assert [frame.namespaces for frame in read_frames(without)] == [[]]
+    jelly("convert", text, "-o", data)
+    assert [frame.namespaces for frame in read_frames(data)] == [[("ex", Iri(EX))]]
+    back = jelly("convert", data, "--to", "ttl").text
     assert "@prefix ex: <http://example.org/> ." in back
     assert "ex:s ex:p ex:o ." in back
-    back = jelly("convert", tmp_path / "with.jelly", "--to", "ttl", "--no-namespaces").text
-    assert "@prefix" not in back
-    again = jelly("convert", tmp_path / "with.jelly", "--no-namespaces", "--to", "jelly").out
-    assert [frame.namespaces for frame in read_frames(again)] == [[]]
+    assert "@prefix" not in jelly("convert", data, "--to", "ttl", "--no-namespaces").text
 
 
-def test_prefix_names_that_turtle_cannot_say_are_left_out(tmp_path: Path) -> None:
-    frame = Frame(0, statements=TRIPLES[:1], namespaces=[("a b", Iri(EX)), ("ok", Iri(EX))])
-    path = tmp_path / "x.jelly"
-    write_frames([frame], path, options=StreamOptions(), namespaces=True)
-    for form in ("ttl", "rdf"):
-        text = jelly("convert", path, "--to", form).out
-        graph = rdflib.Graph().parse(data=text, format=GRAPHS[form])
-        assert len(graph) == 1
-        assert b"ok:" in text
-
-
-QUOTED = Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))
-
-
-def test_quoted_triples_are_declared_when_they_appear(tmp_path: Path) -> None:
-    text = tmp_path / "x.nt"
-    text.write_text(
-        "".join(f"<urn:s> <urn:p> <urn:o{n}> .\n" for n in range(5000))
-        + '<urn:a> <urn:b> <<( <urn:s> <urn:p> "o" )>> .\n'
-    )
-    target = tmp_path / "x.jelly"
+def test_quoted_triples(tmp_path: Path) -> None:
+    text, target = tmp_path / "x.nt", tmp_path / "x.jelly"
+    lines = "".join(f"<urn:s> <urn:p> <urn:o{n}> .\n" for n in range(5000))
+    text.write_text(f'{lines}<urn:a> <urn:b> <<( <urn:s> <urn:p> "o" )>> .\n')
     assert jelly("convert", text, "-o", target).code == 0
     with read_frames(target) as frames:
         assert frames.options.rdf_star
-        last = [statement for frame in frames for statement in frame.statements][-1]
-    assert last == Triple(Iri("urn:a"), Iri("urn:b"), QUOTED)
     # To stdout frames were written already; from stdin nothing can be read again.
-    rejected_file = jelly("convert", text)
-    assert rejected_file.code == 1
-    assert "--rdf-star" in rejected_file.err
-    assert "--rdf-star" in jelly("convert", "-", "--from", "nt", stdin=text.read_bytes()).err
-    again = jelly("convert", "-", "--from", "nt", "--rdf-star", stdin=text.read_bytes())
+    rejected = jelly("convert", text)
+    assert (rejected.code, "--rdf-star" in rejected.err) == (1, True)
+    stdin = text.read_bytes()
+    assert "--rdf-star" in jelly("convert", "-", "--from", "nt", stdin=stdin).err
+    again = jelly("convert", "-", "--from", "nt", "--rdf-star", stdin=stdin)
     assert again.out == target.read_bytes()
-
-
-def test_quoted_triples_in_both_notations(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    statement = Triple(Iri("urn:a"), Iri("urn:b"), QUOTED)
-    write([statement], path, options=StreamOptions(rdf_star=True))
-    star = jelly("convert", path, "--to", "nt", "--notation", "rdf-star").text
-    new = jelly("convert", path, "--to", "nt").text
-    assert star == '<urn:a> <urn:b> << <urn:s> <urn:p> "o" >> .\n'
-    assert new == '<urn:a> <urn:b> <<( <urn:s> <urn:p> "o" )>> .\n'
-    for text in (star, new):
-        back = jelly("convert", "-", "--from", "nt", "--rdf-star", stdin=text.encode()).out
-        assert list(read(back)) == [statement]
-    turtle = jelly("convert", path, "--to", "ttl").out
-    assert list(read(jelly("convert", "-", "--from", "ttl", stdin=turtle).out)) == [statement]
-    assert_failed(jelly("convert", path, "--to", "jsonld", "-o", tmp_path / "y"), 1, "jsonld")
+    write([QUOTED], target, options=StreamOptions(rdf_star=True))
+    for notation, opening in (("rdf-star", b"<< <urn:s>"), ("rdf-1-2", b"<<( <urn:s>")):
+        written = jelly("convert", target, "--to", "nt", "--notation", notation).out
+        assert opening in written
+        back = jelly("convert", "-", "--from", "nt", "--rdf-star", stdin=written).out
+        assert list(read(back)) == [QUOTED]
 
 
 def test_generalized_statements_on_request() -> None:
     text = b'"s" _:p <urn:o> .\n'
     assert_failed(jelly("convert", "-", "--from", "nt", stdin=text), 1, "LITERAL as subject")
     data = jelly("convert", "-", "--from", "nt", "--generalized", stdin=text).out
-    assert list(read(data)) == [Triple(Literal("s"), BlankNode("p"), Iri("urn:o"))]
     assert jelly("convert", "-", stdin=data).out == text
     assert_failed(jelly("convert", "-", "--to", "ttl", stdin=data), 1, "frame 0, row 3")
 
@@ -331,16 +254,12 @@ def test_named_graphs_need_a_format_that_has_them(form: str, tmp_path: Path) -> 
     path = quads_file(tmp_path)
     done = jelly("convert", path, "--to", form, "-o", tmp_path / "out")
     assert_failed(done, 1, str(path), "frame 0", "named graph", "trig")
-    default = tmp_path / "default.jelly"
-    write((Quad(*triple, DEFAULT_GRAPH) for triple in TRIPLES), default)
-    assert jelly("convert", default, "--to", form).code == 0
 
 
 @pytest.mark.parametrize(
     ("statement", "word"),
     [
         (Triple(Iri(EX), Iri(EX + "0"), Iri(EX)), "predicate"),
-        (Triple(Iri(EX), Iri(EX), Iri(EX)), "predicate"),
         (Triple(Iri(EX), Iri(EX + "p"), Literal("a\x01")), "U+0001"),
     ],
 )
@@ -350,22 +269,11 @@ def test_what_xml_cannot_say_is_rejected(statement: Triple, word: str, tmp_path:
     assert_failed(jelly("convert", path, "--to", "rdf", "-o", tmp_path / "y"), 1, "frame 0", word)
 
 
-def test_predicates_that_rdf_xml_can_say(tmp_path: Path) -> None:
-    names = ["p", "p-1", "0p", "a%20b", "é", "a.b", "-a", "x:y", "_", "a/b#c"]
-    statements = [Triple(Iri(EX), Iri(EX + name), Iri(EX)) for name in names]
+def test_what_text_has_no_place_for_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
-    write(statements, path)
-    text = jelly("convert", path, "--to", "rdf").out
-    graph = rdflib.Graph().parse(data=text, format="xml")
-    assert {str(predicate) for predicate in graph.predicates()} == {EX + name for name in names}
-
-
-def test_what_text_has_no_place_for_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    options = StreamOptions(physical_type=PhysicalType.GRAPHS)
     empty = Frame(0, metadata={"k": b"v"})
     empty.empty_graphs = [Iri("urn:g")]
-    write_frames([empty], path, options=options)
+    write_frames([empty], path, options=StreamOptions(physical_type=PhysicalType.GRAPHS))
     done = jelly("convert", path)
     assert (done.code, done.out) == (0, b"")
     assert done.err.splitlines() == [
@@ -376,12 +284,12 @@ def test_what_text_has_no_place_for_is_said(tmp_path: Path) -> None:
 
 def test_files_merge_with_their_blank_nodes_apart(tmp_path: Path) -> None:
     a, b = triples_file(tmp_path, "a.jelly"), triples_file(tmp_path, "b.jelly")
-    merged = jelly("convert", a, b)
-    assert merged.code == 0
-    statements = list(read(merged.out))
-    assert len(statements) == 2 * len(TRIPLES)
+    text = tmp_path / "c.ttl"
+    jelly("convert", a, "-o", text)
+    statements = list(read(jelly("convert", a, b, text, "--to", "jelly").out))
+    assert len(statements) == 3 * len(TRIPLES)
     nodes = {term for each in statements for term in each if isinstance(term, BlankNode)}
-    assert len(nodes) == 4
+    assert len(nodes) == 6
     kept = list(read(jelly("convert", a, b, "--blank-nodes", "keep").out))
     assert kept == TRIPLES + TRIPLES
 
@@ -394,20 +302,14 @@ def test_cat_of_two_files_is_read_on_request(tmp_path: Path) -> None:
     assert done.text.count("\n") == len(TRIPLES) + len(QUADS)
 
 
-def test_transcoding_regroups_and_changes_types(tmp_path: Path) -> None:
-    source, target = tmp_path / "x.jelly", tmp_path / "y.jelly"
+def test_transcoding_regroups_on_request(tmp_path: Path) -> None:
+    source = tmp_path / "x.jelly"
     options = StreamOptions(logical_type=LogicalType.GRAPHS)
     write_frames([TRIPLES[:3], TRIPLES[3:]], source, options=options)
-    done = jelly("convert", source, "-o", target, "--physical-type", "quads", "--preset", "small")
-    assert done.code == 0
-    with read_frames(target) as frames:
-        assert frames.options.logical_type is LogicalType.DATASETS
-        assert frames.options.max_name_table_size == 128
-        assert [len(frame.statements) for frame in frames] == [3, 4]
-    rejected = jelly("convert", source, "--to", "jelly", "--frame-rows", "99", "-o", tmp_path / "z")
+    regroup = ("--to", "jelly", "--frame-rows", "99")
+    rejected = jelly("convert", source, *regroup, "-o", tmp_path / "z")
     assert_failed(rejected, 1, "cannot be regrouped")
-    flat = jelly("convert", source, "--to", "jelly", "--frame-rows", "99", "--flat").out
-    [frame] = read_frames(flat)
+    [frame] = read_frames(jelly("convert", source, *regroup, "--flat").out)
     assert frame.statements == TRIPLES
 
 
@@ -417,7 +319,6 @@ def test_the_logical_type(physical: PhysicalType, logical: LogicalType, tmp_path
     """Of Jelly written from Jelly and from text; it goes with the physical type."""
     name = logical.name.lower().replace("_", "-")
     asked = ("--to", "jelly", "--physical-type", physical.name.lower(), "--logical-type", name)
-    expected = StreamOptions(physical_type=physical, logical_type=logical)
     source, text = tmp_path / "x.jelly", tmp_path / "x.nt"
     write_frames([TRIPLES[:3], TRIPLES[3:]], source, options=StreamOptions())
     jelly("convert", source, "-o", text)
@@ -439,24 +340,19 @@ def test_the_logical_type(physical: PhysicalType, logical: LogicalType, tmp_path
         with read_frames(each.out) as frames:
             assert frames.options.logical_type is logical
             assert [len(frame.statements) for frame in frames] == [len(TRIPLES) * times]
+    grouped = StreamOptions(physical_type=physical, logical_type=logical).grouped
     rejected = jelly("convert", text, *asked, "--frame-rows", "2", "-o", tmp_path / "y")
-    assert rejected.code == (1 if expected.grouped else 0)
-    assert jelly("convert", text, *asked, "--no-delimited").code == 0
+    assert rejected.code == (1 if grouped else 0)
 
 
-def test_a_logical_type_does_not_go_with_flat(tmp_path: Path) -> None:
-    source = triples_file(tmp_path)
-    done = jelly("convert", source, "--to", "jelly", "--flat", "--logical-type", "graphs")
-    assert_failed(done, 2, "--logical-type")
+def test_a_logical_type_does_not_go_with_flat() -> None:
     with pytest.raises(ValueError, match="logical_type"):
         OptionChanges(flat=True, logical_type=LogicalType.GRAPHS)
-    done = jelly("convert", source, "--to", "jelly", "--logical-type", "datasets")
-    assert_failed(done, 1, "DATASETS does not match physical type TRIPLES")
 
 
 def test_relative_iris_need_a_base() -> None:
     text = b"<s> <p> <> ."
-    assert_failed(jelly("convert", "-", "--from", "ttl", stdin=text), 1, "line 1", "IRI")
+    assert_failed(jelly("convert", "-", "--from", "ttl", stdin=text), 1, "line 1", "(--base)")
     done = jelly("convert", "-", "--from", "ttl", "--base", EX + "x", stdin=text)
     assert list(read(done.out)) == [Triple(Iri(EX + "s"), Iri(EX + "p"), Iri(EX + "x"))]
 
@@ -483,21 +379,17 @@ def test_real_files_there_and_back(name: str, form: str, tmp_path: Path) -> None
 
 
 def test_restart_points(tmp_path: Path) -> None:
-    source = tmp_path / "in.nt"
+    source, out, again = tmp_path / "in.nt", tmp_path / "out.jelly", tmp_path / "again.jelly"
     source.write_text("".join(f"<urn:s{n}> <urn:p> <urn:o{n}> .\n" for n in range(3000)))
-    out = tmp_path / "out.jelly"
     assert jelly("convert", source, "-o", out, "--restart-every", "10K").code == 0
     with open(out, "rb") as file:
         points = list(find_restarts(file))
     assert len(points) > 2
     assert len(list(read(out))) == 3000
     assert re.search(rf"restarts +{len(points) - 1}\n", jelly("inspect", out).text)
-    again = tmp_path / "again.jelly"
     assert jelly("convert", out, "-o", again, "--restart-every", "1M").code == 0
     with open(again, "rb") as file:
         assert len(list(find_restarts(file))) == 1
-    for size in ("0", "x", "1T", "-1"):
-        assert jelly("convert", out, "-o", again, "--restart-every", size).code == 2
 
 
 @pytest.mark.parametrize(
@@ -509,12 +401,3 @@ def test_some_frames_are_converted(given: str, taken: list[int], tmp_path: Path)
     write_frames([[each] for each in TRIPLES[:4]], tmp_path / "x.jelly", options=options)
     done = jelly("convert", tmp_path / "x.jelly", "--to", "jelly", "--take-frames", given)
     assert list(read(done.out)) == [TRIPLES[at] for at in taken]
-
-
-def test_frames_that_cannot_be_taken(tmp_path: Path) -> None:
-    for given in ("x", "3..2", "..0", "-1"):
-        done = jelly("convert", triples_file(tmp_path), "--to", "nt", f"--take-frames={given}")
-        assert_failed(done, 2, "--take-frames", given)
-    (tmp_path / "x.nt").write_text("<urn:s> <urn:p> <urn:o> .\n")
-    done = jelly("convert", tmp_path / "x.nt", "--to", "jelly", "--take-frames", "0")
-    assert_failed(done, 2, "--take-frames applies to Jelly")

@@ -22,7 +22,7 @@ from jelly_plugins.codec import DEFAULT_LIMITS
 
 from .command import command, jelly
 
-COMMANDS = list(commands(app))
+COMMANDS = commands(app)
 #: In an order in which each finds the files that it needs. What needs a server or Spark is tried
 #: elsewhere.
 IN_ORDER = [
@@ -35,25 +35,15 @@ ELSEWHERE = ("serve", "publish", "subscribe", "spark")
 NT = b'<urn:s> <urn:p> "o"@en .\n<urn:s> <urn:q> _:b .\n'
 
 
-def examples_of(name: str) -> list[str]:
-    found: Any = app
-    for word in name.split():
-        found = found.commands[word]
-    return examples(found)
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_has_examples_and_a_text_for_each_option(name: str) -> None:
     text = jelly(*name.split(), "--help").text
     assert "list[" not in text
-    assert examples_of(name)
-    for line in examples_of(name):
+    assert examples(COMMANDS[name])
+    for line in examples(COMMANDS[name]):
         assert f"    {line}\n" in text
         assert line.startswith(f"jelly {name}")
-    found: Any = app
-    for word in name.split():
-        found = found.commands[word]
-    for each in found.params:
+    for each in COMMANDS[name].params:
         assert each.help, each.name
         assert each.help.endswith("."), each.help
 
@@ -64,7 +54,7 @@ def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("new.nt").write_bytes(NT.replace(b"en", b"de"))
     assert {each for each in COMMANDS if not each.startswith(ELSEWHERE)} == set(IN_ORDER)
     for name in IN_ORDER:
-        for line in examples_of(name):
+        for line in examples(COMMANDS[name]):
             done = jelly(*shlex.split(line)[1:])
             assert (done.code, done.err) == (0, ""), (line, done)
 

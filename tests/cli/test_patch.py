@@ -26,18 +26,6 @@ from jelly_plugins.patch import PatchReader, check, read_patches
 from ..shared_data import shared
 from .command import assert_failed, command, jelly, jelly_process, triples_file
 
-COMMANDS = [
-    "apply",
-    "status",
-    "convert",
-    "diff",
-    "invert",
-    "compact",
-    "undo",
-    "redo",
-    "show",
-    "check",
-]
 REAL = ["quads-all-features-rdf11.rdfp", "rdf-star.rdfp", "rdf-stax.rdfp"]
 
 #: A log of two patches; the second has an aborted transaction.
@@ -80,17 +68,6 @@ def options_of(path: Path) -> PatchOptions:
         next(rows)
         assert rows.options is not None
         return rows.options
-
-
-# The group
-
-
-def test_help() -> None:
-    done = jelly("patch")
-    assert (done.code, done.err) == (2, "")
-    for name in COMMANDS:
-        assert name in done.text
-        assert "Usage: " in jelly("patch", name, "--help").text
 
 
 @pytest.mark.parametrize(
@@ -140,6 +117,9 @@ def test_real_logs_there_and_back(name: str, tmp_path: Path) -> None:
     assert list(read_patches(binary)) == expected
     assert list(read_patches(text)) == expected
     assert binary.stat().st_size < source.stat().st_size
+    rows = sum(len(each.operations) + len(each.headers) for each in expected)
+    assert jelly("patch", "show", source).text.count("\n") == rows + len(expected)
+    assert jelly("patch", "check", source).code == 0
 
 
 def test_stdin_and_stdout(tmp_path: Path) -> None:
@@ -153,28 +133,20 @@ def test_stdin_and_stdout(tmp_path: Path) -> None:
 def test_options_of_the_stream(tmp_path: Path) -> None:
     path = log_file(tmp_path, text=WITHOUT_IDS % 1)
     flat, back = tmp_path / "flat.jellyp", tmp_path / "back.jellyp"
-    triples = ("--statement-type", "triples")
-    done = jelly(
-        "patch", "convert", path, "-o", flat, "--stream-type", "flat", *triples, "--rdf-star"
-    )
+    triples, small = ("--statement-type", "triples"), ("--preset", "small")
+    flags = ("--stream-type", "flat", *triples, *small, "--rdf-star")
+    done = jelly("patch", "convert", path, "-o", flat, *flags)
     assert done.code == 0, done
     options = options_of(flat)
     assert options.stream_type is PatchStreamType.FLAT
     assert options.statement_type is PatchStatementType.TRIPLES
     assert options.rdf_star
+    assert (options.max_name_table_size, options.max_prefix_table_size) == (128, 16)
     assert jelly("patch", "convert", flat, "-o", back).code == 0
     assert options_of(back) == options
     assert list(read_patches(back)) == list(read_patches(flat))
     log = log_file(tmp_path, "quads.rdfp")
     assert_failed(jelly("patch", "convert", log, *triples), 1, "graph")
-
-
-def test_table_sizes_of_the_stream(tmp_path: Path) -> None:
-    path, small = log_file(tmp_path), tmp_path / "small.jellyp"
-    assert jelly("patch", "convert", path, "-o", small, "--preset", "small").code == 0
-    options = options_of(small)
-    assert options.max_name_table_size == 128
-    assert options.max_prefix_table_size == 16
 
 
 def test_several_logs_become_one(tmp_path: Path) -> None:
@@ -308,12 +280,6 @@ def test_a_torn_log_leaves_the_store_at_its_last_transaction(tmp_path: Path) -> 
     )
     assert_failed(jelly_process("patch", "apply", path, "--store", folder), 1, "log.rdfp", "urn:2")
     assert literals(folder) == {"one", "two"}
-
-
-def test_folders_that_are_no_stores(tmp_path: Path) -> None:
-    path = log_file(tmp_path)
-    assert_failed(jelly("patch", "apply", path, "--store", tmp_path), 2, "an Oxigraph store")
-    assert os.listdir(tmp_path) == ["log.rdfp"]
 
 
 def test_status(tmp_path: Path) -> None:
@@ -524,16 +490,6 @@ def test_show_is_coloured_on_a_terminal_and_passes_no_commands_to_it(tmp_path: P
     os.close(controller)
     assert b"\x1b[32m" in said
     assert b"\\u009B31m[bold]" in said
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_real_logs_are_shown_and_checked(name: str) -> None:
-    path = shared(f"data/patch/{name}")
-    listed = jelly("patch", "show", path).text.splitlines()
-    patches = list(read_patches(path))
-    rows = sum(len(each.operations) + len(each.headers) for each in patches)
-    assert len(listed) == rows + len(patches)
-    assert jelly("patch", "check", path).code == 0
 
 
 def test_check(tmp_path: Path) -> None:

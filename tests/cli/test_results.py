@@ -66,7 +66,7 @@ def test_inspect_and_validate(source: Path, tmp_path: Path) -> None:
     write_results(["a", "b"], ROWS, path, frame_cells=4)
     done = jelly("inspect", path, "--frames")
     assert "frame 0: rows 2, " in done.text
-    assert "  b\n    unbound  1\n    columns\n      literal\n" in done.text
+    assert "variables\n  a  iri\n  b  literal\n" in done.text
     assert "\nsolutions  3\nvalid      yes\n" in jelly("validate", path).text
     assert json.loads(jelly("validate", source, "--json").out)["solutions"] == 3
     path.write_bytes(path.read_bytes()[:-1])

@@ -1,118 +1,258 @@
-"""``jelly load`` and ``jelly dump``."""
+"""``jelly load`` and ``jelly dump``: into stores on disk, and out of them; stores that others use,
+that cannot be written to, or that something was left in."""
 
 from __future__ import annotations
 
+import gc
 import json
+import os
+import stat
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from pyoxigraph import Store
+import pytest
+from pyoxigraph import Literal, NamedNode, Quad, Store
 
-from jelly_plugins import Iri, Literal, StreamOptions, Triple, read, write
+from jelly_plugins import Iri, StreamOptions, Triple, read, write
+from jelly_plugins.formats.table import read_statements
+from jelly_plugins.io.names import Format
+from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
+from jelly_plugins.reserved import BOOKKEEPING_IRI
 from jelly_plugins.tools.compare import compare_datasets
 
-from .command import (
-    EX,
-    QUADS,
-    TRIPLES,
-    assert_failed,
-    jelly,
-    jelly_process,
-    quads_file,
-    triples_file,
-)
+from .command import EX, QUADS, TRIPLES, Done, assert_failed, jelly, quads_file, triples_file
+
+QUAD = Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal("o"))
+#: Statements of :data:`TRIPLES` with blank nodes, which are new for each file.
+WITH_NODES = 3
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """The folder of a store of one quad."""
+    opened = Store(str(tmp_path / "store"))
+    opened.add(QUAD)
+    return tmp_path / "store"
+
+
+def size(folder: Path) -> int:
+    # The command runs in this process: its store is closed once nothing refers to it.
+    gc.collect()
+    return len(Store.read_only(str(folder)))
+
+
+def log(folder: Path) -> Path:
+    write_patches([Patch([BEGIN, *map(add, TRIPLES), COMMIT])], folder / "x.jellyp")
+    return folder / "x.jellyp"
 
 
 def test_there_and_back(tmp_path: Path) -> None:
-    folder, copy = tmp_path / "store", tmp_path / "copy.jelly.gz"
-    path = quads_file(tmp_path)
+    folder, copy, path = tmp_path / "store", tmp_path / "copy.jelly.gz", quads_file(tmp_path)
     done = jelly("load", path, "--store", folder)
     assert (done.code, done.text, done.err) == (0, f"{path}: 8 statements\n", "")
     done = jelly("load", "-", "--store", tmp_path / "other", stdin=path.read_bytes())
     assert (done.code, done.text, done.err) == (0, "<stdin>: 8 statements\n", "")
     assert jelly("dump", "--store", folder, "-o", copy).code == 0
-    comparison = compare_datasets(QUADS, read(copy))
-    assert comparison, comparison
+    assert compare_datasets(QUADS, read(copy))
     assert jelly("dump", "--store", folder).out != b""
 
 
 def test_several_files_and_json(tmp_path: Path) -> None:
-    folder = tmp_path / "store"
+    folder, text = tmp_path / "store", tmp_path / "c.nt"
     a, b = triples_file(tmp_path, "a.jelly"), triples_file(tmp_path, "b.jelly")
-    done = jelly("load", a, b, "--store", folder, "--json", "--no-atomic")
+    jelly("convert", a, "-o", text)
+    done = jelly("load", a, b, text, "--store", folder, "--json", "--no-atomic")
     assert [json.loads(line) for line in done.text.splitlines()] == [
         {"source": str(a), "statements": 7},
         {"source": str(b), "statements": 7},
+        {"source": str(text), "statements": 7},
     ]
-    # Four statements have blank nodes, which are new for each file.
-    nodes = sum("_:" in str(triple) for triple in _lines(TRIPLES))
-    assert len(Store(str(folder))) == len(TRIPLES) + nodes
+    assert size(folder) == len(TRIPLES) + 2 * WITH_NODES
+    assert jelly("load", text, "--store", folder).text == f"{text}: loaded\n"
 
 
-def _lines(statements: list[Triple]) -> list[str]:
-    from jelly_plugins.codec.text.ntriples import statement_text
-
-    return [statement_text(statement) for statement in statements]
-
-
-def test_kept_blank_nodes_load_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("nodes", "more"), [("fresh", WITH_NODES), ("keep", 0)])
+def test_blank_nodes(nodes: str, more: int, tmp_path: Path) -> None:
     folder, path = tmp_path / "store", triples_file(tmp_path)
     for _ in range(2):
-        assert jelly("load", path, "--store", folder, "--blank-nodes", "keep").code == 0
-    assert len(Store(str(folder))) == len(TRIPLES)
+        assert jelly("load", path, "--store", folder, "--blank-nodes", nodes).code == 0
+    assert size(folder) == len(TRIPLES) + more
+
+
+@pytest.mark.parametrize("blank_nodes", ["fresh", "keep", "canonicalize"])
+@pytest.mark.parametrize("atomic", ["--atomic", "--no-atomic"])
+def test_text_with_base_directions_is_loaded(
+    blank_nodes: str, atomic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "d.nt": '<urn:s> <urn:p> "a"@ar--rtl .\n',
+        "d.nq": '<urn:s> <urn:p> "q"@ar--rtl <urn:g> .\n',
+        "d.ttl": "<urn:s> <urn:p> 'b'@ar--ltr, _:b ; <urn:q> <<( <urn:s> <urn:p> 'c'@ar--rtl )>> .",
+        "d.trig": "<urn:g> { <urn:s> <urn:p> 'd'@ar--ltr }",
+    }
+    for name, text in texts.items():
+        Path(name).write_text(text)
+    done = jelly("load", *texts, "--store", "store", "--blank-nodes", blank_nodes, atomic)
+    assert (done.code, done.err) == (0, "")
+    found = "\n".join(map(str, Store.read_only("store")))
+    for literal in ('"a"@ar--rtl', '"q"@ar--rtl', '"b"@ar--ltr', '"c"@ar--rtl', '"d"@ar--ltr'):
+        assert literal in found
+    assert len(found.splitlines()) == 6
+
+
+@pytest.mark.parametrize("text", ["", "<?xml version='1.0'?><!-- <a/> -->\n"])
+def test_rdf_xml_without_a_root_element(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.rdf"
+    path.write_text(text)
+    for arguments in (
+        ("convert", path, "-o", tmp_path / "x.nt"),
+        ("convert", path, path, "-o", tmp_path / "x.jelly"),
+        ("load", "--store", tmp_path / "store", path),
+        ("patch", "diff", path, path),
+    ):
+        assert_failed(jelly(*arguments), 1, "x.rdf: line", "malformed XML")
 
 
 def test_one_graph(tmp_path: Path) -> None:
-    folder, graph = tmp_path / "store", EX + "into"
-    path = triples_file(tmp_path)
+    folder, graph, path = tmp_path / "store", EX + "into", triples_file(tmp_path)
     assert jelly("load", path, "--store", folder, "--graph", graph).code == 0
-    one = jelly("dump", "--store", folder, "--graph", graph).out
-    comparison = compare_datasets(TRIPLES, read(one))
-    assert comparison, comparison
-    assert list(read(jelly("dump", "--store", folder, "--graph", EX + "other").out)) == []
+    assert compare_datasets(TRIPLES, read(jelly("dump", "--store", folder, "--graph", graph).out))
+    other = jelly("dump", "--store", folder, "--graph", EX + "other")
+    assert_failed(other, 2, "has no such graph")
     quads = quads_file(tmp_path, "q.jelly")
     assert_failed(jelly("load", quads, "--store", folder, "--graph", graph), 1, "graph")
     assert_failed(jelly("load", path, "--store", folder, "--graph", "no iri"), 2, "--graph")
-
-
-def test_a_bad_file_leaves_the_store_as_it_was(tmp_path: Path) -> None:
-    folder, path = tmp_path / "store", triples_file(tmp_path)
-    jelly("load", path, "--store", folder)
-    bad = tmp_path / "bad.jelly"
-    write([Triple(Iri("urn:s"), Iri("urn:p"), Literal(str(n))) for n in range(1000)], bad)
-    bad.write_bytes(bad.read_bytes()[:-1])
-    assert_failed(jelly_process("load", bad, "--store", folder), 1, str(bad), "frame")
-    assert len(Store(str(folder))) == len(TRIPLES)
 
 
 def test_quoted_triples_are_reified_on_request(tmp_path: Path) -> None:
     folder, path = tmp_path / "store", tmp_path / "x.jelly"
     quoted = Triple(Iri("urn:a"), Iri("urn:b"), Iri("urn:c"))
     write([Triple(quoted, Iri("urn:p"), Iri("urn:o"))], path, options=StreamOptions(rdf_star=True))
-    rejected = jelly_process("load", path, "--store", folder)
+    rejected = jelly("load", path, "--store", folder)
     assert_failed(rejected, 1, "frame 0", "quoted triple as subject")
+    gc.collect()
     assert jelly("load", path, "--store", folder, "--reify").code == 0
-    assert len(Store(str(folder))) == 2
+    assert size(folder) == 2
 
 
-def test_files_are_not_clobbered(tmp_path: Path) -> None:
-    folder, target = tmp_path / "store", tmp_path / "x.jelly"
-    jelly("load", triples_file(tmp_path, "source.jelly"), "--store", folder)
-    target.write_text("kept")
-    assert_failed(jelly("dump", "--store", folder, "-o", target), 2, "--force")
-    assert target.read_text() == "kept"
-    assert jelly("dump", "--store", folder, "-o", target, "-f").code == 0
+@pytest.mark.parametrize("form", Format)
+def test_dump_writes_every_format(form: Format, tmp_path: Path) -> None:
+    folder, out = tmp_path / "store", tmp_path / f"dumped.{form}"
+    assert jelly("load", quads_file(tmp_path), "--store", folder).code == 0
+    # A graph that replays keep, which is hidden from users.
+    Store(str(folder)).add(
+        Quad(NamedNode("urn:s"), NamedNode("urn:p"), NamedNode("urn:o"), NamedNode(BOOKKEEPING_IRI))
+    )
+
+    def statements() -> list[Any]:
+        again = tmp_path / "again.nq"
+        assert jelly("convert", out, "-o", again, "--force").code == 0
+        return list(read_statements(again, Format.N_QUADS))
+
+    done = jelly("dump", "--store", folder, "-o", out)
+    if form.has_graphs:
+        assert done.code == 0
+        assert compare_datasets(QUADS, statements())
+        assert_failed(jelly("dump", "--store", folder, "-o", out), 2, "--force")
+    else:
+        assert_failed(done, 1, f"{folder}: a quad", "in a named graph")
+    graph = ["--graph", "http://example.org/g"]
+    assert jelly("dump", "--store", folder, "-o", out, "--force", *graph).code == 0
+    assert compare_datasets(TRIPLES, statements())
 
 
 def test_folders_that_are_no_stores(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
-    assert_failed(jelly("dump", "--store", tmp_path / "absent"), 2, "an Oxigraph store")
-    assert_failed(jelly("dump", "--store", tmp_path), 2, "an Oxigraph store")
-    assert_failed(jelly("load", path, "--store", tmp_path), 2, "an Oxigraph store")
-    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    for arguments in (
+        ("dump", "--store", tmp_path / "absent"),
+        ("dump", "--store", tmp_path),
+        ("load", path, "--store", tmp_path),
+        ("patch", "apply", log(tmp_path), "--store", tmp_path),
+    ):
+        assert_failed(jelly(*arguments), 2, "an Oxigraph store")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["x.jelly", "x.jellyp"]
 
 
-def test_a_store_in_use_is_an_error_of_one_line(tmp_path: Path) -> None:
-    folder, path = tmp_path / "store", triples_file(tmp_path)
-    store = Store(str(folder))
-    store.flush()
-    assert_failed(jelly("load", path, "--store", folder), 1, "lock")
+@pytest.mark.parametrize(
+    "reading",
+    [
+        lambda store, folder: jelly("dump", "--store", store, "-o", folder / "x.jelly"),
+        lambda store, _: jelly("patch", "status", "--store", store),
+        lambda store, folder: jelly("patch", "diff", store, triples_file(folder)),
+        lambda store, folder: jelly("patch", "apply", log(folder), "--store", store, "--dry-run"),
+    ],
+    ids=["dump", "status", "diff", "dry run"],
+)
+def test_what_reads_does_not_need_the_store_for_itself(
+    reading: Callable[[Path, Path], Done], store: Path, tmp_path: Path
+) -> None:
+    in_use = Store(str(store))
+    in_use.add(QUAD)
+    assert reading(store, tmp_path).code == 0
+
+
+def test_a_store_in_use_is_an_error_of_one_line(store: Path, tmp_path: Path) -> None:
+    in_use = Store(str(store))
+    path = triples_file(tmp_path)
+    assert_failed(jelly("load", path, "--store", store), 1, str(store), "another process")
+    assert_failed(jelly("patch", "apply", log(tmp_path), "--store", store), 1, "another process")
+    assert len(in_use) == 1
+
+
+def test_a_dump_changes_no_file(store: Path, tmp_path: Path) -> None:
+    # Only files of the log of what happens may be written, where they can be.
+    def files() -> dict[str, tuple[int, int]]:
+        return {
+            entry.name: (entry.stat().st_mtime_ns, entry.stat().st_size)
+            for entry in os.scandir(store)
+            if not entry.name.startswith("LOG")
+        }
+
+    before = files()
+    assert jelly("dump", "--store", store, "-o", tmp_path / "x.jelly").code == 0
+    assert files() == before
+    assert len(list(read(tmp_path / "x.jelly"))) == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can write there")
+def test_a_store_on_a_disk_that_is_read_only(store: Path, tmp_path: Path) -> None:
+    os.chmod(store, stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        assert jelly("dump", "--store", store, "-o", tmp_path / "x.jelly").code == 0
+    finally:
+        os.chmod(store, stat.S_IRWXU)
+
+
+def test_what_a_killed_load_has_left_goes_away(store: Path, tmp_path: Path) -> None:
+    left = store / "bulk-0123456789.sst"
+    left.write_bytes(b"x" * 1000)
+    assert jelly("dump", "--store", store, "-o", tmp_path / "x.jelly").code == 0
+    assert left.exists()  # It may be of a load that is running.
+    assert jelly("load", triples_file(tmp_path, "y.jelly"), "--store", store).code == 0
+    assert not left.exists()
+
+
+def test_a_bad_file_changes_nothing_and_those_before_it_stay(tmp_path: Path) -> None:
+    good, bad, folder = triples_file(tmp_path), tmp_path / "bad.jelly", tmp_path / "store"
+    bad.write_bytes(good.read_bytes()[:-10])
+    for command in (("load",), ("patch", "apply")):
+        assert_failed(jelly(*command, bad, "--store", folder), 1, "bad.jelly")
+        assert size(folder) == 0
+    assert jelly("load", good, bad, "--store", folder).code == 1
+    assert size(folder) == len(TRIPLES)
+    absent, new = tmp_path / "absent", tmp_path / "new"
+    for command in (("load",), ("patch", "apply")):
+        assert_failed(jelly(*command, absent, "--store", new), 1, "absent: No such file")
+        assert not new.exists()
+
+
+def test_a_damaged_store_is_named(store: Path, tmp_path: Path) -> None:
+    (store / "CURRENT").write_text("x")
+    for arguments in (
+        ("dump", "--store", store),
+        ("load", triples_file(tmp_path), "--store", store),
+        ("query", "ASK {}", "--store", store),
+    ):
+        assert_failed(jelly(*arguments), 1, "the store cannot be opened")

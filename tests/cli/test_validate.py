@@ -208,6 +208,7 @@ def test_frames_and_files_differ_in_number(tmp_path: Path) -> None:
         (["--against", "a.nt", "--against", "b.nt"], "--frames"),
         (["--against", "."], "--frames"),
         (["--against", "a.txt"], "--from"),
+        (["--against", "-", "--from", "nt"], "--against: a file is needed, not stdin"),
     ],
 )
 def test_wrong_usage(arguments: list[str], word: str) -> None:

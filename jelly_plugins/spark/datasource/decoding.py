@@ -65,7 +65,8 @@ def decode_frames(
     """Decode frames. The rows of frames before a corrupt one are returned first.
 
     :param first_frame: number of the first frame.
-    :param opening: a frame with the options of the stream, if the frames have none; not counted.
+    :param opening: a frame with the options of the stream, if the frames do not include them; it is
+        not counted.
     :param concatenated: whether options at the start of a frame start a new stream.
     :raises JellyError: with frame and row.
     """

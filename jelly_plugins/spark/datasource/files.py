@@ -61,7 +61,7 @@ class Files:
     def system(self, path: str) -> tuple[AbstractFileSystem, str]:
         """Return the file system of a path or URL, and the path within it.
 
-        As in Spark, a path without a scheme is local, whatever characters it has, and ``%20`` in
+        As in Spark, a path without a scheme is local, with any characters, and ``%20`` in
         it and in ``file:`` is not an escape.
 
         :raises SourceError: the file system does not exist, or cannot be reached.
@@ -169,7 +169,7 @@ def _place(file: DataFile) -> tuple[Any, str]:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """Return the patterns that a pattern with ``{a,b}`` stands for.
+    """Expand a pattern with ``{a,b}`` to patterns without it.
 
     >>> _alternatives("{x,{y,z}}.jelly")
     ['x.jelly', 'y.jelly', 'x.jelly', 'z.jelly']

@@ -15,7 +15,7 @@ try:
 except ImportError as error:
     raise MissingExtraError.of(f"sharded stores need a library ({error})", "spark") from error
 
-from .applying import Applied, apply_patches, batch_sink, write_shards
+from .applying import Applied, ApplySettings, apply_patches, batch_sink, write_shards
 from .queries import QueryError
 from .root import (
     Batch,
@@ -33,6 +33,7 @@ from .upkeep import Vacuumed, restore, vacuum, verify
 
 __all__ = [
     "Applied",
+    "ApplySettings",
     "Batch",
     "CheckpointError",
     "CommitConflictError",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 
 from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError, OptionsError
@@ -40,8 +40,6 @@ Patches: TypeAlias = "Source | Sequence[Source] | DataFrame"
 
 #: How often to try again after another writer has committed first.
 RETRIES: Final = 10
-#: Settings of a sink.
-_OF_SINKS: Final = {"shards", "shard_by", "check_prev", "storage_options"}
 #: Property with the id of a streaming query, which Spark sets in the threads that run it.
 _QUERY: Final = "sql.streaming.queryId"
 
@@ -75,18 +73,59 @@ class Applied(Shown):
     held_back: bool = False
 
 
+class SinkOptions(TypedDict, total=False):
+    """The fields of :class:`ApplySettings` that are the same for each batch."""
+
+    shards: int | None
+    shard_by: ShardBy | None
+    check_prev: bool
+    storage_options: Mapping[str, Any] | None
+
+
+class ApplyOptions(SinkOptions, total=False):
+    """The fields of :class:`ApplySettings`, as keyword arguments."""
+
+    application: str | None
+    batch: int | None
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplySettings:
+    """Settings for applying patches to a sharded store.
+
+    :ivar shards: number of shards of a new store, by default 16. An existing store must have it.
+    :ivar shard_by: ``"subject"`` keeps the statements of a subject together, ``"graph"`` those of
+        a named graph; by default subject. An existing store must have it.
+    :ivar application: name of the program that numbers batches; with ``batch``, each batch is
+        applied once. A batch must end with the end of a transaction.
+    :ivar batch: number of the batch, which is greater than that of the one before.
+    :ivar check_prev: whether to check that each patch follows the one that its ``prev`` names.
+    :ivar storage_options: settings and credentials of a bucket, see docs/buckets.md; missing ones
+        come from the environment. They are sent to tasks, and stored nowhere.
+    :ivar limits: limits for logs; data sources have their own options.
+    """
+
+    shards: int | None = None
+    shard_by: ShardBy | None = None
+    application: str | None = None
+    batch: int | None = None
+    check_prev: bool = True
+    storage_options: Mapping[str, Any] | None = None
+    limits: Limits = DEFAULT_LIMITS
+
+    def __post_init__(self) -> None:
+        if (self.application is None) is not (self.batch is None):
+            raise ValueError("application and batch must be given together")
+        if self.application is not None and not isinstance(self.application, str):
+            raise TypeError(f"application must be a str (got {self.application!r})")
+        if self.batch is not None:
+            object.__setattr__(self, "batch", whole_number("batch", self.batch))
+        check_layout(self.shards, self.shard_by)
+
+
 def apply_patches(
-    spark: SparkSession | None,
-    src: Patches,
-    root: AnyRoot,
-    *,
-    shards: int | None = None,
-    shard_by: ShardBy | None = None,
-    application: str | None = None,
-    batch: int | None = None,
-    check_prev: bool = True,
-    storage_options: Mapping[str, Any] | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    spark: SparkSession | None, src: Patches, root: AnyRoot, **settings: Unpack[ApplyOptions]
 ) -> Applied:
     """Apply a log of patches to a sharded store, as one version.
 
@@ -105,16 +144,7 @@ def apply_patches(
     :param root: a folder, which the driver and every executor access under this path, on a file
         system with hard links; or the URL of a folder in a bucket: ``s3://``, ``gs://``, ``az://``.
         The store is created if it does not exist.
-    :param shards: number of shards of a new store, by default 16. An existing store must have it.
-    :param shard_by: ``"subject"`` keeps the statements of a subject together, ``"graph"`` those of
-        a named graph; by default subject. An existing store must have it.
-    :param application: name of the program that numbers batches; with ``batch``, each batch is
-        applied once. A batch must end with the end of a transaction.
-    :param batch: number of the batch, which is greater than that of the one before.
-    :param check_prev: whether to check that each patch follows the one that its ``prev`` names.
-    :param storage_options: settings and credentials of a bucket, see docs/buckets.md; missing ones
-        come from the environment. They are sent to tasks, and stored nowhere.
-    :param limits: limits for logs; data sources have their own options.
+    :param settings: see :class:`ApplySettings`.
     :return: the version, and what was applied.
     :raises ChainError: a patch does not follow the one before it, or the log does not follow what
         was applied; nothing was applied.
@@ -125,12 +155,8 @@ def apply_patches(
     :raises JellyError: the log cannot be read, or has data that Oxigraph cannot store; nothing was
         applied.
     """
-    if (application is None) is not (batch is None):
-        raise ValueError("application and batch must be given together")
-    if application is not None and not isinstance(application, str):
-        raise TypeError(f"application must be a str (got {application!r})")
-    if batch is not None:
-        batch = whole_number("batch", batch)
+    wanted = ApplySettings(**settings)
+    application, batch = wanted.application, wanted.batch
     frame: Any = src if hasattr(src, "sparkSession") else None
     if frame is not None and frame.isStreaming:
         raise OptionsError(
@@ -141,14 +167,14 @@ def apply_patches(
     if session is None and all(isinstance(log, str | os.PathLike) for log in logs):
         session = spark
     query = None if session is None else _query(session)
-    check_layout(shards, shard_by)
-    storage = storage_at(root, storage_options)
+    shards, shard_by = wanted.shards, wanted.shard_by
+    storage = storage_at(root, wanted.storage_options)
     # Before the log is read.
     version = begin(storage, shards, shard_by)
     if _is_done(version, application, batch, query):
         return Applied(version=version.number)
     if session is None:
-        reading = local_changes(logs, version, whole=batch is not None, limits=limits)
+        reading = local_changes(logs, version, whole=batch is not None, limits=wanted.limits)
     else:
         from .frames import frame_changes, rows_of, rows_of_paths
 
@@ -168,14 +194,14 @@ def apply_patches(
         batches = dict(before.batches)
         if application is not None and batch is not None:
             batches[application] = Batch(batch, query)
-        return _commit(changes, storage, before, before, batches, check_prev)
+        return _commit(changes, storage, before, before, batches, wanted.check_prev)
 
     with reading as changes:
         return _repeated(lambda: attempt(changes))
 
 
 def batch_sink(
-    root: AnyRoot, *, application: str, **settings: Any
+    root: AnyRoot, *, application: str, **settings: Unpack[SinkOptions]
 ) -> Callable[[DataFrame, int], None]:
     """Return a function for ``DataStreamWriter.foreachBatch`` that applies each batch once::
 
@@ -193,13 +219,13 @@ def batch_sink(
         messages.select(place.alias("source"), log.alias("row")).select("source", "row.*")
 
     :param application: name of the query; use another one for each checkpoint.
-    :param settings: ``shards``, ``shard_by``, ``check_prev`` and ``storage_options`` of
-        :func:`apply_patches`.
+    :param settings: ``shards``, ``shard_by``, ``check_prev`` and ``storage_options``, see
+        :class:`ApplySettings`.
     :raises RootError: the root's path or URL is not valid. Its contents are checked with each
         batch.
     :raises TypeError, ValueError: a setting has an invalid type, or is out of range.
     """
-    if unknown := settings.keys() - _OF_SINKS:
+    if unknown := settings.keys() - SinkOptions.__annotations__.keys():
         raise TypeError(f"batch_sink has no parameter {', '.join(sorted(unknown))}")
     check_layout(settings.get("shards"), settings.get("shard_by"))
     # The connection to a bucket is reused.
