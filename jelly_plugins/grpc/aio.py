@@ -7,7 +7,14 @@ in threads, as those of :mod:`.server`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Mapping,
+)
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self, TypeVar, Unpack
 
@@ -147,10 +154,10 @@ class Client(_AsyncClosing):
             buffer = filling = None
             if isinstance(frames, AsyncIterable):
                 buffer = FrameBuffer()
-                filling = asyncio.create_task(_fill(buffer, frames, threads))
+                filling = asyncio.create_task(_fill(buffer, aiter(frames), threads))
                 frames = buffer
-            upload = blocking.Upload(self._client, frames, timeout)
             try:
+                upload = blocking.Upload(self._client, frames, timeout)
                 await _waited(threads, upload.finish, upload.cancel)
             finally:
                 if buffer is not None and filling is not None:
@@ -160,19 +167,18 @@ class Client(_AsyncClosing):
 
 
 async def _fill(
-    buffer: FrameBuffer, frames: AsyncIterable[bytes], threads: ThreadPoolExecutor
+    buffer: FrameBuffer, frames: AsyncIterator[bytes], threads: ThreadPoolExecutor
 ) -> None:
     """Move frames to a buffer, and close their source."""
-    source = aiter(frames)
     try:
-        async for frame in source:
+        async for frame in frames:
             if not buffer.put(frame, timeout=0):
                 await asyncio.get_running_loop().run_in_executor(threads, buffer.put, frame)
         buffer.end()
     except Exception as error:
         buffer.end(error)
     finally:
-        close = getattr(source, "aclose", None)
+        close = getattr(frames, "aclose", None)
         if close is not None:
             await close()
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from threading import RLock
 from typing import Any, Final, Protocol, Self, TypeAlias, runtime_checkable
 
-from ..backends import BlankNodes, owner_of
+from ..backends import owner_of
 from ..codec import DEFAULT_LIMITS, Decoder, Limits, PhysicalType, StreamOptions, delimit
 from ..errors import JellyError, OptionsError, ServiceError, StatementError
 from ..io.streams import FrameBytes
@@ -163,20 +163,18 @@ class StoreTopic:
 
     :param store: a ``pyoxigraph.Store``, or a Graph, Dataset or ConjunctiveGraph.
     :param graph: of an Oxigraph store, stream this graph only, by default as triples.
-    :param lock: held while a snapshot is written; code that changes the graph must hold it too. By
-        default one that sinks of the same graph have.
+    :ivar lock: held while a snapshot is written; code that changes the graph must hold it too.
+        Sinks of the same graph have the same.
     """
 
-    def __init__(
-        self, store: Any, *, graph: Any = None, lock: Any = None, limits: Limits = DEFAULT_LIMITS
-    ) -> None:
+    def __init__(self, store: Any, *, graph: Any = None, limits: Limits = DEFAULT_LIMITS) -> None:
         self._store = store
         self._backend = owner_of(store)
         self._limits = limits
         self._settings = {"limits": limits, **FRAME_SIZE}
         if graph is not None:
             self._settings["graph"] = graph
-        self.lock = lock or _shared_lock(store)
+        self.lock = _shared_lock(store)
 
     def subscribe(self, topic: str, options: StreamOptions | None) -> Iterator[bytes]:
         """The frames of a dump.
@@ -223,17 +221,15 @@ class StoreSink:
     nodes are new ones for each stream.
 
     :param store: an Oxigraph store, or a graph or dataset of rdflib's.
-    :param lock: held while a stream is loaded; by default one that topics of the same graph have.
     :param settings: for the store's ``load``, such as ``graph=`` or ``blank_nodes=``.
+    :ivar lock: held while a stream is loaded. Topics of the same graph have the same.
     """
 
-    def __init__(
-        self, store: Any, *, lock: Any = None, limits: Limits = DEFAULT_LIMITS, **settings: Any
-    ) -> None:
+    def __init__(self, store: Any, *, limits: Limits = DEFAULT_LIMITS, **settings: Any) -> None:
         self._store = store
         self._load = owner_of(store).load
         self._settings = {"limits": limits, **settings}
-        self.lock = lock or _shared_lock(store)
+        self.lock = _shared_lock(store)
 
     def publish(self, frames: Published) -> None:
         """Load a stream.
@@ -252,28 +248,16 @@ class StoreSink:
 
 class FrameSink:
     """Loads streams into an Oxigraph store frame by frame: each frame whole, or not at all, as soon
-    as it has arrived. The frames before an error stay.
+    as it has arrived. The frames before an error stay. Blank nodes are new ones for each stream.
 
     :param store: a ``pyoxigraph.Store``.
-    :param graph: the graph that triples go into, by default the default graph. Quads are rejected
-        with one.
-    :param blank_nodes: new nodes for each stream, or its labels as they are.
     """
 
-    def __init__(
-        self,
-        store: Any,
-        *,
-        graph: Any = None,
-        blank_nodes: BlankNodes = "fresh",
-        limits: Limits = DEFAULT_LIMITS,
-    ) -> None:
+    def __init__(self, store: Any, *, limits: Limits = DEFAULT_LIMITS) -> None:
         self._store = store
         self._backend = owner_of(store)
         if self._backend.name != "oxigraph":
             raise TypeError(f"frames are loaded into Oxigraph stores, not into {store!r}")
-        self._graph = graph
-        self._blank_nodes = blank_nodes
         self._limits = limits
 
     def publish(self, frames: Published) -> None:
@@ -281,18 +265,13 @@ class FrameSink:
 
         :raises JellyError: a frame cannot be read, or the store cannot hold it.
         """
-        from pyoxigraph import DefaultGraph, NamedNode, Quad
+        from pyoxigraph import NamedNode, Quad
 
-        if self._graph is not None and frames.options.physical_type is not PhysicalType.TRIPLES:
-            raise OptionsError("a stream of quads names its graphs itself")
-        graph = self._graph or DefaultGraph()
-        decoder = Decoder(self._backend.factory(blank_nodes=self._blank_nodes), limits=self._limits)
+        decoder = Decoder(self._backend.factory(), limits=self._limits)
         for data in frames:
             frame = decoder.decode(data)
             quads = [
-                each
-                if isinstance(each, Quad)
-                else Quad(each.subject, each.predicate, each.object, graph)
+                each if isinstance(each, Quad) else Quad(each.subject, each.predicate, each.object)
                 for each in frame.statements
             ]
             for name in {quad.graph_name for quad in quads} | set(frame.empty_graphs):

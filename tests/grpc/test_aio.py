@@ -113,6 +113,18 @@ def test_the_source_is_closed_when_publishing_ends(end: str) -> None:
     assert sink.streams == []
 
 
+def test_a_closed_client_closes_the_source() -> None:
+    source = Source(frames_of(numbered(60_000)))
+
+    async def test() -> None:
+        client = aio.Client("localhost:1")
+        await client.close()
+        with pytest.raises(ValueError, match="closed"):
+            await client.publish_frames(source)
+
+    run(test())
+
+
 def test_waiting_streams_leave_threads_to_others() -> None:
     """The loop's executor has a few threads for each processor."""
 

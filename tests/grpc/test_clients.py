@@ -7,6 +7,7 @@ import io
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,14 @@ from jelly_plugins import (
     OptionsError,
     StreamOptions,
     TermError,
+    TruncatedError,
     WireError,
     convert,
     read,
     write,
 )
 from jelly_plugins.codec import Limits, PhysicalType
-from jelly_plugins.grpc import Client, aio, publish, serve, subscribe
+from jelly_plugins.grpc import Client, aio, subscribe
 from jelly_plugins.oxigraph import load
 
 from .. import programs
@@ -119,30 +121,22 @@ def failing_frames() -> Iterator[bytes]:
 
 @clients
 @pytest.mark.parametrize(
-    "publish",
+    ("publish", "error", "words"),
     [
-        lambda client: client.publish(failing()),
-        lambda client: client.publish_frames(failing_frames()),
+        (lambda client, _: client.publish(failing()), ZeroDivisionError, None),
+        (lambda client, _: client.publish_frames(failing_frames()), ZeroDivisionError, None),
+        (lambda client, path: client.publish(path), TruncatedError, "cut.jelly: .*inside a frame"),
     ],
 )
-def test_failing_data_is_not_published(kind: Any, publish: Callable[[Any], None]) -> None:
-    sink = Kept()
-    with service(sink=sink, kind=kind) as (_, client):
-        with pytest.raises(ZeroDivisionError):
-            publish(client)
-        assert sink.ended()
-    assert sink.streams == []
-
-
-@clients
-def test_unreadable_data_is_not_published(kind: Any, tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
+def test_failing_data_is_not_published(
+    kind: Any, publish: Callable[[Any, Path], None], error: Any, words: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "cut.jelly"
     path.write_bytes(delimited(frames_of(numbered(5000)))[:-1])
     sink = Kept()
     with service(sink=sink, kind=kind) as (_, client):
-        with pytest.raises(JellyError, match="inside a frame") as caught:
-            client.publish(path)
-        assert caught.value.source == str(path)
+        with pytest.raises(error, match=words):
+            publish(client, path)
         assert sink.ended()
     assert sink.streams == []
 
@@ -172,20 +166,6 @@ def test_an_answer_that_is_not_an_rdf_stream_received(kind: Any, answer: bytes) 
 def test_an_answer_of_a_later_version(kind: Any, answer: bytes) -> None:
     with answering(answer) as address, kind(address) as client:
         client.publish(numbered(3))
-
-
-@clients
-def test_an_error_of_the_data_or_an_early_answer(kind: Any) -> None:
-    def no_more() -> Iterator[Any]:
-        yield from numbered(10)
-        raise OSError("no more")
-
-    with (
-        answering(b"", read=0) as address,
-        kind(address) as client,
-        pytest.raises((OSError, JellyError)),
-    ):
-        client.publish(no_more())
 
 
 def test_requests_end_with_the_call() -> None:
@@ -250,54 +230,47 @@ class BreaksOff:
 
 @clients
 @pytest.mark.parametrize("new", [ox.Store, Dataset])
-def test_nothing_is_loaded_of_a_truncated_stream(kind: Any, new: Callable[[], Any]) -> None:
+def test_nothing_is_taken_of_a_truncated_stream(
+    kind: Any, new: Callable[[], Any], tmp_path: Path
+) -> None:
     store = new()
-    with (
-        service({"t": BreaksOff()}, kind=kind) as (_, client),
-        client.subscribe("t") as stream,
-        rejected("DATA_LOSS", "no more"),
-    ):
-        stream.load(store)
+    with service({"t": BreaksOff()}, kind=kind) as (server, client):
+        with rejected("DATA_LOSS", "no more"), client.subscribe("t") as stream:
+            stream.load(store)
+        with rejected("DATA_LOSS"), subscribe("t", server.address) as stream:
+            stream.save(tmp_path / "x.jelly")
     assert len(store) == 0
-
-
-def test_nothing_is_saved_of_a_truncated_stream(tmp_path: Path) -> None:
-    with service({"t": BreaksOff()}) as (_, client), rejected("DATA_LOSS"):
-        client.subscribe("t").save(tmp_path / "x.jelly")
     assert list(tmp_path.iterdir()) == []
 
 
-def close_later(endless: Endless, stream: Any) -> threading.Thread:
-    """Close a stream from another thread after it has yielded a frame."""
+@contextmanager
+def closed_later(kind: Any) -> Iterator[Any]:
+    """Open a stream that another thread closes after its first frame."""
+    topic = Endless()
 
     def close() -> None:
-        endless.sent.wait()
+        topic.sent.wait()
         stream.close()
 
-    thread = threading.Thread(target=close)
-    thread.start()
-    return thread
+    with service({"t": topic}, kind=kind) as (_, client), client.subscribe("t") as stream:
+        thread = threading.Thread(target=close)
+        thread.start()
+        yield stream
+        thread.join()
 
 
 @clients
 @pytest.mark.parametrize("new", [ox.Store, Graph])
 def test_closing_a_stream_while_it_is_loaded(kind: Any, new: Callable[[], Any]) -> None:
-    topic, store = Endless(), new()
-    with service({"t": topic}, kind=kind) as (_, client), client.subscribe("t") as stream:
-        closing = close_later(topic, stream)
-        with rejected("CANCELLED", "closed before its end"):
-            stream.load(store)
-        closing.join()
+    store = new()
+    with closed_later(kind) as stream, rejected("CANCELLED", "closed before its end"):
+        stream.load(store)
     assert len(store) == 0
 
 
 def test_closing_a_stream_while_it_is_saved(tmp_path: Path) -> None:
-    topic = Endless()
-    with service({"t": topic}) as (server, _), subscribe("t", server.address) as stream:
-        closing = close_later(topic, stream)
-        with rejected("CANCELLED"):
-            stream.save(tmp_path / "saved.jelly")
-        closing.join()
+    with closed_later(Client) as stream, rejected("CANCELLED"):
+        stream.save(tmp_path / "saved.jelly")
     assert not list(tmp_path.iterdir())
 
 
@@ -316,7 +289,13 @@ def test_limits_of_the_client_hold(kind: Any) -> None:
 
 @clients
 @pytest.mark.parametrize(
-    "take", [list, lambda stream: list(stream.frames()), lambda stream: stream.load(ox.Store())]
+    "take",
+    [
+        list,
+        lambda stream: list(stream.frames()),
+        lambda stream: stream.load(ox.Store()),
+        lambda stream: stream.options,
+    ],
 )
 @pytest.mark.parametrize(
     ("frames", "error", "words"),
@@ -339,17 +318,6 @@ def test_a_server_that_breaks_the_rules(
         pytest.raises(error, match=f"{address}: t: .*{words}"),
     ):
         take(stream)
-
-
-@clients
-def test_options_of_a_server_that_sends_nothing(kind: Any) -> None:
-    with (
-        sending([]) as address,
-        kind(address) as client,
-        client.subscribe("t") as stream,
-        pytest.raises(OptionsError, match="has no frames"),
-    ):
-        assert stream.options
 
 
 # Wrong requests and addresses
@@ -412,8 +380,6 @@ def test_a_timeout_may_be_endless() -> None:
         client.subscribe("t", timeout=float("inf")) as stream,
     ):
         assert not list(stream.statements())
-    with serve(Fixed([])) as server, rejected("INTERNAL"):  # type: ignore[arg-type]
-        publish(numbered(1), server.address, timeout=float("inf"))
 
 
 # What importing needs

@@ -10,11 +10,9 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import AbstractContextManager, contextmanager
 from http.client import HTTPResponse
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.request import urlopen
 
@@ -45,28 +43,51 @@ from jelly_plugins.rdflib import register
 TRIPLES = [Triple(Iri(f"urn:s{n}"), Iri("urn:p"), Iri("urn:o")) for n in range(5000)]
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
+Answer = Callable[[BaseHTTPRequestHandler], object]
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[str]:
-    """Run a server for ``x.jelly.gz``; yield its address."""
-    write(TRIPLES, tmp_path / "x.jelly.gz")
-    handler = partial(Quiet, directory=str(tmp_path))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+@contextmanager
+def answering(
+    answer: Answer, *, protocol: str = "HTTP/1.0", timeout: float | None = None
+) -> Iterator[str]:
+    """Run a server that answers each request in the same way; yield its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer(self)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    Handler.protocol_version, Handler.timeout = protocol, timeout
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/x"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
-def test_a_file_by_http(served: str) -> None:
-    assert list(read(f"{served}/x.jelly.gz")) == TRIPLES
-    with pytest.raises(SourceError, match=r"absent\.jelly: .*404 File not found"):
-        list(read(f"{served}/absent.jelly"))
+def answer_of(
+    status: int, *headers: tuple[str, str], body: bytes = b"", reason: str | None = None
+) -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status, reason)
+        for name, value in headers:
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def test_a_file_by_http() -> None:
+    out = io.BytesIO()
+    write(TRIPLES, out)
+    with answering(answer_of(200, body=gzip.compress(out.getvalue()))) as url:
+        assert list(read(url)) == TRIPLES
 
 
 def test_a_protocol_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,45 +99,26 @@ def test_a_protocol_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None
         list(read("s3://bucket/x.jelly"))
 
 
-@contextmanager
 def serving_part(
     body: bytes, sent: int, *, chunked: bool = False, content_range: str | None = None
-) -> Iterator[str]:
+) -> AbstractContextManager[str]:
     """Run a server that announces a body and closes the connection after ``sent`` bytes of it.
 
     :param content_range: this header of a response with status 206; an empty value for no header.
     """
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200 if content_range is None else 206)
-            if content_range:
-                self.send_header("Content-Range", content_range)
-            part = body[:sent]
-            if chunked:
-                self.send_header("Transfer-Encoding", "chunked")
-                part = b"%x\r\n%b\r\n" % (len(part), part)
-                if sent == len(body):
-                    part += b"0\r\n\r\n"
-            else:
-                self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(part)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    Handler.protocol_version = "HTTP/1.1" if chunked else "HTTP/1.0"
+    headers = [("Content-Range", content_range)] if content_range else []
+    part = body[:sent]
     if chunked:
-        Handler.timeout = 0.1
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/x"
-        finally:
-            server.shutdown()
-            thread.join()
+        headers.append(("Transfer-Encoding", "chunked"))
+        part = b"%x\r\n%b\r\n" % (len(part), part)
+        if sent == len(body):
+            part += b"0\r\n\r\n"
+    else:
+        headers.append(("Content-Length", str(len(body))))
+    answer = answer_of(200 if content_range is None else 206, *headers, body=part)
+    if chunked:
+        return answering(answer, protocol="HTTP/1.1", timeout=0.1)
+    return answering(answer)
 
 
 @contextmanager
@@ -170,30 +172,11 @@ def test_a_short_response_is_rejected(name: str, chunked: bool) -> None:
 @pytest.mark.parametrize("length", ["{0}, {1}", "{1}"])
 def test_two_lengths_are_rejected(length: str) -> None:
     data, end = two_frames()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", str(end))
-            self.send_header("Content-Length", length.format(end, len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            url = f"http://127.0.0.1:{server.server_port}/x"
-            with urlopen(url) as response:
-                for source in (url, response):
-                    with pytest.raises(SourceError, match="more than one Content-Length"):
-                        list(read(source))
-        finally:
-            server.shutdown()
-            thread.join()
+    lengths = [("Content-Length", each.format(end, len(data))) for each in ("{0}", length)]
+    with answering(answer_of(200, *lengths, body=data)) as url, urlopen(url) as response:
+        for source in (url, response):
+            with pytest.raises(SourceError, match="more than one Content-Length"):
+                list(read(source))
 
 
 @pytest.fixture
@@ -257,29 +240,26 @@ def test_a_part_is_rejected(name: str, chunked: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrap",
+    ("wrap", "pack"),
     [
-        io.BufferedReader,
-        lambda response: gzip.GzipFile(fileobj=response),
+        (lambda response: response, gzip.compress),
+        (io.BufferedReader, bytes),
+        (lambda response: gzip.GzipFile(fileobj=response), gzip.compress),
     ],
 )
-def test_a_short_response_in_another_file_object(wrap: Callable[[Any], Any]) -> None:
+def test_a_short_response_of_whole_frames_or_members(
+    wrap: Callable[[Any], Any], pack: Callable[[bytes], bytes]
+) -> None:
     data, end = two_frames()
-    if wrap is not io.BufferedReader:
-        first = gzip.compress(data[:end])
-        data, end = first + gzip.compress(data[end:]), len(first)
-    with response_of(data, end) as response, pytest.raises(TruncatedError, match="HTTP response"):
+    first = pack(data[:end])
+    body = first + pack(data[end:])
+    with (
+        response_of(body, len(first)) as response,
+        pytest.raises(TruncatedError, match="HTTP response"),
+    ):
         list(read(wrap(response)))
-    with response_of(data, len(data)) as response:
+    with response_of(body, len(body)) as response:
         assert list(read(wrap(response))) == TRIPLES[:100]
-
-
-def test_a_short_response_of_whole_gzip_members() -> None:
-    data, end = two_frames()
-    first = gzip.compress(data[:end])
-    body = first + gzip.compress(data[end:])
-    with response_of(body, len(first)) as response, pytest.raises(TruncatedError, match="HTTP"):
-        list(read(response))
 
 
 def test_a_response_of_which_the_caller_has_read_the_start() -> None:
@@ -289,136 +269,94 @@ def test_a_response_of_which_the_caller_has_read_the_start() -> None:
         assert list(read(response)) == TRIPLES[:100]
 
 
+def rows_of_jena(format_: jena.JenaFormat) -> bytes:
+    out = io.BytesIO()
+    jena.write(TRIPLES[:1], out, format=format_)
+    return out.getvalue()
+
+
 @pytest.mark.parametrize(
-    ("text", "reader"),
+    ("part", "reader"),
     [
-        (b"TX .\nTC .\nTX .\nTC .\n", lambda source: list(PatchReader(source))),
+        (b"TX .\nTC .\n", lambda source: list(PatchReader(source))),
         (
-            b"<urn:s> <urn:p> <urn:o> .\n" * 2,
+            b"<urn:s> <urn:p> <urn:o> .\n",
             lambda source: list(read_messages(source, format="nt")),
         ),
         (
-            b"<urn:s> <urn:p> <urn:o> .\n" * 2,
+            b"<urn:s> <urn:p> <urn:o> .\n",
             lambda source: convert(source, io.BytesIO(), source_format="nt", target_format="jelly"),
+        ),
+        *(
+            (rows_of_jena(form), lambda source, form=form: list(jena.read(source, format=form)))
+            for form in list(jena.JenaFormat)[:2]
         ),
     ],
 )
-def test_a_short_response_of_text(text: bytes, reader: Callable[[Any], object]) -> None:
+def test_a_short_response_in_other_formats(part: bytes, reader: Callable[[Any], object]) -> None:
     with (
-        response_of(text, len(text) // 2) as response,
-        pytest.raises(TruncatedError, match=f"{len(text) // 2} bytes of"),
+        response_of(2 * part, len(part)) as response,
+        pytest.raises(TruncatedError, match=f"HTTP response.*{len(part)} bytes of"),
     ):
         reader(response)
 
 
-@pytest.mark.parametrize("format_", list(jena.JenaFormat)[:2])
-def test_a_short_response_of_jena(format_: jena.JenaFormat) -> None:
-    out = io.BytesIO()
-    jena.write(TRIPLES[:1], out, format=format_)
-    with (
-        response_of(out.getvalue() * 2, len(out.getvalue())) as response,
-        pytest.raises(TruncatedError, match="HTTP response"),
-    ):
-        list(jena.read(response, format=format_))
-
-
-@pytest.mark.parametrize("library", ["urllib3", "requests"])
-def test_a_short_response_of_another_client(library: str) -> None:
+def opened_by(library: str, url: str) -> Any:
+    """The response of another client."""
     client = pytest.importorskip(library)
+    if library == "requests":
+        return client.get(url, stream=True, timeout=60).raw
+    return client.PoolManager().request(
+        "GET", url, preload_content=False, enforce_content_length=False
+    )
+
+
+@pytest.mark.parametrize("library", [None, "urllib3", "requests"])
+def test_a_short_response_to_a_url_or_another_client(library: str | None) -> None:
     data, end = two_frames()
     with serving_part(data, end) as url:
-        if library == "urllib3":
-            response = client.PoolManager().request(
-                "GET", url, preload_content=False, enforce_content_length=False
-            )
-        else:
-            response = client.get(url, stream=True, timeout=60).raw
+        source = url if library is None else opened_by(library, url)
         with pytest.raises(SourceError if library == "requests" else TruncatedError):
-            list(read(response))
+            list(read(source))
+    with serving_part(data, len(data)) as url:
+        assert list(read(url if library is None else opened_by(library, url))) == TRIPLES[:100]
 
 
-@pytest.mark.parametrize("library", ["urllib3", "requests"])
-def test_a_part_of_another_client(library: str) -> None:
-    client = pytest.importorskip(library)
+@pytest.mark.parametrize("library", [None, "urllib3", "requests"])
+def test_a_part_to_a_url_or_another_client(library: str | None) -> None:
     data, end = two_frames()
     content_range = f"bytes 0-{end - 1}/{len(data)}"
     with serving_part(data[:end], end, chunked=True, content_range=content_range) as url:
-        if library == "urllib3":
-            response = client.PoolManager().request("GET", url, preload_content=False)
-        else:
-            response = client.get(url, stream=True, timeout=60).raw
+        source = url if library is None else opened_by(library, url)
         with pytest.raises(TruncatedError, match="a part of the file"):
-            list(read(response))
-
-
-def test_a_short_response_to_a_url() -> None:
-    data, end = two_frames()
-    with serving_part(data, end) as url, pytest.raises(TruncatedError, match="HTTP response"):
-        list(read(url))
-    with serving_part(data, len(data)) as url:
-        assert list(read(url)) == TRIPLES[:100]
-
-
-def test_a_part_to_a_url() -> None:
-    data, end = two_frames()
-    content_range = f"bytes 0-{end - 1}/{len(data)}"
-    with (
-        serving_part(data[:end], end, content_range=content_range) as url,
-        pytest.raises(TruncatedError, match="a part of the file"),
-    ):
-        list(read(url))
-
-
-@contextmanager
-def answering(answer: Callable[[BaseHTTPRequestHandler], object]) -> Iterator[str]:
-    """Run a server that answers each request in the same way; yield its address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            answer(self)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/x"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-@pytest.mark.parametrize("status", [204, 304, 404, 500])
-def test_an_answer_without_a_file(status: int) -> None:
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(status)
-        handler.end_headers()
-
-    with answering(answer) as url, pytest.raises(SourceError, match=f"answered {status}"):
-        list(read(url))
+            list(read(source))
 
 
 @pytest.mark.parametrize(
-    ("status", "message"), [(404, "answered 404 Not Found$"), (499, "answered 499$")]
+    ("status", "reason", "message"),
+    [
+        (204, None, "answered 204"),
+        (304, None, "answered 304"),
+        (404, None, "answered 404 Not Found$"),
+        (500, None, "answered 500"),
+        (404, "", "answered 404 Not Found$"),
+        (499, "", "answered 499$"),
+    ],
 )
-def test_an_answer_without_a_reason_phrase(status: int, message: str) -> None:
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(status, "")
-        handler.end_headers()
-
-    with answering(answer) as url, pytest.raises(SourceError, match=message):
+def test_an_answer_without_a_file(status: int, reason: str | None, message: str) -> None:
+    with (
+        answering(answer_of(status, reason=reason)) as url,
+        pytest.raises(SourceError, match=message) as caught,
+    ):
         list(read(url))
+    assert caught.value.source == url
 
 
 def test_a_connection_that_is_reset() -> None:
     data, end = two_frames()
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.end_headers()
-        handler.wfile.write(data[:end])
+        answer_of(200, body=data[:end])(handler)
         handler.wfile.flush()
         # Closing a socket without lingering resets the connection.
         linger = struct.pack("ii", 1, 0)
@@ -435,17 +373,13 @@ def test_user_and_password_go_to_the_first_server_only() -> None:
 
     def final(handler: BaseHTTPRequestHandler) -> None:
         seen.append(handler.headers["Authorization"])
-        handler.send_response(200)
-        handler.end_headers()
-        handler.wfile.write(two_frames()[0])
+        answer_of(200, body=two_frames()[0])(handler)
 
     with answering(final) as target:
 
         def redirect(handler: BaseHTTPRequestHandler) -> None:
             seen.append(handler.headers["Authorization"])
-            handler.send_response(302)
-            handler.send_header("Location", target)
-            handler.end_headers()
+            answer_of(302, ("Location", target))(handler)
 
         with answering(redirect) as url:
             assert len(list(read(url.replace("://", "://me:p%40ss@")))) == 100
@@ -454,12 +388,10 @@ def test_user_and_password_go_to_the_first_server_only() -> None:
 
 @pytest.mark.parametrize("target", ["ftp://127.0.0.1:1/x.jelly", "file:///etc/passwd", "data:,x"])
 def test_redirects_to_other_protocols_are_rejected(target: str) -> None:
-    def redirect(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(302)
-        handler.send_header("Location", target)
-        handler.end_headers()
-
-    with answering(redirect) as url, pytest.raises(SourceError, match=r"302|unknown url type"):
+    with (
+        answering(answer_of(302, ("Location", target))) as url,
+        pytest.raises(SourceError, match=r"302|unknown url type"),
+    ):
         list(read(url))
 
 
@@ -471,12 +403,7 @@ def test_errors_hide_passwords_of_urls() -> None:
 
 
 def test_errors_of_conversions_hide_passwords_of_urls() -> None:
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.end_headers()
-        handler.wfile.write(b"<urn:s> <urn:1> <urn:o> .\n")
-
-    with answering(answer) as url:
+    with answering(answer_of(200, body=b"<urn:s> <urn:1> <urn:o> .\n")) as url:
         source = url.replace("://", "://user:secret@")
         with pytest.raises(JellyError, match="predicate") as caught:
             convert(source, io.BytesIO(), source_format="nt", target_format="rdf")

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
 import jelly_plugins.io.streams
+import jelly_plugins.rdflib
 from jelly_plugins import (
     DEFAULT_GRAPH,
     BlankNode,
@@ -27,12 +29,15 @@ from jelly_plugins import (
     PhysicalType,
     Quad,
     SourceError,
+    StatementError,
     StreamOptions,
     TermError,
     Triple,
     TruncatedError,
     read,
     read_frames,
+    read_quads,
+    read_triples,
     write,
     write_frames,
 )
@@ -113,18 +118,14 @@ def test_options_of_a_stream_without_them(data: bytes) -> None:
             assert caught.value.source == "<bytes>"
 
 
-def test_options_of_a_closed_reader() -> None:
-    frames = read_frames(DATA)
-    frames.close()
-    with pytest.raises(OptionsError):
-        _ = frames.options
-    frames.close()
-
-
-def test_the_search_for_options_is_limited() -> None:
+def test_options_that_cannot_be_found() -> None:
     """A few bytes of gzip can contain millions of empty frames."""
-    with read_frames(gzip.compress(bytes(100_000))) as frames, pytest.raises(OptionsError):
-        _ = frames.options
+    closed = read_frames(DATA)
+    closed.close()
+    for frames in (closed, read_frames(gzip.compress(bytes(100_000)))):
+        with pytest.raises(OptionsError):
+            _ = frames.options
+        frames.close()
 
 
 def test_an_empty_input_is_an_empty_stream_unless_reading_is_strict() -> None:
@@ -173,21 +174,17 @@ def test_sources_are_closed(tmp_path: Path) -> None:
 
 
 def test_the_last_frame_read() -> None:
-    with read_frames(write_bytes(TRIPLES, frame_rows=100)) as frames:
-        assert b"".join(w.stream(frames.data) for _ in frames) == write_bytes(
-            TRIPLES, frame_rows=100
-        )
+    data = write_bytes(TRIPLES, frame_rows=100)
+    with read_frames(data) as frames:
+        assert b"".join(w.stream(frames.data) for _ in frames) == data
 
 
 def test_errors_are_raised_after_the_previous_frames() -> None:
-    data = write_bytes(TRIPLES, frame_rows=100)
-    frames = iter(read_frames(data[:-1]))
-    found = []
-    with pytest.raises(TruncatedError) as caught:
-        found += frames
-    assert caught.value.frame == 10
-    frames = iter(read_frames(data[:-1]))
+    frames = iter(read_frames(write_bytes(TRIPLES, frame_rows=100)[:-1]))
     assert [next(frames).index for _ in range(10)] == list(range(10))
+    with pytest.raises(TruncatedError) as caught:
+        next(frames)
+    assert caught.value.frame == 10
 
 
 def test_a_truncated_compressed_stream_names_the_frame() -> None:
@@ -411,3 +408,34 @@ def test_a_destination_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(SourceError):
         write((taken.append(t) or t for t in TRIPLES), tmp_path / "absent" / "x.jelly")  # type: ignore[func-returns-value]
     assert taken == []
+
+
+# Streams read as triples or as quads, whatever their type
+
+OBJECT = Iri("urn:o")
+TWO = write_bytes([Triple(S, P, OBJECT), Triple(S, P, G)])
+MIXED = write_bytes([Quad(S, P, OBJECT, DEFAULT_GRAPH), Quad(S, P, OBJECT, G)])
+ONE = write_bytes([Quad(S, P, OBJECT, DEFAULT_GRAPH)])
+
+
+def test_triples_and_quads_of_generic_terms() -> None:
+    assert [(s, o) for s, _, o in read_triples(TWO)] == [(S, OBJECT), (S, G)]
+    assert list(read_triples(ONE)) == [Triple(S, P, OBJECT)]
+    assert [g for _, _, _, g in read_quads(MIXED)] == [DEFAULT_GRAPH, G]
+    assert list(read_quads(TWO))[1] == Quad(S, P, G, DEFAULT_GRAPH)
+    found = read_triples(MIXED)
+    assert next(found) == Triple(S, P, OBJECT)
+    with pytest.raises(StatementError, match="named graph: read_quads") as caught:
+        next(found)
+    assert (caught.value.source, caught.value.frame) == ("<bytes>", 0)
+
+
+def test_triples_and_quads_of_rdflib() -> None:
+    assert [str(o) for _, _, o in jelly_plugins.rdflib.read_triples(TWO)] == ["urn:o", "urn:g"]
+    assert [len(each) for each in jelly_plugins.rdflib.read_triples(ONE)] == [3]
+    names = [g for _, _, _, g in jelly_plugins.rdflib.read_quads(MIXED)]
+    assert names[0] == DATASET_DEFAULT_GRAPH_ID
+    assert str(names[1]) == "urn:g"
+    assert [len(each) for each in jelly_plugins.rdflib.read_quads(TWO)] == [4, 4]
+    with pytest.raises(JellyError, match="Dataset"):
+        list(jelly_plugins.rdflib.read_triples(MIXED))
