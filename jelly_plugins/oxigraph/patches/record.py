@@ -29,15 +29,15 @@ from ...codec.text.ntriples import STAND_IN
 from ...errors import ChainError, TextError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
 from ...patch.replay.positions import Position
-from ...patch.replay.replay import Replayed
+from ...patch.replay.replay import Replayed, replay_log
 from ...patch.replay.settings import ReplaySettings
 from ...patch.replay.target import lock_of
 from ..plain_text import lines_of
-from ..rows import Row
-from ..terms import DEFAULT_GRAPH, check_store, describe_directed
+from ..rows import Row, RowFactory
+from ..terms import check_store, describe_directed
 from .bookkeeping import Recording, check_recorded, move, moved_rows, position_in, recording_of
-from .replay import apply_log
 from .staging import Changes, Staged, make
+from .target import StoreTarget
 from .transaction import apply
 
 #: Transactions, and operations in them, after which the position is written.
@@ -60,9 +60,8 @@ def record(
     Patches of the log that the store lacks are applied first. While the recorder is open, the store
     is marked, in the store itself, and only the recorder can change it: ``load``, ``replay`` and
     other recorders raise an error that names the log. If the process ends without closing the
-    recorder, record the same log again, or replay it; the log must be the one that was written: an
-    older copy, or one that was truncated by a power failure, is not detected. ``sync`` prevents
-    the latter.
+    recorder, record the same log again; it must be the one that was written: an older copy, or one
+    that was truncated by a power failure, is not detected. ``sync`` prevents the latter.
 
     :param log: path of the log; created if missing. Only one recorder at a time may have it.
     :param settings: see :class:`~jelly_plugins.patch.recording.RecordSettings`. A new log is by
@@ -104,11 +103,13 @@ def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str 
     name = settings.name
     with lock_of(store):
         found = recording_of(store)
+        check_recorded(store, found if found and found.path == writer.path else None)
         if writer.patches:
+            name = name or (found and found.log) or None
             replaying = ReplaySettings(name=name, limits=settings.limits)
-            apply_log(store, writer.path, replaying, done, found, graph=DEFAULT_GRAPH)
+            target = StoreTarget(store, replaying, recording=found)
+            replay_log(target, writer.path, RowFactory(), replaying, done)
         else:
-            check_recorded(store, found if found and found.path == writer.path else None)
             known = None if name is None else position_in(store, name)
             if known is not None:
                 raise ChainError(
