@@ -46,7 +46,7 @@ _OPERATIONS: Final = 100_000
 #: Quads that are written to the log term by term; more of them go as text, in half the time.
 _TERM_BY_TERM: Final = 8
 #: How blank nodes begin in text whose labels may be the written form of others.
-_STAND_IN: Final = f"_:{STAND_IN}"
+_STAND_IN: Final = f"_:{STAND_IN}".encode()
 
 
 def record(
@@ -290,7 +290,4 @@ class Recorder:
 def _is_kept(staged: Staged) -> bool:
     """Whether what the log says of quads leads to these quads again, and to no others: a label that
     looks like the written form of another one may not."""
-    return staged.text is not None and not any(
-        _STAND_IN.encode() in lines or str(graph).startswith(_STAND_IN)
-        for graph, lines in staged.text.items()
-    )
+    return staged.text is not None and _STAND_IN not in lines_of(staged.text)
