@@ -161,13 +161,15 @@ class PatchSerializer:
         :return: what is ready to be written.
         :raises JellyError: a row cannot be written.
         """
-        return b"".join(self.chunks(rows))
+        if self._text is None:
+            return b"".join(map(delimit, self._encoder.add(map(self._fit, rows))))
+        return b"".join(self._text.write(rows))
 
     def chunks(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
         """Write rows as :meth:`add` does, in chunks of limited size: text may be much longer than
         the rows, each of which has its terms in full."""
         if self._text is None:
-            yield b"".join(map(delimit, self._encoder.add(map(self._fit, rows))))
+            yield self.add(rows)
             return
         pending: list[bytes] = []
         size = 0

@@ -39,7 +39,7 @@ class Steps:
             os._exit(9)
 
     def watch(self) -> None:
-        write, make = LogWriter._write, recorders.make  # type: ignore[attr-defined]
+        write, make = LogWriter._write, recorders.Recorder._make
         apply = recorders.apply  # type: ignore[attr-defined]
 
         def writing(writer: LogWriter, written: bytes) -> None:
@@ -59,7 +59,7 @@ class Steps:
             self.step()
 
         LogWriter._write = writing  # type: ignore[method-assign]
-        recorders.make = making  # type: ignore[attr-defined]
+        recorders.Recorder._make = making  # type: ignore[method-assign]
         recorders.apply = applying  # type: ignore[attr-defined]
         # Write the position often.
         recorders._TRANSACTIONS = 7  # type: ignore[misc]

@@ -16,7 +16,7 @@ there is no patch, so that a patch can be undone by doing its opposite.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any, Final, Self, Unpack
@@ -36,7 +36,7 @@ from ..plain_text import lines_of
 from ..rows import Row, RowFactory
 from ..terms import check_store, describe_directed
 from .bookkeeping import Recording, check_recorded, move, moved_rows, position_in, recording_of
-from .staging import Changes, Staged, make
+from .staging import Changes, Staged
 from .target import StoreTarget
 from .transaction import apply
 
@@ -245,12 +245,10 @@ class Recorder:
             self._operations += len(deletes.quads) + len(adds.quads)
             try:
                 self._append(deletes, adds)
-                if before.patches and _is_kept(deletes) and _is_kept(adds):
-                    make(self.store, deletes, adds)
-                else:
-                    # The log has a name now; or the patch, if applied again, would lead to other
-                    # quads.
-                    make(self.store, deletes, adds, *self._position_rows())
+                # Otherwise the log has a name now; or the patch, if applied again, would lead to
+                # other quads.
+                is_enough = before.patches and _is_kept(deletes) and _is_kept(adds)
+                self._make(deletes, adds, *([(), ()] if is_enough else self._position_rows()))
                 if self._writer.sync:
                     self.store.flush()
             except BaseException:
@@ -261,6 +259,16 @@ class Recorder:
                 if self._writer.place is not before and not made:
                     self._writer.cut(before)
                 raise
+
+    def _make(
+        self, deletes: Staged, adds: Staged, old: Collection[Row], new: Collection[Row]
+    ) -> None:
+        """Change the store, and the rows of the bookkeeping, wholly or not at all."""
+        if deletes.quads or old or new:
+            apply(self.store, [*deletes.rows, *old], [*adds.rows, *new])
+        else:
+            # In half the time of an update.
+            self.store.extend(adds.quads)
 
     def _position_rows(self) -> tuple[set[Row], set[Row]]:
         """The rows of the bookkeeping to delete and to add, once the log has a change."""
