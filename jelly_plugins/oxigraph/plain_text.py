@@ -102,6 +102,8 @@ def _exchanged(text: bytes, starts: list[int], others: bytes) -> bytes:
 
 def lines_of(text: PlainText) -> bytes:
     """Text as N-Quads."""
+    if len(text) == 1 and DEFAULT_GRAPH in text:
+        return text[DEFAULT_GRAPH]
     parts = []
     for graph, lines in text.items():
         if graph != DEFAULT_GRAPH:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, TypedDict, Unpack
 
@@ -47,6 +48,40 @@ AFTER_HEADERS: Final = (
 _OPENING: Final = 1024
 
 
+class ReadOptions(TypedDict, total=False):
+    """How patches are read, as keyword arguments.
+
+    :ivar format: the source's format, ``"jellyp"``, ``"rdfp"`` or ``"trp"``; detected by default.
+    :ivar factory: makes terms and statements, see :class:`~jelly_plugins.codec.TermFactory`.
+    :ivar statement_type: for RDF Patch, which does not declare it: whether a statement without a
+        graph is a quad in the default graph, or a triple (and then none may have a graph).
+    :ivar generalized: for RDF Patch, which does not declare it: whether generalized statements are
+        accepted.
+    :ivar strict: whether to reject known deviations of other implementations that have one sensible
+        reading. Without it, :attr:`PatchReader.deviations` lists them.
+    :ivar limits: the limits on untrusted input.
+    """
+
+    format: PatchFormat | str | None
+    factory: TermFactory[Any]
+    statement_type: PatchStatementType | str
+    generalized: bool
+    strict: bool
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """The values of :class:`ReadOptions`."""
+
+    format: PatchFormat | str | None = None
+    factory: TermFactory[Any] = GENERIC
+    statement_type: PatchStatementType | str = PatchStatementType.QUADS
+    generalized: bool = False
+    strict: bool = False
+    limits: Limits = DEFAULT_LIMITS
+
+
 class PatchReader(Closing):
     """Reads a source row by row: an iterator of operations, with headers and the END of each patch
     among them; and a context manager that closes the source. For one thread at a time: a second one
@@ -54,12 +89,6 @@ class PatchReader(Closing):
 
     :param src: path, URL, open binary file or bytes; format and compression are detected from the
         content, or from the name if the content is ambiguous.
-    :param format: the source's format, ``"jellyp"``, ``"rdfp"`` or ``"trp"``; detected by default.
-    :param factory: makes terms and statements, see :class:`~jelly_plugins.codec.TermFactory`.
-    :param statement_type: for RDF Patch, which does not declare it: whether a statement without a
-        graph is a quad in the default graph, or a triple (and then none may have a graph).
-    :param generalized: for RDF Patch, which does not declare it: whether generalized statements are
-        accepted.
     :param wait: makes the reader follow a source that grows. It is called at the current end of the
         source and returns whether to read again; if not, iteration ends, and an incomplete patch is
         not an error (see :attr:`inside_patch`). Compressed sources cannot be followed. A file,
@@ -68,12 +97,10 @@ class PatchReader(Closing):
         after another one was killed, a :class:`~jelly_plugins.patch.follow.RewrittenError` is
         raised: read the log again from its beginning.
     :param starve: called before more of the source is read, which may take a while.
-    :param strict: whether to reject known deviations of other implementations that have one
-        sensible reading. Without it, :attr:`deviations` lists them.
     :param resumable: whether the same source may be read again, once it has grown, to continue
         after whole transactions that were read of it. Operations outside of any transaction must be
         ended by a mark then, in a stream of type PUNCTUATED: more of them would be of the same one.
-    :param limits: the limits on untrusted input.
+    :param settings: see :class:`ReadOptions`.
     :raises OptionsError: there is no such format or statement type.
     :raises JellyError: while iterating, with source and place. Without ``wait``, a source that ends
         inside a patch is truncated. A stream of type PUNCTUATED that ends without a mark, as
@@ -90,21 +117,18 @@ class PatchReader(Closing):
         self,
         src: Source,
         *,
-        format: PatchFormat | str | None = None,  # noqa: A002
-        factory: TermFactory[Any] = GENERIC,
-        statement_type: PatchStatementType | str = PatchStatementType.QUADS,
-        generalized: bool = False,
         wait: Callable[[], bool] | None = None,
         starve: Callable[[], object] | None = None,
-        strict: bool = False,
         resumable: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
+        **settings: Unpack[ReadOptions],
     ) -> None:
+        reading = _Reading(**settings)
+        limits = reading.limits
         #: The source's format; None until something was read, unless it was given.
-        self.format = format_named(format)
+        self.format = format_named(reading.format)
         self._settings: dict[str, Any] = {
-            "statement_type": member(PatchStatementType, statement_type, "statement_type"),
-            "generalized": generalized,
+            "statement_type": member(PatchStatementType, reading.statement_type, "statement_type"),
+            "generalized": reading.generalized,
             "limits": limits,
         }
         self._input = Input(src)
@@ -112,11 +136,10 @@ class PatchReader(Closing):
         self._starve = starve
         self._followed = None if wait is None else Followed(src)
         self._resumable = resumable
-        self._limits = limits
         self._splitter = FrameSplitter(limits=limits)
-        self._decoder = PatchDecoder(factory, limits=limits, strict=strict)
-        self._factory = factory
-        self._strict = strict
+        self._decoder = PatchDecoder(reading.factory, limits=limits, strict=reading.strict)
+        self._factory = reading.factory
+        self._strict = reading.strict
         #: Of the rows, unless marks end patches; and the deviation that there are more patches.
         self._order = PatchOrder()
         self._several: OrderError | None = None
@@ -343,24 +366,13 @@ class PatchReader(Closing):
                 return
 
 
-class ReadOptions(TypedDict, total=False):
-    """Parameters of :class:`PatchReader` that functions which read patches take too."""
-
-    format: PatchFormat | str | None
-    factory: TermFactory[Any]
-    statement_type: PatchStatementType | str
-    generalized: bool
-    strict: bool
-    limits: Limits
-
-
 def read_patches(src: Source, **settings: Unpack[ReadOptions]) -> Iterator[Patch]:
     """Read patches, by default in generic terms; blank node labels are kept.
 
     Patches stream: iterating over one gives its operations as they are read. Asking for the next
     patch reads what was not iterated over into memory.
 
-    :param settings: see :class:`PatchReader`.
+    :param settings: see :class:`ReadOptions`.
     :raises JellyError: while iterating over patches or their operations, with source and place.
 
     >>> [patch] = read_patches(b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:o> . TC .")

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from io import BufferedReader, FileIO
 from itertools import count
@@ -532,17 +531,3 @@ def _claim(file: FileIO) -> bool:
         except OSError:
             return False
     return True
-
-
-@contextmanager
-def claimed(path: str | os.PathLike[str]) -> Iterator[bool]:
-    """Keep writers from a log that is read in the block; the context is whether there is none.
-
-    :raises SourceError: the log cannot be opened.
-    """
-    try:
-        file = FileIO(path)
-    except OSError as error:
-        raise SourceError(error.strerror or str(error), source=os.fspath(path)) from None
-    with file:
-        yield _claim(file)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Final, TypedDict, Unpack
 
@@ -59,6 +60,39 @@ _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPAC
 _GENERIC: Final = frozenset((Iri, BlankNode, Literal, Triple, DefaultGraph))
 
 
+class WriteOptions(TypedDict, total=False):
+    """How patches are written, as keyword arguments.
+
+    :ivar describe: takes the terms apart, see ``codec.Describe``; those of ``jelly_plugins`` by
+        default.
+    :ivar notation: of quoted triples in text.
+    :ivar strict: whether text rejects a patch with ``id`` and ``prev`` among its operations; it is
+        written as several otherwise, split at these headers.
+    :ivar frame_rows: rows of a frame of Jelly-Patch, at most.
+    :ivar frame_bytes: bytes of a frame after which it ends.
+    :ivar limits: limits on the output.
+    """
+
+    describe: Describe
+    notation: Notation | str
+    strict: bool
+    frame_rows: int
+    frame_bytes: int
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Writing:
+    """The values of :class:`WriteOptions`."""
+
+    describe: Describe = describe
+    notation: Notation | str = Notation.RDF_1_2
+    strict: bool = False
+    frame_rows: int = DEFAULT_FRAME_ROWS
+    frame_bytes: int = DEFAULT_FRAME_BYTES
+    limits: Limits = DEFAULT_LIMITS
+
+
 class PatchSerializer:
     """Encodes rows to bytes, for callers that write them themselves; for one thread at a time.
 
@@ -67,14 +101,9 @@ class PatchSerializer:
 
     :param format: of the output.
     :param options: of a Jelly-Patch stream; text has none.
-    :param describe: takes the terms apart, see ``codec.Describe``.
     :param continues: whether the bytes continue others of the same format and options, whose last
         patch is complete.
-    :param notation: of quoted triples in text.
-    :param strict: whether text rejects a patch that holds several, see :class:`WriteOptions`.
-    :param frame_rows: rows after which a frame ends, in a Jelly-Patch stream.
-    :param frame_bytes: bytes of a frame after which it ends.
-    :param limits: limits on the output.
+    :param settings: see :class:`WriteOptions`.
 
     >>> PatchSerializer(PatchFormat.RDF_PATCH).add([Operation(OperationKind.BEGIN)])
     b'TX .\\n'
@@ -85,17 +114,14 @@ class PatchSerializer:
         format: PatchFormat | str = PatchFormat.JELLY_PATCH,  # noqa: A002
         options: PatchOptions | None = None,
         *,
-        describe: Describe = describe,
         continues: bool = False,
-        notation: Notation | str = Notation.RDF_1_2,
-        strict: bool = False,
-        frame_rows: int = DEFAULT_FRAME_ROWS,
-        frame_bytes: int = DEFAULT_FRAME_BYTES,
-        limits: Limits = DEFAULT_LIMITS,
+        **settings: Unpack[WriteOptions],
     ) -> None:
         written = format_named(format)
-        notation = member(Notation, notation, "notation")
-        known = _with_generic(describe)
+        writing = _Writing(**settings)
+        limits = writing.limits
+        notation = member(Notation, writing.notation, "notation")
+        known = _with_generic(writing.describe)
         self._describe = known
         self._parser = LineParser(Dialect.RDF_1_2, False, False, limits, quads=True)
         self._text: PatchTextWriter | None = None
@@ -103,7 +129,11 @@ class PatchSerializer:
             writer = PatchTextWriter if written is PatchFormat.RDF_PATCH else PatchRowWriter
             self._takes_quads = False
             self._text = writer(
-                known, continues=continues, notation=notation, strict=strict, limits=limits
+                known,
+                continues=continues,
+                notation=notation,
+                strict=writing.strict,
+                limits=limits,
             )
             return
         options = options or PatchOptions()
@@ -113,8 +143,8 @@ class PatchSerializer:
         self._encoder = PatchEncoder(
             options,
             known,
-            frame_rows=frame_rows,
-            frame_bytes=frame_bytes,
+            frame_rows=writing.frame_rows,
+            frame_bytes=writing.frame_bytes,
             continues=continues,
             limits=limits,
         )
@@ -131,13 +161,15 @@ class PatchSerializer:
         :return: what is ready to be written.
         :raises JellyError: a row cannot be written.
         """
-        return b"".join(self.chunks(rows))
+        if self._text is None:
+            return b"".join(map(delimit, self._encoder.add(map(self._fit, rows))))
+        return b"".join(self._text.write(rows))
 
     def chunks(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
         """Write rows as :meth:`add` does, in chunks of limited size: text may be much longer than
         the rows, each of which has its terms in full."""
         if self._text is None:
-            yield b"".join(map(delimit, self._encoder.add(map(self._fit, rows))))
+            yield self.add(rows)
             return
         pending: list[bytes] = []
         size = 0
@@ -281,27 +313,6 @@ def _features(position: int, term: Any, describe: Describe, depth: int = 0) -> t
         inner = [_features(at, part, describe, depth + 1) for at, part in enumerate(parts)]
         generalized = generalized or any(needs for _, needs in inner)
     return kind == Kind.TRIPLE, generalized
-
-
-class WriteOptions(TypedDict, total=False):
-    """How patches are written, as keyword arguments.
-
-    :ivar describe: takes the terms apart, see ``codec.Describe``; those of ``jelly_plugins`` by
-        default.
-    :ivar notation: of quoted triples in text.
-    :ivar strict: whether text rejects a patch with ``id`` and ``prev`` among its operations; it is
-        written as several otherwise, split at these headers.
-    :ivar frame_rows: rows of a frame of Jelly-Patch, at most.
-    :ivar frame_bytes: bytes of a frame after which it ends.
-    :ivar limits: limits on the output.
-    """
-
-    describe: Describe
-    notation: Notation | str
-    strict: bool
-    frame_rows: int
-    frame_bytes: int
-    limits: Limits
 
 
 def write_rows(

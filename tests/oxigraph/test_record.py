@@ -190,7 +190,7 @@ def test_a_store_that_cannot_be_written(
         def fail(*_: object, **__: object) -> None:
             raise OSError("the disk is full")
 
-        monkeypatch.setattr(record_module, "make", fail)
+        monkeypatch.setattr(Recorder, "_make", fail)
         for change in (
             lambda: recorder.extend([quad(2), *SHAPES[:2]]),
             lambda: recorder.remove(quad(1)),
@@ -208,7 +208,7 @@ def test_a_store_that_cannot_be_written(
 def test_an_interrupt_when_all_is_done(
     store: ox.Store, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make = record_module.make
+    make = Recorder._make
 
     def interrupted(*args: Any) -> None:
         make(*args)
@@ -217,7 +217,7 @@ def test_an_interrupt_when_all_is_done(
     copy = ox.Store()
     with record(store, path) as recorder:
         recorder.add(quad(0))
-        monkeypatch.setattr(record_module, "make", interrupted)
+        monkeypatch.setattr(Recorder, "_make", interrupted)
         with pytest.raises(KeyboardInterrupt):
             recorder.add(quad(1))
         with pytest.raises(KeyboardInterrupt):

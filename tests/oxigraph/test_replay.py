@@ -251,24 +251,6 @@ def test_aborted_transactions_leave_no_trace(store: ox.Store) -> None:
     assert list(store.named_graphs()) == [BOOKKEEPING]
 
 
-def test_operations_outside_of_transactions_are_transactions_too(store: ox.Store) -> None:
-    done = replay(
-        store,
-        log(
-            patch(
-                1,
-                "A <urn:s> <urn:p> 1 .",
-                transaction("A <urn:s> <urn:p> 2 ."),
-                "A <urn:s> <urn:p> 3 .",
-                transaction("A <urn:s> <urn:p> 9 .", end="TA ."),
-                "A <urn:s> <urn:p> 4 .",
-            )
-        ),
-    )
-    assert done.transactions == 4
-    assert count_quads(store) == 4
-
-
 def test_namespaces(store: ox.Store) -> None:
     replay(
         store,
@@ -325,22 +307,6 @@ def test_progress(store: ox.Store) -> None:
     reported: list[int] = []
     replay(store, log(*counting(3, 2)), progress=reported.append)
     assert reported == [2, 2, 2]
-
-
-def test_progress_is_what_was_added(store: ox.Store) -> None:
-    reported: list[int] = []
-    done = replay(store, log(*counting(3)), progress=reported.append)
-    assert (len(reported), sum(reported)) == (done.transactions, done.operations)
-
-
-def test_an_exception_of_progress_ends_the_replay_between_transactions(store: ox.Store) -> None:
-    def stop(_: Any) -> None:
-        raise InterruptedError
-
-    with pytest.raises(InterruptedError):
-        replay(store, log(*counting(3)), commit_every=1, progress=stop)
-    assert count_quads(store) == 1
-    assert replay(store, log(*counting(3))).transactions == 2
 
 
 def _file(data: bytes, tmp_path: Path) -> Any:

@@ -18,7 +18,6 @@ from jelly_plugins import ConflictError, JellyError, OptionsError
 from jelly_plugins.oxigraph import count_quads, namespaces, positions, replay
 from jelly_plugins.oxigraph.patches import transaction as transaction_module
 from jelly_plugins.patch import Patch
-from jelly_plugins.patch.replay.transactions import NetChanges
 
 from .replays import (
     counting,
@@ -319,32 +318,3 @@ def test_a_pipe_that_is_followed_and_gives_no_more_for_now(store: ox.Store, tmp_
             assert thread.is_alive()
     thread.join()
     assert count_quads(store) == 7
-
-
-@pytest.mark.parametrize("strict", [False, True])
-def test_interrupt_once_rows_are_in_the_text_loses_none(
-    monkeypatch: pytest.MonkeyPatch, strict: bool
-) -> None:
-    late = [TimeoutError()]
-
-    class Rows(dict[Any, bool]):
-        def clear(self) -> None:
-            super().clear()
-            # As what the handler of a signal raises, once the call returns.
-            while late:
-                raise late.pop()
-
-    make = NetChanges.__init__
-
-    def with_rows(self: NetChanges, **settings: Any) -> None:
-        make(self, **settings)
-        self.net = Rows()
-
-    monkeypatch.setattr(NetChanges, "__init__", with_rows)
-    source = log(patch(1, transaction(*(f'A <urn:s> <urn:p> "{n}" .' for n in range(10_000)))))
-    store = ox.Store()
-    with pytest.raises(TimeoutError):
-        replay(store, source, check_unmatched=strict)
-    assert count_quads(store) == (10_000 if positions(store) else 0)
-    replay(store, source, check_unmatched=strict)
-    assert count_quads(store) == 10_000

@@ -106,8 +106,7 @@ def test_what_comes_late(kind: Callable[[str, Path], Any], late: str, tmp_path: 
     assert rows_of(data) == rows_of(text.encode())
     options = options_of(data)
     assert options.statement_type is PatchStatementType.QUADS
-    # What can be read only once may have quoted triples for all that anyone knows.
-    assert options.rdf_star is (QUOTED in late or kind is as_stream)
+    assert options.rdf_star
 
 
 def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:

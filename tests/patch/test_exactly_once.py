@@ -5,7 +5,6 @@ The rules are in ``jelly_plugins.patch.replay.positions``.
 
 from __future__ import annotations
 
-import io
 import threading
 import time
 from collections.abc import Callable
@@ -30,16 +29,12 @@ from jelly_plugins.codec import (
     OperationKind,
     PatchEncoder,
     PatchOptions,
-    PatchStatementType,
     PatchStreamType,
     delimit,
 )
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch import (
-    PatchFormat,
     PatchReader,
-    read_patches,
-    write_patches,
     write_rows,
 )
 
@@ -130,49 +125,13 @@ def test_patches_without_id_that_change_nothing_are_passed_over(store: Store, bl
     assert store.objects() == ["urn:2", "urn:3"]
 
 
-def test_what_follows_stands_behind_a_patch_that_is_passed_over(store: Store) -> None:
-    store.replay(log(ONE, BLANK))
-    assert store.replay(log(TWO)).patches == 1
-    assert store.replay(log(BLANK, THREE)).patches == 1
-
-
 def test_a_log_of_nothing_else(store: Store) -> None:
     assert store.replay(log(BLANK, EMPTY, ABORTED)).position is None
     assert store.positions() == []
     assert store.replay(log(BLANK, EMPTY, ABORTED, ONE)).patches == 1
 
 
-def test_logs_that_begin_with_one_are_different_logs(store: Store) -> None:
-    assert store.replay(log(BLANK, ONE)).patches == 1
-    assert store.replay(log(BLANK, patch(7, adds(7)))).patches == 1
-    assert store.replay(log(EMPTY, patch(None, adds(8)))).patches == 1
-    assert store.objects() == ["urn:1", "urn:10", "urn:7", "urn:8"]
-
-
-def test_patches_without_id_that_change_something(store: Store) -> None:
-    swinging = [patch(None, (adds if i % 2 else deletes)(1), adds(100 + i)) for i in range(5)]
-    for size in range(1, 6):
-        whole = log(BLANK, *swinging[:size], EMPTY)
-        assert store.replay(whole, name="log").patches == 1
-        assert store.replay(whole, name="log").patches == 0
-    assert "urn:1" not in store.objects()
-
-
-def test_a_gap_before_a_patch_that_is_passed_over(store: Store) -> None:
-    with pytest.raises(ChainError, match="<urn:7>"):
-        store.replay(log(ONE, patch(None, prev=7), TWO))
-    assert store.replay(log(ONE, patch(None, prev=1), TWO)).patches == 1
-
-
 # Ids that come again
-
-
-def test_the_same_patch_right_behind_itself(store: Store) -> None:
-    whole = log(ONE, ONE, TWO, BLANK, TWO)
-    assert store.replay(whole).patches == 2
-    assert store.replay(whole).patches == 0
-    assert store.replay(log(ONE, ONE, TWO, TWO, TWO, THREE)).patches == 1
-    assert store.objects() == ["urn:2", "urn:3"]
 
 
 @pytest.mark.parametrize("again", [ONE, patch(1, adds(1), adds(10), prev=2), patch(1, adds(4))])
@@ -188,34 +147,6 @@ def test_an_id_that_recurs_later(store: Store, again: str) -> None:
         store.replay(log(patch(2, adds(5), prev=2)))
     assert store.objects() == ["urn:1", "urn:2"]
     assert store.replay(log(ONE, TWO, THREE)).patches == 1
-
-
-def test_a_log_whose_beginning_was_cut_off(store: Store) -> None:
-    assert store.replay(log(ONE, TWO)).patches == 2
-    for rest in (log(TWO, THREE), log(BLANK, TWO, TWO, THREE), log(THREE), log(ONE, TWO, THREE)):
-        store.replay(rest)
-        assert [each.patch for each in store.positions()] == ["<urn:3>"]
-    assert store.objects() == ["urn:2", "urn:3"]
-
-
-@pytest.mark.parametrize("prev", [None, 1])
-def test_a_source_that_begins_where_the_store_stands(store: Store, prev: int | None) -> None:
-    store.replay(log(ONE, TWO))
-    first = patch(2, adds(2), deletes(10), prev=prev)
-    third = patch(3, adds(3), prev=2)
-    for rest in ("", third):
-        done = store.replay(log(first, rest), check_prev=False)
-        assert done.patches == (1 if rest else 0)
-    assert len(store.positions()) == 1
-    assert store.positions()[0].patch == "<urn:3>"
-
-
-def test_a_log_without_ids_whose_beginning_was_cut_off_needs_a_name(store: Store) -> None:
-    plain = [patch(None, adds(i)) for i in range(3)]
-    store.replay(log(*plain[:2]), name="plain")
-    # The two patches that are left are known by their numbers.
-    assert store.replay(log(*plain[1:]), name="plain").patches == 0
-    assert store.replay(log(*plain), name="plain").patches == 1
 
 
 # One log into several graphs
@@ -296,13 +227,6 @@ def test_loose_operations_at_the_end_of_a_log_that_grows(store: Store, form: str
     assert [each.transactions for each in store.positions()] == [7]
 
 
-def test_loose_operations_are_applied_once_whatever_has_changed_since(store: Store) -> None:
-    store.replay(loose("text", adds(1)))
-    store.replay(log(patch(9, deletes(1))))
-    store.replay(loose("text", adds(1), adds(2)))
-    assert store.objects() == ["urn:0", "urn:2"]
-
-
 @pytest.mark.parametrize("between", ["", f"TX .\n{adds(5)}\nTC .\n", "Z .\n"])
 def test_behind_loose_operations_a_log_goes_on(store: Store, between: str) -> None:
     whole = loose("text", adds(1)) + between.encode()
@@ -311,22 +235,6 @@ def test_behind_loose_operations_a_log_goes_on(store: Store, between: str) -> No
     assert store.replay(whole + TWO.encode()).patches == 1
     assert store.replay(log(THREE)).patches == 1
     assert store.replay(whole + (TWO + THREE).encode()).patches == 0
-
-
-def test_loose_operations_without_an_id_that_grow(store: Store) -> None:
-    name = "plain"
-    first = patch(None, adds(0), adds(9))
-    rows = [adds(1), deletes(0), adds(2), adds(0), deletes(1)]
-    before = 0
-    for size in (1, 2, 5):
-        cut = log(first, *(f"{row}\n" for row in rows[:size]))
-        done = store.replay(cut, name=name)
-        assert done.operations == size - before + 2 * (before == 0)
-        before = size
-        assert store.replay(cut, name=name).transactions == 0
-    whole = log(first, *(f"{row}\n" for row in rows), "Z .\n", patch(None, deletes(9)))
-    assert store.replay(whole, name=name).operations == 1
-    assert store.objects() == ["urn:0", "urn:2"]
 
 
 # Patches that had no transaction when the log ended, and have some now
@@ -381,9 +289,6 @@ def transaction_of(*rows: str) -> str:
     return "\n".join(["TX .", *rows, "TC .\n"])
 
 
-UNMARKED_TWO = TWO.removesuffix("Z .\n")
-
-
 @pytest.mark.parametrize("form", ["text", "flat", "punctuated"])
 def test_a_patch_that_the_end_of_its_source_has_ended_may_grow(store: Store, form: str) -> None:
     def source(*transactions: str) -> bytes:
@@ -408,76 +313,6 @@ def test_a_patch_that_the_end_of_its_source_has_ended_may_grow(store: Store, for
             done = store.replay(log("H id <urn:1> .\n", *parts, ending))
             assert (done.patches, done.transactions) == (0, 0)
     assert "urn:1" not in store.objects()
-
-
-def test_the_next_file_behind_a_patch_that_its_source_has_ended(store: Store) -> None:
-    store.replay(log(UNMARKED_TWO.replace("H prev <urn:1> .\n", "")))
-    assert store.replay(log(THREE)).patches == 1
-
-
-@pytest.mark.parametrize("quads", [True, False])
-def test_the_last_patch_in_another_form_is_the_same(store: Store, quads: bool) -> None:
-    rows = "PA 'x' <urn:x> .\nA <urn:s> <urn:p> _:b .\nA _:b <urn:p> \"1\"^^<urn:t> ."
-    text = log(ONE, patch(2, rows, prev=1))
-    kind = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
-    options = PatchOptions(stream_type=PatchStreamType.PUNCTUATED, statement_type=kind)
-    with PatchReader(text, statement_type=kind) as read:
-        frames = PatchEncoder(options).add(list(read))
-    jelly = b"".join(map(delimit, frames))
-    assert store.replay(text).patches == 2
-    assert store.replay(jelly).patches == 0
-    assert store.replay(text).patches == 0
-
-
-def as_triples(text: bytes) -> bytes:
-    """A log as Jelly-Patch, whose statements and namespaces say nothing of a graph."""
-    out = io.BytesIO()
-    options = PatchOptions(statement_type=PatchStatementType.TRIPLES)
-    write_patches(read_patches(text), out, options=options)
-    return out.getvalue()
-
-
-def as_text(log: bytes) -> bytes:
-    out = io.BytesIO()
-    write_patches(read_patches(log), out, format=PatchFormat.RDF_PATCH)
-    return out.getvalue()
-
-
-@pytest.mark.parametrize("name", ["log"])
-@pytest.mark.parametrize("namespaces", [False, True])
-@pytest.mark.parametrize("first", ["triples", "quads", "text"])
-def test_a_log_without_ids_is_the_same_as_triples_and_as_quads(
-    store: Store, first: str, namespaces: bool, name: str
-) -> None:
-    rows = ('PA "ex" <urn:ex> .', 'PD "ex" .') if namespaces else ()
-    text = log(patch(None, *rows, adds(1)), patch(None, adds(2), deletes(2)))
-    triples = as_triples(text)
-    quads = io.BytesIO()
-    write_patches(read_patches(text), quads)
-    forms = {"triples": triples, "quads": quads.getvalue(), "text": as_text(triples)}
-    assert store.replay(forms[first], name=name).transactions == 2
-    before_it = store.positions()
-    for form in forms.values():
-        assert store.replay(form, name=name).operations == 0
-    assert store.positions() == before_it
-
-
-@pytest.mark.parametrize("number", [None, 1])
-def test_loose_operations_are_the_same_as_triples_and_as_quads(
-    store: Store, number: int | None
-) -> None:
-    head = [] if number is None else [f"H id <urn:{number}> ."]
-    rows = [*head, 'PA "ex" <urn:ex> .', adds(1)]
-    text = "\n".join(rows).encode() + b"\n"
-    out = io.BytesIO()
-    options = PatchOptions(
-        statement_type=PatchStatementType.TRIPLES, stream_type=PatchStreamType.FLAT
-    )
-    write_patches(read_patches(text), out, options=options)
-    store.replay(text, name="log")
-    assert store.replay(out.getvalue(), name="log").operations == 0
-    grown = text + f"{adds(2)}\n".encode()
-    assert store.replay(grown, name="log").operations == 1
 
 
 # until

@@ -15,7 +15,7 @@ from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef, nam
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.plugins.stores.memory import Memory
 
-from jelly_plugins import ChainError, ConflictError, JellyError, TermError
+from jelly_plugins import ConflictError, JellyError, TermError
 from jelly_plugins import codec as generic
 from jelly_plugins import patch as patches
 from jelly_plugins.oxigraph import BOOKKEEPING
@@ -322,16 +322,6 @@ def test_what_a_graph_cannot_hold(graph: Graph, bad: str) -> None:
     with pytest.raises(JellyError, match="<urn:p:2>"):
         replay(graph, patch(1, *FILLING) + patch(2, "A <urn:s> <urn:p> 7 .", bad))
     assert state(graph) == before
-
-
-def test_gaps_and_other_logs(graph: Graph) -> None:
-    replay(graph, patch(1, *FILLING))
-    before = state(graph)
-    for log in (patch(3, *FILLING), patch(1) + patch(3), patch(9)):
-        with pytest.raises(ChainError):
-            replay(graph, log)
-        assert state(graph) == before
-    assert replay(graph, patch(3), check_prev=False).patches == 1
 
 
 def test_positions_live_as_long_as_the_store(dataset: Any) -> None:

@@ -174,16 +174,11 @@ def check_recorded(
     """
     found = recording_of(store)
     if found is not None and found != allowed:
-        raise is_recorded(found, remedy)
-
-
-def is_recorded(recording: Recording, remedy: str = _REMEDY) -> ChainError:
-    """The error for a store that is being recorded."""
-    name = f" {recording.log}" if recording.log else ""
-    return ChainError(
-        f"the store is being recorded in log{name} at {recording.path}: {remedy}. If the process "
-        "of the recorder has ended without closing it, record or replay that log first"
-    )
+        name = f" {found.log}" if found.log else ""
+        raise ChainError(
+            f"the store is being recorded in log{name} at {found.path}: {remedy}. If the process "
+            "of the recorder has ended without closing it, open that log with record() again"
+        )
 
 
 def moved_rows(

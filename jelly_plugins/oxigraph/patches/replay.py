@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Unpack
 
 from pyoxigraph import Store
 
-from ...errors import TruncatedError
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.recording import claimed
 from ...patch.replay.replay import Replayed, replay_log
 from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings
-from ..rows import RowFactory, graph_text
+from ..rows import RowFactory
 from ..terms import DEFAULT_GRAPH, GraphName, check_store
-from .bookkeeping import Recording, is_recorded, move, recording_of
+from .bookkeeping import check_recorded
 from .target import StoreTarget
 
 
@@ -49,8 +46,7 @@ def replay(
     a group or none of it. See ``commit_every``.
 
     A store that is being recorded (see :func:`.record`) is changed by its recorder only. If the
-    process of the recorder has ended without closing it, replay its log by its path, or record it
-    again: the patches that the store may have already are applied again, with the same result.
+    process of the recorder has ended without closing it, open its log with ``record`` again.
 
     One transaction is held in memory. If several replays apply a log to one store at a time, one of
     them continues; the others end with an error, and no patch is applied twice.
@@ -81,54 +77,10 @@ def replay(
     """
     check_store(store)
     settings = replace(settings, **options)
-    recording = None if settings.dry_run else recording_of(store)
     done = Replayed()
-    if recording is None:
-        apply_log(store, log, settings, done, None, graph=graph, named_graphs=named_graphs)
-        return done
-    path = log if isinstance(log, str | os.PathLike) else getattr(log, "name", None)
-    if not isinstance(path, str | os.PathLike) or settings.until is not None:
-        raise is_recorded(recording)
-    with claimed(path) as has_ended:
-        if not has_ended:
-            raise is_recorded(recording)
-        try:
-            apply_log(store, log, settings, done, recording, graph=graph, named_graphs=named_graphs)
-        except TruncatedError:
-            # Its complete patches were applied: these are all that a recorder has left.
-            move(store, recording, done.position, None)
-            raise
-        move(store, recording, done.position, None)
-    return done
-
-
-def apply_log(
-    store: Store,
-    log: Source | Iterable[Patch],
-    settings: ReplaySettings,
-    done: Replayed,
-    recording: Recording | None,
-    *,
-    graph: GraphName,
-    named_graphs: bool = True,
-) -> None:
-    """Apply a log to a store.
-
-    :param done: gets what is done.
-    :param recording: the store's mark, if its recorder was not closed. The log must be the one that
-        was recorded, and the store stays marked.
-    :raises ChainError: it is another log.
-    """
-    if recording is not None:
-        path = log if isinstance(log, str | os.PathLike) else getattr(log, "name", "")
-        same_path = os.path.abspath(path) == recording.path
-        if graph_text(graph) or not (same_path or recording.log):
-            raise is_recorded(recording)
-        if same_path and settings.name is None and recording.log:
-            settings = replace(settings, name=recording.log)
-    target = StoreTarget(store, settings, graph=graph, recording=recording)
+    target = StoreTarget(store, settings, graph=graph)
+    if not settings.dry_run:
+        check_recorded(store)
     factory = RowFactory(graph=graph, named_graphs=named_graphs)
     replay_log(target, log, factory, settings, done)
-    reached = done.position and done.position.log
-    if recording is not None and recording.log and reached != recording.log:
-        raise is_recorded(recording)
+    return done

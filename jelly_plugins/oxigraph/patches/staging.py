@@ -1,14 +1,12 @@
-"""Changes to a store that are gathered, and then made in one transaction.
+"""Changes to a store that are gathered, before they are made in one transaction.
 
-Additions alone go into the store as they are, by ``Store.extend``, in half the time of an update.
-All else becomes a SPARQL update, see ``transaction``.
-What is deleted is written as text there, and text that could be parsed as something else is
+What is deleted is written as text in an update, and text that could be parsed as something else is
 rejected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from pyoxigraph import Quad, Store
@@ -158,25 +156,3 @@ class Changes:
         update = Update()
         update.change(deletes.rows, adds.rows)
         return update
-
-
-def make(
-    store: Store,
-    deletes: Staged,
-    adds: Staged,
-    old: Collection[Row] = (),
-    new: Collection[Row] = (),
-) -> None:
-    """Change a store, wholly or not at all.
-
-    :param deletes: the quads to delete, which are in it.
-    :param adds: the quads to add.
-    :param old: rows of the bookkeeping to delete; ``new``: to add.
-    :raises OSError: the store cannot be written.
-    """
-    if deletes.quads or old or new:
-        update = Update()
-        update.change([*deletes.rows, *old], [*adds.rows, *new])
-        update.run(store)
-    else:
-        store.extend(adds.quads)

@@ -88,10 +88,7 @@ class StoreTarget:
             reject_graph(graph)
         # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._store):
-            ours = self._recording
-            if ours is not None and ours.log and (after is None or after.log != ours.log):
-                ours = None
-            check_recorded(self._store, ours)
+            check_recorded(self._store, self._recording)
             old: set[Row] = set()
             new: set[Row] = set()
             if after is not None:

@@ -5,11 +5,11 @@ Flat in memory: rows are written as they are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any
 
 from ...codec import (
     DEFAULT_LIMITS,
@@ -22,18 +22,14 @@ from ...codec import (
 from ...codec.common.options import TABLES, member
 from ...codec.patch.operations import END
 from ...codec.text.ntriples import Notation
-from ...errors import JellyError
 from ...formats.settings import Preset
 from ...io.sinks import Destination
-from ...io.sources import Input, Source, rewinder
+from ...io.sources import Source
 from ..formats import PatchFormat
 from ..model import group
 from ..reader import PatchReader
 from ..writer import LOOK_AHEAD, infer_options, write_rows
 from .editing import join
-
-#: What opens a quoted triple, in RDF-star and in RDF 1.2.
-_QUOTED: Final = b"<<"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +86,8 @@ def convert(
     :func:`~jelly_plugins.patch.logs.editing.join`; labels of blank nodes are kept, as those of one
     log are.
     The Jelly-Patch stream written has the options of those read. Text becomes quads, unless
-    ``changes`` say that it is triples. Where it can be read twice, because it is a file or bytes,
-    it is looked through for quoted triples first; otherwise the stream is declared to have some as
-    soon as it is longer than a few rows.
+    ``changes`` say that it is triples, in a stream that may have quoted triples if it is longer
+    than 1,000 rows.
 
     :param sources: paths, URLs, open binary files or bytes.
     :param source_format: by default detected from each source's content.
@@ -113,7 +108,6 @@ def convert(
     >>> first.prev is None, second.prev == first.id
     (True, True)
     """
-    rewinders = [rewinder(source) for source in sources]
     with ExitStack() as stack:
         readers = [
             stack.enter_context(
@@ -130,8 +124,8 @@ def convert(
         ]
         first = [list(islice(reader, LOOK_AHEAD)) for reader in readers]
         known = [
-            reader.options or _options_of_rows(reader, rows, source, rewind)
-            for reader, rows, source, rewind in zip(readers, first, sources, rewinders, strict=True)
+            reader.options or infer_options(rows, more=len(rows) == LOOK_AHEAD)
+            for reader, rows in zip(readers, first, strict=True)
         ]
         logs = [chain(rows, reader) for reader, rows in zip(readers, first, strict=True)]
         write_rows(
@@ -143,48 +137,6 @@ def convert(
             strict=strict,
             limits=limits,
         )
-
-
-def _options_of_rows(
-    reader: PatchReader,
-    first: Sequence[Operation],
-    source: Source,
-    rewind: Callable[[], object] | None,
-) -> PatchOptions:
-    """The options for rows of RDF Patch, which does not declare any.
-
-    :param first: the first of them, at most :data:`LOOK_AHEAD`.
-    :param rewind: makes the source ready to be read again; None if nothing does.
-    """
-    more = len(first) == LOOK_AHEAD
-    options = infer_options(first, more=more)
-    text = reader.format is PatchFormat.RDF_PATCH
-    if text and more and rewind is not None and not _has_quoted_triples(source, rewind):
-        return replace(options, rdf_star=False)
-    return options
-
-
-def _has_quoted_triples(source: Source, rewind: Callable[[], object]) -> bool:
-    """Whether a source has what opens a quoted triple in text, be it in a string.
-
-    :param rewind: makes it ready to be read from its start.
-    """
-    back = rewinder(source)
-    try:
-        rewind()
-        with Input(source) as opened:
-            last = b""
-            for chunk in opened.chunks():
-                if _QUOTED in chunk or _QUOTED in last + chunk[:1]:
-                    return True
-                last = chunk[-1:]
-        return False
-    except JellyError:
-        # Reading it to its end reports the error and its location.
-        return True
-    finally:
-        if back is not None:
-            back()
 
 
 def _joined(logs: Sequence[Iterator[Operation]]) -> Iterator[Operation]:

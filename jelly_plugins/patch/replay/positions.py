@@ -86,6 +86,7 @@ class Selection:
 
     def __init__(self, target: Target, settings: ReplaySettings) -> None:
         self._target = target
+        self._graph = target.graph
         self._settings = settings
         self._log = Transactions(target.text, strict=settings.check_unmatched)
         self.position: Position | None = None
@@ -127,14 +128,18 @@ class Selection:
         :raises ChainError: a patch does not follow the one before it, or the store's position.
         """
         for event in self._log.read(rows):
-            if isinstance(event, PatchStart):
+            if isinstance(event, Transaction):
+                if self._is_open:
+                    self._transactions += event.size
+                    if not (self._sought and self._is_applied()):
+                        yield self._entry(self._reach(complete=False), event.changes)
+            elif isinstance(event, PatchStart):
                 self._start(event)
-            elif isinstance(event, Transaction):
-                self._transactions += event.size if self._is_open else 0
-                if self._is_open and not self._is_applied():
-                    yield from self._entry(event.changes)
             else:
-                yield from self._end(event)
+                reached = self._end(event)
+                if reached is not None:
+                    yield self._entry(reached, None)
+                self._is_selected = False
                 if self.is_complete:
                     return
             # Of operations outside of TX and TC, the store may have some.
@@ -162,17 +167,22 @@ class Selection:
             self._last_id = id_
         self._is_applied()
 
-    def _end(self, end: PatchEnd) -> Iterator[Entry]:
+    def _end(self, end: PatchEnd) -> Position | None:
+        """End the patch; return the position that this reaches, if the store does not have it."""
         patch = self._log.patch
-        if not end.started:
+        reached = None
+        if end is PatchEnd.KEEPALIVE:
             self._check_follows(patch)
         elif self._is_open and not self._sought:
-            yield from self._entry(None)
+            before = self._reached
+            reached = self._reach(complete=True)
+            reached = None if reached == before else reached
         if patch.id is not None and patch.id == self._settings.last:
             # If the store is further on, there is nothing to do, but that is an error.
             self._is_beyond = bool(self._sought)
             self.is_complete = not self._is_beyond
-        self._is_open = self._is_selected = False
+        self._is_open = False
+        return reached
 
     def _check_follows(self, patch: PatchStart) -> None:
         before, prev = self._patch, patch.prev
@@ -195,20 +205,19 @@ class Selection:
             self._go_on(position)
         return True
 
-    def _entry(self, changes: NetChanges | None) -> Iterator[Entry]:
-        reached = Position(
+    def _reach(self, *, complete: bool) -> Position:
+        self._reached = Position(
             log=self._name or "",
             patch=self._patch,
             transactions=self._transactions,
-            complete=changes is None,
-            graph=self._target.graph,
+            complete=complete,
+            graph=self._graph,
         )
-        if reached != self._reached:
-            self._reached = reached
-            yield Entry(
-                changes, self._patch, reached if self._name else None, not self._is_selected
-            )
-            self._is_selected = True
+        return self._reached
+
+    def _entry(self, reached: Position, changes: NetChanges | None) -> Entry:
+        begins, self._is_selected = not self._is_selected, True
+        return Entry(changes, self._patch, reached if self._name else None, begins)
 
     # The store's position
 

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeGuard, cast
 from ...codec import DefaultGraph, TermFactory
 from ...codec.common.conversion import check_text, convert
 from ...codec.patch.operations import END, AnyOperation, Header, Namespace, Operation, OperationKind
+from ...codec.text.ntriples import term_text
 from ...errors import ChainError, JellyError, StatementError
 from ...io.sources import Source, rewinder
 from ...notebook import Shown
@@ -208,7 +209,7 @@ def replay_log(
     follow, last = settings.follow, settings.last
     if follow and not _is_source(log):
         raise ValueError("only a source of bytes can be followed")
-    if last is not None and not follow and not _may_have(target, log, factory, settings):
+    if last is not None and not follow and not _may_have(log, settings):
         raise _missing(last, "nothing was applied")
     group = settings.commit_every
     if group is None:
@@ -274,33 +275,23 @@ def _is_source(log: Source | Iterable[Patch]) -> TypeGuard[Source]:
     return data or hasattr(log, "read")
 
 
-def _may_have(
-    target: Target,
-    log: Source | Iterable[Patch],
-    factory: TermFactory[Any],
-    settings: ReplaySettings,
-) -> bool:
+def _may_have(log: Source | Iterable[Patch], settings: ReplaySettings) -> bool:
     """Whether a log may have the patch ``until``: False if it has not, and can be read twice."""
+    if isinstance(log, list | tuple):
+        return any(each.id is not None and term_text(each.id) == settings.last for each in log)
     rewind = rewinder(log) if _is_source(log) else None
-    if rewind is None and not isinstance(log, list | tuple):
+    if rewind is None:
         return True
     try:
-        if rewind is None:
-            ids = (convert(each.id, factory) for each in cast(Iterable[Patch], log) if each.id)
-            return any(target.text(each) == settings.last for each in ids)
-        with PatchReader(cast(Source, log), factory=factory, limits=settings.limits) as rows:
-            return any(
-                isinstance(value, Header)
-                and value.chain_key == ID
-                and target.text(value.value) == settings.last
-                for _, value in rows
-            )
+        with PatchReader(cast(Source, log), limits=settings.limits) as rows:
+            headers = (value for _, value in rows if isinstance(value, Header))
+            ids = (each.value for each in headers if each.chain_key == ID)
+            return any(term_text(each) == settings.last for each in ids)
     except JellyError:
         # The replay reports errors of the log when it reaches them.
         return True
     finally:
-        if rewind is not None:
-            rewind()
+        rewind()
 
 
 def _converted(patches: Iterable[Patch], factory: TermFactory[Any]) -> Iterator[AnyOperation]:

@@ -8,6 +8,8 @@ keepalive) never starts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -130,13 +132,14 @@ class NetChanges:
         return len(idle)
 
 
-class PatchStart(NamedTuple):
-    """The start of a patch that has an id or a change: its ``id`` and ``prev`` as text, and its
-    number in the source, from 1."""
+@dataclass(slots=True)
+class PatchStart:
+    """The start of a patch that has an id or a change: its number in the source, from 1, and its
+    ``id`` and ``prev`` as text."""
 
-    id: str | None
-    prev: str | None
     number: int
+    id: str | None = None
+    prev: str | None = None
 
 
 class Transaction(NamedTuple):
@@ -150,10 +153,11 @@ class Transaction(NamedTuple):
     size: int
 
 
-class PatchEnd(NamedTuple):
-    """The end of a patch. If it has not started, it is a keepalive."""
+class PatchEnd(Enum):
+    """The end of a patch: of one that has started, or of a keepalive."""
 
-    started: bool
+    STARTED = True
+    KEEPALIVE = False
 
 
 Event: TypeAlias = PatchStart | Transaction | PatchEnd
@@ -172,7 +176,7 @@ class Transactions:
     def __init__(self, text: Callable[[Any], str], *, strict: bool) -> None:
         self._text = text
         self._strict = strict
-        self.patch = PatchStart(None, None, 1)
+        self.patch = PatchStart(1)
         self.has_headers = False
         self.one_by_one = False
 
@@ -218,8 +222,8 @@ class Transactions:
                     yield Transaction(changes, 1 if inside else changes.operations)
                     changes = NetChanges(strict=self._strict)
                 if ends:
-                    yield PatchEnd(started)
-                    self.patch = PatchStart(None, None, self.patch.number + 1)
+                    yield PatchEnd.STARTED if started else PatchEnd.KEEPALIVE
+                    self.patch = PatchStart(self.patch.number + 1)
                     self.has_headers = started = sealed = False
                 inside = kind is OperationKind.BEGIN
             row = next(rows, None)
@@ -231,9 +235,8 @@ class Transactions:
             return
         if is_late:
             raise OrderError(f"the header {header.key!r} comes after a transaction of its patch")
-        id_, prev, number = self.patch
-        value = self._text(header.value)
+        patch, value = self.patch, self._text(header.value)
         if key == ID:
-            self.patch = PatchStart(id_ or value, prev, number)
+            patch.id = patch.id or value
         else:
-            self.patch = PatchStart(id_, prev or value, number)
+            patch.prev = patch.prev or value

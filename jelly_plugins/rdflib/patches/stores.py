@@ -68,21 +68,16 @@ def bind_beside(graph: Graph, name: str, iri: URIRef) -> None:
     """Bind a namespace, replacing the binding of its name, and leave other names of the same
     IRI unchanged, if the store supports that: rdflib would remove them."""
     # Its first use binds rdflib's own namespaces.
-    _ = graph.namespace_manager
+    manager = graph.namespace_manager
     tables = _tables(graph)
-    others: dict[Any, Any] = {}
-    if tables is not None:
-        by_name, by_iri = tables
-        # rdflib's stores take for granted that no IRI has two names, and fail where one has.
-        _take_away(by_name, by_iri, name)
-        if iri in by_iri:
-            others = {other: bound for other, bound in by_name.items() if bound == iri}
-        for other in others:
-            del by_name[other]
-        by_iri.pop(iri, None)
-    graph.bind(name, iri, override=True, replace=True)
-    if tables is not None:
-        by_name.update(others)
+    if tables is None:
+        graph.bind(name, iri, override=True, replace=True)
+        return
+    by_name, by_iri = tables
+    _take_away(by_name, by_iri, name)
+    by_name[name] = iri
+    by_iri[iri] = name
+    manager.reset()
 
 
 def unbind(graph: Graph, name: str) -> None:
