@@ -13,9 +13,9 @@ True
 
 from __future__ import annotations
 
-from .codec import native
 from .names import JenaFormat, detect, format_named, format_of
 from .streams import JenaReader, read, write
+from .terms import native
 
 __all__ = [
     "JenaFormat",
