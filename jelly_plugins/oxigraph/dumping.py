@@ -10,11 +10,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
-from queue import Empty, Queue
-from threading import Event, Thread
 from typing import Any, Final, Literal, TypedDict, Unpack, get_args
 
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store, Triple, serialize
@@ -35,7 +33,7 @@ from ..formats.jelly import encoded
 from ..formats.jelly_text import text_output
 from ..formats.settings import ConversionSettings, Counter, Job
 from ..formats.table import FORMATS
-from ..io.chunks import Chunk, ChunkReader
+from ..io.chunks import Chunk, ChunkReader, in_thread
 from ..io.names import Format, FormatName, format_named, format_of
 from ..io.progress import Progress
 from ..io.sinks import Destination, is_replaceable, open_output
@@ -293,8 +291,6 @@ def _has_triple_terms(store: Store, graph: GraphName | None) -> bool:
 
 #: Bytes of text in a chunk, approximately.
 _CHUNK: Final = 1 << 17
-#: Chunks that wait to be read.
-_WAITING: Final = 8
 
 #: How a line of N-Quads ends whose statement is in the reserved graph.
 _RESERVED_LINE: Final = f" {BOOKKEEPING_TEXT} .\n".encode()
@@ -343,16 +339,14 @@ def hidden_graph(store: Store, bookkeeping: bool) -> NamedNode | None:
 _ODD_LABEL: Final = re.compile(rb'^(?:[^"\n]* )?_:([^ "\n]*:[^ "\n]*+) ', re.MULTILINE)
 
 
-class _StoppedError(Exception):
-    """The reader needs no more text."""
-
-
 class _Lines:
-    """A file for a store to write to, which puts whole lines into a queue."""
+    """A file for a store to write to, which hands over whole lines.
 
-    def __init__(self, queue: Queue[bytes | None], stop: Event) -> None:
-        self._queue = queue
-        self._stop = stop
+    :param put: takes them.
+    """
+
+    def __init__(self, put: Callable[[bytes], None]) -> None:
+        self._put = put
         self._pending = bytearray()
 
     def write(self, data: bytes, /) -> int:
@@ -360,7 +354,7 @@ class _Lines:
         if len(self._pending) >= _CHUNK:
             end = self._pending.rfind(b"\n") + 1
             if end:
-                self.put(bytes(self._pending[:end]))
+                self._put(bytes(self._pending[:end]))
                 del self._pending[:end]
         return len(data)
 
@@ -369,42 +363,21 @@ class _Lines:
 
     def finish(self) -> None:
         """Put the rest."""
-        self.put(bytes(self._pending))
-
-    def put(self, item: bytes | None) -> None:
-        """Put something into the queue once there is space.
-
-        :raises _StoppedError: the reader has stopped.
-        """
-        if self._stop.is_set():
-            raise _StoppedError
-        self._queue.put(item)
+        self._put(bytes(self._pending))
 
 
 def _chunks(
     store: Store, graph: GraphName | None, *, without_reserved: bool
 ) -> Generator[Chunk, None, None]:
-    queue: Queue[bytes | None] = Queue(_WAITING)
-    stop = Event()
-    failed: list[BaseException] = []
     form = RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES
 
-    def write() -> None:
-        file: Any = _Lines(queue, stop)
-        with suppress(_StoppedError):
-            try:
-                store.dump(file, form, from_graph=graph)
-                file.finish()
-            except _StoppedError:
-                raise
-            except BaseException as error:
-                failed.append(error)
-            file.put(None)
+    def write(put: Callable[[bytes], None]) -> None:
+        file: Any = _Lines(put)
+        store.dump(file, form, from_graph=graph)
+        file.finish()
 
-    thread = Thread(target=write, name="jelly-dump", daemon=True)
-    thread.start()
-    try:
-        while (text := queue.get()) is not None:
+    with closing(in_thread(write)) as texts:
+        for text in texts:
             if without_reserved and _RESERVED_LINE in text:
                 lines = text.splitlines(keepends=True)
                 text = b"".join(line for line in lines if not line.endswith(_RESERVED_LINE))
@@ -413,15 +386,6 @@ def _chunks(
                 raise TermError(f"the blank node _:{label} has a label that no format can express")
             if text:
                 yield Chunk(text, text.count(b"\n"))
-    finally:
-        stop.set()
-        # The thread may wait for space; it stops at the next chunk.
-        with suppress(Empty):
-            while True:
-                queue.get_nowait()
-        thread.join()
-    if failed:
-        raise failed[0]
 
 
 # Quads from anywhere

@@ -22,7 +22,7 @@ Reference: RDF 1.2 Concepts, section "Triple Terms and Reification".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from hashlib import blake2b
@@ -48,7 +48,7 @@ from ..formats.settings import (
     OptionChanges,
 )
 from ..formats.table import open_reader
-from ..io.chunks import Chunk, relabelled
+from ..io.chunks import Chunk, ahead, relabelled
 from ..io.names import Format
 from ..io.progress import Steps
 from ..io.sources import Source, rewinder
@@ -220,6 +220,9 @@ def load(
         on_namespace=on_namespace,
         bookkeeping=bookkeeping,
         steps=Steps(settings.progress),
+        # Other sources may wait for data; namespaces come with the statements after them, and
+        # Oxigraph's errors with the frame that was read last.
+        is_ahead=rewind is not None and on_namespace is None and quoted_triples == "reject",
     )
     with closing(text):
         text.limited = blank_nodes == "canonicalize" or (
@@ -311,6 +314,7 @@ class _Text:
     """A source as text for Oxigraph's parser. For the parameters see :func:`load`.
 
     :param steps: called as statements are read, and at the end.
+    :param is_ahead: whether to read in a thread, while the store takes what was read.
 
     :ivar statements: number of statements so far, repeats included.
     :ivar size: bytes of their text.
@@ -333,8 +337,11 @@ class _Text:
         on_namespace: Callable[[str, str], object] | None,
         bookkeeping: bool,
         steps: Steps,
+        is_ahead: bool = False,
     ) -> None:
         self.statements = self.size = 0
+        self._is_ahead = is_ahead
+        self._thread: Generator[Chunk] | None = None
         self.limited = False
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self.syntax = RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES
@@ -384,7 +391,10 @@ class _Text:
         declared: dict[str, str] = {}
         read = start = begun = 0
         relabels = isinstance(self._fresh, Fresh)
-        for chunk in reader if self._graph is None else without_graphs(reader, LEAVE_OUT):
+        chunks = iter(reader) if self._graph is None else without_graphs(reader, LEAVE_OUT)
+        if self._is_ahead:
+            chunks = self._thread = ahead(chunks)
+        for chunk in chunks:
             text = chunk.text
             if not self._bookkeeping and _RESERVED_LINE in text:
                 self._reject_reserved()
@@ -455,6 +465,8 @@ class _Text:
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
+        if self._thread is not None:
+            self._thread.close()
         self.reader.close()
 
 
