@@ -220,9 +220,8 @@ def load(
         on_namespace=on_namespace,
         bookkeeping=bookkeeping,
         steps=Steps(settings.progress),
-        # Other sources may wait for data; namespaces come with the statements after them, and
-        # Oxigraph's errors with the frame that was read last.
-        is_ahead=rewind is not None and on_namespace is None and quoted_triples == "reject",
+        # Other sources may wait for data, and namespaces come with the statements after them.
+        is_ahead=rewind is not None and on_namespace is None,
     )
     with closing(text):
         text.limited = blank_nodes == "canonicalize" or (
@@ -341,7 +340,9 @@ class _Text:
     ) -> None:
         self.statements = self.size = 0
         self._is_ahead = is_ahead
-        self._thread: Generator[Chunk] | None = None
+        self._thread: Generator[tuple[Chunk, int | None]] | None = None
+        #: Of Jelly, the frame of the last chunk: the reader may be ahead of it.
+        self._frame: int | None = None
         self.limited = False
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self.syntax = RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES
@@ -391,10 +392,11 @@ class _Text:
         declared: dict[str, str] = {}
         read = start = begun = 0
         relabels = isinstance(self._fresh, Fresh)
-        chunks = iter(reader) if self._graph is None else without_graphs(reader, LEAVE_OUT)
+        given = iter(reader) if self._graph is None else without_graphs(reader, LEAVE_OUT)
+        chunks = ((chunk, getattr(reader, "frame", None)) for chunk in given)
         if self._is_ahead:
             chunks = self._thread = ahead(chunks)
-        for chunk in chunks:
+        for chunk, self._frame in chunks:
             text = chunk.text
             if not self._bookkeeping and _RESERVED_LINE in text:
                 self._reject_reserved()
@@ -433,7 +435,10 @@ class _Text:
         try:
             reject_graph(BOOKKEEPING_TEXT)
         except JellyError as error:
-            raise self.reader.located(error) from None
+            raise self._located(error) from None
+
+    def _located(self, error: JellyError) -> JellyError:
+        return self.reader.located(error.locate(frame=self._frame))
 
     @contextmanager
     def located(self) -> Iterator[None]:
@@ -447,7 +452,7 @@ class _Text:
             found = parser_error(error)
             if isinstance(error, SyntaxError):
                 found = TermError(found.message)
-            raise self.reader.located(found) from None
+            raise self._located(found) from None
 
     def quads(self) -> Iterator[Quad]:
         """The statements as quads."""
