@@ -29,8 +29,9 @@ from ..errors import LimitError, TextError
 
 #: Prefixes that a text may declare.
 PREFIXES: Final = 100_000
-#: Bytes of the IRI of a prefix, or of the base.
-IRI_BYTES: Final = 1 << 16
+#: Bytes of the IRI of a prefix, or of the base: each name with the prefix has them again, in memory
+#: too where a store holds the statements.
+IRI_BYTES: Final = 1 << 12
 
 # Where the scan is, as flags of the bytes that it stops at there.
 _OUTSIDE = cython.declare(cython.int, 1)

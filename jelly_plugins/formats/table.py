@@ -51,15 +51,14 @@ def _read_parsed(src: Source, format: Format, job: Job) -> ChunkReader:  # noqa:
 
 
 def _read_rows(src: Source, format: Format, job: Job) -> ChunkReader:  # noqa: A002
-    from ..jena.chunks import RowsReader
-    from ..jena.names import JenaFormat
+    from ..jena.streams import RowsReader
 
-    return RowsReader(src, JenaFormat(format), limits=job.settings.limits)
+    return RowsReader(src, format, limits=job.settings.limits)
 
 
 def _write_rows(source: ChunkReader, out: Writable, format: Format, job: Job) -> None:  # noqa: A002
-    from ..jena.chunks import write_rows
     from ..jena.names import JenaFormat
+    from ..jena.streams import write_rows
 
     settings = job.settings
     write_rows(

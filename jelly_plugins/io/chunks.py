@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from typing import Final, NamedTuple
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from queue import Empty, Queue
+from threading import Event, Thread
+from typing import Any, Final, NamedTuple, TypeVar
 
 from ..codec.text.lines import shorten
 from ..errors import JellyError, TermError, TextError
 from .sources import Closing
+
+_T = TypeVar("_T")
+
+#: Items that wait to be taken from a thread.
+_WAITING: Final = 8
 
 
 class Chunk(NamedTuple):
@@ -115,6 +122,66 @@ class Joined(ChunkReader):
     def close(self) -> None:
         """Close the source that is being read."""
         self._stack.close()
+
+
+class _StoppedError(Exception):
+    """No more items are taken."""
+
+
+def in_thread(produce: Callable[[Callable[[_T], None]], object]) -> Generator[_T]:
+    """What a function makes in a thread of its own, while the items before are used. Closing the
+    iterator ends the thread.
+
+    :param produce: called with a function that hands an item over, once there is space for it. The
+        iterator raises what it raises.
+    """
+    queue: Queue[Any] = Queue(_WAITING)
+    stop = Event()
+    failed: list[BaseException] = []
+
+    def put(item: Any) -> None:
+        if stop.is_set():
+            raise _StoppedError
+        queue.put((item,))
+
+    def run() -> None:
+        with suppress(_StoppedError):
+            try:
+                produce(put)
+            except _StoppedError:
+                raise
+            except BaseException as error:
+                failed.append(error)
+            queue.put(None)
+
+    thread = Thread(target=run, name="jelly-chunks", daemon=True)
+    thread.start()
+    try:
+        while (found := queue.get()) is not None:
+            yield found[0]
+    finally:
+        stop.set()
+        # The thread may wait for space; it stops at the next item.
+        with suppress(Empty):
+            while True:
+                queue.get_nowait()
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+def ahead(items: Iterable[_T]) -> Generator[_T]:
+    """Items that are made ahead in a thread, see :func:`in_thread`.
+
+    >>> list(ahead(range(3)))
+    [0, 1, 2]
+    """
+
+    def produce(put: Callable[[_T], None]) -> None:
+        for item in items:
+            put(item)
+
+    return in_thread(produce)
 
 
 #: The start of a relative IRI, in a string perhaps; and strings, or such an IRI.

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from .. import lazy
 
 if TYPE_CHECKING:
-    from .codec import native
     from .names import JenaFormat, detect, format_named, format_of
     from .streams import JenaReader, read, write
+    from .terms import native
 
 __all__ = [
     "JenaFormat",
@@ -34,4 +34,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy.attributes(__name__, __all__, ("names", "streams", "codec"))
+    __getattr__, __dir__ = lazy.attributes(__name__, __all__, ("names", "streams", "terms"))

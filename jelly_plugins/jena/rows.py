@@ -3,7 +3,7 @@
 and delimited Protocol Buffers messages. No I/O, and no objects of a library: see ``terms``.
 
 The module is written in Cython's pure Python mode: setup.py compiles it as ``jena._rows``, and it
-runs uncompiled, too, some fifty times as slow; ``jena.codec`` chooses. Three rules keep the
+runs uncompiled, too, some fifty times as slow; ``jena.terms`` chooses. Three rules keep the
 compiled form safe:
 
 1. ``Wire.buf`` points into ``Wire.data``, which the wire keeps. Every read compares its position

@@ -1,13 +1,13 @@
-"""Whole files of rows: RDF Thrift and RDF Protobuf to statements and back, in generic terms.
+"""Whole files of rows: RDF Thrift and RDF Protobuf to chunks of N-Quads or statements, and back.
 
 A row has no frame around it, so that an error has the number of its row in the file, from 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
-from typing import Any, Self
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, Final, Self, TypeVar
 
 from ..codec import (
     DEFAULT_GRAPH,
@@ -23,21 +23,169 @@ from ..codec import (
     describe,
 )
 from ..codec.text.ntriples import LineParser
+from ..errors import JellyError, SourceError
+from ..io.chunks import Chunk, ChunkReader, reject_relative
 from ..io.progress import Progress, Steps
-from ..io.sinks import Destination, open_output
-from ..io.sources import Closing, Source, name_of
+from ..io.sinks import Destination, Writable, open_output
+from ..io.sources import CHUNK, Closing, Input, Source, name_of
 from ..io.streams import BATCH, GENERIC
-from .codec import RowWriter, StatementReader
-from .names import JenaFormat, format_named, format_of
-from .sources import RowSource
-from .terms import Terms, TermWriter
+from .names import DETECTION_BYTES, JenaFormat, detect, format_named, format_of
+from .terms import RowWriter, StatementReader, Terms, TermWriter
+
+_T = TypeVar("_T")
+
+#: Bytes that a reader is given at once, where the source has them ready.
+_AT_ONCE: Final = 4 * CHUNK
+
+
+class RowsReader(ChunkReader):
+    """Reads rows as chunks.
+
+    :param src: path, URL, open binary file or bytes; compression is detected from the content.
+    :param format: how rows are encoded, as :class:`JenaFormat` or its name; by default detected
+        from the source's name or the content.
+    :raises SourceError: the source cannot be opened, or is neither encoding.
+    :raises ValueError: there is no format of that name.
+
+    >>> with RowsReader(bytes.fromhex("1c180178180475726e3a0000")) as chunks:
+    ...     list(chunks), chunks.namespaces
+    ([], {'x': 'urn:'})
+    """
+
+    def __init__(
+        self,
+        src: Source,
+        format: JenaFormat | str | None = None,  # noqa: A002
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        named = None if format is None else format_named(format)
+        self._input = Input(src)
+        self.name = self._input.name
+        self.namespaces = {}
+        self._bytes = self._input.chunks()
+        try:
+            self.format = named or format_of(self.name) or self._detected()
+        except BaseException:
+            self._input.close()
+            raise
+        #: The rows, at the position of the last text.
+        self.rows = StatementReader(self.format, limits=limits)
+
+    def _detected(self) -> JenaFormat:
+        """The encoding by the first bytes; a source without any has no rows in either."""
+        head = b""
+        for chunk in self._bytes:
+            head += chunk
+            if len(head) >= DETECTION_BYTES:
+                break
+        self._bytes = chain((head,), self._bytes)
+        found = detect(head[:DETECTION_BYTES])
+        if found is None and head:
+            raise SourceError(
+                "neither RDF Thrift nor RDF Protobuf: name the format", source=self.name
+            )
+        return found or JenaFormat.THRIFT
+
+    def texts(self) -> Generator[bytes]:
+        """The lines of each batch of rows, which may be none. An error closes the source."""
+        try:
+            for text in batches(self._bytes, self.rows.read_text, self.rows.end):
+                self.namespaces.update(self.rows.declared)
+                yield text
+        except JellyError as error:
+            raise error.locate(source=self.name) from error.__cause__
+        finally:
+            self._input.close()
+
+    def __iter__(self) -> Iterator[Chunk]:
+        before = 0
+        for text in self.texts():
+            if text:
+                yield Chunk(text, self.rows.statements - before)
+                before = self.rows.statements
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._input.close()
+
+
+def batches(
+    chunks: Iterable[bytes],
+    read: Callable[[bytes, int], tuple[_T, int]],
+    end: Callable[[bytes], object],
+) -> Generator[_T]:
+    """What rows contain that come in chunks.
+
+    :param read: takes bytes and a position, and returns the contents of the rows from there on, and
+        the position after the last whole one.
+    :param end: takes the bytes after the last whole row.
+    """
+    pending: list[bytes] = []
+    size = wanted = 0
+    rest = b""
+    for chunk in chain(chunks, (b"",)):
+        pending.append(chunk)
+        size += len(chunk)
+        # Fast sources are read in large chunks: the overhead of a call is more work than a row. A
+        # long row is not scanned again before there is twice as much of it.
+        if chunk and (size < wanted or (size < _AT_ONCE and len(chunk) >= CHUNK)):
+            continue
+        rest = b"".join(pending)
+        at = 0
+        while at < len(rest):
+            batch, stop = read(rest, at)
+            yield batch
+            if stop == at:
+                break
+            at = stop
+        rest = rest[at:]
+        pending = [rest]
+        size = len(rest)
+        wanted = 2 * size if size > CHUNK else 0
+    end(rest)
+
+
+def write_rows(
+    source: ChunkReader,
+    out: Writable,
+    format: JenaFormat,  # noqa: A002
+    *,
+    namespaces: bool,
+    limits: Limits,
+    count: Callable[[int], object],
+) -> None:
+    """Write the statements of a source as rows.
+
+    :param namespaces: whether to declare the prefixes of the source, each before the first chunk
+        that follows it.
+    :param count: called with the number of statements of each chunk.
+    :raises JellyError: a statement cannot be written.
+    """
+    writer = RowWriter(format, limits=limits)
+    declared: dict[str, str] = {}
+
+    def declare() -> None:
+        for prefix, iri in source.namespaces.items() if namespaces else ():
+            if declared.get(prefix) != iri:
+                out.write(writer.add_prefix(prefix, iri))
+                declared[prefix] = iri
+
+    for chunk in source:
+        declare()
+        if source.has_relative_iris:
+            reject_relative(chunk.text)
+        out.write(writer.add_lines(chunk.text))
+        count(chunk.statements)
+    declare()
 
 
 class JenaReader(Closing):
     """Reads a source batch by batch, in generic terms: an iterator of the contents of some rows, as
     a :class:`~jelly_plugins.Frame` with statements and namespaces; and a context manager.
 
-    The parameters, and what is raised: see :class:`RowSource`; errors while iterating have the row.
+    The parameters, and what is raised: see :class:`RowsReader`; errors while iterating have the
+    row.
 
     >>> with JenaReader(bytes.fromhex("1c180178180475726e3a0000")) as batches:
     ...     [batch.namespaces for batch in batches], batches.prefixes
@@ -51,35 +199,28 @@ class JenaReader(Closing):
         format: JenaFormat | str | None = None,  # noqa: A002
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self._source = RowSource(src, format)
+        self._source = RowsReader(src, format, limits=limits)
         self.name = self._source.name
         self.format = self._source.format
         #: The prefixes that were declared so far, IRI by name.
-        self.prefixes: dict[str, str] = {}
-        self._reader = StatementReader(self.format, limits=limits)
+        self.prefixes = self._source.namespaces
         self._terms = Terms(GENERIC, limits)
         self._parser = LineParser(
             relative_iris=True, limits=limits, quads=True, base_directions=True
         )
-        self._frames = self._source.batches(self._read, self._reader.end)
+        self._frames = map(self._frame, self._source.texts())
 
     @property
     def base(self) -> str | None:
         """The base IRI that was declared last. All IRIs are absolute without it."""
-        base: str | None = self._reader.base
+        base: str | None = self._source.rows.base
         return base
 
-    def _read(self, data: bytes, at: int) -> tuple[AnyFrame, int]:
+    def _frame(self, text: bytes) -> AnyFrame:
         frame = Frame(0)
-        first = self._reader.row
-        text, stop = self._reader.read_text(data, at)
         frame.statements = list(map(self._statement, text.split(b" .\n")[:-1]))
-        for name, iri in self._reader.declared:
-            self.prefixes[name] = iri
-            frame.namespaces.append((name, Iri(iri)))
-        frame.rows = self._reader.row - first
-        frame.size = stop - at
-        return frame, stop
+        frame.namespaces = [(name, Iri(iri)) for name, iri in self._source.rows.declared]
+        return frame
 
     def _statement(self, line: bytes) -> Statement:
         """The statement of a line in canonical form, without its end."""

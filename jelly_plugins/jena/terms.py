@@ -1,9 +1,11 @@
-"""Rows of terms of any library, by way of their text, which is made and parsed once for each."""
+"""The codec of rows, and rows of terms of any library by way of their text, which is made and
+parsed once for each. Only this module chooses the form of the codec, compiled or not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..codec import (
     DEFAULT_LIMITS,
@@ -17,13 +19,37 @@ from ..codec import (
     Triple,
 )
 from ..codec import describe as describe_generic
+from ..codec import native as _native_codec
 from ..codec.common.limits import over
 from ..codec.common.positions import GRAPH, OBJECT, POSITIONS, undeclared
 from ..codec.common.terms import build, terms_of, text_of
 from ..codec.text.ntriples import LineParser, read_label, term_text
 from ..errors import JellyError, StatementError, TermError
-from .codec import RowReader, RowWriter
 from .names import JenaFormat
+
+if TYPE_CHECKING:
+    from .rows import Message, RowReader, RowWriter, StatementReader
+else:
+    try:
+        if not _native_codec:
+            raise ModuleNotFoundError("the Python codec runs")
+        from ._rows import Message, RowReader, RowWriter, StatementReader
+    except ModuleNotFoundError:
+        from .rows import Message, RowReader, RowWriter, StatementReader
+
+__all__ = [
+    "Message",
+    "RowWriter",
+    "StatementReader",
+    "TermReader",
+    "TermTexts",
+    "TermWriter",
+    "Terms",
+    "native",
+]
+
+#: Whether the compiled form runs.
+native: Final = RowWriter.__module__.endswith("._rows")
 
 #: Caches of terms are cleared at this many entries; terms with longer text are not kept.
 _KEPT: Final = 1 << 16
@@ -35,6 +61,7 @@ class Terms(dict[bytes, Any]):
 
     :param factory: makes them. A language tag has its base direction: ``en--ltr``.
 
+    >>> from jelly_plugins.codec import GenericFactory
     >>> Terms(GenericFactory(), DEFAULT_LIMITS)[b"<urn:s>"]
     Iri(value='urn:s')
     """

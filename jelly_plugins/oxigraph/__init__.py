@@ -42,7 +42,7 @@ except ImportError as error:
     raise MissingExtraError.of("Oxigraph needs pyoxigraph", "oxigraph") from error
 
 if TYPE_CHECKING:
-    from .dumping import dump, encode_quads, write_quads
+    from .dumping import DumpOptions, DumpSettings, dump, encode_quads, write_quads
     from .loading import load, read_quads
     from .patches.bookkeeping import (
         BOOKKEEPING,
@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BOOKKEEPING",
     "Changes",
+    "DumpOptions",
+    "DumpSettings",
     "Recorder",
     "count_quads",
     "dump",
@@ -81,7 +83,7 @@ if not TYPE_CHECKING:
         __name__,
         __all__,
         {
-            "dumping": ("dump", "encode_quads", "write_quads"),
+            "dumping": ("DumpOptions", "DumpSettings", "dump", "encode_quads", "write_quads"),
             "loading": ("load", "read_quads"),
             "patches.bookkeeping": (
                 "BOOKKEEPING",

@@ -10,12 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing, nullcontext, suppress
-from dataclasses import replace
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, replace
 from itertools import islice
-from queue import Empty, Queue
-from threading import Event, Thread
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, TypedDict, Unpack, get_args
 
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store, Triple, serialize
 
@@ -35,7 +33,7 @@ from ..formats.jelly import encoded
 from ..formats.jelly_text import text_output
 from ..formats.settings import ConversionSettings, Counter, Job
 from ..formats.table import FORMATS
-from ..io.chunks import Chunk, ChunkReader
+from ..io.chunks import Chunk, ChunkReader, in_thread
 from ..io.names import Format, FormatName, format_named, format_of
 from ..io.progress import Progress
 from ..io.sinks import Destination, is_replaceable, open_output
@@ -56,20 +54,63 @@ ASK {
 _ASK_DEFAULT: Final = "ASK { ?s ?p ?o FILTER(isTRIPLE(?o)) }"
 
 
+class DumpOptions(TypedDict, total=False):
+    """The fields of :class:`DumpSettings`, as keyword arguments."""
+
+    options: StreamOptions | None
+    namespaces: Mapping[str, str] | None
+    frame_rows: int
+    frame_bytes: int
+    order: Order
+    bookkeeping: bool
+    progress: Progress | None
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DumpSettings:
+    """Settings of a dump.
+
+    :ivar options: of Jelly; by default flat quads, or flat triples of a single graph. Where there
+        are triple terms, ``rdf_star`` is added: what was written without is written again, or,
+        where a destination cannot take that (a pipe), a query over all statements goes before
+        (about 1 µs each in memory). Of the logical types with one element per frame, GRAPHS and
+        DATASETS are possible: the whole dump is one frame then.
+    :ivar namespaces: declarations to write first, IRI by name.
+    :ivar frame_rows: rows of a frame of Jelly, at most.
+    :ivar frame_bytes: bytes of a frame after which it ends.
+    :ivar order: ``"store"`` streams in constant memory. A store on disk has statements in order
+        of their subjects; one in memory has them as they came, and if they came shuffled,
+        ``"subject"`` makes Jelly about a quarter smaller. It holds a graph's subjects in
+        memory, and sees changes that are made to the store meanwhile.
+    :ivar bookkeeping: write the graph :data:`.BOOKKEEPING` too, which replays keep in the store.
+        A store that is being recorded does not have its exact position: close the recorder first.
+    :ivar progress: called about every 10,000 statements and at the end, with the number of
+        statements since the last call, as ``tqdm.update`` takes it.
+    :ivar limits: limits on the output, by default those of a reader.
+    """
+
+    options: StreamOptions | None = None
+    namespaces: Mapping[str, str] | None = None
+    frame_rows: int = DEFAULT_FRAME_ROWS
+    frame_bytes: int = DEFAULT_FRAME_BYTES
+    order: Order = "store"
+    bookkeeping: bool = False
+    progress: Progress | None = None
+    limits: Limits = DEFAULT_LIMITS
+
+    def __post_init__(self) -> None:
+        if self.order not in get_args(Order):
+            raise ValueError(f"order must be 'store' or 'subject' (got {self.order!r})")
+
+
 def dump(
     store: Store,
     dst: Destination,
     *,
     format: FormatName | None = None,  # noqa: A002
     graph: GraphName | None = None,
-    options: StreamOptions | None = None,
-    namespaces: Mapping[str, str] | None = None,
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
-    order: Order = "store",
-    bookkeeping: bool = False,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    **settings: Unpack[DumpOptions],
 ) -> int:
     """Write a store, or one graph of it, in any format; Jelly by default.
 
@@ -82,23 +123,8 @@ def dump(
         from the destination if that is a path, and Jelly where it says nothing.
     :param graph: write this graph only, as triples. Turtle, RDF/XML and N-Triples need it if there
         are named graphs.
-    :param options: of Jelly; by default flat quads, or flat triples with ``graph``. Where
-        there are triple terms, ``rdf_star`` is added: what was written without is written again,
-        or, where a destination cannot take that (a pipe), a query over all statements goes before
-        (about 1 µs each in memory). Of the logical types with one
-        element per frame, GRAPHS and DATASETS are possible: the whole dump is one frame then.
-    :param namespaces: declarations to write first, IRI by name.
-    :param frame_rows: rows of a frame of Jelly, at most.
-    :param frame_bytes: bytes of a frame after which it ends.
-    :param order: ``"store"`` streams in constant memory. A store on disk has statements in order
-        of their subjects; one in memory has them as they came, and if they came shuffled,
-        ``"subject"`` makes Jelly about a quarter smaller. It holds a graph's subjects in
-        memory, and sees changes that are made to the store meanwhile.
-    :param bookkeeping: write the graph :data:`.BOOKKEEPING` too, which replays keep in the store.
-        A store that is being recorded does not have its exact position: close the recorder first.
-    :param progress: called about every 10,000 statements and at the end, with the number of
-        statements since the last call, as ``tqdm.update`` takes it.
-    :param limits: limits on the output, by default those of a reader.
+    :param settings: see :class:`DumpSettings`: ``options``, ``namespaces``, ``frame_rows``,
+        ``frame_bytes``, ``order``, ``bookkeeping``, ``progress``, ``limits``.
     :return: number of statements written.
     :raises ChainError: ``bookkeeping``, and the store is being recorded.
     :raises OptionsError: ``options`` do not match the data.
@@ -107,26 +133,29 @@ def dump(
     :raises ValueError: there is no format of that name, or ``options`` or ``order`` are for Jelly,
         and the format is another.
     """
+    chosen = DumpSettings(**settings)
+    options, bookkeeping, limits = chosen.options, chosen.bookkeeping, chosen.limits
+    namespaces = dict(chosen.namespaces or {})
     check_store(store)
     if bookkeeping:
         check_recorded(store, remedy="close the recorder, which writes the store's position")
     if graph is not None:
         check_graph(graph)
-    if order not in get_args(Order):
-        raise ValueError(f"order must be 'store' or 'subject' (got {order!r})")
     path = dst if isinstance(dst, str | os.PathLike) else None
     form = format_named(format) if format is not None else format_of(path) or Format.JELLY
-    counter = Counter(progress)
+    counter = Counter(chosen.progress)
     job = Job(
-        settings=ConversionSettings(frame_rows=frame_rows, frame_bytes=frame_bytes, limits=limits),
+        settings=ConversionSettings(
+            frame_rows=chosen.frame_rows, frame_bytes=chosen.frame_bytes, limits=limits
+        ),
         counter=counter,
     )
 
     def opened() -> StoreReader:
-        return StoreReader(store, graph, namespaces=dict(namespaces or {}), bookkeeping=bookkeeping)
+        return StoreReader(store, graph, namespaces=namespaces, bookkeeping=bookkeeping)
 
     if form not in (Format.JELLY, Format.JELLY_TEXT):
-        if options is not None or order != "store":
+        if options is not None or chosen.order != "store":
             raise ValueError(f"options and order apply to Jelly only, and the format is {form}")
         with opened() as source, open_output(dst) as out:
             try:
@@ -136,7 +165,7 @@ def dump(
         return counter.conversion().statements
     options = _options(graph, options)
     text = PhysicalType.QUADS if graph is None else PhysicalType.TRIPLES
-    by_text = options.physical_type is text and order == "store"
+    by_text = options.physical_type is text and chosen.order == "store"
     jelly: Destination
     with text_output(dst, limits) if form is Format.JELLY_TEXT else nullcontext(dst) as jelly:
         again = None if options.rdf_star else _restarter(jelly)
@@ -148,8 +177,8 @@ def dump(
                     with opened() as source, closing(encoded(source, options, job)) as frames:
                         write_jelly(frames, jelly, delimited=True)
                 else:
-                    parts = _Parts(store, graph, order, bookkeeping=bookkeeping)
-                    _write_terms(parts, jelly, options, namespaces or {}, job)
+                    parts = _Parts(store, graph, chosen.order, bookkeeping=bookkeeping)
+                    _write_terms(parts, jelly, options, namespaces, job)
             except StatementError:
                 if again is None or options.rdf_star or not _has_triple_terms(store, graph):
                     raise
@@ -262,8 +291,6 @@ def _has_triple_terms(store: Store, graph: GraphName | None) -> bool:
 
 #: Bytes of text in a chunk, approximately.
 _CHUNK: Final = 1 << 17
-#: Chunks that wait to be read.
-_WAITING: Final = 8
 
 #: How a line of N-Quads ends whose statement is in the reserved graph.
 _RESERVED_LINE: Final = f" {BOOKKEEPING_TEXT} .\n".encode()
@@ -312,16 +339,14 @@ def hidden_graph(store: Store, bookkeeping: bool) -> NamedNode | None:
 _ODD_LABEL: Final = re.compile(rb'^(?:[^"\n]* )?_:([^ "\n]*:[^ "\n]*+) ', re.MULTILINE)
 
 
-class _StoppedError(Exception):
-    """The reader needs no more text."""
-
-
 class _Lines:
-    """A file for a store to write to, which puts whole lines into a queue."""
+    """A file for a store to write to, which hands over whole lines.
 
-    def __init__(self, queue: Queue[bytes | None], stop: Event) -> None:
-        self._queue = queue
-        self._stop = stop
+    :param put: takes them.
+    """
+
+    def __init__(self, put: Callable[[bytes], None]) -> None:
+        self._put = put
         self._pending = bytearray()
 
     def write(self, data: bytes, /) -> int:
@@ -329,7 +354,7 @@ class _Lines:
         if len(self._pending) >= _CHUNK:
             end = self._pending.rfind(b"\n") + 1
             if end:
-                self.put(bytes(self._pending[:end]))
+                self._put(bytes(self._pending[:end]))
                 del self._pending[:end]
         return len(data)
 
@@ -338,42 +363,21 @@ class _Lines:
 
     def finish(self) -> None:
         """Put the rest."""
-        self.put(bytes(self._pending))
-
-    def put(self, item: bytes | None) -> None:
-        """Put something into the queue once there is space.
-
-        :raises _StoppedError: the reader has stopped.
-        """
-        if self._stop.is_set():
-            raise _StoppedError
-        self._queue.put(item)
+        self._put(bytes(self._pending))
 
 
 def _chunks(
     store: Store, graph: GraphName | None, *, without_reserved: bool
 ) -> Generator[Chunk, None, None]:
-    queue: Queue[bytes | None] = Queue(_WAITING)
-    stop = Event()
-    failed: list[BaseException] = []
     form = RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES
 
-    def write() -> None:
-        file: Any = _Lines(queue, stop)
-        with suppress(_StoppedError):
-            try:
-                store.dump(file, form, from_graph=graph)
-                file.finish()
-            except _StoppedError:
-                raise
-            except BaseException as error:
-                failed.append(error)
-            file.put(None)
+    def write(put: Callable[[bytes], None]) -> None:
+        file: Any = _Lines(put)
+        store.dump(file, form, from_graph=graph)
+        file.finish()
 
-    thread = Thread(target=write, name="jelly-dump", daemon=True)
-    thread.start()
-    try:
-        while (text := queue.get()) is not None:
+    with closing(in_thread(write)) as texts:
+        for text in texts:
             if without_reserved and _RESERVED_LINE in text:
                 lines = text.splitlines(keepends=True)
                 text = b"".join(line for line in lines if not line.endswith(_RESERVED_LINE))
@@ -382,15 +386,6 @@ def _chunks(
                 raise TermError(f"the blank node _:{label} has a label that no format can express")
             if text:
                 yield Chunk(text, text.count(b"\n"))
-    finally:
-        stop.set()
-        # The thread may wait for space; it stops at the next chunk.
-        with suppress(Empty):
-            while True:
-                queue.get_nowait()
-        thread.join()
-    if failed:
-        raise failed[0]
 
 
 # Quads from anywhere

@@ -22,7 +22,7 @@ Reference: RDF 1.2 Concepts, section "Triple Terms and Reification".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from hashlib import blake2b
@@ -48,7 +48,7 @@ from ..formats.settings import (
     OptionChanges,
 )
 from ..formats.table import open_reader
-from ..io.chunks import Chunk, relabelled
+from ..io.chunks import Chunk, ahead, relabelled
 from ..io.names import Format
 from ..io.progress import Steps
 from ..io.sources import Source, rewinder
@@ -220,6 +220,8 @@ def load(
         on_namespace=on_namespace,
         bookkeeping=bookkeeping,
         steps=Steps(settings.progress),
+        # Other sources may wait for data, and namespaces come with the statements after them.
+        is_ahead=rewind is not None and on_namespace is None,
     )
     with closing(text):
         text.limited = blank_nodes == "canonicalize" or (
@@ -311,6 +313,7 @@ class _Text:
     """A source as text for Oxigraph's parser. For the parameters see :func:`load`.
 
     :param steps: called as statements are read, and at the end.
+    :param is_ahead: whether to read in a thread, while the store takes what was read.
 
     :ivar statements: number of statements so far, repeats included.
     :ivar size: bytes of their text.
@@ -333,8 +336,13 @@ class _Text:
         on_namespace: Callable[[str, str], object] | None,
         bookkeeping: bool,
         steps: Steps,
+        is_ahead: bool = False,
     ) -> None:
         self.statements = self.size = 0
+        self._is_ahead = is_ahead
+        self._thread: Generator[tuple[Chunk, int | None]] | None = None
+        #: Of Jelly, the frame of the last chunk: the reader may be ahead of it.
+        self._frame: int | None = None
         self.limited = False
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self.syntax = RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES
@@ -384,7 +392,11 @@ class _Text:
         declared: dict[str, str] = {}
         read = start = begun = 0
         relabels = isinstance(self._fresh, Fresh)
-        for chunk in reader if self._graph is None else without_graphs(reader, LEAVE_OUT):
+        given = iter(reader) if self._graph is None else without_graphs(reader, LEAVE_OUT)
+        chunks = ((chunk, getattr(reader, "frame", None)) for chunk in given)
+        if self._is_ahead:
+            chunks = self._thread = ahead(chunks)
+        for chunk, self._frame in chunks:
             text = chunk.text
             if not self._bookkeeping and _RESERVED_LINE in text:
                 self._reject_reserved()
@@ -423,7 +435,10 @@ class _Text:
         try:
             reject_graph(BOOKKEEPING_TEXT)
         except JellyError as error:
-            raise self.reader.located(error) from None
+            raise self._located(error) from None
+
+    def _located(self, error: JellyError) -> JellyError:
+        return self.reader.located(error.locate(frame=self._frame))
 
     @contextmanager
     def located(self) -> Iterator[None]:
@@ -437,7 +452,7 @@ class _Text:
             found = parser_error(error)
             if isinstance(error, SyntaxError):
                 found = TermError(found.message)
-            raise self.reader.located(found) from None
+            raise self._located(found) from None
 
     def quads(self) -> Iterator[Quad]:
         """The statements as quads."""
@@ -455,6 +470,8 @@ class _Text:
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
+        if self._thread is not None:
+            self._thread.close()
         self.reader.close()
 
 

@@ -29,10 +29,9 @@ from ..codec.common.terms import build, parts_of
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS, header
 from ..errors import StatementError, TruncatedError, WireError
 from ..jena import messages
-from ..jena.codec import Message
 from ..jena.names import JenaFormat
-from ..jena.sources import batches
-from ..jena.terms import TermReader, TermWriter
+from ..jena.streams import batches
+from ..jena.terms import Message, TermReader, TermWriter
 from .text.order import PatchOrder
 from .text.writer import PatchTextWriter
 

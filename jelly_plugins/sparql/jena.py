@@ -14,10 +14,9 @@ from typing import Any, Final
 from ..codec import Describe, Limits, TermFactory
 from ..errors import JellyError, StatementError, TermError, TruncatedError
 from ..jena import messages
-from ..jena.codec import Message
 from ..jena.names import JenaFormat
-from ..jena.sources import batches
-from ..jena.terms import TermReader, TermWriter
+from ..jena.streams import batches
+from ..jena.terms import Message, TermReader, TermWriter
 from .terms import Results, Solution, check_count
 
 _VARIABLES: Final = Message(messages.VARIABLES)

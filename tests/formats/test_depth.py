@@ -98,7 +98,7 @@ def test_many_prefixes() -> None:
     assert converted("<urn:s> <urn:prefix> ' prefix '.\n" * 120_000, "ttl").count(b"\n") == 120_000
 
 
-LONG = "x" * (60 << 10)
+LONG = "x" * 4000
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_long_prefixes_and_bases(text: str, size: int, scan_type: type[TurtleSca
     scan = scan_type(DEPTH)
     data = text.encode()
     chunks = [data[at : at + size] for at in range(0, len(data), size)]
-    with pytest.raises(LimitError, match="65536 bytes"):
+    with pytest.raises(LimitError, match="4096 bytes"):
         list(with_bounded_turtle(chunks, None, scan))
-    with pytest.raises(LimitError, match="65536 bytes"):
+    with pytest.raises(LimitError, match="4096 bytes"):
         converted(text, "trig")
 
 
@@ -127,7 +127,7 @@ def test_long_iris_that_no_name_repeats() -> None:
     iri = f"<data:{LONG}{LONG}>"
     text = f"PREFIX p: <urn:/{LONG}> BASE <urn:/a> p:prefix p:base {iri}, {iri} . <b> a {iri} ."
     assert converted(text, "ttl").count(b"\n") == 3
-    with pytest.raises(LimitError, match="65536 bytes"):
+    with pytest.raises(LimitError, match="4096 bytes"):
         convert(b"", io.BytesIO(), source_format="ttl", target_format="nt", base=iri[1:-1])
 
 

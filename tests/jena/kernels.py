@@ -10,7 +10,7 @@ from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, describe
 from jelly_plugins.codec.text.ntriples import parse_nquads
 from jelly_plugins.errors import JellyError
 from jelly_plugins.jena.names import JenaFormat
-from jelly_plugins.jena.sources import batches
+from jelly_plugins.jena.streams import batches
 from jelly_plugins.jena.terms import TermTexts
 
 from . import peers

@@ -14,7 +14,7 @@ from jelly_plugins.codec import DEFAULT_LIMITS
 from jelly_plugins.errors import JellyError, SourceError, StatementError
 from jelly_plugins.io.chunks import Chunk, ChunkReader
 from jelly_plugins.jena import JenaFormat
-from jelly_plugins.jena.chunks import RowsReader, write_rows
+from jelly_plugins.jena.streams import RowsReader, write_rows
 
 from ..shared_data import shared
 from .kernels import rows

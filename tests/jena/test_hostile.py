@@ -12,7 +12,7 @@ from jelly_plugins.codec.common.wire import varint
 from jelly_plugins.errors import JellyError, LimitError
 from jelly_plugins.jena import JenaFormat, messages
 from jelly_plugins.jena.rows import protobuf_struct, thrift_struct
-from jelly_plugins.jena.sources import batches
+from jelly_plugins.jena.streams import batches
 
 from .kernels import Kernel, rows
 from .test_rows import O, P, S, literal, name_of, prefix, quad, triple

@@ -91,8 +91,8 @@ import resource
 from pyoxigraph import Store
 from jelly_plugins.oxigraph import load
 
-name = b"http://example.org/" + b"x" * (60 << 10)
-text = b"@prefix x: <" + name + b"> .\\n" + b"x:s x:p x:o .\\n" * 5000
+name = b"http://example.org/" + b"x" * 4000
+text = b"@prefix x: <" + name + b"> .\\n" + b"x:s x:p x:o .\\n" * 75_000
 store = Store()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 load(store, text, format="turtle")
