@@ -61,7 +61,8 @@ def compiled() -> ModuleType | None:
         return None
     try:
         from . import _native
-    except ModuleNotFoundError:
+    except ImportError:
+        # It is built on its own, and may be missing.
         return None
     return _native
 
