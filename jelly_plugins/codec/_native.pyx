@@ -19,11 +19,10 @@ Memory, for maintainers:
 4. All data that is kept is owned. The caller owns the bytes of a frame or a chunk of text. The call
    holds them while it reads; where the output of a frame is yielded chunk by chunk, the decoder
    holds them. Pointers into these bytes are cleared afterwards (``end_frame``, ``end_text``). A
-   Term's Slices point to the bytes after its own structure or into its ``object``. Only a long Term
-   that becomes an object borrows bytes from the frame, until the object is made (``borrow``).
-   Slices of anything else that outlives a call point to data that the same object owns, or to a
-   constant of the module, never into a caller's bytes. A build with JELLY_POISON=1 works on copies
-   that are overwritten and freed at the end (kernel/common/memory.pxi).
+   Term's Slices point to the bytes after its own structure or into its ``object``. Slices of
+   anything else that outlives a call point to data that the same object owns, or to a constant of
+   the module, never into a caller's bytes. A build with JELLY_POISON=1 works on copies that are
+   overwritten and freed at the end (kernel/common/memory.pxi).
 5. Only one thread at a time may use a decoder or encoder; a second one gets an error. Decoders and
    encoders share no mutable state.
 """

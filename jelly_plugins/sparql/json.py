@@ -40,8 +40,9 @@ _VALUES: Final[dict[tuple[str, ...], str]] = {
     ("boolean",): "boolean",
 }
 _VARIABLES: Final = ["head", "vars"]
-#: Members that an object in the results may have.
-_MEMBERS: Final = 1 << 20
+_SOLUTIONS: Final = ["results", "bindings"]
+#: What an event before the head counts as: the size of a small object in memory.
+_EVENT_BYTES: Final = 64
 _KINDS: Final = {"start_map": "an object", "start_array": "an array", "boolean": "true or false"}
 
 #: An escape in a string: a pair of surrogates, the start of an escape or of a pair at the end of a
@@ -57,7 +58,7 @@ _ESCAPE: Final = re.compile(
 
 
 def read_json(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits) -> Results:
-    """Read the header; solutions before it are held, up to ``string_bytes`` of JSON.
+    """Read the header; solutions before it are held, up to ``string_bytes`` of memory.
 
     :raises JellyError: here or while iterating; the text is not JSON or not SPARQL results, or the
         factory rejects a term. From the first solution on, with the number of the solution as row.
@@ -70,20 +71,9 @@ def read_json(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits
     return Results(variables, document.boolean, solutions)
 
 
-class _Object(dict[str, Any]):
-    """An object of JSON, in which no member may occur twice."""
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        if len(self) == _MEMBERS:
-            raise LimitError(f"an object has more than {_MEMBERS} members")
-        if key in self:
-            raise TextError(f"an object has two members {key[:80]!r}")
-        super().__setitem__(key, value)
-
-
 class _Document:
-    """Reads a document twice at the same time: the events of ``ijson.basic_parse`` are for its
-    structure, and ``ijson.items`` makes the objects of solutions."""
+    """Reads a document from the events of ``ijson.basic_parse``; only the objects of solutions are
+    made."""
 
     def __init__(self, factory: TermFactory[Any], limits: Limits) -> None:
         self.variables: list[str] | None = None
@@ -91,6 +81,11 @@ class _Document:
         self._limits = limits
         self._terms = TermReader(factory, limits)
         self._names: list[str] = []
+        #: Solutions as objects of JSON, the open objects and arrays of the next one, and its last
+        #: key.
+        self._found: list[Any] = []
+        self._open: list[Any] = []
+        self._key = ""
         #: Number of open objects and arrays, and the keys at which the outer three are.
         self._depth = 0
         self._path: list[str] = []
@@ -135,41 +130,32 @@ class _Document:
         """
         ijson = library("ijson", "SPARQL JSON", "results")
         events = ijson.sendable_list()
-        found = ijson.sendable_list()
-        outer = ijson.basic_parse_coro(events)
-        inner = ijson.items_coro(found, "results.bindings.item", map_type=_Object)
-        #: Chunks of solutions before the head; the size of these, or of an open solution.
-        early: list[bytes] = []
-        held = waiting = 0
+        parser = ijson.basic_parse_coro(events)
+        # Bytes since the last event, and the size of the solutions before the head or of an open
+        # one.
+        waiting = held = 0
         try:
             for chunk in _without_halves(without_mark(chunks)):
                 if not chunk:
-                    # It would be the end of the text for the parsers.
+                    # It would be the end of the text for the parser.
                     continue
-                outer.send(chunk)
+                parser.send(chunk)
                 waiting = 0 if events else waiting + len(chunk)
                 self._check_bytes(waiting, "the length of a string")
+                count = len(events)
                 self._follow(events)
                 events.clear()
-                early.append(chunk)
-                begun = ("results",) in self._seen
-                if begun and self.variables is None:
-                    held += len(chunk)
-                    self._check_bytes(held, "the length of the results before their head")
+                if ("results",) not in self._seen:
                     continue
-                for each in early:
-                    inner.send(each)
-                early.clear()
-                if begun:
-                    held = held + len(chunk) if self._depth > 3 and not found else 0
-                    self._check_bytes(held, "the length of a solution")
-                    yield found
-                    found.clear()
-            outer.close()
+                if self.variables is None:
+                    held += count * _EVENT_BYTES
+                    self._check_bytes(held, "the size of the results before their head")
+                    continue
+                held = held + len(chunk) if self._open and not self._found else 0
+                self._check_bytes(held, "the length of a solution")
+                yield self._taken()
+            parser.close()
             self._follow(events)
-            for each in early:
-                inner.send(each)
-            inner.close()
         except JellyError:
             raise
         except SystemError:
@@ -179,42 +165,79 @@ class _Document:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise TextError(f"the text is not JSON: {reason[:200]}") from None
         self._check_whole()
-        yield found
+        yield self._taken()
+
+    def _taken(self) -> list[Any]:
+        found, self._found = self._found, []
+        return found
 
     def _check_bytes(self, size: int, what: str) -> None:
         if size > self._limits.string_bytes:
             raise over(self._limits, "string_bytes", size, what)
 
     def _follow(self, events: list[tuple[str, Any]]) -> None:
-        """Read the structure of the document, the names of the variables and the result of ASK."""
+        """Read the structure of the document, the names of the variables, the result of ASK, and
+        the solutions."""
         path = self._path
-        depth = self._depth
+        inside = self._open
         for event, value in events:
-            if event in ("end_map", "end_array"):
-                depth -= 1
-                del path[depth:]
-                if path == _VARIABLES and depth == 2 and self.variables is None:
-                    check_variables(self._names, self._limits)
-                    self.variables = self._names
-                continue
             if event == "map_key":
-                if depth < 3:
-                    path[depth - 1 :] = [value]
+                if inside:
+                    if value in inside[-1]:
+                        raise TextError(f"an object has two members {value[:80]!r}")
+                    self._key = value
+                elif self._depth < 3:
+                    path[self._depth - 1 :] = [value]
                 continue
-            if depth < 3 and depth == len(path):
-                self._begin(tuple(path), event, value)
-            elif depth == 3 and path == _VARIABLES:
-                if event != "string":
-                    raise TextError("the name of a variable is not a string")
-                self._names.append(value)
-                check_count(len(self._names), self._limits)
-            if event in ("start_map", "start_array"):
-                depth += 1
-                if depth > DEPTH:
+            if event in ("end_map", "end_array"):
+                if inside:
+                    done = inside.pop()
+                    if not inside:
+                        self._found.append(done)
+                else:
+                    self._end()
+                continue
+            made = {} if event == "start_map" else [] if event == "start_array" else value
+            if inside:
+                outer = inside[-1]
+                if type(outer) is dict:
+                    outer[self._key] = made
+                else:
+                    outer.append(made)
+            elif self._depth < 3 or path != _SOLUTIONS:
+                self._begin(event, value)
+                continue
+            if made is not value:
+                inside.append(made)
+                if len(inside) + 3 > DEPTH:
                     raise too_deep()
-        self._depth = depth
+            elif not inside:
+                self._found.append(made)
 
-    def _begin(self, place: tuple[str, ...], event: str, value: Any) -> None:
+    def _end(self) -> None:
+        """Read the end of an object or array outside of the solutions."""
+        self._depth -= 1
+        del self._path[self._depth :]
+        if self._path == _VARIABLES and self._depth == 2 and self.variables is None:
+            check_variables(self._names, self._limits)
+            self.variables = self._names
+
+    def _begin(self, event: str, value: Any) -> None:
+        """Read a value, or the start of one, outside of the solutions."""
+        depth = self._depth
+        if depth < 3 and depth == len(self._path):
+            self._check_member(tuple(self._path), event, value)
+        elif depth == 3 and self._path == _VARIABLES:
+            if event != "string":
+                raise TextError("the name of a variable is not a string")
+            self._names.append(value)
+            check_count(len(self._names), self._limits)
+        if event in ("start_map", "start_array"):
+            self._depth = depth + 1
+            if self._depth > DEPTH:
+                raise too_deep()
+
+    def _check_member(self, place: tuple[str, ...], event: str, value: Any) -> None:
         """Check the start of a value of the outer three levels."""
         expected = _VALUES.get(place)
         if expected is None:

@@ -2,7 +2,7 @@
 # Coverage-guided fuzzing of the compiled kernel under AddressSanitizer and
 # UndefinedBehaviorSanitizer, by libFuzzer.
 #
-#     tests/fuzz/coverage.sh readers|writers|jena SECONDS [PYTHON [FOLDER]]
+#     tests/fuzz/coverage.sh readers|writers SECONDS [PYTHON [FOLDER]]
 #
 # starts with tests/fuzz/corpus, and with streams and texts of the other fuzzers; it stops at the first
 # finding. FOLDER stores the build, and for each target the inputs that gave new coverage (corpus) and

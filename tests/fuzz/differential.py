@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from . import jena, readers, writers
+from . import readers, writers
 from .comparison import Outcome
 from .streams import damaged_log, damaged_stream, leaning, leaning_in_log
 
@@ -39,8 +39,8 @@ _PATCH_READERS: Final[list[tuple[str, Any, int]]] = [
     ("patch_columns", readers.patch_columns_case, 2),
 ]
 
-#: All sorts of cases, each as often as it occurs here: dependent streams, other streams, output of
-#: writers, and Jena's formats.
+#: All sorts of cases, each as often as it occurs here: dependent streams, other streams, and output
+#: of writers.
 SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
     **{
         f"{kind}.{name}": (partial(case_of, frames=frames), often)
@@ -56,8 +56,6 @@ SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
     "written.text": (writers.text_case, 2),
     "written.lines": (writers.lines_case, 1),
     "written.columns": (writers.columns_case, 2),
-    "jena.text": (jena.text_case, 3),
-    "jena.lines": (jena.lines_case, 2),
 }
 _TURNS: Final = [name for name, (_, often) in SORTS.items() for _ in range(often)]
 #: rdflib warns of literals that are not valid for their datatype.

@@ -11,7 +11,6 @@ from typing import Any, Final
 from jelly_plugins.codec.common.wire import varint
 
 from .leaning import leaning_log, leaning_stream
-from .streams import damaged
 from .texts import random_text
 
 #: A field: its tag on the wire, and its value: a number, bytes, or the fields of another message.
@@ -198,17 +197,7 @@ def mutate_lines(data: bytes, longest: int, seed: int) -> bytes:
     return (bytes(head) + b"\n".join(lines))[:longest]
 
 
-def mutate_bytes(data: bytes, longest: int, seed: int) -> bytes:
-    """Change some bytes, and repeat others."""
-    rng = Random(seed)
-    head = bytearray((data + bytes(_READER_HEAD))[:_READER_HEAD])
-    if rng.random() < 0.1:
-        head[rng.randrange(_READER_HEAD)] = rng.randrange(256)
-    return (bytes(head) + damaged(rng, data[_READER_HEAD:]))[:longest]
-
-
 MUTATORS: Final[dict[str, Callable[[bytes, int, int], bytes]]] = {
     "readers": mutate_frames,
     "writers": mutate_lines,
-    "jena": mutate_bytes,
 }

@@ -2,7 +2,7 @@
 
 The first bytes of an input select the operation and its settings. The rest contains frames with
 their lengths for readers; lines of text for writers, from which statements and columns are also
-made; rows or lines for Jena's formats.
+made.
 ``coverage.c`` runs inputs on the compiled kernel, and tests/fuzz/test_corpus.py on both.
 """
 
@@ -38,7 +38,7 @@ from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
 from jelly_plugins.errors import JellyError
 from jelly_plugins.oxigraph.rows import RowFactory
 
-from . import jena, readers, writers
+from . import readers, writers
 from .comparison import Outcome, native_of
 from .leaning import leaning_log, leaning_stream
 from .lending import LENDER
@@ -182,26 +182,9 @@ def _statements(text: bytes, quads: bool) -> list[Any]:
     return found
 
 
-# Jena's formats
-
-
-def jena_case(data: bytes) -> Case:
-    """Make a case for the kernel of Jena's formats."""
-    kind, settings = (*data[:2], 0, 0)[:2]
-    given = data[2:]
-    name = jena.FORMATS[kind & 1]
-    limits = _LIMITS[settings & 3]
-    size = (1 << 20, 1 << 20, 50, 7)[settings >> 2 & 3]
-    chunks = jena.in_chunks(given, size)
-    if kind >> 1 & 1:
-        return jena.lines, jena.RowWriter, (name, chunks, {"limits": limits})
-    return jena.text, jena.StatementReader, (name, chunks, limits)
-
-
 CASES: Final = {
     "readers": reader_case,
     "writers": writer_case,
-    "jena": jena_case,
 }
 
 
@@ -258,24 +241,9 @@ def _writer_seeds() -> list[bytes]:
     return found
 
 
-def _jena_seeds() -> list[bytes]:
-    found = []
-    for number in range(600):
-        rng = random.Random(f"seed/{number}")
-        head = bytes((number & 15, rng.randrange(256)))
-        if number >> 1 & 7 in (4, 5, 6):
-            data = b"".join(random_text(rng, 3 + (head[1] >> 6 & 1)))
-        else:
-            data = jena.random_rows(rng, jena.FORMATS[number & 1])
-        if len(data) < 4000:
-            found.append(head + data)
-    return found
-
-
 _SEEDS: Final = {
     "readers": _reader_seeds,
     "writers": _writer_seeds,
-    "jena": _jena_seeds,
 }
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ...errors import OrderError, TermError
 from ..common.limits import DEFAULT_LIMITS, Limits
-from ..common.terms import TermFactory
+from ..common.terms import Iri, Literal, TermFactory
 from ..text.columns import (
     DEFAULT_BATCH_BYTES,
     DEFAULT_BATCH_ROWS,
@@ -23,7 +23,7 @@ from ..text.columns import (
     Batch,
     Columns,
 )
-from ..text.ntriples import Notation
+from ..text.ntriples import Notation, term_text
 from ..text.transcoding import TextFactory, whole
 from .decoder import PatchDecoder
 from .operations import AnyOperation, Header, Namespace, Operation, OperationKind
@@ -116,18 +116,19 @@ class ValidatingFactory(TextFactory):
         self.default_graph = validator.default_graph
 
     def iri(self, value: str) -> Any:
-        super().iri(value)
         return self._bounded(self._writer.iri(value))
 
     def blank_node(self, label: str) -> Any:
-        super().blank_node(label)
         return self._bounded(self._writer.blank_node(label))
 
     def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Any:
-        # A validator may accept language tags that N-Triples does not allow.
-        text = super().literal(lex, None, datatype)
+        # The validator decides which language tags and datatypes there are.
+        size = len(term_text(Literal(lex)).encode())
         if langtag is not None:
-            self.check_size(len(text.encode()) + 1 + len(langtag.encode()))
+            size += 1 + len(langtag.encode())
+        if datatype is not None:
+            size += 2 + len(term_text(Iri(datatype)).encode())
+        self.check_size(size)
         return self._bounded(self._writer.literal(lex, langtag, datatype))
 
     def quoted_triple(self, *terms: Any) -> Any:

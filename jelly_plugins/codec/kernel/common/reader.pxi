@@ -609,11 +609,9 @@ cdef Term *read_blank_node(Reader *reader, const uint8_t *pos,
         if reader.scratch.size > reader.term_bytes:
             return <Term *> reject(reader, REJECTED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
-    term = new_term(&reader.pool, BLANK_NODE, wire_kept(reader, wire, kept), text)
+    term = new_term(&reader.pool, BLANK_NODE, wire_kept(reader, wire), text)
     if term == NULL:
         return <Term *> reject(reader, NO_MEMORY)
-    if not reader.text and not kept:
-        borrow(term, wire)
     if note_made(reader, term) and (
         not kept or remember(&reader.blank_nodes, hash, term, &reader.pool)
     ):
@@ -635,7 +633,7 @@ cdef Term *read_literal(Reader *reader, const uint8_t *pos, const uint8_t *end) 
         shared(term)
         kept = False
     else:
-        term = make_literal(reader, wire, kept)
+        term = make_literal(reader, wire)
         if term == NULL:
             return NULL
     if term.parts[0] != NULL:
@@ -725,11 +723,11 @@ cdef bint find_literal_parts(const uint8_t *pos, const uint8_t *end,
     return found == 0 and not (parts.langtag.size and parts.datatype_id)
 
 
-cdef inline Slice wire_kept(Reader *reader, Slice wire, bint kept) noexcept nogil:
-    """Return the bytes on the wire that a term keeps: all, if a cache finds it by them or a
-    validator may need them; none, if only an object or a text is made of it.
+cdef inline Slice wire_kept(Reader *reader, Slice wire) noexcept nogil:
+    """Return the bytes on the wire that a term keeps: all, if an object is made of them or a
+    validator may need them; none, if only a text is made of them.
     """
-    return wire if kept or reader.validated else Slice(NULL, 0)
+    return Slice(NULL, 0) if reader.text and not reader.validated else wire
 
 
 cdef inline Slice part_of_copy(Slice copied, Slice part, Slice whole) noexcept nogil:
@@ -741,7 +739,7 @@ cdef inline Slice part_of_copy(Slice copied, Slice part, Slice whole) noexcept n
     return part
 
 
-cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
+cdef Term *make_literal(Reader *reader, Slice wire) noexcept nogil:
     cdef LiteralParts parts
     cdef Slice text = Slice(NULL, 0)
     cdef Term *term
@@ -756,11 +754,9 @@ cdef Term *make_literal(Reader *reader, Slice wire, bint kept) noexcept nogil:
         if reader.scratch.size > reader.term_bytes:
             return <Term *> reject(reader, REJECTED)
         text = Slice(reader.scratch.bytes, reader.scratch.size)
-    term = new_term(&reader.pool, LITERAL, wire_kept(reader, wire, kept), text)
+    term = new_term(&reader.pool, LITERAL, wire_kept(reader, wire), text)
     if term == NULL:
         return <Term *> reject(reader, NO_MEMORY)
-    if not reader.text and not kept:
-        borrow(term, wire)
     term.name_serial = parts.datatype_id
     term.characters = parts.characters
     term.lex = part_of_copy(term.wire, parts.lex, wire)

@@ -35,8 +35,6 @@ cdef struct Term:
     int32_t references
     # Whether a validator has to check it.
     uint8_t needs_validation
-    # Whether its bytes on the wire are still those of the frame: see `borrow`.
-    uint8_t borrows
     # Its size class in the pool; 0 if it is too large for a class.
     uint32_t size_class
     # The factory's object, owned; NULL before it is made, and always if text is written.
@@ -56,8 +54,7 @@ cdef struct Term:
     uint64_t characters
     Term *next_dead
     # IRIs and datatypes lack the subsequent fields: see `has_wire`. Its bytes on the wire, after
-    # the structure; empty if they are not needed any more. They may point into the frame only until
-    # the object is made, in the same call.
+    # the structure; empty if only a text is made of them.
     Slice wire
     # A literal's parts, inside `wire`; a language tag of size 0 means none.
     Slice lex
@@ -174,19 +171,6 @@ cdef Term *new_term(Pool *pool, int kind, Slice wire, Slice text) noexcept nogil
         memcpy(after, text.bytes, text.size)
     term.text = Slice(after, text.size)
     return term
-
-
-cdef inline void borrow(Term *term, Slice wire) noexcept nogil:
-    """Leave the bytes of a term in the frame until the object is made, in the same call."""
-    term.wire = wire
-    term.borrows = True
-
-
-cdef inline void give_up_borrowed(Term *term) noexcept nogil:
-    """Clear pointers into the frame, once the object is made."""
-    if term.borrows:
-        term.wire = term.lex = term.langtag = Slice(NULL, 0)
-        term.borrows = False
 
 
 cdef inline Term *shared(Term *term) noexcept nogil:

@@ -2,9 +2,6 @@
 # certainly well-formed (kernel/common/plain_terms.pxi) are not validated. A validator, the
 # backend's own factory, makes or rejects the others.
 
-cdef object WHOLE_LITERAL = re.compile(lines.LITERAL)
-
-
 cdef bint is_rdf_1_2(Reader *reader) noexcept nogil:
     """Whether the statement that was read has only kinds of terms that RDF 1.2 allows there. Quoted
     triples were checked before.
@@ -99,10 +96,6 @@ cdef object validated_term(Term *term, validator, dict triples):
 
 cdef tuple literal_in(Term *term):
     """A literal's lexical form, language tag and datatype."""
-    if term.wire.size == 0:
-        # The term was written straight from a frame: only its text is left.
-        lex, langtag, datatype = WHOLE_LITERAL.fullmatch(text_of(term.text)).groups()
-        return lines.unescaped(lex), langtag, None if datatype is None else lines.unescaped(datatype)
     datatype = None
     if term.parts[0] != NULL:
         datatype = iri_in(Slice(term.parts[0].text.bytes + 2, term.parts[0].text.size - 2))

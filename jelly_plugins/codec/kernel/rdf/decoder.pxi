@@ -170,8 +170,6 @@ cdef class ObjectDecoder:
             raise TermError(str(error)) from error
         Py_INCREF(<PyObject *> made)
         term.object = <PyObject *> made
-        if has_wire(term.kind):
-            give_up_borrowed(term)
         return 0
 
     cdef object _call_factory(self, Term *term):

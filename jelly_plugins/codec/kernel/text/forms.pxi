@@ -8,17 +8,12 @@ cdef size_t XSD_SIZE = len(XSD_BYTES)
 
 cdef bint is_plain_form(Term *literal) noexcept nogil:
     """Whether a literal with a well-formed language tag and datatype certainly stays unchanged."""
-    cdef const uint8_t *end = literal.text.bytes + literal.text.size
     cdef Term *datatype = literal.parts[0]
     if literal.langtag.size:
-        return not has_capitals(Slice(end - literal.langtag.size, literal.langtag.size))
+        return not has_capitals(literal.langtag)
     if datatype == NULL:
         return True
-    # Only the text is left of a literal from an earlier frame.
-    return is_kept_form(
-        Slice(literal.text.bytes + 1, literal.text.size - datatype.text.size - 2),
-        Slice(datatype.text.bytes + 3, datatype.text.size - 4),
-    )
+    return is_kept_form(literal.lex, Slice(datatype.text.bytes + 3, datatype.text.size - 4))
 
 
 cdef bint has_capitals(Slice text) noexcept nogil:
