@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from . import readers, writers
+from . import jena, readers, writers
 from .comparison import Outcome
 from .streams import damaged_log, damaged_stream, leaning, leaning_in_log
 
@@ -56,6 +56,8 @@ SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
     "written.text": (writers.text_case, 2),
     "written.lines": (writers.lines_case, 1),
     "written.columns": (writers.columns_case, 2),
+    "jena.text": (jena.text_case, 3),
+    "jena.lines": (jena.lines_case, 2),
 }
 _TURNS: Final = [name for name, (_, often) in SORTS.items() for _ in range(often)]
 #: rdflib warns of literals that are not valid for their datatype.
