@@ -1,7 +1,7 @@
 """Report the structure of a Jelly-RDF stream: options, frames, rows by kind, sizes. The stream is
 read once and not kept.
 
-Reading is strict, but terms are not built: only what the report needs is looked at.
+Reading is strict, but terms are not built: the report does not need them.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def inspect_text(
     base: str | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> TextReport:
-    """Read a source in another format than Jelly, and report what is in it.
+    """Read a source in a format other than Jelly, and count its statements and prefixes.
 
     :param base: IRI that relative ones are resolved against.
     :raises JellyError: the source is not valid, with its name and line or row.
