@@ -12,7 +12,7 @@ from functools import singledispatch
 from itertools import chain, islice
 from typing import Any, Final
 
-#: What a table shows at most: rows, characters of a cell, and elements of a collection in a cell.
+#: Limits of a table: rows, characters of a cell, and elements of a collection in a cell.
 MOST_ROWS: Final = 20
 MOST_CHARACTERS: Final = 300
 _MOST_ELEMENTS: Final = 5
@@ -77,7 +77,7 @@ def _text(value: object) -> str:
     if parts.dispatch(type(value)) is not parts.dispatch(object):
         return short((value,))
     if isinstance(value, str):
-        # Without what an enumeration adds.
+        # The value of a member of an enumeration.
         return str.__str__(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"

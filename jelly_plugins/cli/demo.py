@@ -73,39 +73,35 @@ def demonstrate(source: Path, folder: Path) -> bool:
     load(Store(), source)
     graph, store, again = rdflib.Graph(), Store(folder / "store"), Store()
     copy = folder / "copy.jelly"
-    _timed(
-        'Graph().parse("demo.jelly")',
-        "distinct triples in rdflib",
-        lambda: len(graph.parse(source, format="jelly")),
-    )
-    _timed(
-        'load(Store("store"), "demo.jelly")',
-        "statements into Oxigraph",
-        lambda: load(store, source),
-    )
-    rows = _timed(
-        "store.query(…)", "rows: what the weather station measured", lambda: _ask(store), len
-    )
-    console.print_table(["measured", "least", "mean", "most", "unit"], iter(rows))
-    _timed('dump(store, "copy.jelly")', "statements back to Jelly", lambda: dump(store, copy))
-    _timed(
-        'load(Store(), "copy.jelly")',
-        "statements, read again to compare",
-        lambda: load(again, copy),
-    )
+    steps: list[tuple[str, str, Callable[[], Any]]] = [
+        (
+            'Graph().parse("demo.jelly")',
+            "distinct triples in rdflib",
+            lambda: len(graph.parse(source, format="jelly")),
+        ),
+        (
+            'load(Store("store"), "demo.jelly")',
+            "statements into Oxigraph",
+            lambda: load(store, source),
+        ),
+        ("store.query(…)", "rows: what the weather station measured", lambda: _ask(store)),
+        ('dump(store, "copy.jelly")', "statements back to Jelly", lambda: dump(store, copy)),
+        (
+            'load(Store(), "copy.jelly")',
+            "statements, read again to compare",
+            lambda: load(again, copy),
+        ),
+    ]
+    for what, unit, action in steps:
+        started = perf_counter()
+        done = action()
+        seconds = max(perf_counter() - started, 1e-9)
+        count = len(done) if isinstance(done, list) else done
+        speed = f"{seconds * 1000:7,.0f} ms {count / seconds:9,.0f}/s"
+        print(f"{what:<36}{count:6,} {unit:<40}{speed}")
+        if isinstance(done, list):
+            console.print_table(["measured", "least", "mean", "most", "unit"], iter(done))
     return set(store) == set(again) and len(store) == len(graph)
-
-
-def _timed(
-    what: str, unit: str, action: Callable[[], Any], count: Callable[[Any], int] = int
-) -> Any:
-    """Do something, and print what it was, how much and how fast."""
-    started = perf_counter()
-    done = action()
-    seconds = perf_counter() - started
-    rate = f"{count(done) / max(seconds, 1e-9):9,.0f}/s"
-    print(f"{what:<36}{count(done):6,} {unit:<40}{seconds * 1000:7,.0f} ms {rate}")
-    return done
 
 
 def _ask(store: Any) -> list[list[str]]:

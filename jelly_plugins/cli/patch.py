@@ -26,6 +26,7 @@ from .store import (
     is_store,
     open_store,
     open_to_read,
+    pyoxigraph,
     reject_no_store,
     reject_other_folder,
 )
@@ -131,9 +132,7 @@ def apply(
         filled = open_to_read(store)
     else:
         # A missing store is not created.
-        from ..formats.reading import pyoxigraph_module
-
-        filled = pyoxigraph_module().Store()
+        filled = pyoxigraph().Store()
     if replaying.follow:
         # The size of a file that grows is not known.
         with console.counting("apply", "operation") as show:

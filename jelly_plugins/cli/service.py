@@ -148,7 +148,7 @@ def serve(
         if not file and store is None:
             raise UsageError(f"--topic {name}: a file is needed, or --store")
     console.require_files(file for _, file in files if file)
-    tls, token, bounds = listening.tls(), _token(listening.token_file), limits()
+    tls, token, allowed = listening.tls(), _token(listening.token_file), limits()
     from ..codec import StreamOptions
     from ..grpc import Bounds, Broadcast, FileTopic, StoreSink, StoreTopic, Topics
     from ..grpc import serve as serve_
@@ -158,15 +158,15 @@ def serve(
         reject_other_folder(store)
         opened = open_store(store)
     topics: dict[str, Any] = {
-        name: FileTopic(file, limits=bounds) if file else StoreTopic(opened, limits=bounds)
+        name: FileTopic(file, limits=allowed) if file else StoreTopic(opened, limits=allowed)
         for name, file in files
     }
     for name, kind in live:
         options = StreamOptions.flat(kind, rdf_star=rdf_star)
-        topics[name] = Broadcast(options, limits=bounds)
+        topics[name] = Broadcast(options, limits=allowed)
     server = serve_(
         Topics(
-            topics, sink=None if opened is None or read_only else StoreSink(opened, limits=bounds)
+            topics, sink=None if opened is None or read_only else StoreSink(opened, limits=allowed)
         ),
         host=listening.host,
         port=listening.port,
@@ -177,7 +177,7 @@ def serve(
             stream_bytes=listening.max_bytes,
             idle=listening.max_idle or None,
         ),
-        limits=bounds,
+        limits=allowed,
     )
     try:
         if listening.host not in _LOOPBACK and (tls is None or token is None):

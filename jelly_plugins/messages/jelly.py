@@ -132,7 +132,7 @@ class JellyWriter:
             add(content)
             self._out.write(delimit(self._encoder.flush(message.metadata)))
         except JellyError as error:
-            # Of the errors about quoted triples, only a missing declaration is one of these.
+            # A StatementError without rdf_star means that the declaration is missing.
             if isinstance(error, StatementError) and not self._options.rdf_star:
                 raise undeclared(self._name) from None
             raise without_place(error, message.line) from None

@@ -30,17 +30,17 @@ from ..io.sources import Input, without_mark
 from .formats import Dialect, Syntax
 from .text import Event, ReadSettings
 
-#: An object that cannot have a context in it, whichever way that is written.
+#: An object that cannot contain a context.
 _EMPTY: Final = re.compile(rb"\{[ \t]*+\}")
 _SPACE: Final = b" \t\r\n"
-#: Statements that are held at once, at most, and the bytes that they may come to, at most, in units
-#: of the longest of their terms.
+#: Maximum number of statements held at once, and of their bytes, each counted as long as the
+#: longest of their terms.
 _BATCH: Final = 1 << 9
 _BATCH_BYTES: Final = 1 << 22
 
 
-#: Bytes of a context that each byte of a document read under it may cost, besides those that are
-#: allowed in all: the parser takes some 40 ns for each.
+#: Bytes of a context allowed for each byte of a document read under it, besides a fixed allowance:
+#: the parser takes some 40 ns for each.
 _OPENING_SHARE: Final = 1000
 
 

@@ -26,7 +26,8 @@ from .text import Event, ReadSettings, with_rest
 
 _QUOTED: Final = rb"\"[^\"]*+\"|'[^']*+'"
 _COMMENT: Final = rb"<!--(?:[^-]++|-(?!->))*+-->"
-#: Text, and the markup at its end: by the last group that there is, a tag that opens has none.
+#: Text and the markup after it. The last group that matches is its kind; an opening tag matches
+#: none.
 _MARKUP: Final = re.compile(
     rb"[^<]*+(?:"
     rb"<(?![!?/])(?:[^<>\"'/]++|/(?!>)|" + _QUOTED + rb")*+(/)?+>"

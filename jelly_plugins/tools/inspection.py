@@ -1,7 +1,7 @@
 """Report the structure of a Jelly-RDF stream: options, frames, rows by kind, sizes. The stream is
 read once and not kept.
 
-Reading is strict, but terms are not built: only what the report needs is looked at.
+Reading is strict, but terms are not built: the report does not need them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from .. import codec
@@ -198,7 +198,7 @@ def inspect_text(
     base: str | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> TextReport:
-    """Read a source in another format than Jelly, and report what is in it.
+    """Read a source in a format other than Jelly, and count its statements and prefixes.
 
     :param base: IRI that relative ones are resolved against.
     :raises JellyError: the source is not valid, with its name and line or row.
@@ -259,14 +259,7 @@ def _file_size(src: Source) -> int | None:
 
 def options_as_dict(options: StreamOptions) -> dict[str, Any]:
     """Options under the names of RdfStreamOptions, with types by their names."""
-    return {
+    return asdict(options) | {
         "physical_type": PhysicalType(options.physical_type).name,
         "logical_type": logical_name(options.logical_type or LogicalType.UNSPECIFIED),
-        "stream_name": options.stream_name,
-        "generalized_statements": options.generalized_statements,
-        "rdf_star": options.rdf_star,
-        "max_name_table_size": options.max_name_table_size,
-        "max_prefix_table_size": options.max_prefix_table_size,
-        "max_datatype_table_size": options.max_datatype_table_size,
-        "version": options.version,
     }

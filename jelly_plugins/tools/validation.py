@@ -69,7 +69,7 @@ class Validation:
     :ivar different_frames: number of frames that differ from the files for them.
     :ivar bad_terms: number of problems of terms, where these were looked at.
     :ivar term_problems: the first of them, with their frames, at most :data:`LISTED`.
-    :ivar deviations: what is not valid and has one sensible reading, in which it was read.
+    :ivar deviations: known deviations from the specification, which were read anyway.
     """
 
     source: str
@@ -208,7 +208,7 @@ def _compare(
 def _checked(
     reader: FrameReader, result: Validation, settings: ValidationSettings
 ) -> Iterator[Frame]:
-    """Frames as they are read; what is known in the end goes into ``result``."""
+    """Yield frames as they are read, and fill in ``result``."""
     inside_graph = False
     checks = TermChecks() if settings.terms else None
     result.frames = 0
@@ -231,7 +231,7 @@ def _checked(
 def _counted(
     statements: Iterable[Statement], result: Validation, terms: bool
 ) -> Iterator[Statement]:
-    """Statements as they are read; what is known of them goes into ``result``."""
+    """Yield statements as they are read, and count them in ``result``."""
     checks = TermChecks() if terms else None
     for statement in statements:
         result.statements += 1

@@ -55,7 +55,7 @@ def test_the_report_as_json(tmp_path: Path) -> None:
     assert report["bytes_per_statement"] == report["size"] / 8
 
 
-def test_frames_are_told_until_an_error(tmp_path: Path) -> None:
+def test_frames_are_printed_until_an_error(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     write_frames([TRIPLES, TRIPLES], path, options=StreamOptions())
     path.write_bytes(path.read_bytes()[:-1])
@@ -86,7 +86,7 @@ def test_limits_are_adjustable(tmp_path: Path) -> None:
     )
 
 
-def test_text_is_told_apart(tmp_path: Path) -> None:
+def test_text_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "x.ttl"
     path.write_text("@prefix ex: <http://example.org/> . ex:s a ex:o, <rel> .")
     assert_failed(jelly("inspect", path, "--from", "jelly"), 1, "text, not Jelly")

@@ -216,7 +216,7 @@ def test_one_log_into_two_graphs(tmp_path: Path) -> None:
     assert "graph <urn:g>" in jelly("patch", "status", "--store", folder).text
 
 
-def test_until_behind_which_the_store_stands(tmp_path: Path) -> None:
+def test_until_a_patch_before_the_position(tmp_path: Path) -> None:
     path, folder = log_file(tmp_path), tmp_path / "store"
     assert jelly("patch", "apply", path, "--store", folder).code == 0
     done = jelly_process("patch", "apply", path, "--store", folder, "--until", "urn:1")
@@ -224,7 +224,7 @@ def test_until_behind_which_the_store_stands(tmp_path: Path) -> None:
     assert jelly("patch", "apply", path, "--store", folder, "--until", "urn:2").code == 0
 
 
-def test_a_log_that_is_torn_off_in_its_beginning(tmp_path: Path) -> None:
+def test_a_log_that_is_truncated_in_its_beginning(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     text = log_file(tmp_path, text=b"H id <urn:1> .\n")
     assert_failed(jelly_process("patch", "apply", text, "--store", folder), 1, "after the headers")
@@ -273,7 +273,7 @@ def test_apply_options(tmp_path: Path) -> None:
     assert "<urn:into>" in {str(graph) for graph in store.named_graphs()}
 
 
-def test_a_torn_log_leaves_the_store_at_its_last_transaction(tmp_path: Path) -> None:
+def test_a_truncated_log_leaves_the_store_at_its_last_transaction(tmp_path: Path) -> None:
     path, folder = (
         log_file(tmp_path, text=LOG[: LOG.index(b'A <urn:ex:s> <urn:ex:p> "three"')]),
         (tmp_path / "store"),
@@ -354,7 +354,7 @@ def test_there_and_back_by_a_difference(tmp_path: Path) -> None:
     assert literals(folder) == {"old", "same"}
 
 
-def test_diff_of_formats_that_are_told(tmp_path: Path) -> None:
+def test_diff_of_named_formats(tmp_path: Path) -> None:
     old, new = triples_file(tmp_path), tmp_path / "new.txt"
     text = jelly("convert", old, "--to", "nt").out
     new.write_bytes(text)

@@ -135,7 +135,7 @@ def test_tokens_are_in_files_or_in_the_environment(tmp_path: Path) -> None:
         assert_failed(jelly("subscribe", "t", "--from", to), 1, "UNAUTHENTICATED")
 
 
-def test_an_address_is_asked_for_by_name(tmp_path: Path) -> None:
+def test_another_address_is_noted(tmp_path: Path) -> None:
     file = triples_file(tmp_path)
     with serving("--topic", f"t={file}", "--host", "0.0.0.0") as (to, process):
         port = to.rpartition(":")[2]
@@ -184,7 +184,7 @@ def test_errors_are_one_line(tmp_path: Path) -> None:
         assert jelly_process("publish", file, "--to", server.address).code == 1
 
 
-def test_what_is_no_text_is_rejected(tmp_path: Path) -> None:
+def test_invalid_text_is_rejected(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_bytes(b"\xff\xfe")
     found = jelly("serve", "--live", "t", "--token-file", token)

@@ -1,4 +1,4 @@
-"""The command that is asked to end, or interrupted as it starts: quiet, and nothing is left."""
+"""The command at signals, also while it starts or ends: quiet, and nothing is left."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ that the previous store has is not put again. Stores are read and made in local 
 were fetched stay in a cache, which may be deleted at any time.
 
 The client's messages may contain URLs, settings and responses, and so credentials. Errors therefore
-show only what is known to have none: the type of the client's exception, the HTTP status, and the
+show only what is known to be safe: the type of the client's exception, the HTTP status, and the
 object store's error code. The client's exceptions are neither passed on nor chained.
 """
 
