@@ -14,7 +14,17 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from jelly_plugins import SourceError
-from jelly_plugins.grpc import Bounds, Client, ClientTls, ServerTls, Topics, protocol, serve
+from jelly_plugins.grpc import (
+    Bounds,
+    Client,
+    ClientTls,
+    ServerTls,
+    Topics,
+    protocol,
+    publish,
+    serve,
+    subscribe,
+)
 from jelly_plugins.grpc.security import check_token
 
 from .support import PATIENCE, Fixed, Kept, code_of, frames_of, numbered, rejected
@@ -111,6 +121,9 @@ def test_missing_files() -> None:
 def test_a_token(certificates: Path) -> None:
     with served(token="secret") as server:
         works(server.address, token="secret")
+        publish(numbered(3), server.address, topic="t", token="secret")
+        with subscribe("t", server.address, token="secret", timeout=30) as stream:
+            assert len(list(stream)) == 1
         for token in (None, "secre", "secret1", "x", "Secret"):
             fails(server.address, "UNAUTHENTICATED", token=token)
     tls = ServerTls(certificate=certificates / "server.pem", key=certificates / "server.key")

@@ -86,6 +86,7 @@ def test_the_bytes_of_a_published_stream_are_bounded() -> None:
     [{"streams": 0}, {"message_bytes": 1}, {"stream_bytes": 0}, {"seconds": 0}, {"idle": -1}],
 )
 def test_invalid_bounds(bounds: dict[str, Any]) -> None:
+    assert Bounds(streams=1, message_bytes=1 << 13, stream_bytes=1, idle=0.1)
     with pytest.raises(ValueError, match=r"bound|seconds|idle"):
         Bounds(**bounds)
 
