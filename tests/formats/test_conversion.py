@@ -404,6 +404,38 @@ def test_a_language_tag_with_an_unknown_direction() -> None:
         convert(jelly.getvalue(), io.BytesIO(), source_format="jelly", target_format="ttl")
 
 
+@pytest.mark.parametrize("target", ["ttl", "trig", "rdf"])
+def test_prefixes_whose_names_the_format_cannot_write_are_left_out(target: str) -> None:
+    jelly = io.BytesIO()
+    frame = Frame(
+        0,
+        statements=[Triple(Iri("urn:x:s"), Iri("urn:x:p"), Iri("urn:x:o"))],
+        namespaces=[("a b", Iri("urn:x:")), ("ok", Iri("urn:x:"))],
+    )
+    write_frames([frame], jelly, options=StreamOptions(), namespaces=True)
+    text = made(jelly.getvalue(), "jelly", target)
+    assert len(statements(text, Format(target))) == 1
+    assert b"ok:" in text
+    assert b"a b" not in text
+
+
+def test_labels_and_lexical_forms_are_kept() -> None:
+    text = (
+        b'_:b7 <urn:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+        b'_:b7 <urn:p> "x"@EN-us .\n'
+    )
+    assert made(made(text, "nt", "jelly"), "jelly", "nt") == text
+
+
+def test_quoted_triples_that_come_late_are_declared(tmp_path: Path) -> None:
+    source, target = tmp_path / "x.nt", tmp_path / "x.jelly"
+    source.write_bytes(b"".join(b"<urn:s> <urn:p> <urn:%d> .\n" % n for n in range(5000)) + NT)
+    convert(source, target)
+    with read_frames(target) as frames:
+        assert frames.options.rdf_star
+        assert sum(len(frame.statements) for frame in frames) == 5002
+
+
 def test_text_to_text_with_many_prefixes() -> None:
     prefixes = b"".join(b"@prefix p%d: <urn:p%d:> .\n" % (n, n) for n in range(5000))
     assert b"p4999:" in made(prefixes + b"p4999:s a p4999:o .", "ttl", "ttl")
