@@ -165,15 +165,6 @@ class PatchReader(Closing):
         return self._decoder.options
 
     @property
-    def is_known(self) -> bool:
-        """Whether what was read shows that the source is a log, even if it is truncated there."""
-        return (
-            self._decoder.options is not None
-            or self.format is PatchFormat.RDF_PATCH
-            or kind_of(self._opening) is StreamKind.JELLY_PATCH
-        )
-
-    @property
     def deviations(self) -> list[JellyError]:
         """What was read so far though it is not valid, as the errors that it would be if reading
         were strict: each kind of it once, with the place of the first."""

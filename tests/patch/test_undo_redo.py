@@ -484,7 +484,7 @@ def test_after_a_recorder_that_was_not_closed(log: Path, tmp_path: Path) -> None
     # The store has all of it, and its position is that of an earlier patch.
     leader, follower = ox.Store(str(tmp_path / "leader")), ox.Store()
     undo(log, count=20)
-    replay_store(leader, log)
+    record_store(leader, log).close()
     replay_store(follower, log)
     state = Leader(tmp_path).state
     assert state(leader) == state(follower)

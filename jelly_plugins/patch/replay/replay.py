@@ -227,7 +227,7 @@ def replay_log(
             break
         except RewrittenError:
             # What follows the store's position is read anew.
-            done.position = None
+            continue
     if last is not None and not reached and not follow:
         raise _missing(last, "it was read to its end")
 
