@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 
 from ...errors import JellyError
 from .limits import Limits, over
-from .wire import BYTES, bytes_field, read_field
+from .wire import bytes_field, read_field
 
 #: Number of rows after which a frame ends, unless the caller ends it.
 DEFAULT_FRAME_ROWS: Final = 256
@@ -160,13 +160,7 @@ class RowWriter:
             self._end_frame()
 
     def _add_row(self, row: int, body: bytes) -> None:
-        size = len(body)
-        if size < 0x7E:
-            # Both lengths have one byte.
-            self._buffer += bytes((0x0A, size + 2, row << 3 | BYTES, size))
-            self._buffer += body
-        else:
-            self._buffer += bytes_field(1, bytes_field(row, body))
+        self._buffer += bytes_field(1, bytes_field(row, body))
         self._rows += 1
 
 

@@ -8,7 +8,8 @@ This module is compiled (as ``_reading``) where there is a compiler, and runs as
   measures before it becomes a position.
 - ``p`` is a pointer into the frame, and not checked: a position is compared with the end first.
   Lists and ``bytes`` are checked.
-- Nothing is made of a column's values before they were counted.
+- A column has no more values than its frame has rows, which a limit bounds; each is counted before
+  it is made.
 
 Reference: sparql.proto, "Columns"; rdf2.proto.
 """
