@@ -4,8 +4,8 @@ terms, and write and read the indices of its store in memory.
 For each triple, ``Memory.add`` notifies subscribers, converts the graph to a string, looks up
 subject and predicate, and computes about ten hashes. The compiled module adds triples to the same
 dictionaries and sets, in the same order, with the same result; likewise it makes terms without
-rdflib's constructors. Tests compare both with rdflib's own. With a version of rdflib that is not
-known here, rdflib's constructors, ``addN`` and ``triples`` are used instead.
+rdflib's constructors. :func:`compiled` compares both with rdflib's own on first use. If anything
+differs, rdflib's constructors, ``addN`` and ``triples`` are used instead.
 
 It was tested with rdflib 7.1.0, 7.1.4, 7.2.1, 7.3.0, 7.4.0, 7.5.0 and 7.6.0.
 """
@@ -18,53 +18,68 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from itertools import chain, repeat
-from types import ModuleType
+from types import MemberDescriptorType, ModuleType
 from typing import Any, Final
 
 import rdflib
+from rdflib import namespace
+from rdflib import term as rdflib_term
 from rdflib.graph import Graph
 from rdflib.plugins.stores.memory import Memory
+from rdflib.term import BNode, Literal, URIRef
 
-from ..codec import native
+from ..codec import BlankNode, Iri, native
+from ..codec import Literal as GenericLiteral
 
 _LOG: Final = logging.getLogger(__name__)
 
-#: Versions of rdflib whose terms and stores the compiled module makes and reads.
-_KNOWN: Final = frozenset(
-    (
-        "7.1.0",
-        "7.1.1",
-        "7.1.2",
-        "7.1.3",
-        "7.1.4",
-        "7.2.0",
-        "7.2.1",
-        "7.3.0",
-        "7.4.0",
-        "7.5.0",
-        "7.6.0",
-    )
-)
+_TEXTS: Final = ("urn:a", "urn:\u00e9\u20ac", "")
+#: Lexical forms by datatype, canonical and others; rdflib logs no warning for any of them.
+_FORMS: Final = {
+    namespace.XSD.string: "a",
+    namespace.XSD.anyURI: "urn:x",
+    namespace.XSD.token: "a",
+    namespace.XSD.normalizedString: "a\tb",
+    namespace.XSD.integer: f"0 -0 01 -17 +1 {'9' * 30}",
+    namespace.XSD.int: "5 4294967296",
+    namespace.XSD.unsignedByte: "255 -1",
+    namespace.XSD.decimal: "0 1.50 -.5 1. 01.0 -0.0 0.00000000010",
+    namespace.XSD.double: "1.0 1.5E0 INF 1e300",
+    namespace.XSD.float: "17.25 NaN",
+    namespace.XSD.boolean: "true false 1",
+    namespace.XSD.date: "2020-02-29 2020-01-01Z",
+    namespace.XSD.dateTime: "2020-01-01T00:00:00 2020-01-01T00:00:00Z 2020-01-01T00:00:00.5+01:30",
+    namespace.XSD.time: "12:00:00",
+    namespace.XSD.duration: "P1D P1Y2M",
+    namespace.XSD.hexBinary: "0aFF",
+    namespace.XSD.base64Binary: "YQ==",
+    URIRef("urn:x"): "a",
+}
 
 
 @cache
 def compiled() -> ModuleType | None:
-    """The compiled module; None if it is missing, switched off, or does not know this rdflib."""
+    """The compiled module; None if it is missing, switched off, or does not match rdflib."""
     if not native:
-        return None
-    if rdflib.__version__ not in _KNOWN:
-        _LOG.warning(
-            "jelly-plugins does not know rdflib %s: "
-            "rdflib's own methods are used, which are slower",
-            rdflib.__version__,
-        )
         return None
     try:
         from . import _native
-    except ImportError:
-        # It is built on its own, and may be missing.
+
+        reason = next(_differences(_native), None)
+    except ModuleNotFoundError:
         return None
-    return _native
+    except Exception as error:
+        # It looks up parts of rdflib by name.
+        reason = f"it lacks {error}"
+    if reason is None:
+        return _native
+    _LOG.warning(
+        "rdflib %s differs from the versions that jelly-plugins supports: %s; rdflib's own methods "
+        "are used, which are slower",
+        rdflib.__version__,
+        reason,
+    )
+    return None
 
 
 def overridden(graph: Graph) -> set[str]:
@@ -94,7 +109,10 @@ def writable(graph: Graph) -> bool:
 
 
 def add_statements(
-    store: Any, graph_of: Callable[[Any], Graph], batches: Iterable[list[Any]]
+    store: Any,
+    graph_of: Callable[[Any], Graph],
+    batches: Iterable[list[Any]],
+    module: Any = None,
 ) -> None:
     """Add statements to a store in memory, see :func:`writable`.
 
@@ -103,8 +121,9 @@ def add_statements(
 
     :param graph_of: gives the graph of a quad's fourth term, and of None for triples.
     :param batches: tuples of three terms, or of four with a graph.
+    :param module: the compiled module.
     """
-    module: Any = compiled()
+    module = module or compiled()
     with _collector_paused():
         statements = list(chain.from_iterable(batches))
         writer = module.IndexWriter(store._Memory__spo, store._Memory__pos, store._Memory__osp)
@@ -203,3 +222,117 @@ def _batches(graph: Graph, terms: Any, extra: tuple[Any, ...], size: int) -> Ite
             found = []
     if found:
         yield found
+
+
+# Comparing
+
+
+def _differences(module: Any) -> Iterator[str]:
+    """How the compiled module's terms and stores differ from rdflib's.
+
+    :raises Exception: rdflib lacks a name.
+    """
+    code = vars(Literal)["__new__"].__func__.__code__
+    if "NORMALIZE_LITERALS" not in code.co_names or vars(rdflib_term).get("rdflib") is not rdflib:
+        yield "Literal does not read rdflib.NORMALIZE_LITERALS"
+    for character in map(chr, range(128)):
+        invalid = character in rdflib_term._invalid_uri_chars
+        if rdflib_term._is_valid_uri(character) is invalid:
+            yield f"URIRef has another rule for the character {character!r}"
+    literal = module.Literals(_literal).literal
+    pairs: list[tuple[Any, Any]] = [(module.iri(text), URIRef(text)) for text in _TEXTS]
+    pairs += [(module.blank_node(text), BNode(text)) for text in _TEXTS]
+    for parts in _literals():
+        pairs.append((literal(*parts), _literal(*parts)))
+    for made, expected in pairs:
+        what = f"the {type(expected).__name__} {str(expected)!r}"
+        if parts_of(made) != parts_of(expected):
+            yield f"{what} is made in another way"
+        # A fallback would hide that a slot is read wrongly.
+        if module.Generic(_reject, _reject).term(expected) != _generic(expected):
+            yield f"{what} is described in another way"
+    yield from _differences_of_stores(module)
+
+
+def _literals() -> Iterator[tuple[str, str | None, str | None]]:
+    for datatype, forms in _FORMS.items():
+        for form in (
+            ("", *forms.split(" ")) if datatype == namespace.XSD.string else forms.split(" ")
+        ):
+            yield form, None, str(datatype)
+    for text in ("", "a b", "\u00e9"):
+        yield text, None, None
+    for langtag in ("en", "de-CH-1996", "EN"):
+        yield "x", langtag, None
+
+
+def _literal(lex: str, langtag: str | None, datatype: str | None) -> Literal:
+    return Literal(lex, lang=langtag, datatype=datatype)
+
+
+def _reject(term: Any) -> Any:
+    raise ValueError(f"{term!r} is not a term of a known class")
+
+
+def _generic(term: Any) -> Any:
+    if not isinstance(term, Literal):
+        return (Iri if isinstance(term, URIRef) else BlankNode)(str(term))
+    datatype = None if term.datatype in (None, namespace.XSD.string) else str(term.datatype)
+    return GenericLiteral(str(term), term.language, datatype)
+
+
+def parts_of(term: Any) -> tuple[Any, ...]:
+    """A term's class, text and hash, and all its attributes with their types."""
+    unset = object()
+    slots = [
+        (name, getattr(term, name, unset))
+        for base in type(term).__mro__
+        for name, value in vars(base).items()
+        if isinstance(value, MemberDescriptorType)
+    ]
+    # Not a number is not equal to itself.
+    described = [(name, type(value), value is unset or repr(value)) for name, value in slots]
+    return type(term), str(term), hash(term), described, getattr(term, "__dict__", None)
+
+
+def _differences_of_stores(module: Any) -> Iterator[str]:
+    terms = module.Generic(_reject, _reject)
+    names = [URIRef(f"urn:g{n}") for n in range(3)]
+    one, two, three = (URIRef(f"urn:{n}") for n in range(3))
+    text = Literal("x", lang="en-GB")
+    # New and known triples, other graphs, alternating graphs, repeated subjects and predicates.
+    quads = [
+        (one, two, three, 0),
+        (one, two, text, 0),
+        (one, two, text, 0),
+        (one, three, Literal("1", datatype=two), 1),
+        (one, two, three, 1),
+        (two, two, text, 0),
+        (three, one, one, 2),
+        (three, one, one, 0),
+        (three, one, one, 1),
+        (three, one, one, 2),
+        (three, two, Literal("1"), 2),
+        (BNode("b"), two, three, 2),
+    ]
+    slow, fast = Memory(), Memory()
+    slow_graphs, fast_graphs = ([Graph(store, name) for name in names] for store in (slow, fast))
+    for s, p, o, g in quads:
+        slow.add((s, p, o), slow_graphs[g])
+    # Two calls, so that the store knows some triples of the second one.
+    add_statements(fast, fast_graphs.__getitem__, [quads[:1], quads[1:3]], module)
+    add_statements(fast, fast_graphs.__getitem__, [quads[3:]], module)
+    for store in slow, fast:
+        # Listing triples stores the requested graph with its name.
+        list(store.triples((None, None, None), None))
+    if state_of(slow) != state_of(fast):
+        yield "Memory stores triples in another way"
+    for graph in (*slow_graphs, *fast_graphs):
+        read = set(chain.from_iterable(_batches(graph, terms, (), 1)))
+        if read != set(terms.statements(graph)):
+            yield "Memory is read in another way"
+
+
+def state_of(store: Any) -> dict[str, Any]:
+    """The contents of a store in memory."""
+    return {name: value for name, value in vars(store).items() if name != "dispatcher"}

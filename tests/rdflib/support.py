@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Iterable
-from types import MemberDescriptorType
 from typing import Any
 
 from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef
@@ -150,22 +149,3 @@ __all__ = [
     "sample_graph",
     "to_bytes",
 ]
-
-
-def parts_of(term: Any) -> tuple[Any, ...]:
-    """A term's class, text and hash, and all its attributes with their types."""
-    unset = object()
-    slots = [
-        (name, getattr(term, name, unset))
-        for base in type(term).__mro__
-        for name, value in vars(base).items()
-        if isinstance(value, MemberDescriptorType)
-    ]
-    # Not a number is not equal to itself.
-    described = [(name, type(value), value is unset or repr(value)) for name, value in slots]
-    return type(term), str(term), hash(term), described, getattr(term, "__dict__", None)
-
-
-def state_of(store: Any) -> dict[str, Any]:
-    """The contents of a store in memory."""
-    return {name: value for name, value in vars(store).items() if name != "dispatcher"}

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import logging
+import os
+import shutil
+import subprocess
+import sys
 import warnings
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import rdflib
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from rdflib import BNode, URIRef
+from rdflib import BNode, Literal, URIRef
 
+from jelly_plugins import Iri
 from jelly_plugins.rdflib import memory
-from jelly_plugins.rdflib.memory import compiled
+from jelly_plugins.rdflib.memory import _differences, compiled, parts_of
 from jelly_plugins.rdflib.terms import RdflibFactory, make_literal
 from jelly_plugins.rdflib.terms import kept as kept_node
 
-from .support import parts_of
+from ..shared_data import ROOT
 from .test_terms import DATATYPES, LEXICAL_FORMS
 
 pytestmark = pytest.mark.skipif(compiled() is None, reason="the compiled half is not there")
@@ -158,13 +165,73 @@ def test_datatypes_that_are_bound_while_reading() -> None:
     check()
 
 
-def test_another_rdflib_is_left_to_itself(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    logging.disable(logging.NOTSET)
-    monkeypatch.setattr(rdflib, "__version__", "7.99.0")
-    with caplog.at_level(logging.WARNING):
-        assert compiled.__wrapped__() is None
-    assert "does not know rdflib 7.99.0" in caplog.text
+def test_another_rdflib_is_left_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = compiled()
+
+    class WrongLiterals:
+        def __init__(self, slow: Any) -> None:
+            self.literal = lambda lex, *rest: slow(f"{lex}.", *rest)
+
+    class WrongGeneric:
+        def __init__(self, *_: Any) -> None:
+            self.term = lambda term: Iri(str(term))
+
+    names = ("Literals", "Generic", "IndexWriter", "iri", "blank_node")
+    right = {name: getattr(module, name) for name in names}
+    assert next(_differences(SimpleNamespace(**right)), None) is None
+    for wrong in (
+        {"Literals": WrongLiterals},
+        {"Generic": WrongGeneric},
+        {"iri": str},
+        {"blank_node": URIRef},
+    ):
+        assert next(_differences(SimpleNamespace(**{**right, **wrong})), None) is not None
     monkeypatch.setattr(memory, "native", False)
     assert compiled.__wrapped__() is None
+    factory = RdflibFactory()
+    assert factory.literal("x", None, None) == Literal("x")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (
+            "normalize if normalize is not None else rdflib.NORMALIZE_LITERALS",
+            "True if normalize is None else normalize",
+            "Literal does not read rdflib.NORMALIZE_LITERALS",
+        ),
+        (
+            "_ill_typed: Optional[bool]\n",
+            "_ill_typed: Optional[bool]\n    def __init__(self, *_, **__): self._value = 1\n",
+            "the Literal '' is made in another way",
+        ),
+        ("_invalid_uri_chars", "_other_uri_chars", "it lacks"),
+    ],
+)
+def test_a_later_rdflib_is_told_from_the_one_that_is_known(
+    old: str, new: str, reason: str, tmp_path: Path
+) -> None:
+    changed = tmp_path / "rdflib"
+    shutil.copytree(
+        Path(rdflib.__file__).parent, changed, ignore=shutil.ignore_patterns("__pycache__", "tools")
+    )
+    source = changed / "term.py"
+    text = source.read_text()
+    assert old in text
+    source.write_text(text.replace(old, new))
+    program = (
+        "import logging; logging.basicConfig(format='%(message)s')\n"
+        "import rdflib; from jelly_plugins.rdflib.memory import compiled\n"
+        "graph = rdflib.Graph().parse(data='<urn:s> <urn:p> 01, \"x\"@en .', format='turtle')\n"
+        "data = graph.serialize(format='jelly-plugins', encoding='jelly')\n"
+        "copy = rdflib.Graph().parse(data=data, format='jelly-plugins')\n"
+        "assert set(copy) == set(graph) and compiled() is None, rdflib.__file__\n"
+    )
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (line,) = (each for each in done.stderr.splitlines() if "jelly-plugins" in each)
+    assert f"differs from the versions that jelly-plugins supports: {reason}" in line

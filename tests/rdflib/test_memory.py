@@ -43,7 +43,6 @@ from .support import (
     jelly,
     parse,
     quads_of,
-    state_of,
     to_bytes,
 )
 
@@ -75,7 +74,7 @@ def use(half: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def state(store: Any) -> dict[str, Any]:
     """All that a store remembers, without dictionaries that have nothing left in them."""
-    found = state_of(store)
+    found = memory.state_of(store)
     for name in ("spo", "pos", "osp"):
         key = f"_{type(store).__name__}__{name}"
         pruned = {
@@ -437,6 +436,23 @@ def test_quads_call_the_methods_that_n_quads_call(store: str, by_dataset: bool) 
     expected = read(NQuadsParser, "nquads", n_quads)
     assert len(expected[1]) == 2
     assert read(JellyParser, "jelly-plugins", jelly(quads)) == expected
+
+
+@pytest.mark.usefixtures("writer")
+@pytest.mark.parametrize("name", ["_Memory__osp", "_Memory__contextTriples"])
+def test_a_store_that_is_built_in_another_way(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real: Any = Memory.__init__
+
+    def without(self: Any, *arguments: Any, **settings: Any) -> None:
+        real(self, *arguments, **settings)
+        vars(self)["_renamed"] = vars(self).pop(name)
+
+    monkeypatch.setattr(Memory, "__init__", without)
+    assert compiled.__wrapped__() is None
+    monkeypatch.undo()
+    monkeypatch.setattr(memory, "compiled", lambda: None)
+    graph = parse(Graph(), DATA)
+    assert parse(Graph(), to_bytes(graph)).isomorphic(graph)
 
 
 # Reading
