@@ -10,6 +10,8 @@ parser reads. How they go in (measured with pyoxigraph 0.5.13):
 - Where labels stay, quads are parsed from the text: ``Store.bulk_extend`` on disk, and
   ``Store.extend`` for few quads and in memory.
 
+Sources that do not wait for data are read in a thread, while the store takes what was read.
+
 An exception on the way, the source's as well as one of ``progress``, leaves the store as it was in
 all of them.
 
