@@ -22,7 +22,7 @@ from .sources import Closing
 _T = TypeVar("_T")
 
 #: Items that wait to be taken from a thread.
-_WAITING: Final = 8
+_WAITING: Final = 4
 
 
 class Chunk(NamedTuple):

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
 from rdflib.graph import ConjunctiveGraph, Dataset, Graph
 
-from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, PhysicalType
+from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDecoder
 from ..io.sinks import Destination, open_output
 from ..rdflib import oxigraph_store
-from ..rdflib.plugin.dump import Namespaces, namespaces_of, parts_of
+from ..rdflib.plugin.dump import Namespaces, encode, namespaces_of, parts_of
 from ..rdflib.plugin.load import load
 from ..rdflib.plugin.parser import BytesParser
 from ..rdflib.plugin.serializer import BytesSerializer
-from ..rdflib.terms import EncoderTerms
 from .names import JenaFormat
 from .streams import declared, format_for
-from .terms import TermWriter
+from .terms import RowWriter
 
 
 def dump(
@@ -52,23 +50,16 @@ def dump(
             namespaces={name: str(iri) for name, iri in namespaces_of(graph, namespaces)},
             limits=limits,
         )
-    terms = EncoderTerms()
-    writer = TermWriter(format, terms.describe, limits=limits)
+    writer = RowWriter(format, limits=limits)
+    lines = TextDecoder(limits=limits)
+    kind = PhysicalType.QUADS if isinstance(graph, ConjunctiveGraph) else PhysicalType.TRIPLES
     prefixes = {name: str(iri) for name, iri in namespaces_of(graph, namespaces)}
     with open_output(dst) as out:
         out.write(declared(writer, prefixes, None))
-        for rows in _rows(graph, writer, terms):
-            out.write(rows)
+        for frame in encode(parts_of(graph), StreamOptions.flat(kind), limits=limits):
+            out.write(writer.add_lines(b"".join(lines.decode(frame))))
     count: int = writer.statements
     return count
-
-
-def _rows(graph: Graph, writer: TermWriter, terms: EncoderTerms) -> Iterator[bytes]:
-    for part in parts_of(graph):
-        default = part.name is DEFAULT_GRAPH
-        width = PhysicalType.TRIPLES if default else PhysicalType.QUADS
-        for batch in part.batches(width, terms):
-            yield writer.add(batch)
 
 
 class ThriftParser(BytesParser):

@@ -933,7 +933,8 @@ class RowReader:
             out.byte(64)
             out.add(self._tag(tag, datatype if has_datatype else None))
         elif has_datatype and datatype != _XSD_STRING:
-            if datatype in _TAGGED:
+            # Results of queries have such literals, which text does not.
+            if datatype in _TAGGED and not self.optional:
                 term_text(Literal("", None, decoded(datatype, LITERAL, _DATATYPE)))
             out.add(b"^^")
             raw: bytes = datatype

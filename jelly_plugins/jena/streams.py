@@ -17,9 +17,7 @@ from ..codec import (
     Frame,
     Iri,
     Limits,
-    Quad,
     Statement,
-    Triple,
     describe,
 )
 from ..codec.text.ntriples import LineParser
@@ -218,22 +216,26 @@ class JenaReader(Closing):
 
     def _frame(self, text: bytes) -> AnyFrame:
         frame = Frame(0)
-        frame.statements = list(map(self._statement, text.split(b" .\n")[:-1]))
+        frame.statements = list(self._statements(text))
         frame.namespaces = [(name, Iri(iri)) for name, iri in self._source.rows.declared]
         return frame
 
-    def _statement(self, line: bytes) -> Statement:
-        """The statement of a line in canonical form, without its end."""
+    def _statements(self, text: bytes) -> Iterator[Statement]:
+        """The statements of lines in canonical form, term by term: one space is between terms."""
         terms = self._terms
-        subject, predicate, rest = line.split(b" ", 2)
-        end = rest.find(b" ", rest.rfind(b'"') + 1)
-        if b"<<(" in line:
-            quad: Any
-            (quad,) = self._parser.statements(line + b" .")
-            return Triple(*quad[:3]) if quad[3] is DEFAULT_GRAPH else quad
-        if end < 0:
-            return Triple(terms[subject], terms[predicate], terms[rest])
-        return Quad(terms[subject], terms[predicate], terms[rest[:end]], terms[rest[end + 1 :]])
+        triple, quad = GENERIC.triple, GENERIC.quad
+        for line in text.split(b" .\n")[:-1]:
+            subject, predicate, rest = line.split(b" ", 2)
+            end = rest.find(b" ", rest.rfind(b'"') + 1)
+            if end < 0 and subject != b"<<(":
+                yield triple((terms[subject], terms[predicate], terms[rest]))
+            elif b"<<(" in line:
+                found: Any
+                (found,) = self._parser.statements(line + b" .")
+                yield triple(found[:3]) if found[3] is DEFAULT_GRAPH else found
+            else:
+                graph = terms[rest[end + 1 :]]
+                yield quad((terms[subject], terms[predicate], terms[rest[:end]], graph))
 
     def __iter__(self) -> Self:
         return self

@@ -23,8 +23,9 @@ from ..codec import native as _native_codec
 from ..codec.common.limits import over
 from ..codec.common.positions import GRAPH, OBJECT, POSITIONS, undeclared
 from ..codec.common.terms import build, terms_of, text_of
-from ..codec.text.ntriples import LineParser, read_label, term_text
+from ..codec.text.ntriples import TAGGED_DATATYPES, LineParser, read_label, term_text
 from ..errors import JellyError, StatementError, TermError
+from . import messages
 from .names import JenaFormat
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ class TermWriter(RowWriter):
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         super().__init__(format, limits=limits)
+        self._describe = describe
         self._texts = TermTexts(describe, limits)
 
     def encoded(self, term: Any) -> bytes:
@@ -157,6 +159,11 @@ class TermWriter(RowWriter):
 
         :raises JellyError: it cannot be written.
         """
+        kind, *parts = self._describe(term)
+        if kind == Kind.LITERAL and parts[1] is None and parts[2] in TAGGED_DATATYPES:
+            # Text does not have such literals.
+            members = [(1, self.string(parts[0], "a lexical form")), (3, parts[2].encode())]
+            return self.struct(messages.TERM, [(3, self.struct(messages.LITERAL, members))])
         return self.term(self._texts.text(term, OBJECT))
 
     def add(self, statements: Iterable[Iterable[Any]]) -> bytes:

@@ -10,6 +10,8 @@ parser reads. How they go in (measured with pyoxigraph 0.5.13):
 - Where labels stay, quads are parsed from the text: ``Store.bulk_extend`` on disk, and
   ``Store.extend`` for few quads and in memory.
 
+Sources that do not wait for data are read in a thread, while the store takes what was read.
+
 An exception on the way, the source's as well as one of ``progress``, leaves the store as it was in
 all of them.
 
@@ -205,24 +207,20 @@ def load(
             rewind()
         else:
             return None
-    # Read RDF-star's quoted triples, whose subjects may be quoted triples too.
-    changes = OptionChanges(rdf_star=True if quoted_triples == "reify" else None)
     conversion = settings.conversion(
-        changes, blank_nodes="keep" if blank_nodes == "keep" else "fresh"
+        _changes(quoted_triples), blank_nodes="keep" if blank_nodes == "keep" else "fresh"
     )
     text = _Text(
-        src,
-        form,
+        Given(src, form),
         conversion,
         graph=graph,
-        blank_nodes=blank_nodes,
-        reify=quoted_triples == "reify",
+        renames=blank_nodes == "fresh",
         on_namespace=on_namespace,
         bookkeeping=bookkeeping,
-        steps=Steps(settings.progress),
-        # Other sources may wait for data, and namespaces come with the statements after them.
-        is_ahead=rewind is not None and on_namespace is None,
     )
+    # Other sources may wait for data, and namespaces come with the statements after them.
+    text.is_ahead = rewind is not None and on_namespace is None
+    text.steps = Steps(settings.progress)
     with closing(text):
         text.limited = blank_nodes == "canonicalize" or (
             settings.atomic and not (in_memory and text.renames)
@@ -284,19 +282,18 @@ def read_quads(
         raise ValueError(f"blank_nodes must be 'fresh' or 'keep' (got {blank_nodes!r})")
     _check_arguments(graph, quoted_triples)
     conversion = ConversionSettings(
-        limits=limits, concatenated=concatenated, blank_nodes=blank_nodes
+        changes=_changes(quoted_triples),
+        limits=limits,
+        concatenated=concatenated,
+        blank_nodes=blank_nodes,
     )
+    # The caller may want what is in the reserved graph.
     text = _Text(
-        src,
-        Format.JELLY,
+        Given(src, Format.JELLY),
         conversion,
         graph=graph,
-        blank_nodes=blank_nodes,
-        reify=quoted_triples == "reify",
-        on_namespace=None,
-        # The caller may want what is in the reserved graph.
+        renames=blank_nodes == "fresh",
         bookkeeping=True,
-        steps=Steps(None),
     )
     with closing(text), text.located():
         yield from text.quads()
@@ -309,16 +306,22 @@ def _check_arguments(graph: GraphName | None, quoted_triples: str) -> None:
         check_graph(graph)
 
 
+def _changes(quoted_triples: str) -> OptionChanges:
+    """Whether to read RDF-star's quoted triples, whose subjects may be quoted triples too."""
+    return OptionChanges(rdf_star=True if quoted_triples == "reify" else None)
+
+
 class _Text:
     """A source as text for Oxigraph's parser. For the parameters see :func:`load`.
 
-    :param steps: called as statements are read, and at the end.
-    :param is_ahead: whether to read in a thread, while the store takes what was read.
+    :param conversion: how the source is read; with ``rdf_star``, quoted triples are reified.
 
+    :ivar steps: called as statements are read, and at the end.
+    :ivar is_ahead: whether to read in a thread, while the store takes what was read.
     :ivar statements: number of statements so far, repeats included.
     :ivar size: bytes of their text.
-    :ivar limited: whether the statements are held, so that their bytes are bounded: a prefix of a
-        megabyte makes gigabytes of quads out of a thousand short statements.
+    :ivar limited: whether the statements are held, so that their bytes are bounded: a long
+        namespace makes gigabytes of quads out of many short statements.
     :ivar empty_graphs: names of graphs without a statement, complete at the end.
     :ivar renames: whether Oxigraph's parser makes the new blank nodes. In a stream of graphs they
         are made here, since a node may name an empty graph, too.
@@ -326,45 +329,41 @@ class _Text:
 
     def __init__(
         self,
-        src: Source,
-        form: Format,
+        given: Given,
         conversion: ConversionSettings,
         *,
         graph: GraphName | None,
-        blank_nodes: LoadedBlankNodes,
-        reify: bool,
-        on_namespace: Callable[[str, str], object] | None,
+        renames: bool,
         bookkeeping: bool,
-        steps: Steps,
-        is_ahead: bool = False,
+        on_namespace: Callable[[str, str], object] | None = None,
     ) -> None:
         self.statements = self.size = 0
-        self._is_ahead = is_ahead
+        self.is_ahead = False
+        self.steps = Steps(None)
         self._thread: Generator[tuple[Chunk, int | None]] | None = None
         #: Of Jelly, the frame of the last chunk: the reader may be ahead of it.
         self._frame: int | None = None
         self.limited = False
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self.syntax = RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES
-        self.renames = blank_nodes == "fresh"
+        self.renames = renames
         self._graph = graph
-        self._reify = reify
+        self._reify = conversion.changes.rdf_star is True
         self._on_namespace = on_namespace
         self._bookkeeping = bookkeeping
-        self._steps = steps
         self._fresh: Callable[[str], BlankNode] = BlankNode
-        given: Any = src
-        if form is Format.JELLY:
-            given = FrameBytes(src, limits=conversion.limits, strict=conversion.strict)
-            options = given.peek_options()
+        src: Any = given.source
+        if given.format is Format.JELLY:
+            src = FrameBytes(src, limits=conversion.limits, strict=conversion.strict)
+            options = src.peek_options()
             if options is not None and options.physical_type is PhysicalType.GRAPHS:
                 self._fresh = Fresh() if self.renames else BlankNode
                 self.renames = False
         # Labels are kept in the text; the validator's nodes only serve to reject labels.
         self._terms = OxigraphFactory(blank_nodes="keep", way_out=REIFY)
-        validator = None if reify else self._terms
+        validator = None if self._reify else self._terms
         job = Job(settings=conversion, validator=validator, on_frame=self._take_frame)
-        self.reader = open_reader(Given(given, form), job)
+        self.reader = open_reader(Given(src, given.format), job)
 
     def _take_frame(self, frame: AnyFrame) -> None:
         """Note the empty graphs of a frame of Jelly."""
@@ -394,7 +393,7 @@ class _Text:
         relabels = isinstance(self._fresh, Fresh)
         given = iter(reader) if self._graph is None else without_graphs(reader, LEAVE_OUT)
         chunks = ((chunk, getattr(reader, "frame", None)) for chunk in given)
-        if self._is_ahead:
+        if self.is_ahead:
             chunks = self._thread = ahead(chunks)
         for chunk, self._frame in chunks:
             text = chunk.text
@@ -419,9 +418,9 @@ class _Text:
             if relabels:
                 text = relabelled(text, lambda label: self._fresh(label.decode()).value.encode())
             yield Chunk(text, chunk.statements)
-            self._steps.reach(self.statements)
+            self.steps.reach(self.statements)
         self._declare(declared)
-        self._steps.end(self.statements)
+        self.steps.end(self.statements)
 
     def _declare(self, declared: dict[str, str]) -> None:
         if self._on_namespace is None or declared == self.reader.namespaces:
