@@ -15,7 +15,15 @@ try:
 except ImportError as error:
     raise MissingExtraError.of(f"sharded stores need a library ({error})", "spark") from error
 
-from .applying import Applied, ApplySettings, apply_patches, batch_sink, write_shards
+from .applying import (
+    Applied,
+    ApplyOptions,
+    ApplySettings,
+    SinkOptions,
+    apply_patches,
+    batch_sink,
+    write_shards,
+)
 from .queries import QueryError
 from .root import (
     Batch,
@@ -33,6 +41,7 @@ from .upkeep import Vacuumed, restore, vacuum, verify
 
 __all__ = [
     "Applied",
+    "ApplyOptions",
     "ApplySettings",
     "Batch",
     "CheckpointError",
@@ -43,6 +52,7 @@ __all__ = [
     "RootError",
     "Shard",
     "ShardedStore",
+    "SinkOptions",
     "Vacuumed",
     "Version",
     "apply_patches",
