@@ -61,7 +61,7 @@ def test_drivers_of_spark_that_are_killed(tmp_path: Path) -> None:
     for step in count():
         root = tmp_path / f"root{step}"
         done = _program(root, log, step, "local[2,4]")
-        if (root / "_versions").exists() and ShardedStore(root).version:
+        if Folder(root).versions():
             assert set(quads(root)) == quads_after(patches)
         apply(root, log)
         assert_same(root, quads_after(patches))
