@@ -57,18 +57,6 @@ _MARK: Final = re.compile(rb"(?:^|\n)Z[ \t]*\.?\s*\Z")
 #: Patches after which the file is looked at: whether it is there still, and as it was left.
 _LOOK_EVERY: Final = 100
 
-#: How often this process is a fork, which costs less to compare than its number.
-_forks = 0
-
-
-def _count_fork() -> None:
-    global _forks
-    _forks += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_count_fork)
-
 
 class Place(NamedTuple):
     """Where a log ends: all that changes with a patch.
@@ -193,7 +181,7 @@ class LogWriter:
         #: lost.
         self._written = 0
         self._lost = False
-        self._forks = _forks
+        self._process = os.getpid()
         #: Where the log ends, as one object, so that an interrupt finds all of it or none changed.
         self.place = Place()
         #: Whether there may be more in the file than that.
@@ -252,7 +240,7 @@ class LogWriter:
     @property
     def is_of_this_process(self) -> bool:
         """Whether this process has opened the log, and is not a child that was forked since."""
-        return self._forks == _forks
+        return self._process == os.getpid()
 
     @property
     def closed(self) -> bool:
@@ -264,7 +252,7 @@ class LogWriter:
 
         :raises SourceError: it was.
         """
-        if self._forks != _forks:
+        if not self.is_of_this_process:
             raise SourceError("the log is recorded by another process", source=self.name)
         if self._file.closed:
             raise SourceError("the log that is recorded was closed", source=self.name)

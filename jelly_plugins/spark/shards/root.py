@@ -317,8 +317,8 @@ def commit(storage: Storage, before: Version, version: Version) -> Version:
         raise conflict from None
     later = [each for each in storage.versions() if each > number]
     if later:
-        # Another writer has continued from this version; or a vacuum has removed the one that had
-        # this number, and at most some of the next ones.
+        # Either another writer has continued from this version; or the number was another
+        # writer's, whose version a vacuum has removed, perhaps with the next ones.
         following = _read(storage, number + 1)
         if following is None or following.parent != version.id:
             storage.remove([version_file(number)])
