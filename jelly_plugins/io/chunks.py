@@ -170,20 +170,6 @@ def in_thread(produce: Callable[[Callable[[_T], None]], object]) -> Generator[_T
         raise failed[0]
 
 
-def ahead(items: Iterable[_T]) -> Generator[_T]:
-    """Items that are made ahead in a thread, see :func:`in_thread`.
-
-    >>> list(ahead(range(3)))
-    [0, 1, 2]
-    """
-
-    def produce(put: Callable[[_T], None]) -> None:
-        for item in items:
-            put(item)
-
-    return in_thread(produce)
-
-
 #: The start of a relative IRI, in a string perhaps; and strings, or such an IRI.
 #: The common schemes come first, and what is looked for begins with one character: a tenth of
 #: the time.

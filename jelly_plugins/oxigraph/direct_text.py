@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from itertools import chain
 from typing import Any, Final
 
@@ -18,7 +17,6 @@ from pyoxigraph import RdfFormat, Store
 from ..errors import JellyError
 from ..formats.depth import DEPTH, turtle_scan, with_bounded_turtle
 from ..formats.reading import ChunkFile, parser_error, parser_of
-from ..io.chunks import ahead
 from ..io.names import Format
 from ..io.sources import Input, Source, without_mark
 from .terms import GraphName
@@ -82,10 +80,7 @@ def load_text(
                 chunks = _without_reserved(chunks)
             # The error of a parser says that it is about the base, that of a store does not.
             parser_of(b"", syntax, base)
-            with closing(ahead(chunks)) as texts:
-                load_chunks(
-                    store, texts, syntax, in_memory=in_memory, base_iri=base, to_graph=graph
-                )
+            load_chunks(store, chunks, syntax, in_memory=in_memory, base_iri=base, to_graph=graph)
         except JellyError as error:
             raise error.locate(source=source.name) from error.__cause__
         except (SyntaxError, MemoryError) as error:

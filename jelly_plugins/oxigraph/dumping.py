@@ -318,14 +318,21 @@ class StoreReader(ChunkReader):
         self.has_namespaces = bool(self.namespaces)
         self.has_graphs = graph is None
         hidden = graph is None and hidden_graph(store, bookkeeping) is not None
-        self._chunks = _chunks(store, graph, without_reserved=hidden)
+        self._texts = _texts(store, graph, without_reserved=hidden)
 
     def __iter__(self) -> Iterator[Chunk]:
-        return self._chunks
+        for text in self._texts:
+            if _PERHAPS_ODD.search(text) and (found := _ODD_LABEL.search(text)):
+                label = found[1].decode()
+                raise TermError(f"the blank node _:{label} has a label that no format can express")
+            yield Chunk(text, text.count(b"\n"))
+
+    def lines(self) -> Iterator[bytes]:
+        return self._texts
 
     def close(self) -> None:
         """End the thread in which the store writes."""
-        self._chunks.close()
+        self._texts.close()
 
 
 def hidden_graph(store: Store, bookkeeping: bool) -> NamedNode | None:
@@ -335,8 +342,11 @@ def hidden_graph(store: Store, bookkeeping: bool) -> NamedNode | None:
     return BOOKKEEPING if not bookkeeping and store.contains_named_graph(BOOKKEEPING) else None
 
 
-#: A blank node whose label has a colon, which pyoxigraph accepts and N-Quads does not have.
+#: A blank node whose label has a colon, which pyoxigraph accepts and N-Quads does not have; and
+#: what such a label, or a string, may contain. It begins with two characters, which makes it 20
+#: times as fast.
 _ODD_LABEL: Final = re.compile(rb'^(?:[^"\n]* )?_:([^ "\n]*:[^ "\n]*+) ', re.MULTILINE)
+_PERHAPS_ODD: Final = re.compile(rb'_:[^ "\n:]*+:')
 
 
 class _Lines:
@@ -366,9 +376,10 @@ class _Lines:
         self._put(bytes(self._pending))
 
 
-def _chunks(
+def _texts(
     store: Store, graph: GraphName | None, *, without_reserved: bool
-) -> Generator[Chunk, None, None]:
+) -> Generator[bytes, None, None]:
+    """Whole lines."""
     form = RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES
 
     def write(put: Callable[[bytes], None]) -> None:
@@ -381,11 +392,8 @@ def _chunks(
             if without_reserved and _RESERVED_LINE in text:
                 lines = text.splitlines(keepends=True)
                 text = b"".join(line for line in lines if not line.endswith(_RESERVED_LINE))
-            if b"_:" in text and (found := _ODD_LABEL.search(text)):
-                label = found[1].decode()
-                raise TermError(f"the blank node _:{label} has a label that no format can express")
             if text:
-                yield Chunk(text, text.count(b"\n"))
+                yield text
 
 
 # Quads from anywhere

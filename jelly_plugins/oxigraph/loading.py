@@ -10,7 +10,8 @@ parser reads. How they go in (measured with pyoxigraph 0.5.13):
 - Where labels stay, quads are parsed from the text: ``Store.bulk_extend`` on disk, and
   ``Store.extend`` for few quads and in memory.
 
-Sources that do not wait for data are read in a thread, while the store takes what was read.
+The store reads pieces of 2 KB, and takes Python's lock for each: to read the source in a thread of
+its own made loads slower (5 to 20% of wall time on two idle cores).
 
 An exception on the way, the source's as well as one of ``progress``, leaves the store as it was in
 all of them.
@@ -24,7 +25,7 @@ Reference: RDF 1.2 Concepts, section "Triple Terms and Reification".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from hashlib import blake2b
@@ -50,7 +51,7 @@ from ..formats.settings import (
     OptionChanges,
 )
 from ..formats.table import open_reader
-from ..io.chunks import Chunk, ahead, relabelled
+from ..io.chunks import Chunk, relabelled
 from ..io.names import Format
 from ..io.progress import Steps
 from ..io.sources import Source, rewinder
@@ -218,8 +219,6 @@ def load(
         on_namespace=on_namespace,
         bookkeeping=bookkeeping,
     )
-    # Other sources may wait for data, and namespaces come with the statements after them.
-    text.is_ahead = rewind is not None and on_namespace is None
     text.steps = Steps(settings.progress)
     with closing(text):
         text.limited = blank_nodes == "canonicalize" or (
@@ -317,7 +316,6 @@ class _Text:
     :param conversion: how the source is read; with ``rdf_star``, quoted triples are reified.
 
     :ivar steps: called as statements are read, and at the end.
-    :ivar is_ahead: whether to read in a thread, while the store takes what was read.
     :ivar statements: number of statements so far, repeats included.
     :ivar size: bytes of their text.
     :ivar limited: whether the statements are held, so that their bytes are bounded: a long
@@ -338,11 +336,7 @@ class _Text:
         on_namespace: Callable[[str, str], object] | None = None,
     ) -> None:
         self.statements = self.size = 0
-        self.is_ahead = False
         self.steps = Steps(None)
-        self._thread: Generator[tuple[Chunk, int | None]] | None = None
-        #: Of Jelly, the frame of the last chunk: the reader may be ahead of it.
-        self._frame: int | None = None
         self.limited = False
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self.syntax = RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES
@@ -392,10 +386,7 @@ class _Text:
         read = start = begun = 0
         relabels = isinstance(self._fresh, Fresh)
         given = iter(reader) if self._graph is None else without_graphs(reader, LEAVE_OUT)
-        chunks = ((chunk, getattr(reader, "frame", None)) for chunk in given)
-        if self.is_ahead:
-            chunks = self._thread = ahead(chunks)
-        for chunk, self._frame in chunks:
+        for chunk in given:
             text = chunk.text
             if not self._bookkeeping and _RESERVED_LINE in text:
                 self._reject_reserved()
@@ -434,10 +425,7 @@ class _Text:
         try:
             reject_graph(BOOKKEEPING_TEXT)
         except JellyError as error:
-            raise self._located(error) from None
-
-    def _located(self, error: JellyError) -> JellyError:
-        return self.reader.located(error.locate(frame=self._frame))
+            raise self.reader.located(error) from None
 
     @contextmanager
     def located(self) -> Iterator[None]:
@@ -451,7 +439,7 @@ class _Text:
             found = parser_error(error)
             if isinstance(error, SyntaxError):
                 found = TermError(found.message)
-            raise self._located(found) from None
+            raise self.reader.located(found) from None
 
     def quads(self) -> Iterator[Quad]:
         """The statements as quads."""
@@ -469,8 +457,6 @@ class _Text:
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
-        if self._thread is not None:
-            self._thread.close()
         self.reader.close()
 
 

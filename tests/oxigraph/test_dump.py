@@ -283,7 +283,7 @@ def test_a_label_that_no_format_has_is_named(format_: str) -> None:
     for quad in (ox.Quad(node, iri, ox.Literal("x")), ox.Quad(iri, iri, node)):
         store = ox.Store()
         store.add(quad)
-        with pytest.raises(TermError, match="the blank node _:a:b has a label"):
+        with pytest.raises(TermError, match="_:a:b"):
             dump(store, io.BytesIO(), format=format_)
     store = ox.Store()
     store.add(ox.Quad(iri, iri, ox.Literal("x _:a:b y")))
