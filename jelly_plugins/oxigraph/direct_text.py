@@ -36,7 +36,7 @@ SMALL_BYTES: Final = 1 << 18
 #: one of them, or an escape of an ASCII character.
 _RESERVED: Final = (b"bookkeeping", b"jelly-plugins")
 _ASCII_ESCAPE: Final = re.compile(rb"\\(?:u00|U000000)[2-7]")
-#: Bytes of a chunk that are searched again with the next one: more than any pattern needs.
+#: Bytes at the ends of two chunks that are searched together: more than any pattern needs.
 _OVERLAP: Final = 16
 #: Bytes of a prefix or base that does not make long statements of short names.
 _LONG_IRI: Final = 1024
@@ -124,10 +124,10 @@ def _with_few_terms(chunks: Iterator[bytes]) -> Iterator[bytes]:
     openings = 0
     before = b""
     for chunk in chunks:
-        openings += (before + chunk).count(b"<<(")
+        openings += chunk.count(b"<<(") + (before + chunk[:2]).count(b"<<(")
         if openings > DEPTH:
             raise UnsureError
-        before = chunk[-2:]
+        before = (before + chunk[-2:])[-2:]
         yield chunk
 
 
@@ -135,8 +135,11 @@ def _without_reserved(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Chunks of text that cannot name the reserved graph."""
     before = b""
     for chunk in chunks:
-        text = before + chunk
-        if any(part in text for part in _RESERVED) or _ASCII_ESCAPE.search(text):
+        if _may_name_reserved(chunk) or _may_name_reserved(before + chunk[:_OVERLAP]):
             raise UnsureError
-        before = text[-_OVERLAP:]
+        before = (before + chunk[-_OVERLAP:])[-_OVERLAP:]
         yield chunk
+
+
+def _may_name_reserved(text: bytes) -> bool:
+    return any(part in text for part in _RESERVED) or _ASCII_ESCAPE.search(text) is not None
