@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from . import results
-from .data import from_file, mix, usual
+from .data import from_file, mix, shape, usual
 from .measure import Measured, chosen
 from .plot import plot
 
@@ -22,6 +22,7 @@ def main(arguments: list[str] | None = None) -> None:
     add("names", nargs="*", metavar="NAME", help="jobs or groups of jobs")
     add("--data", action="append", metavar="FILE", help="Jelly or N-Triples")
     add("--mix", type=int, metavar="COUNT", help="a made mix of COUNT triples")
+    add("--shapes", type=int, default=0, metavar="COUNT", help="made data of COUNT random shapes")
     add("--rounds", type=int, default=5, help="rounds of each (default: 5)")
     add("--cpu", action="store_true", help="time of the processor, for a machine that is not quiet")
     add("--json", metavar="FILE", help="write all figures to FILE")
@@ -55,6 +56,7 @@ def _measure(asked: argparse.Namespace) -> tuple[results.Environment, list[Measu
     sets = [from_file(Path(name)) for name in asked.data or ()]
     if asked.mix:
         sets.append(mix(asked.mix))
+    sets += map(shape, range(asked.shapes))
     clock = time.process_time if asked.cpu else time.perf_counter
     environment = results.environment(asked.rounds, cpu=asked.cpu)
     print(results.opening(environment), flush=True)

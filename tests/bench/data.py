@@ -31,6 +31,8 @@ from ..shared_data import SHARED
 
 #: Number of triples of the generated mix.
 MIX: Final = 1_000_000
+#: Number of triples of a random shape.
+SHAPE: Final = 20_000
 #: Options of all written streams: pyjelly's defaults.
 OPTIONS: Final = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
 
@@ -223,6 +225,48 @@ def _mix_lines(count: int) -> Iterator[str]:
         ]
 
     return chain.from_iterable(about(node()) for _ in range(count))
+
+
+def shape(seed: int, count: int = SHAPE) -> Data:
+    """Make triples of a random shape: how long, how mixed and how often repeated their terms are.
+
+    Each kind of term comes in one form per shape, so that its cost shows.
+    """
+    return Data(f"shape {seed}", lambda: "".join(_shape_lines(random.Random(seed), count)).encode())
+
+
+def _shape_lines(rng: random.Random, count: int) -> Iterator[str]:
+    namespaces = [
+        f"http://example.org/{'part/' * rng.choice((0, 1, 8))}{number}{rng.choice('/#')}"
+        for number in range(rng.choice((1, 5, 200, 5000)))
+    ]
+    names = rng.choice((10, 1000, count))
+    blank = rng.choice((0.0, 0.1, 0.9))
+    literal = rng.choice((0.1, 0.5, 0.95))
+    predicates = [f"<{rng.choice(namespaces)}p{n}>" for n in range(rng.choice((2, 40, 1000)))]
+    words = rng.choice(
+        (["word", "longer-word"], ["größe", "寸法"], ['\\"quoted\\"', "two\\nlines"])
+    )
+    length = rng.choice((1, 8, 150))
+    ending = rng.choice(("", "@en", "@pt-BR", "^^<http://www.w3.org/2001/XMLSchema#string>"))
+    if rng.random() < 0.3:
+        words, length = [str(number) for number in range(1000)], 1
+        ending = "^^<http://www.w3.org/2001/XMLSchema#integer>"
+    run = rng.choice((1, 4, 20))
+
+    def node() -> str:
+        if rng.random() < blank:
+            return f"_:b{rng.randrange(names)}"
+        return f"<{rng.choice(namespaces)}{rng.randrange(names)}>"
+
+    subject = ""
+    for number in range(count):
+        if number % run == 0:
+            subject = node()
+        value = node()
+        if rng.random() < literal:
+            value = f'"{" ".join(rng.choices(words, k=length))}"{ending}'
+        yield f"{subject} {rng.choice(predicates)} {value} .\n"
 
 
 def usual() -> list[Data]:
