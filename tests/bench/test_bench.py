@@ -4,6 +4,8 @@ checked.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -93,3 +95,12 @@ def test_a_chart(small: Path, tmp_path: Path) -> None:
     assert chart.read_bytes() == drawn
     with pytest.raises(ValueError, match="nothing was timed"):
         plot(measured, chart, "other data")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [["growth", "200"], ["commands", "--rounds", "1", "SMALL"]])
+def test_scripts_of_their_own(arguments: list[str], small: Path) -> None:
+    given = [str(small) if each == "SMALL" else each for each in arguments[1:]]
+    command = [sys.executable, "-m", f"{__package__}.{arguments[0]}", *given]
+    out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert len(out.splitlines()) > 4
