@@ -77,8 +77,8 @@ def staged(store: Store, net: Net) -> tuple[Staged, Staged]:
     """The quads to delete from a store, and those to add: no others than those that are, and that
     are not, in it."""
     deletes, adds = _by_kind(net)
-    changed = {**deletes.changed, **adds.changed}
-    if changed:
+    if deletes.changed or adds.changed:
+        changed = {**deletes.changed, **adds.changed}
         kept = set(changed.values())
         if len(kept) < len(changed) or not kept.isdisjoint(net):
             # Of operations on one quad in several forms, the last one counts.
