@@ -3,13 +3,14 @@
 pyoxigraph writes quads far faster than their terms can be had one by one. But what it writes of
 terms that it has never checked (``pyoxigraph.parse`` with ``lenient=True`` gives such) may be read
 as something else: an IRI with ``>`` in it, as another statement. Or not at all: a relative IRI. So
-text is used only if it is plain: lines of three terms that are certainly well-formed.
+text is used only if it is plain: lines of terms that are certainly well-formed. A term that is read
+as several makes a line longer, so that lines with the right numbers of terms are right.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from pyoxigraph import (
     Literal,
@@ -23,94 +24,48 @@ from pyoxigraph import (
 from ..codec import plain_lines
 from .canonical import canonical, canonicals
 from .rows import TERMS
-from .terms import DEFAULT_GRAPH, GraphName
+from .terms import DEFAULT_GRAPH
 
-#: N-Triples by the graph that they are in.
-PlainText: TypeAlias = Mapping[GraphName, bytes]
-
-#: A plain line whose object is a graph's name, if the name is plain.
-_NAMED: Final = "<urn:s> <urn:p> {} .\n"
+#: As many lines as there never are.
+_NOT_PLAIN: Final[tuple[int, int, Mapping[int, int]]] = (-1, 0, {})
 
 
-def plain_text(quads: list[Quad]) -> tuple[list[Quad], PlainText | None, dict[Quad, Quad]]:
+def plain_text(quads: list[Quad]) -> tuple[list[Quad], bytes | None, dict[Quad, Quad]]:
     """Quads in the form that the store gives them, with their text, and what had another form.
 
-    :return: the quads, graph by graph; their text, None if it is not plain; and, by original quad,
-        the stored quad, where it differs.
+    :return: the quads, graph by graph; their lines of N-Quads, None if these are not plain; and, by
+        original quad, the stored quad, where it differs.
 
     >>> from pyoxigraph import BlankNode
     >>> quad = Quad(NamedNode("urn:s"), NamedNode("urn:p"), BlankNode("o"))
     >>> plain_text([quad])[1:]
-    ({<DefaultGraph>: b'<urn:s> <urn:p> _:o .\\n'}, {})
+    (b'<urn:s> <urn:p> _:o .\\n', {})
     """
-    kept: list[Quad] = []
-    text: dict[GraphName, bytes] = {}
-    changed: dict[Quad, Quad] = {}
-    graphs = dict.fromkeys(quad.graph_name for quad in quads)
-    by_graph: dict[GraphName, list[Quad]] = {graph: [] for graph in graphs}
-    if len(graphs) == 1:
-        by_graph = dict.fromkeys(graphs, quads)
-    else:
-        for quad in quads:
-            by_graph[quad.graph_name].append(quad)
-    for graph, members in by_graph.items():
-        lines, odd = _plain_lines(members, graph)
-        if odd and lines is not None:
-            known = canonical_quads([members[number] for number in odd])
-            others = {
-                number: quad
-                for number, quad in zip(odd, known, strict=True)
-                if quad != members[number]
-            }
-            if others:
-                changed.update((members[number], quad) for number, quad in others.items())
-                members = [others.get(number, quad) for number, quad in enumerate(members)]
-                new, _ = _plain_lines([*others.values()], graph)
-                lines = new and _exchanged(lines, [odd[number] for number in others], new)
-        if lines is None:
-            known = canonical_quads(quads)
-            return known, None, {q: k for q, k in zip(quads, known, strict=True) if q != k}
-        kept += members
-        text[graph] = lines
+    text = serialize(quads, format=RdfFormat.N_QUADS) or b""
+    count, named, odd = plain_lines(text) or _NOT_PLAIN
+    if named:
+        graphs = [quad.graph_name for quad in quads]
+        if named == len(quads) - graphs.count(DEFAULT_GRAPH):
+            order = {graph: number for number, graph in enumerate(dict.fromkeys(graphs))}
+            grouped = sorted(quads, key=lambda quad: order[quad.graph_name])
+            if grouped != quads:
+                return plain_text(grouped)
+        else:
+            count = -1
+    if count != len(quads):
+        known = canonical_quads(quads)
+        return known, None, {old: new for old, new in zip(quads, known, strict=True) if old != new}
+    if not odd:
+        return quads, text, {}
+    kept = [*quads]
+    changed = {}
+    for number, new in zip(odd, canonical_quads([quads[at] for at in odd]), strict=True):
+        if new != quads[number]:
+            changed[quads[number]] = kept[number] = new
+    if changed:
+        # The form that the store gives a well-formed literal is well-formed.
+        text = serialize(kept, format=RdfFormat.N_QUADS) or b""
     return kept, text, changed
-
-
-def _plain_lines(quads: list[Quad], graph: GraphName) -> tuple[bytes | None, Mapping[int, int]]:
-    """The lines of quads of a graph, without its name; None if they are not plain. And the numbers
-    of those that may have literals in another form than the store would give them, with the places
-    where they begin."""
-    # Quads that are in no named graph are written as lines of three terms too.
-    default = graph == DEFAULT_GRAPH
-    statements = quads if default else [quad.triple for quad in quads]
-    text = serialize(statements, format=RdfFormat.N_QUADS) or b""
-    found = plain_lines(text)
-    named = default or plain_lines(_NAMED.format(graph).encode())
-    if not named or found is None or found[0] != len(quads):
-        return None, {}
-    return text, found[1]
-
-
-def _exchanged(text: bytes, starts: list[int], others: bytes) -> bytes:
-    """Lines, with replacements for those that begin there."""
-    parts: list[bytes] = []
-    end = 0
-    for start, line in zip(starts, others.splitlines(keepends=True), strict=True):
-        parts += (text[end:start], line)
-        end = text.index(b"\n", start) + 1
-    return b"".join((*parts, text[end:]))
-
-
-def lines_of(text: PlainText) -> bytes:
-    """Text as N-Quads."""
-    if len(text) == 1 and DEFAULT_GRAPH in text:
-        return text[DEFAULT_GRAPH]
-    parts = []
-    for graph, lines in text.items():
-        if graph != DEFAULT_GRAPH:
-            # Line ends within literals are escaped.
-            lines = lines.replace(b" .\n", f" {graph} .\n".encode())
-        parts.append(lines)
-    return b"".join(parts)
 
 
 def canonical_quads(quads: Collection[Quad]) -> list[Quad]:

@@ -6,9 +6,9 @@ Memory use is constant: rows are written one by one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from typing import Any, Final, TypedDict, Unpack
 
 from ..codec import (
@@ -39,7 +39,7 @@ from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.options import member
 from ..codec.common.terms import parts_of, terms_of
-from ..codec.patch.operations import BEGIN, COMMIT, END
+from ..codec.patch.operations import BEGIN, COMMIT, END, header
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import CHUNK
 from ..errors import LimitError, StatementError
@@ -183,33 +183,26 @@ class PatchSerializer:
         yield b"".join(pending)
 
     def add_transaction(
-        self, headers: Iterable[AnyOperation], deleted: bytes, added: bytes
+        self, headers: Sequence[tuple[str, Any]], deleted: bytes, added: bytes
     ) -> bytes:
-        """Write a patch of one transaction, as :meth:`add` does.
+        """Write a patch of one transaction, and its end.
 
+        :param headers: keys and values.
         :param deleted: whole lines of N-Quads; likewise ``added``.
+        :return: all bytes of the patch, as :meth:`add` returns them.
         :raises TextError: with the line.
         :raises JellyError: a statement cannot be written.
         """
-        changes = [
-            (kind, lines)
+        parser = self._parser
+        parser.begin()
+        if self._takes_quads:
+            return b"".join(map(delimit, self._encoder.add_patch(headers, deleted, added, parser)))
+        statements = (
+            Operation(kind, statement)
             for kind, lines in zip(_STATEMENTS, (deleted, added), strict=True)
-            if lines
-        ]
-        self._parser.begin()
-        if not self._takes_quads:
-            statements = (
-                Operation(kind, statement)
-                for kind, lines in changes
-                for statement in self._parser.statements(lines)
-            )
-            return self.add([*headers, BEGIN, *statements, COMMIT, END])
-        encoder = self._encoder
-        frames = encoder.add([*headers, BEGIN])
-        for kind, lines in changes:
-            frames += encoder.add_lines(kind, lines, self._parser)
-        frames += encoder.add((COMMIT, END))
-        return b"".join(map(delimit, frames))
+            for statement in parser.statements(lines)
+        )
+        return self.add([*starmap(header, headers), BEGIN, *statements, COMMIT, END])
 
     def finish(self) -> bytes:
         """End the stream.

@@ -73,6 +73,79 @@ def test_the_same_bytes(stream_type: PatchStreamType, frame_rows: int) -> None:
     )
 
 
+@pytest.mark.parametrize("stream_type", PatchStreamType)
+@pytest.mark.parametrize("frame_rows", [1, 2, 5, 256])
+@pytest.mark.parametrize(
+    ("deleted", "added"), [(LINES, LINES), (b"", LINES), (LINES, b""), (b"", b"")]
+)
+def test_whole_patches(
+    stream_type: PatchStreamType, frame_rows: int, deleted: bytes, added: bytes
+) -> None:
+    """The bytes are those of the same rows."""
+    options = PatchOptions(rdf_star=True, stream_type=stream_type)
+    whole, by_row = (PatchEncoder(options, frame_rows=frame_rows) for _ in range(2))
+    for number in range(1 if stream_type is PatchStreamType.FLAT else 4):
+        headers = [("id", Iri(f"urn:a/{number}")), ("prev", Iri(f"urn:a/{number - 1}"))][:number]
+        rows = [
+            *(header(*each) for each in headers),
+            BEGIN,
+            *one_by_one(deleted, OperationKind.DELETE),
+            *one_by_one(added, OperationKind.ADD),
+            COMMIT,
+            END,
+        ]
+        read = parser()
+        assert whole.add_patch(headers, deleted, added, read) == by_row.add(rows)
+        assert read.count == len(rows) - len(headers) - 3
+        assert not whole.inside_patch
+        # Statements repeat terms of those before them, however either was written.
+        more = [*one_by_one(LINES[:28], OperationKind.ADD), END]
+        if stream_type is not PatchStreamType.FLAT and number == 2:
+            assert whole.add(more) == by_row.add(more)
+    assert whole.finish() == by_row.finish()
+
+
+def test_whole_patches_where_none_is_allowed() -> None:
+    flat = PatchEncoder(PatchOptions(stream_type=PatchStreamType.FLAT))
+    flat.add_patch([], b"", b"", parser())
+    for headers in ([], [("id", Iri("urn:a"))]):
+        with pytest.raises(OrderError, match="after the one patch"):
+            flat.add_patch(headers, b"", b"", parser())
+    inside = PatchEncoder(OPTIONS)
+    inside.add([BEGIN])
+    with pytest.raises(OrderError, match="inside a transaction"):
+        inside.add_patch([], b"", b"", parser())
+
+
+@pytest.mark.parametrize(
+    ("headers", "lines", "rest"),
+    [
+        ([("id", Iri("urn:a")), ("x\ud800", Iri("urn:b"))], b"", [BEGIN, COMMIT, END]),
+        ([("id", Iri("urn:a"))], LINES + b"<urn:s> <urn:p> .\n", [COMMIT, END]),
+        ([("id", Iri("urn:a"))], b'<urn:s> <urn:p> "x"^^<urn:t> .\n', [COMMIT, END]),
+    ],
+)
+def test_patches_that_cannot_be_written(
+    headers: list[tuple[str, Iri]], lines: bytes, rest: list[Operation]
+) -> None:
+    """What comes before the error is written, as by rows."""
+    options = PatchOptions(rdf_star=True, max_datatype_table_size=int(lines.startswith(LINES)))
+    whole, by_row = (PatchEncoder(options) for _ in range(2))
+    errors = []
+    with pytest.raises(JellyError) as error:
+        whole.add_patch(headers, b"", lines, parser())
+    errors.append(error.value)
+    try:
+        by_row.add([*(header(*each) for each in headers), BEGIN])
+        by_row.add_lines(OperationKind.ADD, lines, parser())
+    except JellyError as rejected:
+        errors.append(rejected)
+    assert str(errors[0]) == str(errors[1])
+    assert (errors[0].frame, errors[0].row) == (errors[1].frame, errors[1].row)
+    assert whole.inside_patch
+    assert whole.add(rest) == by_row.add(rest)
+
+
 def test_triples() -> None:
     options = PatchOptions(statement_type=PatchStatementType.TRIPLES)
     lines = b"<urn:s> <urn:p> <urn:o> .\n<urn:s> <urn:p> _:b .\n"
@@ -87,6 +160,15 @@ def test_triples() -> None:
     assert made[0] == made[1]
     with pytest.raises(StatementError, match="of 4 terms in a stream of statements of 3"):
         PatchEncoder(options).add_lines(OperationKind.ADD, lines, parser())
+    with pytest.raises(StatementError, match="of 4 terms in a stream of statements of 3"):
+        PatchEncoder(options).add_patch([], b"", lines, parser())
+    made = [
+        PatchEncoder(options).add_patch([], b"", lines, parser(quads=False)),
+        PatchEncoder(options).add(
+            [BEGIN, *one_by_one(lines, OperationKind.ADD, quads=False), COMMIT, END]
+        ),
+    ]
+    assert made[0] == made[1]
 
 
 def test_no_lines() -> None:
@@ -112,8 +194,9 @@ def test_lines_that_cannot_be_written(lines: bytes, error: type[JellyError]) -> 
 def test_lines_where_no_statement_is_allowed() -> None:
     flat = PatchEncoder(PatchOptions(stream_type=PatchStreamType.FLAT))
     flat.add([END])
-    with pytest.raises(OrderError):
-        flat.add_lines(OperationKind.ADD, LINES, parser())
+    for lines in (LINES, b"", b"malformed\n"):
+        with pytest.raises(OrderError):
+            flat.add_lines(OperationKind.ADD, lines, parser())
 
 
 def test_a_rejected_line_does_not_begin_a_patch() -> None:

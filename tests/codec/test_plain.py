@@ -19,8 +19,18 @@ PLAIN = (
     b'<urn:s> <urn:p> "x"@en-GB .\n<urn:s> <urn:p> "1"^^<urn:d> .\n',
     b"",
 )
-OTHER = (
+NAMED = (
     b"<urn:s> <urn:p> <urn:o> <urn:g> .\n",
+    b'_:a <urn:p> "x"@en-GB _:g .\n',
+    b'<urn:s> <urn:p> "1"^^<urn:d> <urn:d> .\n',
+)
+OTHER = (
+    b'<urn:s> <urn:p> <urn:o> "x" .\n',
+    b"<urn:s> <urn:p> <urn:o> <urn:a b> .\n",
+    b"<urn:s> <urn:p> <urn:o> <g> .\n",
+    b"<urn:s> <urn:p> <urn:o>  <urn:g> .\n",
+    b"<urn:s> <urn:p> <urn:o> <urn:g>.\n",
+    b"<urn:s> <urn:p> <urn:o> <urn:g> <urn:h> .\n",
     b"<urn:s> <urn:p> <urn:o> . # comment\n",
     b"# comment\n",
     b"\n",
@@ -51,16 +61,22 @@ OTHER = (
 )
 
 
-def plain_lines(text: bytes) -> tuple[int, dict[int, int]] | None:
+def plain_lines(text: bytes) -> tuple[int, int, dict[int, int]] | None:
     # Without the kernel no text is known to be plain.
     assert lines.plain_lines(text) is None
-    found: tuple[int, dict[int, int]] | None = native().plain_lines(text)
+    found: tuple[int, int, dict[int, int]] | None = native().plain_lines(text)
     return found
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_plain_lines(text: bytes) -> None:
-    assert plain_lines(text) == (text.count(b"\n"), {})
+    assert plain_lines(text) == (text.count(b"\n"), 0, {})
+
+
+@pytest.mark.parametrize("text", NAMED)
+def test_lines_that_name_a_graph(text: bytes) -> None:
+    assert plain_lines(text) == (1, 1, {})
+    assert plain_lines(PLAIN[0] + text + PLAIN[1] + text) == (4, 2, {})
 
 
 @pytest.mark.parametrize("text", OTHER)
@@ -69,7 +85,7 @@ def test_other_lines(text: bytes) -> None:
     assert plain_lines(PLAIN[0] + text) is None
 
 
-@pytest.mark.parametrize("text", [PLAIN[3], PLAIN[4]])
+@pytest.mark.parametrize("text", [PLAIN[3], PLAIN[4], *NAMED])
 def test_parts_of_lines_are_not_plain(text: bytes) -> None:
     for size in range(1, len(text)):
         if not text[:size].endswith(b" .\n"):
@@ -100,4 +116,4 @@ def test_lines_that_a_store_may_change() -> None:
     text = "".join(f"{line} .\n" for line in whole).encode()
     starts = [0, *(at + 1 for at, byte in enumerate(text) if byte == ord("\n"))]
     odd = {number: starts[number] for number, line in enumerate(whole) if line in UNUSUAL[2:]}
-    assert plain_lines(text) == (len(whole), odd)
+    assert plain_lines(text) == (len(whole), 0, odd)

@@ -15,5 +15,7 @@ def test_values_that_are_not_text(wrong: object) -> None:
     parser = LineParser(Dialect.RDF_1_2, False, False, DEFAULT_LIMITS, quads=True)
     with pytest.raises((TypeError, AttributeError)):
         PatchEncoder(PatchOptions()).add_lines(OperationKind.ADD, wrong, parser)  # type: ignore[arg-type]
+    with pytest.raises((TypeError, AttributeError)):
+        native().PatchEncoder(PatchOptions()).add_patch([], b"", wrong, parser)
     with pytest.raises(TypeError):
         native().plain_lines(wrong)

@@ -118,7 +118,8 @@ def lines(
     parsing: dict[str, Any],
     settings: dict[str, Any],
 ) -> Outcome:
-    """Encode lines of operations, and statements between them, to frames."""
+    """Encode lines of operations to frames: the first half of the chunks as patches, the others as
+    operations of one."""
     made: list[Any] = []
     try:
         encoder = encoder_class(options, frame_rows=20, **settings)
@@ -126,10 +127,13 @@ def lines(
         return made, describe_error(error)
     quads = options.statement_type is PatchStatementType.QUADS
     parser = LineParser(**parsing, quads=quads)
-    for kind, chunk in chunks:
+    for number, (kind, chunk) in enumerate(chunks):
 
-        def write(given: bytes, kind: OperationKind = kind) -> Any:
-            return encoder.add_lines(kind, given, parser)
+        def write(given: bytes, number: int = number, kind: OperationKind = kind) -> Any:
+            if number >= len(chunks) // 2:
+                return encoder.add_lines(kind, given, parser)
+            parts = (given, b"") if kind is OperationKind.DELETE else (b"", given)
+            return encoder.add_patch([("id", Iri(f"urn:{number}"))], *parts, parser)
 
         found = lent(write, chunk)
         made += (found, parser.count, encoder.inside_patch, encoder.pending)

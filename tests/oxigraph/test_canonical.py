@@ -204,10 +204,10 @@ def test_lines_are_odd_where_the_store_may_change_them(forms: list[tuple[str, st
     text = ox.serialize(quads, format=ox.RdfFormat.N_QUADS) or b""
     found = plain_lines(text)
     assert found is not None
-    odd = [*found[1]]
+    odd = [*found[2]]
     assert odd == sorted(odd)
     starts = [0, *(at + 1 for at, byte in enumerate(text) if byte == ord("\n"))]
-    assert [*found[1].values()] == [starts[number] for number in odd]
+    assert [*found[2].values()] == [starts[number] for number in odd]
     changed = {
         number
         for number, (literal, known) in enumerate(zip(literals, stored(literals), strict=True))

@@ -245,10 +245,23 @@ def test_aborted_transactions_leave_no_trace(store: ox.Store) -> None:
     done = replay(
         store, log(patch(1, aborted), patch(2, transaction("A _:s <urn:p> 1 ."), aborted))
     )
-    assert (done.transactions, done.operations) == (1, 1)
+    assert (done.transactions, done.operations, done.aborted) == (1, 1, 2)
     assert data(store) == before | {f'_:s <urn:p> "1"^^<{XSD}integer>'}
     assert namespaces(store) == {}
     assert list(store.named_graphs()) == [BOOKKEEPING]
+
+
+@pytest.mark.parametrize("commit_every", [1, 100])
+def test_transactions_that_are_not_applied_are_counted(store: ox.Store, commit_every: int) -> None:
+    one = transaction("A <urn:s> <urn:p> 1 .")
+    aborted = transaction("D <urn:s> <urn:p> 1 .", end="TA .")
+    patches = [patch(1, one, aborted, one), patch(2, aborted, one), patch(3, one, aborted, aborted)]
+    found = []
+    for count in (1, 1, 3, 3):
+        done = replay(store, log(*patches[:count]), commit_every=commit_every)
+        found.append((done.skipped, done.transactions, done.aborted))
+    # Those after the last one that was applied are read again.
+    assert found == [(0, 2, 1), (2, 0, 0), (2, 2, 3), (4, 0, 2)]
 
 
 def test_namespaces(store: ox.Store) -> None:

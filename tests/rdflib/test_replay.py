@@ -178,6 +178,25 @@ def test_two_prefixes_of_one_iri(graph: Graph) -> None:
         assert graph.store.prefix(URIRef("urn:x")) == "b"
 
 
+def test_names_of_iris_are_looked_up_anew_once_in_a_transaction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Which takes time for each namespace that there is."""
+    graph = Graph()
+    replay(graph, b"TX . PA x <urn:x/> . PA y <urn:y/> . TC .")
+    assert graph.namespace_manager.qname("urn:x/a") == "x:a"
+    manager = type(graph.namespace_manager)
+    resets = []
+    reset = manager.reset
+    monkeypatch.setattr(manager, "reset", lambda self: (resets.append(self), reset(self)))
+    names = "".join(f"PA n{number} <urn:n{number}/> . " for number in range(50))
+    replay(graph, f"TX . {names} PA x <urn:z/> . PD y . PA w <urn:x/> . TC .".encode())
+    assert len(resets) == 1
+    qname = graph.namespace_manager.qname
+    assert [qname(f"urn:{each}/a") for each in ("x", "z", "n7")] == ["w:a", "x:a", "n7:a"]
+    assert qname("urn:y/a") != "y:a"
+
+
 def test_namespaces_that_swap_their_names(graph: Graph) -> None:
     rows = [("", "0"), ("foo", "0"), ("foo", "1"), ("", "1"), ("bar", "0"), ("", "0"), ("", "0")]
     bound = {}

@@ -72,15 +72,25 @@ class RowWriter:
         if self._whole_frames:
             self._end_whole_frame()
         frame = bytes(self._buffer) + more
-        for name, found, what in (
-            ("frame_rows", self._rows, "the number of rows in a frame"),
-            ("frame_bytes", len(frame), "the length of a frame"),
-            ("frame_repeats", self._repeats, "repeats in a frame: their number"),
+        limits = self._limits
+        if (
+            self._rows > limits.frame_rows
+            or len(frame) > limits.frame_bytes
+            or self._repeats > limits.frame_repeats
         ):
-            if found > getattr(self._limits, name):
-                raise over(self._limits, name, found, what).locate(frame=self._frames)
+            raise self._too_large(len(frame))
         self._begin_frame(1)
         return frame
+
+    def _too_large(self, size: int) -> JellyError:
+        """The error for a frame of ``size`` bytes that is larger than a reader accepts."""
+        sizes = (
+            ("frame_rows", self._rows, "the number of rows in a frame"),
+            ("frame_bytes", size, "the length of a frame"),
+            ("frame_repeats", self._repeats, "repeats in a frame: their number"),
+        )
+        found = next(each for each in sizes if each[1] > getattr(self._limits, each[0]))
+        return over(self._limits, *found).locate(frame=self._frames)
 
     def _end_whole_frame(self) -> None:
         """Close anything that must not stay open at the end of a frame that is one element."""
@@ -132,10 +142,13 @@ class RowWriter:
 
     def room(self) -> tuple[int, int, int]:
         """Return the rows, bytes and repeats that are left in the frame."""
+        rows = self._frame_rows - self._rows
+        size = self._frame_bytes - len(self._buffer)
+        repeats = self._limits.frame_repeats - self._repeats
         return (
-            max(0, self._frame_rows - self._rows),
-            max(0, self._frame_bytes - len(self._buffer)),
-            max(0, self._limits.frame_repeats - self._repeats),
+            rows if rows > 0 else 0,
+            size if size > 0 else 0,
+            repeats if repeats > 0 else 0,
         )
 
     def add_rows(self, rows: bytes, count: int, repeats: int) -> None:

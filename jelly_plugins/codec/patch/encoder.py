@@ -8,8 +8,9 @@ and "Transactions".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import starmap
 from typing import Any, ClassVar, Final
 
 from ...errors import JellyError, OrderError, StatementError
@@ -19,7 +20,8 @@ from ..common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS, RowWrit
 from ..common.terms import Describe, describe, terms_of
 from ..text.ntriples import LineParser
 from . import rules as patch_rules
-from .operations import Namespace, Operation, OperationKind
+from .operations import BEGIN, COMMIT, END, Namespace, Operation, OperationKind
+from .operations import header as make_header
 from .options import (
     PATCH_VERSION_1_0,
     PatchOptions,
@@ -97,6 +99,8 @@ class PatchEncoder(RowWriter):
         self._quads = options.statement_type is PatchStatementType.QUADS
         self._writer = self._term_writer(options, describe, limits, self)
         self._state = patch_rules.FIRST_STATE[options.stream_type]
+        #: What ends a patch.
+        self.end: Final = patch_rules.PATCH_ENDS[options.stream_type]
         #: Whether END has followed the last row of a patch.
         self._ended_patch = True
         #: Whether this stream, or the one that it continues, has had a patch.
@@ -129,6 +133,29 @@ class PatchEncoder(RowWriter):
         self._add_lines(kind_of(kind), data, parser)
         return self._take_ended()
 
+    def add_patch(
+        self,
+        headers: Sequence[tuple[str, Any]],
+        deleted: bytes,
+        added: bytes,
+        parser: LineParser,
+    ) -> list[bytes]:
+        """Write a patch of one transaction, whose statements are whole lines, and its end.
+
+        :param headers: keys and values.
+        :param deleted: the statements that are deleted, before those that are ``added``; see
+            :meth:`add_lines`.
+        :return: the completed frames.
+        :raises TextError: with the line.
+        :raises JellyError: a row cannot be written; the previous ones are.
+        """
+        self._add_all([*starmap(make_header, headers), BEGIN])
+        for kind, data in ((OperationKind.DELETE, deleted), (OperationKind.ADD, added)):
+            if data:
+                self._add_lines(kind, data, parser)
+        self._add_all((COMMIT, END))
+        return self._take_ended()
+
     def _add_all(self, operations: Iterable[Operation]) -> None:
         for operation in operations:
             kind, value = operation
@@ -139,6 +166,8 @@ class PatchEncoder(RowWriter):
                 raise
 
     def _add_lines(self, kind: OperationKind, data: bytes, parser: LineParser) -> None:
+        # Before the lines are read, whatever is wrong with them.
+        self.state_after(patch_rules.ROW_OF[kind])
         self._add_all(Operation(kind, statement) for statement in parser.statements(data))
 
     def add_operation(self, kind: OperationKind, value: Any) -> None:
@@ -197,13 +226,16 @@ class PatchEncoder(RowWriter):
         return self._writer.namespace(name, iri, graph)
 
     def _end_patch(self) -> None:
-        end = patch_rules.PATCH_ENDS[self.options.stream_type]
-        after = self.state_after(end)
-        if end is PatchRow.PUNCTUATION:
-            self._add_row(end, b"")
-        if end is not PatchRow.END_OF_STREAM:
+        after = self.state_after(self.end)
+        if self.end is PatchRow.PUNCTUATION:
+            self._add_row(self.end, b"")
+        self.leave_patch(after)
+
+    def leave_patch(self, state: Any) -> None:
+        """Change the state after the end of a patch, and end its frame."""
+        if self.end is not PatchRow.END_OF_STREAM:
             self._end_frame()
-        self._state = after
+        self._state = state
         self._ended_patch = self._begun = True
 
     def _misplaced(self, row: PatchRow) -> OrderError:

@@ -207,14 +207,14 @@ def shorten(text: str, length: int = 60) -> str:
 # Runs of lines, which only the compiled kernel recognises.
 
 
-def plain_lines(text: bytes) -> tuple[int, dict[int, int]] | None:  # noqa: ARG001
-    """Check whether text has only one possible reading: lines of three terms that are certainly
-    well-formed, separated by single spaces. A store writes text without checking its terms, so that
-    its output may have other readings.
+def plain_lines(text: bytes) -> tuple[int, int, dict[int, int]] | None:  # noqa: ARG001
+    """Check whether text has only one possible reading: lines of three terms, or four, that are
+    certainly well-formed, separated by single spaces. A store writes text without checking its
+    terms, so that its output may have other readings.
 
-    :return: the number of lines, and the numbers, from 0, and starts of lines that may have a
-        literal in another form than a store's, see ``forms``. None if the text is not plain, and
-        always without the compiled kernel.
+    :return: the number of lines, the number of those with four terms, and the numbers, from 0, and
+        starts of lines that may have a literal in another form than a store's, see ``forms``. None
+        if the text is not plain, and always without the compiled kernel.
     """
     return None
 

@@ -32,19 +32,16 @@ from ...patch.replay.positions import Position
 from ...patch.replay.replay import Replayed, replay_log
 from ...patch.replay.settings import ReplaySettings
 from ...patch.replay.target import lock_of
-from ..plain_text import lines_of
 from ..rows import Row, RowFactory
 from ..terms import check_store, describe_directed
 from .bookkeeping import Recording, check_recorded, move, moved_rows, position_in, recording_of
-from .staging import Changes, Staged
+from .staging import Changes, Net, Staged, requested, staged
 from .target import StoreTarget
 from .transaction import apply
 
 #: Transactions, and operations in them, after which the position is written.
 _TRANSACTIONS: Final = 1_000
 _OPERATIONS: Final = 100_000
-#: Quads that are written to the log term by term; more of them go as text, in half the time.
-_TERM_BY_TERM: Final = 8
 #: How blank nodes begin in text whose labels may be the written form of others.
 _STAND_IN: Final = f"_:{STAND_IN}".encode()
 
@@ -184,13 +181,14 @@ class Recorder:
             object that the block has.
         """
         with self._lock:
-            changes = self._begin()
+            self._check_free()
+            changes = Changes(self.store)
             self._in_block = True
             try:
                 yield changes
             finally:
                 self._in_block = False
-            self._commit(changes)
+            self._commit(changes._net)
 
     def add(self, quad: Quad) -> None:
         """Add a quad.
@@ -199,56 +197,53 @@ class Recorder:
         :raises OSError: the log cannot be written; nothing was changed.
         :raises TypeError: it is not a pyoxigraph quad.
         """
-        with self._lock:
-            changes = self._begin()
-            changes.add(quad)
-            self._commit(changes)
+        self._change([quad], True)
 
     def remove(self, quad: Quad) -> None:
         """Remove a quad; errors are those of :meth:`add`."""
-        with self._lock:
-            changes = self._begin()
-            changes.remove(quad)
-            self._commit(changes)
+        self._change([quad], False)
 
     def extend(self, quads: Iterable[Quad]) -> None:
         """Add quads, all or none; errors are those of :meth:`add`."""
-        with self._lock:
-            changes = self._begin()
-            changes.extend(quads)
-            self._commit(changes)
+        self._change(quads, True)
 
     def update(self, update: str, **settings: Any) -> None:
         """Run a SPARQL update, see :meth:`Changes.update`."""
         with self.transaction() as transaction:
             transaction.update(update, **settings)
 
-    def _begin(self) -> Changes:
+    def _change(self, quads: Iterable[Quad], there: bool) -> None:
+        """Add quads or delete them, in a transaction of their own."""
+        with self._lock:
+            self._check_free()
+            self._commit(requested(list(quads), there))
+
+    def _check_free(self) -> None:
         self._writer.check_open()
         if self._in_block:
             raise RuntimeError(
                 "this is inside a transaction of the recorder: change the store with the object "
                 "that 'with recorder.transaction() as changes' gives"
             )
-        return Changes(self.store)
 
-    def _commit(self, changes: Changes) -> None:
+    def _commit(self, net: Net) -> None:
         with self._store_lock:
-            deletes, adds = changes._staged()
-            if not deletes.quads and not adds.quads:
+            deletes, adds = staged(self.store, net)
+            count = len(deletes.quads) + len(adds.quads)
+            if not count:
                 return
             if self._transactions >= _TRANSACTIONS or self._operations >= _OPERATIONS:
                 apply(self.store, *self._position_rows())
                 self._transactions = self._operations = 0
             before = self._writer.place
             self._transactions += 1
-            self._operations += len(deletes.quads) + len(adds.quads)
+            self._operations += count
             try:
                 self._append(deletes, adds)
-                # Otherwise the log has a name now; or the patch, if applied again, would lead to
-                # other quads.
-                is_enough = before.patches and _is_kept(deletes) and _is_kept(adds)
-                self._make(deletes, adds, *([(), ()] if is_enough else self._position_rows()))
+                if _is_kept(deletes) and _is_kept(adds):
+                    self._make(deletes, adds, (), ())
+                else:
+                    self._make(deletes, adds, *self._position_rows())
                 if self._writer.sync:
                     self.store.flush()
             except BaseException:
@@ -279,10 +274,9 @@ class Recorder:
 
     def _append(self, deletes: Staged, adds: Staged) -> None:
         """Write a patch to the log."""
-        many = len(deletes.quads) + len(adds.quads) > _TERM_BY_TERM
-        if many and deletes.text is not None and adds.text is not None:
+        if deletes.text is not None and adds.text is not None:
             try:
-                self._writer.append_lines(lines_of(deletes.text), lines_of(adds.text))
+                self._writer.append_lines(deletes.text, adds.text)
                 return
             except TextError:
                 # What Oxigraph has beyond N-Quads goes term by term.
@@ -295,7 +289,7 @@ class Recorder:
         )
 
 
-def _is_kept(staged: Staged) -> bool:
-    """Whether what the log says of quads leads to these quads again, and to no others: a label that
-    looks like the written form of another one may not."""
-    return staged.text is not None and _STAND_IN not in lines_of(staged.text)
+def _is_kept(changes: Staged) -> bool:
+    """Whether what the log says of quads leads to these quads again, and to no others, so that
+    applying it twice is right: a label that looks like the written form of another one may not."""
+    return not changes.quads or (changes.text is not None and _STAND_IN not in changes.text)

@@ -7,32 +7,33 @@ rejected.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pyoxigraph import Quad, Store
 
 from ...reserved import BOOKKEEPING_IRI, reject_graph
-from ..plain_text import PlainText, check_terms, plain_text
+from ..plain_text import check_terms, plain_text
 from ..rows import Row, row_of
 from .bookkeeping import BOOKKEEPING
 from .transaction import Update
+
+#: Whether each quad is there in the end, in the order of the last changes.
+Net: TypeAlias = dict[Quad, bool]
+
+_GRAPH_NAME: Final = attrgetter("graph_name")
 
 
 class Staged(NamedTuple):
     """Quads that are all deleted, or all added, in the form that the store gives them.
 
-    :ivar text: their text, if it is well-formed.
+    :ivar text: their lines of N-Quads, if these are well-formed.
     :ivar changed: those that were requested in another form, by that form.
     """
 
     quads: list[Quad]
-    text: PlainText | None
+    text: bytes | None
     changed: Mapping[Quad, Quad]
-
-    @classmethod
-    def of(cls, quads: list[Quad]) -> Staged:
-        """Stage quads."""
-        return cls(*plain_text(quads)) if quads else _NOTHING
 
     @property
     def checked(self) -> list[Quad]:
@@ -53,7 +54,58 @@ class Staged(NamedTuple):
         return [row_of(quad) for quad in self.checked]
 
 
-_NOTHING: Final = Staged([], {}, {})
+_NOTHING: Final = Staged([], b"", {})
+
+
+def requested(quads: list[Quad], there: bool) -> Net:
+    """Changes that a caller requests.
+
+    :param there: whether the quads are added, and not deleted.
+    :raises TermError: one is in the graph that keeps the positions of logs.
+    :raises TypeError: one is not a pyoxigraph quad.
+    """
+    try:
+        if BOOKKEEPING in map(_GRAPH_NAME, quads):
+            reject_graph(BOOKKEEPING_IRI)
+    except AttributeError:
+        wrong = next(quad for quad in quads if not isinstance(quad, Quad))
+        raise TypeError(f"a pyoxigraph.Quad is needed, not {wrong!r:.200}") from None
+    return dict.fromkeys(quads, there)
+
+
+def staged(store: Store, net: Net) -> tuple[Staged, Staged]:
+    """The quads to delete from a store, and those to add: no others than those that are, and that
+    are not, in it."""
+    deletes, adds = _by_kind(net)
+    if deletes.changed or adds.changed:
+        changed = {**deletes.changed, **adds.changed}
+        kept = set(changed.values())
+        if len(kept) < len(changed) or not kept.isdisjoint(net):
+            # Of operations on one quad in several forms, the last one counts.
+            last: Net = {}
+            for quad, there in net.items():
+                now = changed.get(quad, quad)
+                last.pop(now, None)
+                last[now] = there
+            deletes, adds = _by_kind(last)
+    present = [quad for quad in deletes.quads if quad in store]
+    absent = [quad for quad in adds.quads if quad not in store]
+    return (
+        deletes if len(present) == len(deletes.quads) else _staged(present),
+        adds if len(absent) == len(adds.quads) else _staged(absent),
+    )
+
+
+def _by_kind(net: Net) -> tuple[Staged, Staged]:
+    """The quads to delete and to add, regardless of the store's contents."""
+    adds = [quad for quad, there in net.items() if there]
+    if len(adds) == len(net):
+        return _NOTHING, _staged(adds)
+    return _staged([quad for quad, there in net.items() if not there]), _staged(adds)
+
+
+def _staged(quads: list[Quad]) -> Staged:
+    return Staged(*plain_text(quads)) if quads else _NOTHING
 
 
 class Changes:
@@ -63,8 +115,7 @@ class Changes:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        #: Whether each quad is there in the end, in the order of the last changes.
-        self._net: dict[Quad, bool] = {}
+        self._net: Net = {}
 
     def add(self, quad: Quad) -> None:
         """Add a quad.
@@ -103,56 +154,14 @@ class Changes:
         UpdateEffect(self._store, self, settings).take(update)
 
     def _change(self, quads: list[Quad], there: bool) -> None:
-        try:
-            if any(quad.graph_name == BOOKKEEPING for quad in quads):
-                reject_graph(BOOKKEEPING_IRI)
-        except AttributeError:
-            wrong = next(quad for quad in quads if not isinstance(quad, Quad))
-            raise TypeError(f"a pyoxigraph.Quad is needed, not {wrong!r:.200}") from None
-        changes = dict.fromkeys(quads, there)
-        if self._net:
-            for quad in changes:
-                self._net.pop(quad, None)
-            self._net.update(changes)
-        else:
-            # Hashing quads takes longer than all else here.
-            self._net = changes
-
-    def _staged(self) -> tuple[Staged, Staged]:
-        """The quads to delete from the store, and those to add: no others than those that are, and
-        that are not, in it."""
-        deletes, adds = self._requested()
-        changed = {**deletes.changed, **adds.changed}
-        if changed:
-            # Of operations on one quad in several forms, the last one counts.
-            net: dict[Quad, bool] = {}
-            for quad, there in self._net.items():
-                now = changed.get(quad, quad)
-                net.pop(now, None)
-                net[now] = there
-            fewer = len(net) < len(self._net)
-            self._net = net
-            if fewer:
-                deletes, adds = self._requested()
-        store = self._store
-        present = [quad for quad in deletes.quads if quad in store]
-        absent = [quad for quad in adds.quads if quad not in store]
-        return (
-            deletes if len(present) == len(deletes.quads) else Staged.of(present),
-            adds if len(absent) == len(adds.quads) else Staged.of(absent),
-        )
-
-    def _requested(self) -> tuple[Staged, Staged]:
-        """The quads to delete and to add, regardless of the store's contents."""
-        net = self._net
-        return (
-            Staged.of([quad for quad, there in net.items() if not there]),
-            Staged.of([quad for quad, there in net.items() if there]),
-        )
+        changes = requested(quads, there)
+        for quad in changes if self._net else ():
+            self._net.pop(quad, None)
+        self._net.update(changes)
 
     def _begin_update(self) -> Update:
         """What has changed so far, as an update."""
-        deletes, adds = self._staged()
+        deletes, adds = staged(self._store, self._net)
         update = Update()
         update.change(deletes.rows, adds.rows)
         return update

@@ -80,6 +80,7 @@ class Selection:
 
     :param target: has the store's positions.
     :ivar position: the position that was found in the source; None before that.
+    :ivar skipped: transactions of the source up to there.
     :ivar advice: what to do to have a position, if none is kept; otherwise empty.
     :ivar is_complete: whether the patch ``until`` has ended.
     """
@@ -90,6 +91,7 @@ class Selection:
         self._settings = settings
         self._log = Transactions(target.text, strict=settings.check_unmatched)
         self.position: Position | None = None
+        self.skipped = 0
         self.advice = ""
         self.is_complete = False
         #: Where the store is once all that was selected is applied; also where none is kept.
@@ -131,7 +133,9 @@ class Selection:
             if isinstance(event, Transaction):
                 if self._is_open:
                     self._transactions += event.size
-                    if not (self._sought and self._is_applied()):
+                    if self._sought and self._is_applied():
+                        self.skipped += 1
+                    else:
                         yield self._entry(self._reach(complete=False), event.changes)
             elif isinstance(event, PatchStart):
                 self._start(event)
@@ -144,6 +148,12 @@ class Selection:
                     return
             # Of operations outside of TX and TC, the store may have some.
             self._log.one_by_one = bool(self._sought)
+
+    def take_aborted(self) -> int:
+        """Number of aborted transactions that were read since the last call, after the store's
+        position."""
+        count, self._log.aborted = self._log.aborted, 0
+        return 0 if self._sought else count
 
     def _start(self, patch: PatchStart) -> None:
         id_ = patch.id
@@ -275,6 +285,7 @@ class Selection:
         self._name = position.log
         self._transactions = position.transactions
         self._reached = self.position = position
+        self._log.aborted = 0
 
     def check_found(self) -> None:
         """Check that the store's position was found in the log.

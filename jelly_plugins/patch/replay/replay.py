@@ -46,6 +46,8 @@ class Replayed(Shown):
     :ivar transactions: transactions that were applied.
     :ivar operations: operations on statements and namespaces in them.
     :ivar unmatched: deletions of statements among them that were not there.
+    :ivar skipped: transactions of the log that the store had already.
+    :ivar aborted: transactions after those that were aborted, which have no effect.
     :ivar advice: what to do to have a position, if none is kept; otherwise empty.
     """
 
@@ -54,6 +56,8 @@ class Replayed(Shown):
     transactions: int = 0
     operations: int = 0
     unmatched: int = 0
+    skipped: int = 0
+    aborted: int = 0
     advice: str = ""
 
 
@@ -115,9 +119,12 @@ class Replay:
         self._note_position()
 
     def _note_position(self) -> None:
-        if self._done.position is None:
-            self._done.position = self._selection.position
-        self._done.advice = self._selection.advice
+        done, selection = self._done, self._selection
+        if done.position is None and selection.position is not None:
+            done.position = selection.position
+            done.skipped = selection.skipped
+        done.aborted += selection.take_aborted()
+        done.advice = selection.advice
 
     def _put(self, entry: Entry) -> None:
         """Apply an entry, together with those that follow or not."""

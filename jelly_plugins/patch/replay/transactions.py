@@ -170,6 +170,7 @@ class Transactions:
     :param strict: see :class:`NetChanges`.
     :ivar patch: the patch that is read, as far as its headers were.
     :ivar has_headers: whether it has headers.
+    :ivar aborted: number of transactions that were aborted.
     :ivar one_by_one: whether operations outside of TX and TC are a transaction each, from here on.
     """
 
@@ -178,6 +179,7 @@ class Transactions:
         self._strict = strict
         self.patch = PatchStart(1)
         self.has_headers = False
+        self.aborted = 0
         self.one_by_one = False
 
     def read(self, source: Iterable[AnyOperation]) -> Iterator[Event]:
@@ -212,6 +214,7 @@ class Transactions:
                 ends = kind is OperationKind.END
                 if kind is OperationKind.ABORT:
                     changes = NetChanges(strict=self._strict)
+                    self.aborted += 1
                     inside = False
                 sealed = sealed or inside or changes.operations > 0
                 # Empty transactions count only in a patch that has started.

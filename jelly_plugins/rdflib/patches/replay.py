@@ -185,6 +185,8 @@ def namespaces_of(graph: Graph, store: Any) -> Iterator[None]:
             unbind(graph, prefix)
         for prefix, iri in now.items():
             bind_beside(graph, prefix, URIRef(iri))
+        if before or now:
+            graph.namespace_manager.reset()
 
 
 def _text(term: Node) -> str:
@@ -238,6 +240,8 @@ class GraphTarget:
                 missed = self._change(journal, changes)
                 for kind, value in changes.namespaces:
                     self._namespace(journal, kind, value)
+                if changes.namespaces:
+                    self._graph.namespace_manager.reset()
                 if after is not None:
                     self.known[after.log] = after
             except BaseException as error:

@@ -66,9 +66,11 @@ def graph_exists(graph: Any) -> bool:
 
 def bind_beside(graph: Graph, name: str, iri: URIRef) -> None:
     """Bind a namespace, replacing the binding of its name, and leave other names of the same
-    IRI unchanged, if the store supports that: rdflib would remove them."""
+    IRI unchanged, if the store supports that: rdflib would remove them. After the last one, the
+    caller resets the graph's namespace manager, which takes longer the more namespaces there are.
+    """
     # Its first use binds rdflib's own namespaces.
-    manager = graph.namespace_manager
+    _ = graph.namespace_manager
     tables = _tables(graph)
     if tables is None:
         graph.bind(name, iri, override=True, replace=True)
@@ -77,11 +79,11 @@ def bind_beside(graph: Graph, name: str, iri: URIRef) -> None:
     _take_away(by_name, by_iri, name)
     by_name[name] = iri
     by_iri[iri] = name
-    manager.reset()
 
 
 def unbind(graph: Graph, name: str) -> None:
-    """Remove the binding of a name, if the store is one that can do that."""
+    """Remove the binding of a name, if the store is one that can do that; see
+    :func:`bind_beside`."""
     tables = _tables(graph)
     if tables is not None:
         _take_away(*tables, name)

@@ -8,6 +8,10 @@ cdef dict PATCH_TABLE_NAMES = {
 
 
 cdef object HEADER_KIND = OperationKind.HEADER
+cdef object ROW_HEADER = patch_rules.PatchRow.HEADER
+cdef object ROW_BEGIN = patch_rules.PatchRow.TRANSACTION_START
+cdef object ROW_COMMIT = patch_rules.PatchRow.TRANSACTION_COMMIT
+cdef object ROW_PUNCTUATION = patch_rules.PatchRow.PUNCTUATION
 
 
 cdef frozenset WRITTEN_KINDS = frozenset((
@@ -68,24 +72,83 @@ cdef class PatchTermWriter(TermWriter):
     def add_lines(self, encoder, kind, bytes data not None, parser):
         """Write the statements of whole lines as rows of an encoder."""
         self._enter()
-        data = held(data)
         try:
             after = encoder.state_after(patch_rules.ROW_OF[kind])
-            encoder.kind_of_lines = kind
             try:
-                self._add_text(
-                    encoder, data, parser,
-                    (PATCH_ADD if kind is ADD_KIND else PATCH_DELETE) << 3 | BYTES,
-                )
+                self._add_lines(encoder, kind, data, parser)
             finally:
                 # If no line was written, the rows are only the entries of a rejected line.
                 if self.lines_written:
                     encoder.enter(after)
         finally:
             self._hand_over(encoder)
+            self._leave()
+
+    cdef int _add_lines(self, encoder, kind, bytes data, parser) except -1:
+        """Write the statements of whole lines; the last rows are not passed to the encoder yet."""
+        data = held(data)
+        encoder.kind_of_lines = kind
+        try:
+            self._add_text(
+                encoder, data, parser,
+                (PATCH_ADD if kind is ADD_KIND else PATCH_DELETE) << 3 | BYTES,
+            )
+        finally:
             end_text(&self.lines)
             let_go(data)
+        return 0
+
+    def add_patch(self, encoder, headers, bytes deleted not None, bytes added not None, parser):
+        """Write a patch of one transaction of lines as rows of an encoder, and its end.
+
+        Terms are not compared with those of the previous statement by object: only lines have any.
+        """
+        cdef dict allowed = patch_rules.NEXT
+        # False while lines are read, whose errors have their own position.
+        cdef bint writing = True
+        # The state after the last row; None before the first one, and after the end of the patch.
+        state = None
+        self._enter()
+        try:
+            opened = encoder.state_after(ROW_HEADER if headers else ROW_BEGIN)
+            for header in headers:
+                self._write_header(header)
+                state = opened
+                self._close_row(encoder)
+            self._write_bound(ROW_BEGIN)
+            state = allowed[opened][ROW_BEGIN] if headers else opened
+            self._close_row(encoder)
+            encoder.enter(state)
+            writing = False
+            if deleted:
+                self._add_lines(encoder, DELETE_KIND, deleted, parser)
+            if added:
+                self._add_lines(encoder, ADD_KIND, added, parser)
+            writing = True
+            self._write_bound(ROW_COMMIT)
+            state = allowed[state][ROW_COMMIT]
+            self._close_row(encoder)
+            if encoder.end is ROW_PUNCTUATION:
+                self._write_bound(ROW_PUNCTUATION)
+            self._hand_over(encoder)
+            encoder.leave_patch(allowed[state][encoder.end])
+            state = None
+        except JellyError as error:
+            self._hand_over(encoder)
+            if writing:
+                encoder.locate(error)
+            raise
+        finally:
+            self._hand_over(encoder)
+            if state is not None:
+                encoder.enter(state)
             self._leave()
+
+    cdef int _write_bound(self, row) except -1:
+        """Write the row of a bound of a transaction or patch."""
+        if not open_row(&self.writer, <uint8_t> (<int> row) << 3 | BYTES, 0):
+            raise MemoryError
+        return 0
 
     cdef bint _add_row(self, encoder, kind, value, Py_ssize_t width) except -1:
         """Write a statement, a header or a bound of a transaction as a row of an encoder.
@@ -100,8 +163,8 @@ cdef class PatchTermWriter(TermWriter):
             found = True
         elif kind is HEADER_KIND:
             self._write_header(value)
-        elif not open_row(&self.writer, <uint8_t> (<int> row) << 3 | BYTES, 0):
-            raise MemoryError
+        else:
+            self._write_bound(row)
         encoder.enter(after)
         self._close_row(encoder)
         return found
@@ -218,6 +281,13 @@ class PatchEncoder(reference_patch_encoder.PatchEncoder):
             self._writer.add_lines(self, kind, data, parser)
         else:
             super()._add_lines(kind, data, parser)
+
+    def add_patch(self, headers, deleted, added, parser):
+        """Write a patch of one transaction of lines, see the reference."""
+        if parser.quads is not self._quads:
+            return super().add_patch(headers, deleted, added, parser)
+        self._writer.add_patch(self, headers, deleted, added, parser)
+        return self._take_ended()
 
     def add_unusual(self, statements):
         kind = self.kind_of_lines

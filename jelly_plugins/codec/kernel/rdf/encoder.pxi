@@ -305,7 +305,8 @@ cdef class TermWriter:
                     if line == LINE_WRITTEN:
                         encoder.begin_restart()
                 self._repeat_by_text()
-                self._ask(encoder)
+                if not self.asked:
+                    self._ask(encoder)
                 full = False
                 at_start = True
                 with nogil:
@@ -465,13 +466,15 @@ cdef class TermWriter:
     cdef int _hand_over(self, encoder) except -1:
         """Pass the written rows to the encoder."""
         cdef Writer *writer = &self.writer
+        self.asked = False
+        if writer.row_count == 0:
+            return 0
         encoder.add_rows(
             (<const char *> writer.rows.bytes)[:writer.rows.size], writer.row_count, writer.repeats
         )
         writer.rows.size = 0
         writer.row_count = 0
         writer.repeats = 0
-        self.asked = False
         return 0
 
     # One row at a time. The encoder gets the rows of its entries; its body is returned.

@@ -6,8 +6,9 @@ cdef enum:
 
 
 def plain_lines(bytes text not None):
-    """Count the plain lines; return the count, and the number and start of each line that may have
-    a literal in another form than a store's. None if not all lines are plain.
+    """Count the plain lines, and those of them that name a graph; return the counts, and the number
+    and start of each line that may have a literal in another form than a store's. None if not all
+    lines are plain.
     """
     cdef LineReader reader
     cdef Slice sound[SOUND_PARTS]
@@ -16,13 +17,14 @@ def plain_lines(bytes text not None):
     cdef const uint8_t *line
     cdef const uint8_t *end = pos + PyBytes_GET_SIZE(text)
     cdef Py_ssize_t count = 0
+    cdef Py_ssize_t named = 0
     cdef dict odd = {}
     memset(sound, 0, sizeof(sound))
     open_plain(&reader)
     try:
         while pos < end:
             line = pos
-            pos = parse_plain(&reader, sound, pos, end)
+            pos = parse_plain(&reader, sound, pos, end, &named)
             if pos == NULL:
                 return None
             if not is_kept_term(&reader.encoded[2]):
@@ -30,7 +32,7 @@ def plain_lines(bytes text not None):
             count += 1
     finally:
         close_line_reader(&reader)
-    return count, odd
+    return count, named, odd
 
 
 cdef void open_plain(LineReader *reader) noexcept nogil:
@@ -53,17 +55,23 @@ cdef bint is_kept_term(EncodedTerm *encoded) noexcept nogil:
 
 
 cdef const uint8_t *parse_plain(LineReader *lines, Slice *sound, const uint8_t *pos,
-                                const uint8_t *end) noexcept nogil:
+                                const uint8_t *end, Py_ssize_t *named) noexcept nogil:
     """Read a line of the usual form with single spaces and no comment; return the position after
     it, or NULL if it has another form.
 
     :param sound: IRIs and literal suffixes of the text that were found well-formed.
+    :param named: the number of lines that name a graph.
     """
     cdef int position
     for position in range(3):
         pos = parse_sound(lines, sound, pos, end, position)
         if pos == NULL:
             return NULL
+    if pos != end and pos[0] != c".":
+        pos = parse_sound(lines, sound, pos, end, 3)
+        if pos == NULL:
+            return NULL
+        named[0] += 1
     return pos + 2 if end - pos >= 2 and pos[0] == c"." and pos[1] == c"\n" else NULL
 
 
