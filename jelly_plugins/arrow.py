@@ -417,11 +417,12 @@ def _result_batches(
                 yield pyarrow.RecordBatch.from_struct_array(empty)
                 continue
             arrays = []
-            for column, kind, field in zip(frame.columns, kinds, schema, strict=True):
+            for at, (column, kind) in enumerate(zip(frame.columns, kinds, strict=True)):
                 array = _array(column, frame.rows)
                 try:
                     arrays.append(array if kind is None else _values(array, kind))
                 except (pyarrow.ArrowException, StatementError) as error:
+                    field = schema.field(at)
                     raise StatementError(
                         f"a cell of ?{field.name} is not of type {field.type} like the previous "
                         f"ones: read with values=False ({error})",

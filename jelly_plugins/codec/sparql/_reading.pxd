@@ -2,6 +2,7 @@
 cdef extern from "Python.h":
     void _untrack "PyObject_GC_UnTrack"(object)
     void _memcpy "memcpy"(void *, const void *, size_t)
+    int _memcmp "memcmp"(const void *, const void *, size_t)
     int _resize "PyByteArray_Resize"(object, Py_ssize_t) except -1
 
 cdef int IRIS, BLANK_NODES, LITERALS, MIXED, NAMES, PREFIXES, DATATYPES

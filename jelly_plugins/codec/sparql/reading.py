@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import LookupTableError, StatementError, WireError
+from ...errors import LimitError, LookupTableError, StatementError, WireError
 from ..common.limits import over
 from ..common.terms import XSD_STRING, BlankNode, GenericFactory, Iri, Literal, build
 from ..text.columns import Column
@@ -90,7 +90,6 @@ class Cursor:
     :ivar value: the number, if it is one.
     """
 
-    data: bytes
     p: cython.p_uchar
     pos: cython.Py_ssize_t
     end: cython.Py_ssize_t
@@ -103,8 +102,8 @@ class Cursor:
 
     @cython.cfunc
     def open(self, data: bytes, pos: cython.Py_ssize_t, end: cython.Py_ssize_t) -> object:
-        """Begin at the start of a message; the caller has compared its end with the bytes."""
-        self.data = data
+        """Begin at the start of a message; the caller has compared its end with the bytes, and
+        holds them while the cursor is in use."""
         self.p = data
         self.pos = pos
         self.end = end
@@ -215,6 +214,38 @@ def twice(number: int, message: str) -> WireError:
     return WireError(f"field {number} of {message} occurs twice")
 
 
+def frame_fields(
+    data: bytes, known: dict[int, int], once: frozenset[int], limits: Any
+) -> dict[int, list[tuple[int, int, int]]]:
+    """Find the fields of a frame by number, and skip unknown ones.
+
+    :param known: wire type by number; ``once`` are the numbers that occur at most once.
+    :return: for each field its payload's start and end, and its value if it is a number.
+    :raises WireError: malformed, of the wrong type, or repeated.
+    :raises LimitError: there are too many.
+    """
+    found: dict = {}
+    count: cython.Py_ssize_t = 0
+    cursor: Cursor = Cursor()
+    cursor.open(data, 0, len(data))
+    while cursor.next():
+        number: object = cursor.number
+        wire_type: object = known.get(number)
+        if wire_type is None:
+            continue
+        cursor.check(wire_type, "SparqlResultsFrame")
+        if number in once and number in found:
+            raise twice(cursor.number, "SparqlResultsFrame")
+        count += 1
+        if count > limits.frame_rows:
+            raise LimitError(
+                f"the frame has more than {limits.frame_rows} fields "
+                "(Limits.frame_rows, --limit frame_rows=NUMBER)"
+            )
+        found.setdefault(number, []).append((cursor.start, cursor.stop, cursor.value))
+    return found
+
+
 @cython.final
 @cython.cclass
 class Table:
@@ -259,7 +290,8 @@ class Table:
         before = values[at]
         self.characters += len(value) - (0 if before is None else len(before))
         values[at] = value
-        self.iris[at] = None
+        if self.iris[at] is not None:
+            self.iris[at] = None
         return None
 
     @cython.cfunc
@@ -272,14 +304,21 @@ class Table:
     @cython.cfunc
     def get(self, entry_id: cython.ulonglong) -> object:
         """Return the value of an entry."""
-        known: cython.ulonglong = len(self.values)
-        value = self.values[entry_id] if entry_id < known else None
+        values: list = self.values
+        known: cython.ulonglong = len(values)
+        at: cython.Py_ssize_t = entry_id if entry_id < known else 0
+        value = values[at]
         if value is None:
-            raise LookupTableError(
-                f"{self.name} entry {entry_id} is used but was never set "
-                f"(the table has {self.size} entries)"
-            )
+            raise self.unset(entry_id)
         return value
+
+    @cython.cfunc
+    def unset(self, entry_id: cython.ulonglong) -> object:
+        """The error for an entry without a value."""
+        return LookupTableError(
+            f"{self.name} entry {entry_id} is used but was never set "
+            f"(the table has {self.size} entries)"
+        )
 
 
 @cython.cfunc
@@ -302,6 +341,31 @@ def _are_unchanged(
     for at in range(start, stop):
         kinds &= unchanged[p[at]]
     return kinds != 0
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def _is_at(
+    data: cython.p_uchar, start: cython.Py_ssize_t, size: cython.Py_ssize_t, text: bytes
+) -> cython.bint:
+    """Whether a part of some bytes equals a text."""
+    if not cython.compiled:
+        return data[start : start + size] == text
+    return size == len(text) and _memcmp(data + start, cython.cast(cython.p_char, text), size) == 0
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _copied(
+    into: cython.p_char, text: cython.p_char, size: cython.Py_ssize_t
+) -> cython.p_char:  # fmt: skip
+    """Copy text that often has one character or two; return the position after it."""
+    if 1 <= size <= 2:
+        into[0] = text[0]
+        into[size - 1] = text[size - 1]
+    elif size:
+        _memcpy(into, text, size)
+    return into + size
 
 
 @cython.cfunc
@@ -563,10 +627,22 @@ class ColumnReader:
         """Read a run value of a column that is not one of IRIs."""
         term: Cursor = self._middle
         kind: cython.ulonglong = number - IRIS + 1
-        if number == MIXED:
+        p: cython.p_uchar = data
+        size: cython.Py_ssize_t = stop - start
+        if (
+            number == MIXED
+            and 2 <= size < 0x80
+            and p[start + 1] == size - 2
+            and (p[start] == 0x0A or p[start] == 0x12 or p[start] == 0x1A)
+        ):
+            # Most cells have one short term, and no other fields.
+            kind = p[start] >> 3
+            start += 2
+        elif number == MIXED:
             term.open(data, start, stop)
             kind = 0
-            while term.next():
+            while term.pos < term.end:
+                term.next()
                 if term.number > 3:
                     continue
                 term.check(2, "SparqlTerm")
@@ -694,7 +770,8 @@ class ColumnReader:
         name_id: cython.ulonglong = 0
         seen: cython.int = 0
         cursor.open(data, pos, end)
-        while cursor.next():
+        while cursor.pos < end:
+            cursor.next()
             if cursor.number > 2:
                 continue
             cursor.check(0, "RdfIri")
@@ -778,7 +855,8 @@ class ColumnReader:
         self._tag_start = self._tag_stop = 0
         self._datatype = None
         cursor.open(data, pos, end)
-        while cursor.next():
+        while cursor.pos < end:
+            cursor.next()
             if cursor.number > 3:
                 continue
             cursor.check(0 if cursor.number == 3 else 2, "RdfLiteral")
@@ -857,6 +935,9 @@ class TextColumnReader(ColumnReader):
     _size: cython.Py_ssize_t
     _capacity: cython.Py_ssize_t
     _usual: cython.Py_ssize_t
+    # The text before the names of IRIs with the prefix `_opening_id`, 0 for none.
+    _opening: bytes
+    _opening_id: cython.ulonglong
     # The text after the lexical form of a literal with the datatype `_closing_of`.
     _closing: bytes
     _closing_of: object
@@ -884,6 +965,8 @@ class TextColumnReader(ColumnReader):
         self._offsets = bytearray(4 * (most + 1))
         self._count = self._size = 0
         self._capacity = -1
+        self._opening = b"<"
+        self._opening_id = 0
         if cython.compiled:
             self._ends = cython.cast(cython.p_int, cython.cast(cython.p_char, self._offsets))
         else:
@@ -901,28 +984,38 @@ class TextColumnReader(ColumnReader):
     ) -> object:
         """Append a value: a part of some bytes, with the text around it. No more values may be
         added than `_begin_values` was given."""
-        size: cython.Py_ssize_t = self._size + len(opening) + (stop - start) + len(closing)
+        before: cython.Py_ssize_t = len(opening)
+        after: cython.Py_ssize_t = len(closing)
+        size: cython.Py_ssize_t = self._size + before + (stop - start) + after
         if size > self._most_text - self._text_bytes:
-            what = "the text of a frame's cells"
-            raise over(self._limits, "frame_expansion", self._text_bytes + size, what)
+            raise self._too_much(size)
         if not cython.compiled:
             self._buffer += opening + data[start:stop] + closing
         else:
             if size > self._capacity:
                 # Most columns are as long as the one before.
-                self._capacity = max(2 * self._capacity, size, self._usual)
-                _resize(self._buffer, self._capacity)
-                self._p = self._buffer
+                self._reserve(max(2 * self._capacity, size, self._usual))
             into: cython.p_char = self._p + self._size
-            _memcpy(into, cython.cast(cython.p_char, opening), len(opening))
-            into += len(opening)
+            into = _copied(into, cython.cast(cython.p_char, opening), before)
             _memcpy(into, data + start, stop - start)
-            into += stop - start
-            _memcpy(into, cython.cast(cython.p_char, closing), len(closing))
+            _copied(into + (stop - start), cython.cast(cython.p_char, closing), after)
         self._size = size
         self._count += 1
         self._ends[self._count] = size
         return None
+
+    @cython.cfunc
+    def _reserve(self, capacity: cython.Py_ssize_t) -> object:
+        _resize(self._buffer, capacity)
+        self._capacity = capacity
+        self._p = self._buffer
+        return None
+
+    @cython.cfunc
+    def _too_much(self, size: cython.Py_ssize_t) -> object:
+        """The error for a column whose text is too long."""
+        what = "the text of a frame's cells"
+        return over(self._limits, "frame_expansion", self._text_bytes + size, what)
 
     @cython.cfunc
     def _entry(
@@ -939,10 +1032,11 @@ class TextColumnReader(ColumnReader):
 
     @cython.cfunc
     def _put_iri(self) -> object:
-        opening: bytes = b"<"
         name: bytes = self._names.get(self._name_id)
-        if self._prefix_id:
-            opening = self._prefixes.get(self._prefix_id)
+        if self._prefix_id != self._opening_id:
+            self._opening = self._prefixes.get(self._prefix_id)
+            self._opening_id = self._prefix_id
+        opening: bytes = self._opening
         if len(opening) + len(name) - 1 > self._longest:
             size = len(opening) + len(name) - 1
             raise over(self._limits, "string_bytes", size, "the length of an IRI")
@@ -965,19 +1059,15 @@ class TextColumnReader(ColumnReader):
         start: cython.Py_ssize_t = self._lex_start
         stop: cython.Py_ssize_t = self._lex_stop
         tag: cython.Py_ssize_t = self._tag_start
-        tag_stop: cython.Py_ssize_t = self._tag_stop
-        if (
-            stop - start > self._longest
-            or tag_stop - tag > self._longest
-            or not _are_unchanged(data, start, stop, _IN_STRING)
-            or not _are_unchanged(data, tag, tag_stop, _IN_TAG)
-        ):
+        size: cython.Py_ssize_t = self._tag_stop - tag
+        if stop - start > self._longest or not _are_unchanged(data, start, stop, _IN_STRING):
             return self._put_made(self._literal(data).encode())
-        if tag_stop:
-            language: bytes = _part(data, tag, tag_stop)
-            if language != self._language:
-                self._language = language
-                self._tagged = b'"@' + language
+        if size:
+            if not _is_at(data, tag, size, self._language):
+                if size > self._longest or not _are_unchanged(data, tag, tag + size, _IN_TAG):
+                    return self._put_made(self._literal(data).encode())
+                self._language = _part(data, tag, tag + size)
+                self._tagged = b'"@' + self._language
             return self._put(b'"', data, start, stop, self._tagged)
         datatype: object = self._datatype
         if datatype is not self._closing_of:
@@ -987,31 +1077,60 @@ class TextColumnReader(ColumnReader):
 
     @cython.cfunc
     def _finish(self, layout: bytes, rows: cython.Py_ssize_t) -> object:
-        count: cython.Py_ssize_t = self._count
+        validity: object = None
+        if layout or self._count != rows:
+            validity = self._spread(self._places(self._count, layout, rows), rows)
+        if cython.compiled:
+            _resize(self._buffer, self._size)
+        self._usual = min(self._size + 64, 1 << 20)
+        self._text_bytes += self._size
+        return Column(rows=rows, offsets=self._offsets, data=self._buffer, validity=validity)
+
+    @cython.cfunc
+    def _spread(self, found: bytearray, rows: cython.Py_ssize_t) -> object:
+        """Make cells of the values; return a bit for each row, or None if all of them have one.
+
+        :param found: the result of `_places`.
+        """
+        places: cython.p_Py_ssize_t = _as_places(found)
         values: bytearray = self._buffer
         offsets: bytearray = self._offsets
         ends: cython.p_int = self._ends
-        validity: bytearray | None = None
+        unbound: cython.bint = False
+        size: cython.Py_ssize_t = 0
+        most: cython.Py_ssize_t = self._most_text - self._text_bytes
         at: cython.Py_ssize_t
         row: cython.Py_ssize_t
-        if layout or count != rows:
-            found: bytearray = self._places(count, layout, rows)
-            places: cython.p_Py_ssize_t = _as_places(found)
-            self._begin_values(rows)
+        self._begin_values(rows)
+        cells: cython.p_int = self._ends
+        for row in range(rows):
+            at = places[row]
+            if at < 0:
+                unbound = True
+            else:
+                size += ends[at + 1] - ends[at]
+                if size > most:
+                    raise self._too_much(size)
+            cells[row + 1] = size
+        self._size = size
+        if not cython.compiled:
             for row in range(rows):
                 at = places[row]
                 if at >= 0:
-                    self._put(b"", values, ends[at], ends[at + 1], b"")
-                    continue
-                if validity is None:
-                    validity = bytearray(b"\xff") * ((rows + 7) // 8)
-                validity[row >> 3] &= ~(1 << (row & 7)) & 0xFF
-                self._count += 1
-                self._ends[self._count] = self._size
-            values = self._buffer
-            offsets = self._offsets
-        if cython.compiled:
-            _resize(values, self._size)
-        self._usual = min(self._size + 64, 1 << 20)
-        self._text_bytes += self._size
-        return Column(rows=rows, offsets=offsets, data=values, validity=validity)
+                    self._buffer += values[ends[at] : ends[at + 1]]
+        else:
+            self._reserve(size)
+            source: cython.p_char = values
+            for row in range(rows):
+                at = places[row]
+                if at >= 0:
+                    _memcpy(self._p + cells[row], source + ends[at], ends[at + 1] - ends[at])
+        del offsets  # It held `ends`.
+        if not unbound:
+            return None
+        validity: bytearray = bytearray((rows + 7) // 8)
+        bits: cython.p_uchar = validity
+        for row in range(rows):
+            if places[row] >= 0:
+                bits[row >> 3] |= 1 << (row & 7)
+        return validity
