@@ -54,7 +54,7 @@ def jelly() -> bytes:
     return write_bytes(STATEMENTS, frame_rows=100)
 
 
-def log(format: PatchFormat) -> bytes:  # noqa: A002
+def log(form: PatchFormat) -> bytes:
     """A log of patches."""
     out = io.BytesIO()
     quads = [(*statement, Iri("http://x/g")) for statement in STATEMENTS]
@@ -70,27 +70,27 @@ def log(format: PatchFormat) -> bytes:  # noqa: A002
         )
         for n in range(ROWS // 100)
     ]
-    write_patches(patches, out, format=format)
+    write_patches(patches, out, format=form)
     return out.getvalue()
 
 
-def results(format: ResultsFormat) -> bytes:  # noqa: A002
+def results(form: ResultsFormat) -> bytes:
     out = io.BytesIO()
     write_results(
-        ["a", "b"], [(each.subject, each.object) for each in STATEMENTS], out, format=format
+        ["a", "b"], [(each.subject, each.object) for each in STATEMENTS], out, format=form
     )
     return out.getvalue()
 
 
-def jena(format: str) -> bytes:  # noqa: A002
+def jena(form: str) -> bytes:
     out = io.BytesIO()
-    jelly_plugins.jena.write(STATEMENTS, out, format=format)
+    jelly_plugins.jena.write(STATEMENTS, out, format=form)
     return out.getvalue()
 
 
-def messages(format: str) -> bytes:  # noqa: A002
+def messages(form: str) -> bytes:
     out = io.BytesIO()
-    write_messages([[each] for each in STATEMENTS], out, format=format)
+    write_messages([[each] for each in STATEMENTS], out, format=form)
     return out.getvalue()
 
 

@@ -7,16 +7,20 @@ import re
 import signal
 import subprocess
 import sys
+from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 
 import pytest
 from click import Context
 
-from jelly_plugins import __version__
+from jelly_plugins import __version__, read
 from jelly_plugins.cli.app import _COMMANDS as LISTED
 from jelly_plugins.cli.app import app
+from jelly_plugins.io.streams import write_bytes
 
 from .. import programs
+from ..shared_data import shared
 from .command import assert_failed, command, jelly, jelly_process, triples_file
 
 #: Bytes that a pipe takes before anybody reads, and more.
@@ -201,8 +205,15 @@ def test_stdin_that_is_closed(arguments: str, tmp_path: Path) -> None:
     assert done.stderr == "jelly: <stdin>: cannot be read: [Errno 9] Bad file descriptor\n"
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("arguments", ["convert x.jelly --to nt", "inspect x.jelly", "--version"])
+@pytest.mark.parametrize(
+    ("arguments", "unbuffered"),
+    [
+        ("convert x.jelly --to nt", ""),
+        ("convert x.jelly --to nt", "1"),
+        ("inspect x.jelly", ""),
+        ("--version", "1"),
+    ],
+)
 def test_stdout_that_is_closed_or_full_is_named(
     arguments: str, unbuffered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,3 +243,104 @@ def test_a_file_is_written_without_stdout_and_a_full_disk_is_named(tmp_path: Pat
     if os.path.exists("/dev/full"):
         failed = jelly("convert", path, "-o", "/dev/full", "--to", "nt")
         assert_failed(failed, 1, "jelly: /dev/full: No space left")
+
+
+# The command at signals, also while it starts or ends: quiet, and nothing is left
+
+#: More than a pipe holds: written once the command reads.
+MUCH = b"<urn:s> <urn:p> <urn:o> .\n" * 100_000
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+def test_no_temporary_file_is_left(name: str, code: int, tmp_path: Path) -> None:
+    if not hasattr(signal, name):
+        pytest.skip(f"there is no {name} here")
+    to = tmp_path / "x.jelly"
+    python, option, main, *arguments = command("convert", "-", "--from", "nt", "-o", to)
+    # Whoever has started the tests may have it ignored. Set in the new process: a preexec_fn runs
+    # in a copy of this one, where threads that are not there may hold a lock.
+    heard = f"import signal; signal.signal(signal.{name}, signal.SIG_DFL)"
+    process = subprocess.Popen(
+        [python, option, f"{heard}; {main}", *arguments],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    try:
+        process.stdin.write(MUCH)
+        process.stdin.flush()
+    except BrokenPipeError:
+        pytest.fail(f"ended before it was asked to: {process.communicate()}")
+    assert [path.name[:2] for path in tmp_path.iterdir()] == [".x"]
+    process.send_signal(getattr(signal, name))
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (code, b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_libraries_are_loaded(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+    done = subprocess.run(
+        command("inspect", "-"),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+def test_what_has_ignored_a_signal_goes_on(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "from jelly_plugins import cli\n"
+        "cli.version_text = lambda: os.kill(os.getpid(), signal.SIGHUP) or 'there'\n"
+        "sys.argv[1:] = ['--version']\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, cwd=tmp_path, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b"there\n"), done.stderr
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(("source", "code"), [(b"<urn:s> <urn:p> <urn:o> .\n", 0), (b"x", 1)])
+def test_a_signal_while_python_ends(name: str, source: bytes, code: int, tmp_path: Path) -> None:
+    if not hasattr(signal, name):
+        pytest.skip(f"there is no {name} here")
+    to = tmp_path / "x.jelly"
+    python, option, main, *arguments = command("convert", "-", "--from", "nt", "-o", to)
+    ending = f"import atexit, os, signal; atexit.register(os.kill, os.getpid(), signal.{name})"
+    done = subprocess.run(
+        [python, option, f"{ending}; {main}", *arguments],
+        input=source,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, b"Traceback" in done.stderr) == (code, False), done.stderr
+    assert to.exists() == (code == 0)
+
+
+# ``jelly demo``
+
+
+def test_the_demo_needs_no_home_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "absent"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    done = jelly_process("demo")
+    assert (done.code, done.err) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+    counts = re.findall(r"^\S.*? ([\d,]+) [a-z].* ms", done.text, re.MULTILINE)
+    assert counts == ["3,553", "5,000", "9", "3,553", "3,553"]
+    assert re.search(r"temp +54\.2 +54\.3047 +54\.4 +degreeFahrenheit", done.text)
+    assert "The copy is equal to the store." in done.text
+
+
+def test_the_file_is_what_its_readme_says() -> None:
+    source = shared("data/assist-iot-weather_100kt.jelly.gz")
+    shipped = files("jelly_plugins") / "data" / "demo.jelly"
+    assert shipped.read_bytes() == write_bytes(islice(read(source), 5000))

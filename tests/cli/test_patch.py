@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -13,9 +14,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-import pyoxigraph
 import pytest
-import rdflib
 from pyoxigraph import Store
 
 from jelly_plugins import Iri
@@ -375,55 +374,28 @@ def test_blank_nodes_made_canonical(tmp_path: Path) -> None:
     assert "TX" not in jelly("patch", "diff", old, new).text
 
 
-RDF = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:e:">
-<rdf:Description rdf:about="urn:s">
-  <e:author rdf:parseType="Resource"><e:name>A</e:name><e:age>%s</e:age></e:author>
-  <e:author rdf:parseType="Resource"><e:name xml:lang="en-GB">B</e:name></e:author>
-  <e:same rdf:parseType="Resource"/><e:same rdf:parseType="Resource"/>
-  <e:list rdf:parseType="Collection">%s</e:list>
-</rdf:Description></rdf:RDF>"""
-
-
 def test_a_store_that_was_loaded_from_a_file_follows_by_differences(tmp_path: Path) -> None:
-    item = '<rdf:Description rdf:about="urn:%d"/>'
     files = []
-    for number, (age, items) in enumerate([("1", "12"), ("2", "12"), ("2", "132"), ("1", "21")]):
-        files.append(tmp_path / f"{number}.rdf")
-        files[-1].write_text(RDF % (age, "".join(item % int(each) for each in items)))
+    for number, age in enumerate((1, 2, 1)):
+        files.append(tmp_path / f"{number}.ttl")
+        nodes = f'[ <urn:name> "A" ; <urn:age> {age} ], [ <urn:name> "B" ], []'
+        files[-1].write_text(f"<urn:s> <urn:author> {nodes} ; <urn:list> (<urn:{age}> <urn:3>) .")
     folder, random = tmp_path / "store", tmp_path / "random"
-    load = ("--blank-nodes", "canonicalize")
-    assert jelly("load", files[0], "--store", folder, *load).code == 0
+    canonical = ("--blank-nodes", "canonicalize")
+    assert jelly("load", files[0], "--store", folder, *canonical).code == 0
     assert jelly("load", files[0], "--store", random).code == 0
-    for number, (old, new) in enumerate(pairwise(files)):
-        patch = tmp_path / f"{number}.rdfp"
-        assert "TX" not in jelly("patch", "diff", old, old).text
+    for old, new in pairwise(files):
+        patch = tmp_path / f"{new.stem}.rdfp"
         made = jelly("patch", "diff", old, new, "-o", patch)
         assert made.code == 0
         assert "canonical labels" in made.err
-        done = jelly(
-            "patch", "apply", patch, "--store", folder, "--no-check-prev", "--check-unmatched"
-        )
-        assert done.code == 0, done.err
+        applied = ("patch", "apply", patch, "--store")
+        assert jelly(*applied, folder, "--no-check-prev", "--check-unmatched").code == 0
         assert "TX" not in jelly("patch", "diff", folder, new).text
-        assert isomorphic(folder, new)
-        rejected = jelly("patch", "apply", patch, "--store", random)
-        assert_failed(rejected, 1, "may have other labels")
-        assert isomorphic(random, files[0])
-    done = jelly("patch", "apply", patch, "--store", random, "--no-check-blank-nodes")
+        assert_failed(jelly(*applied, random), 1, "may have other labels")
+    done = jelly(*applied, random, "--no-check-blank-nodes")
     assert done.code == 0
-    assert "unmatched     10\n" in done.text
-
-
-def isomorphic(folder: Path, file: Path) -> bool:
-    # As in literals().
-    gc.collect()
-    found = [
-        quad.triple for quad in Store(str(folder)) if quad.graph_name == pyoxigraph.DefaultGraph()
-    ]
-    graph = rdflib.Graph().parse(
-        pyoxigraph.serialize(found, format=pyoxigraph.RdfFormat.N_TRIPLES), format="nt"
-    )
-    return graph.isomorphic(rdflib.Graph().parse(file))
+    assert re.search(r"^unmatched +[1-9]", done.text, re.MULTILINE)
 
 
 def test_invert_a_log(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
 import json
@@ -34,6 +33,8 @@ from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format, format_of
 from jelly_plugins.tools.compare import compare_datasets
 
+from ..codec.input_kinds import INPUT_KINDS, Trickle
+
 TEXTS = {
     Format.N_TRIPLES: b'<urn:s> <urn:p> "o"@en .\n<urn:s> <urn:p> _:b .\n',
     Format.N_QUADS: b'<urn:s> <urn:p> "o"@en .\n<urn:s> <urn:p> _:b <urn:g> .\n',
@@ -56,35 +57,13 @@ def expected(form: Format) -> list[Any]:
     return [Quad(SUBJECT, PREDICATE, *each) for each in zip(OBJECTS, graphs, strict=True)]
 
 
-class OneByte(io.RawIOBase):
-    """A file that returns one byte at a time."""
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__()
-        self._data = iter(data)
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, _: int = -1, /) -> bytes:
-        return bytes([byte]) if (byte := next(self._data, None)) is not None else b""
-
-
 @pytest.mark.parametrize("form", TEXTS)
-@pytest.mark.parametrize("kind", ["bytes", "path", "file", "gzip", "bz2", "one byte at a time"])
+@pytest.mark.parametrize("kind", ["bytes", "path", "BytesIO", "gzip", "bz2", "one byte at a time"])
 def test_every_format_from_every_kind_of_source(form: Format, kind: str, tmp_path: Path) -> None:
-    text = TEXTS[form]
-    path = tmp_path / "x"
-    path.write_bytes(text)
-    src: Any = {
-        "bytes": text,
-        "path": path,
-        "file": io.BytesIO(text),
-        "gzip": gzip.compress(text),
-        "bz2": bz2.compress(text),
-        "one byte at a time": OneByte(text),
-    }[kind]
-    with closing(read_statements(src, form)) as statements:
+    with (
+        INPUT_KINDS[kind](TEXTS[form], tmp_path) as src,
+        closing(read_statements(src, form)) as statements,
+    ):
         assert list(statements) == expected(form)
 
 
@@ -297,7 +276,7 @@ def test_a_truncated_document() -> None:
             list(read_statements(TEXTS[Format.JSON_LD][:end], Format.JSON_LD))
 
 
-@pytest.mark.parametrize("source", [bytes, OneByte, gzip.compress])
+@pytest.mark.parametrize("source", [bytes, Trickle, gzip.compress])
 def test_rdf_xml_without_a_root_element(source: Any) -> None:
     prolog = b"""\xef\xbb\xbf<?xml version="1.0"?><!-- <a/> - > --><?a <b/> ?>
         <!DOCTYPE x [<!ENTITY a "b"><!-- <c> -->]>"""
@@ -316,7 +295,7 @@ def test_rdf_xml_without_a_root_element(source: Any) -> None:
         )
 
 
-@pytest.mark.parametrize("source", [bytes, OneByte])
+@pytest.mark.parametrize("source", [bytes, Trickle])
 def test_a_parse_type_that_the_parser_would_omit(source: Any) -> None:
     opening = (
         '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:">'

@@ -43,11 +43,11 @@ REAL = ["so.nt.gz", "qudt-vocab.nt.gz"]
 
 
 @pytest.mark.parametrize("name", REAL)
-@pytest.mark.parametrize("format", FORMATS)
-def test_real_data(jvm: Jvm, name: str, format: JenaFormat, tmp_path: Path) -> None:  # noqa: A002
+@pytest.mark.parametrize("form", FORMATS)
+def test_real_data(jvm: Jvm, name: str, form: JenaFormat, tmp_path: Path) -> None:
     src = shared(f"data/{name}")
     expected = Counter(map(in_jena, statements(src).elements()))
-    ours, theirs = tmp_path / f"ours.{format}", tmp_path / f"theirs.{format}"
+    ours, theirs = tmp_path / f"ours.{form}", tmp_path / f"theirs.{form}"
     write_rows(statements_of(src), ours)
     jvm("rdf", ours, tmp_path / "ours.nt")
     assert statements(tmp_path / "ours.nt") == expected
@@ -55,7 +55,7 @@ def test_real_data(jvm: Jvm, name: str, format: JenaFormat, tmp_path: Path) -> N
     jvm("rdf", theirs, tmp_path / "theirs.nt")
     assert Counter(map(in_jena, read_rows(theirs))) == statements(tmp_path / "theirs.nt")
     # The same terms in the same order give the same bytes.
-    again = tmp_path / f"again.{format}"
+    again = tmp_path / f"again.{form}"
     write_rows(read_rows(theirs), again)
     assert again.read_bytes() == theirs.read_bytes()
 
@@ -64,22 +64,22 @@ def statements_of(path: Path) -> list[Any]:
     return list(parse_ntriples(gzip.decompress(path.read_bytes())))
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_weather(jvm: Jvm, format: JenaFormat, tmp_path: Path) -> None:  # noqa: A002
+@pytest.mark.parametrize("form", FORMATS)
+def test_weather(jvm: Jvm, form: JenaFormat, tmp_path: Path) -> None:
     src = shared("data/assist-iot-weather_100kt.jelly.gz")
-    ours = tmp_path / f"weather.{format}"
+    ours = tmp_path / f"weather.{form}"
     write_rows(read(src), ours)
     jvm("rdf", ours, tmp_path / "weather.nt")
     assert statements(tmp_path / "weather.nt") == Counter(map(in_jena, read(src)))
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_value_forms(jvm: Jvm, format: JenaFormat, tmp_path: Path) -> None:  # noqa: A002
+@pytest.mark.parametrize("form", FORMATS)
+def test_value_forms(jvm: Jvm, form: JenaFormat, tmp_path: Path) -> None:
     xsd = "http://www.w3.org/2001/XMLSchema#"
     text = tmp_path / "numbers.nt"
     numbers = [("7", "integer"), ("-12", "integer"), ("2.5", "decimal"), ("1.0E10", "double")]
     text.write_text("".join(f'<urn:s> <urn:p> "{lex}"^^<{xsd}{name}> .\n' for lex, name in numbers))
-    theirs, ours = tmp_path / f"theirs.{format}", tmp_path / f"ours.{format}"
+    theirs, ours = tmp_path / f"theirs.{form}", tmp_path / f"ours.{form}"
     jvm("values", text, theirs)
     found = list(read_rows(theirs))
     assert [each.object for each in found] == [
@@ -167,37 +167,31 @@ def batch(interop: Interop, folder: Path, jobs: list[tuple[str, Path, Path]]) ->
     return said
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_we_read_every_file_that_jena_writes(
-    interop: Interop,
-    format: JenaFormat,  # noqa: A002
-    tmp_path: Path,
+    interop: Interop, form: JenaFormat, tmp_path: Path
 ) -> None:
     jobs: list[tuple[str, Path, Path]] = []
     found = sources()
     for number, path in enumerate(found):
-        jobs.append(("rdf", path, tmp_path / f"{number}.{format}"))
-        jobs.append(("rdf", tmp_path / f"{number}.{format}", tmp_path / f"{number}.nq"))
+        jobs.append(("rdf", path, tmp_path / f"{number}.{form}"))
+        jobs.append(("rdf", tmp_path / f"{number}.{form}", tmp_path / f"{number}.nq"))
     said = batch(interop, tmp_path, jobs)
     read_count = 0
     for number, path in enumerate(found):
         if said[2 * number] != "done" or said[2 * number + 1] != "done":
             continue
-        statements_ = list(read_rows(tmp_path / f"{number}.{format}"))
+        statements_ = list(read_rows(tmp_path / f"{number}.{form}"))
         assert in_graphs(statements_) == in_graphs(
             parsed(tmp_path / f"{number}.nq", relative_iris=True), in_one_form
         ), path
         read_count += 1
-    print(f"\n{format}: of {len(found)} files Jena wrote {read_count}, and we read them all")
+    print(f"\n{form}: of {len(found)} files Jena wrote {read_count}, and we read them all")
     assert read_count > 100
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_jena_reads_every_file_of_ours(
-    interop: Interop,
-    format: JenaFormat,  # noqa: A002
-    tmp_path: Path,
-) -> None:
+@pytest.mark.parametrize("form", FORMATS)
+def test_jena_reads_every_file_of_ours(interop: Interop, form: JenaFormat, tmp_path: Path) -> None:
     jobs: list[tuple[str, Path, Path]] = []
     expected = []
     for number, path in enumerate(sources()):
@@ -205,14 +199,14 @@ def test_jena_reads_every_file_of_ours(
             found = parsed(path)
         except JellyError:
             continue
-        write_rows(found, tmp_path / f"{number}.{format}")
-        jobs.append(("rdf", tmp_path / f"{number}.{format}", tmp_path / f"{number}.nq"))
+        write_rows(found, tmp_path / f"{number}.{form}")
+        jobs.append(("rdf", tmp_path / f"{number}.{form}", tmp_path / f"{number}.nq"))
         expected.append((path, found))
     said = batch(interop, tmp_path, jobs)
     failed = [
         (path, answer) for (path, _), answer in zip(expected, said, strict=True) if answer != "done"
     ]
-    print(f"\n{format}: we wrote {len(jobs)} files, of which Jena rejected {len(failed)}: {failed}")
+    print(f"\n{form}: we wrote {len(jobs)} files, of which Jena rejected {len(failed)}: {failed}")
     for (path, found), (_, _, back), answer in zip(expected, jobs, said, strict=True):
         if answer == "done":
             assert in_graphs(parsed(back, relative_iris=True), in_one_form) == in_graphs(found), (
@@ -225,13 +219,13 @@ def test_jena_reads_every_file_of_ours(
 # Results and patches
 
 
-@pytest.mark.parametrize("format", ["srt", "srp"])
-def test_results(jvm: Jvm, format: str, tmp_path: Path) -> None:  # noqa: A002
+@pytest.mark.parametrize("form", ["srt", "srp"])
+def test_results(jvm: Jvm, form: str, tmp_path: Path) -> None:
     store = pyoxigraph.Store()
     text = b'<urn:s> <urn:p> "x"@en, _:b, 1 .'
     store.extend(pyoxigraph.parse(text, pyoxigraph.RdfFormat.TURTLE))
     query = "SELECT ?s ?o ?none { ?s ?p ?o OPTIONAL { ?o <urn:no> ?none } }"
-    ours, theirs = tmp_path / f"ours.{format}", tmp_path / f"theirs.{format}"
+    ours, theirs = tmp_path / f"ours.{form}", tmp_path / f"theirs.{form}"
     write_solutions(store.query(query), ours)
     jvm("results", ours, tmp_path / "ours.srj")
     answers = json.loads((tmp_path / "ours.srj").read_text())
@@ -239,8 +233,8 @@ def test_results(jvm: Jvm, format: str, tmp_path: Path) -> None:  # noqa: A002
     jvm("results", tmp_path / "ours.srj", theirs)
     assert len(list(read_solutions(theirs))) == 3
     with read_results(theirs) as results:
-        write_results(results.variables, results, tmp_path / f"again.{format}")
-    assert (tmp_path / f"again.{format}").read_bytes() == theirs.read_bytes()
+        write_results(results.variables, results, tmp_path / f"again.{form}")
+    assert (tmp_path / f"again.{form}").read_bytes() == theirs.read_bytes()
 
 
 @pytest.mark.parametrize("name", ["quads-all-features-rdf11", "rdf-stax"])

@@ -26,32 +26,32 @@ class Kernel(NamedTuple):
     StatementReader: Any
     RowWriter: Any
 
-    def read(self, data: bytes, format: JenaFormat, **settings: Any) -> list[Any]:  # noqa: A002
+    def read(self, data: bytes, form: JenaFormat, **settings: Any) -> list[Any]:
         """Return all statements of rows, see :meth:`text`."""
-        text = self.text(data, format, **settings)
+        text = self.text(data, form, **settings)
         quads: Any = parse_nquads(text, relative_iris=True, base_directions=True)
         return [Triple(*quad[:3]) if quad[3] is DEFAULT_GRAPH else quad for quad in quads]
 
     def text(
         self,
         data: bytes,
-        format: JenaFormat,  # noqa: A002
+        form: JenaFormat,
         *,
         size: int | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> bytes:
         """Return all lines of rows, read in chunks of ``size`` bytes."""
-        reader = self.StatementReader(format, limits=limits)
+        reader = self.StatementReader(form, limits=limits)
         return b"".join(batches(chunks(data, size), reader.read_text, reader.end))
 
-    def lines(self, text: bytes, format: JenaFormat, **settings: Any) -> bytes:  # noqa: A002
+    def lines(self, text: bytes, form: JenaFormat, **settings: Any) -> bytes:
         """Return the rows of lines."""
-        written: bytes = self.RowWriter(format, **settings).add_lines(text)
+        written: bytes = self.RowWriter(form, **settings).add_lines(text)
         return written
 
-    def write(self, statements: Any, format: JenaFormat, **settings: Any) -> bytes:  # noqa: A002
+    def write(self, statements: Any, form: JenaFormat, **settings: Any) -> bytes:
         """Return the rows of statements."""
-        return self.lines(TermTexts(describe, DEFAULT_LIMITS).lines(statements), format, **settings)
+        return self.lines(TermTexts(describe, DEFAULT_LIMITS).lines(statements), form, **settings)
 
 
 def load_kernel(name: str) -> Kernel:
@@ -66,18 +66,18 @@ def chunks(data: bytes, size: int | None) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
-def rows(format: JenaFormat, *values: Any) -> bytes:  # noqa: A002
+def rows(form: JenaFormat, *values: Any) -> bytes:
     """Write rows of a stream with other implementations of the encodings."""
-    if format is JenaFormat.THRIFT:
+    if form is JenaFormat.THRIFT:
         return peers.thrift_bytes([(peers.THRIFT_ROW, value) for value in values])
     return peers.protobuf_bytes([("RDF_StreamRow", value) for value in values])
 
 
-def result_rows(format: JenaFormat, names: list[str], *solutions: list[Any]) -> bytes:  # noqa: A002
+def result_rows(form: JenaFormat, names: list[str], *solutions: list[Any]) -> bytes:
     """Write rows of results with other implementations of the encodings."""
     variables = {"vars": [{"name": name} for name in names]}
     terms = [{"row": solution} for solution in solutions]
-    if format is JenaFormat.THRIFT:
+    if form is JenaFormat.THRIFT:
         return peers.thrift_bytes(
             [
                 (peers.THRIFT_VARIABLES, variables),

@@ -21,34 +21,34 @@ T, B = JenaFormat.THRIFT, JenaFormat.PROTOBUF
 FORMATS = list(JenaFormat)
 
 
-def rejected(kernel: Kernel, data: bytes, format: JenaFormat, **settings: Any) -> JellyError:  # noqa: A002
+def rejected(kernel: Kernel, data: bytes, form: JenaFormat, **settings: Any) -> JellyError:
     """Return the error that reading raises, whatever the size of chunks."""
     found = []
     for size in (None, 1 if len(data) < 10_000 else 1000):
         with pytest.raises(JellyError) as caught:
-            kernel.text(data, format, size=size, **settings)
+            kernel.text(data, form, size=size, **settings)
         assert caught.value.row is not None
         found.append(caught.value)
     assert len({str(error) for error in found}) == 1
     return found[0]
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_truncated_anywhere(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+@pytest.mark.parametrize("form", FORMATS)
+def test_truncated_anywhere(kernel: Kernel, form: JenaFormat) -> None:
     values = [
         prefix("x", "urn:x:"),
         triple(S, name_of("x", "p"), literal("l" * 20, langtag="en")),
         quad(S, P, ("valDouble", 1.0), ("bnode", {"label": "b"})),
         triple(S, P, ("tripleTerm", {"S": S, "P": P, "O": ("valDecimal", DECIMAL)})),
     ]
-    data = rows(format, *values)
-    ends = [len(rows(format, *values[:count])) for count in range(5)]
+    data = rows(form, *values)
+    ends = [len(rows(form, *values[:count])) for count in range(5)]
     for cut in range(len(data) + 1):
         if cut in ends:
             statements = max(ends.index(cut) - 1, 0)
-            assert len(kernel.read(data[:cut], format)) == statements
+            assert len(kernel.read(data[:cut], form)) == statements
             continue
-        error = rejected(kernel, data[:cut], format)
+        error = rejected(kernel, data[:cut], form)
         assert isinstance(error, TruncatedError)
         assert error.row == sum(cut > end for end in ends) - 1
 
@@ -175,26 +175,26 @@ def test_errors_are_raised_before_the_row_is_complete(kernel: Kernel) -> None:
             kernel.text(data, T, size=size)
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_deep_nesting(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+@pytest.mark.parametrize("form", FORMATS)
+def test_deep_nesting(kernel: Kernel, form: JenaFormat) -> None:
     def nested(depth: int) -> bytes:
-        struct = thrift_struct if format is T else protobuf_struct
+        struct = thrift_struct if form is T else protobuf_struct
         iri = term = struct(messages.TERM, [(1, struct(messages.IRI, [(1, b"urn:s")]))])
         for _ in range(depth):
             inner = struct(messages.TRIPLE, [(1, iri), (2, iri), (3, term)])
             term = struct(messages.TERM, [(9, inner)])
         whole = struct(messages.TRIPLE, [(1, iri), (2, iri), (3, term)])
         row = struct(messages.STREAM_ROW, [(2, whole)])
-        return (row if format is T else varint(len(row)) + row) * 2
+        return (row if form is T else varint(len(row)) + row) * 2
 
-    assert len(kernel.read(nested(64), format)) == 2
-    error = rejected(kernel, nested(65), format)
+    assert len(kernel.read(nested(64), form)) == 2
+    error = rejected(kernel, nested(65), form)
     assert isinstance(error, LimitError)
     assert error.row == 0
     assert "Limits.nesting" in str(error)
-    assert isinstance(rejected(kernel, nested(5000), format), LimitError)
-    assert len(kernel.read(nested(3), format, limits=Limits(nesting=3))) == 2
-    assert isinstance(rejected(kernel, nested(4), format, limits=Limits(nesting=3)), LimitError)
+    assert isinstance(rejected(kernel, nested(5000), form), LimitError)
+    assert len(kernel.read(nested(3), form, limits=Limits(nesting=3))) == 2
+    assert isinstance(rejected(kernel, nested(4), form, limits=Limits(nesting=3)), LimitError)
 
 
 def test_huge_lengths_are_not_waited_for(kernel: Kernel) -> None:
@@ -208,35 +208,35 @@ def test_huge_lengths_are_not_waited_for(kernel: Kernel) -> None:
         assert error.row == 1
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_limits_of_rows(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
-    data = rows(format, triple(S, P, O), triple(S, P, literal("x" * 101)))
-    assert len(kernel.read(data, format)) == 2
-    error = rejected(kernel, data, format, limits=Limits(string_bytes=100))
+@pytest.mark.parametrize("form", FORMATS)
+def test_limits_of_rows(kernel: Kernel, form: JenaFormat) -> None:
+    data = rows(form, triple(S, P, O), triple(S, P, literal("x" * 101)))
+    assert len(kernel.read(data, form)) == 2
+    error = rejected(kernel, data, form, limits=Limits(string_bytes=100))
     assert (error.row, "Limits.string_bytes" in str(error)) == (1, True)
-    error = rejected(kernel, data, format, limits=Limits(frame_bytes=100))
+    error = rejected(kernel, data, form, limits=Limits(frame_bytes=100))
     assert (error.row, "Limits.frame_bytes" in str(error)) == (1, True)
-    error = rejected(kernel, data[:-5], format, limits=Limits(frame_bytes=100))
+    error = rejected(kernel, data[:-5], form, limits=Limits(frame_bytes=100))
     assert "Limits.frame_bytes" in str(error)
-    declared = rows(format, *(prefix(f"p{number}", "urn:") for number in range(5)))
-    assert kernel.read(declared, format) == []
-    error = rejected(kernel, declared, format, limits=Limits(prefix_table=4))
+    declared = rows(form, *(prefix(f"p{number}", "urn:") for number in range(5)))
+    assert kernel.read(declared, form) == []
+    error = rejected(kernel, declared, form, limits=Limits(prefix_table=4))
     assert (error.row, "Limits.prefix_table" in str(error)) == (4, True)
     # Binding a name again does not need more memory.
     assert (
         kernel.read(
-            rows(format, *[prefix("p", "urn:")] * 5),
-            format,
+            rows(form, *[prefix("p", "urn:")] * 5),
+            form,
             limits=Limits(prefix_table=1, lookup_characters=5),
         )
         == []
     )
-    error = rejected(kernel, declared, format, limits=Limits(lookup_characters=20))
+    error = rejected(kernel, declared, form, limits=Limits(lookup_characters=20))
     assert (error.row, "Limits.lookup_characters" in str(error)) == (3, True)
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_expansion_is_limited(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+@pytest.mark.parametrize("form", FORMATS)
+def test_expansion_is_limited(kernel: Kernel, form: JenaFormat) -> None:
     long = "urn:" + "x" * 996
     limits = Limits(frame_expansion=4_000_000)
 
@@ -244,32 +244,32 @@ def test_expansion_is_limited(kernel: Kernel, format: JenaFormat) -> None:  # no
         return [name_of("x", f"{number:05}") for number in range(count)]
 
     abbreviated = [prefix("x", long), *[triple(S, P, name) for name in names(6000)]]
-    error = rejected(kernel, rows(format, *abbreviated), format, limits=limits)
+    error = rejected(kernel, rows(form, *abbreviated), form, limits=limits)
     assert (error.row, "Limits.frame_expansion" in str(error)) == (3981, True)
     # The limit applies to a number of rows, not to all rows of a file.
     spread = [prefix("x", long)]
     for name in names(3000):
         spread += [triple(S, P, name), triple(S, P, O)]
-    assert len(kernel.read(rows(format, *spread), format, limits=limits)) == 6000
-    assert kernel.text(rows(format, *spread), format, limits=limits).count(b"\n") == 6000
+    assert len(kernel.read(rows(form, *spread), form, limits=limits)) == 6000
+    assert kernel.text(rows(form, *spread), form, limits=limits).count(b"\n") == 6000
     datatyped = [
         prefix("x", long),
         *[triple(S, P, literal("", dtPrefix=name[1])) for name in names(5000)],
     ]
-    error = rejected(kernel, rows(format, *datatyped), format, limits=limits)
+    error = rejected(kernel, rows(form, *datatyped), form, limits=limits)
     assert error.row == 3981
-    same = rows(format, abbreviated[0], *[triple(S, P, name_of("x", ""))] * 6000)
-    error = rejected(kernel, same, format, limits=limits)
+    same = rows(form, abbreviated[0], *[triple(S, P, name_of("x", ""))] * 6000)
+    error = rejected(kernel, same, form, limits=limits)
     assert (error.row, "Limits.frame_expansion" in str(error)) == (4001, True)
-    too_long = rows(format, abbreviated[0], triple(S, P, name_of("x", "y")))
+    too_long = rows(form, abbreviated[0], triple(S, P, name_of("x", "y")))
     with pytest.raises(LimitError, match="length of an IRI"):
-        kernel.read(too_long, format, limits=Limits(string_bytes=1000))
+        kernel.read(too_long, form, limits=Limits(string_bytes=1000))
     huge = [
         triple(S, P, ("valDecimal", {"value": 1, "scale": scale}))
         for scale in ((1 << 31) - 1, -(1 << 31))
     ]
     for value in huge:
-        error = rejected(kernel, rows(format, value), format)
+        error = rejected(kernel, rows(form, value), form)
         assert "Limits.string_bytes" in str(error)
 
 

@@ -41,10 +41,10 @@ def dataset_of(store: str = "default") -> Dataset:
     return dataset
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", ["plugin", "media type"])
-def test_a_graph(format: JenaFormat, name: str) -> None:  # noqa: A002
-    title = NAMES[format] if name == "plugin" else f"application/{NAMES[format].replace('-', '+')}"
+def test_a_graph(form: JenaFormat, name: str) -> None:
+    title = NAMES[form] if name == "plugin" else f"application/{NAMES[form].replace('-', '+')}"
     graph = Graph()
     graph.parse(data="@prefix e: <http://e/> . e:s e:p e:o, 'x'@en, 1, [] .", format="turtle")
     data = graph.serialize(format=title, encoding="utf-8")
@@ -57,51 +57,51 @@ def test_a_graph(format: JenaFormat, name: str) -> None:  # noqa: A002
     assert copy.namespace_manager.store.namespace("e") == URIRef("http://e/")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("store", ["default", "Oxigraph"])
-def test_a_dataset(format: JenaFormat, store: str) -> None:  # noqa: A002
+def test_a_dataset(form: JenaFormat, store: str) -> None:
     dataset = dataset_of(store)
-    data = dataset.serialize(format=NAMES[format], encoding="utf-8")
+    data = dataset.serialize(format=NAMES[form], encoding="utf-8")
     copy = Dataset(store=store)
-    copy.parse(data=data, format=NAMES[format])
+    copy.parse(data=data, format=NAMES[form])
     assert len(list(copy.quads())) == len(list(dataset.quads())) == 6
     assert {type(graph.identifier) for graph in copy.graphs()} == {URIRef, BNode}
     assert len(copy.graph(G)) == 2
     with pytest.raises(JellyError, match="graph"):
-        Graph(store=store).parse(data=data, format=NAMES[format])
+        Graph(store=store).parse(data=data, format=NAMES[form])
     one = Graph(store=store)
-    one.parse(data=write_bytes([Quad(*TRIPLE, DEFAULT_GRAPH)], format), format=NAMES[format])
+    one.parse(data=write_bytes([Quad(*TRIPLE, DEFAULT_GRAPH)], form), format=NAMES[form])
     assert len(one) == 1
 
 
 TRIPLE = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
 
 
-def write_bytes(statements: Any, format: JenaFormat) -> bytes:  # noqa: A002
+def write_bytes(statements: Any, form: JenaFormat) -> bytes:
     file = io.BytesIO()
-    write(statements, file, format=format)
+    write(statements, file, format=form)
     return file.getvalue()
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_files(tmp_path: Path, format: JenaFormat) -> None:  # noqa: A002
+@pytest.mark.parametrize("form", FORMATS)
+def test_files(tmp_path: Path, form: JenaFormat) -> None:
     import jelly_plugins.rdflib  # noqa: F401 (teaches rdflib the endings)
 
     graph = Graph().add((S, P, Literal("01", datatype=XSD_INTEGER)))
-    endings = {"rt": ("rt", "trdf"), "rpb": ("rpb", "pbrdf")}[format]
+    endings = {"rt": ("rt", "trdf"), "rpb": ("rpb", "pbrdf")}[form]
     for ending in endings:
         path = tmp_path / f"x.{ending}"
-        graph.serialize(path, format=NAMES[format])
+        graph.serialize(path, format=NAMES[form])
         assert isomorphic(Graph().parse(path), graph)
-    packed = tmp_path / f"x.{format}.gz"
-    graph.serialize(packed, format=NAMES[format])
+    packed = tmp_path / f"x.{form}.gz"
+    graph.serialize(packed, format=NAMES[form])
     assert gzip.decompress(packed.read_bytes()) == (tmp_path / f"x.{endings[0]}").read_bytes()
-    assert isomorphic(Graph().parse(packed, format=NAMES[format]), graph)
+    assert isomorphic(Graph().parse(packed, format=NAMES[form]), graph)
     with pytest.raises(SourceError, match="binary"):
-        graph.serialize(format=NAMES[format])
-    assert dump(graph, tmp_path / f"y.{format}") == 1
-    assert isomorphic(Graph().parse(tmp_path / f"y.{format}"), graph)
-    assert load(Graph(), tmp_path / f"y.{format}") == 1
+        graph.serialize(format=NAMES[form])
+    assert dump(graph, tmp_path / f"y.{form}") == 1
+    assert isomorphic(Graph().parse(tmp_path / f"y.{form}"), graph)
+    assert load(Graph(), tmp_path / f"y.{form}") == 1
 
 
 def test_real_files_are_the_same_graph() -> None:
@@ -116,8 +116,8 @@ def test_real_files_are_the_same_graph() -> None:
     }
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_rejected_data_leaves_the_graph_unchanged(format: JenaFormat) -> None:  # noqa: A002
+@pytest.mark.parametrize("form", FORMATS)
+def test_rejected_data_leaves_the_graph_unchanged(form: JenaFormat) -> None:
     for last in (
         Triple(Iri("urn:s"), Iri("urn:p"), TRIPLE),
         Triple(Iri("urn:s"), Iri("urn:p"), GenericLiteral("x", "en--ltr")),
@@ -125,39 +125,37 @@ def test_rejected_data_leaves_the_graph_unchanged(format: JenaFormat) -> None:  
     ):
         graph = Graph().add((S, P, S))
         with pytest.raises(TermError) as caught:
-            graph.parse(data=write_bytes([TRIPLE, last], format), format=NAMES[format])
+            graph.parse(data=write_bytes([TRIPLE, last], form), format=NAMES[form])
         assert caught.value.source is not None
         assert len(graph) == 1
     graph = Graph()
-    good = write_bytes([TRIPLE], format)
+    good = write_bytes([TRIPLE], form)
     with pytest.raises(JellyError):
-        graph.parse(data=good + good[:-1], format=NAMES[format])
+        graph.parse(data=good + good[:-1], format=NAMES[form])
     assert len(graph) == 0
     with pytest.raises(JellyError):
-        graph.parse(data=good + good[:-1], format=NAMES[format], atomic=False)
+        graph.parse(data=good + good[:-1], format=NAMES[form], atomic=False)
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_fresh_and_kept_labels(format: JenaFormat) -> None:  # noqa: A002
-    data = (
-        Graph().add((BNode("b"), P, BNode("c"))).serialize(format=NAMES[format], encoding="utf-8")
-    )
+@pytest.mark.parametrize("form", FORMATS)
+def test_fresh_and_kept_labels(form: JenaFormat) -> None:
+    data = Graph().add((BNode("b"), P, BNode("c"))).serialize(format=NAMES[form], encoding="utf-8")
     graph = Graph()
-    graph.parse(data=data, format=NAMES[format])
-    graph.parse(data=data, format=NAMES[format])
+    graph.parse(data=data, format=NAMES[form])
+    graph.parse(data=data, format=NAMES[form])
     assert len(graph) == 2
-    kept = Graph().parse(data=data, format=NAMES[format], blank_nodes="keep")
+    kept = Graph().parse(data=data, format=NAMES[form], blank_nodes="keep")
     assert (BNode("b"), P, BNode("c")) in kept
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_mutated_rows_end_in_one_error(format: JenaFormat) -> None:  # noqa: A002
+@pytest.mark.parametrize("form", FORMATS)
+def test_mutated_rows_end_in_one_error(form: JenaFormat) -> None:
     draw = random.Random(3)
     for _ in range(150):
-        data = random_rows(draw, format)
+        data = random_rows(draw, form)
         dataset = Dataset()
         try:
-            dataset.parse(data=data, format=NAMES[format])
+            dataset.parse(data=data, format=NAMES[form])
         except JellyError:
             assert list(dataset.quads()) == []
 
@@ -165,11 +163,11 @@ def test_mutated_rows_end_in_one_error(format: JenaFormat) -> None:  # noqa: A00
 # Results
 
 
-@pytest.mark.parametrize("format", ["srt", "srp"])
-def test_results_are_those_of_the_same_query(format: str) -> None:  # noqa: A002
-    path = shared(f"data/jena/g.{format}")
+@pytest.mark.parametrize("form", ["srt", "srp"])
+def test_results_are_those_of_the_same_query(form: str) -> None:
+    path = shared(f"data/jena/g.{form}")
     with open(path, "rb") as file:
-        found = Result.parse(file, format=format)
+        found = Result.parse(file, format=form)
     answers = json.loads(shared("data/jena/g.srj").read_text())["results"]["bindings"]
     expected = Result.parse(io.StringIO(shared("data/jena/g.srj").read_text()), format="json")
     assert [str(name) for name in found.vars or ()] == ["s", "p", "o", "g"]
@@ -179,25 +177,25 @@ def test_results_are_those_of_the_same_query(format: str) -> None:  # noqa: A002
         for name, term in ours.items():
             if not isinstance(term, BNode):
                 assert term.n3() == theirs[name].n3()
-    data = found.serialize(format=format)
+    data = found.serialize(format=form)
     assert data is not None
-    again = Result.parse(io.BytesIO(data), format=format)
+    again = Result.parse(io.BytesIO(data), format=form)
     assert [set(each) for each in again.bindings] == [set(each) for each in found.bindings]
 
 
-@pytest.mark.parametrize("format", ["srt", "application/sparql-results+protobuf"])
-def test_results_of_a_graph(format: str, tmp_path: Path) -> None:  # noqa: A002
+@pytest.mark.parametrize("form", ["srt", "application/sparql-results+protobuf"])
+def test_results_of_a_graph(form: str, tmp_path: Path) -> None:
     graph = Graph().add((S, P, Literal("x", lang="en"))).add((S, P, BNode("b")))
     query = "SELECT ?s ?o ?none { ?s ?p ?o OPTIONAL { ?o <urn:no> ?none } }"
     result = graph.query(query)
-    result.serialize(destination=str(tmp_path / "x"), format=format)
+    result.serialize(destination=str(tmp_path / "x"), format=form)
     with open(tmp_path / "x", "rb") as file:
-        copy = Result.parse(file, format=format)
+        copy = Result.parse(file, format=form)
     assert [str(name) for name in copy.vars or ()] == ["s", "o", "none"]
     assert len(copy.bindings) == 2
     assert Literal("x", lang="en") in [row.get("o") for row in copy]  # type: ignore[union-attr]
     with pytest.raises(TermError, match="no place"):
-        graph.query("ASK { ?s ?p ?o }").serialize(format=format)
+        graph.query("ASK { ?s ?p ?o }").serialize(format=form)
 
 
 def test_results_cut_off() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,11 +16,14 @@ from jelly_plugins.errors import (
     LimitError,
     LookupTableError,
     OptionsError,
+    SourceError,
     StatementError,
     TermError,
     TextError,
 )
+from jelly_plugins.io.chunks import Chunk, ChunkReader
 from jelly_plugins.jena import JenaFormat, read
+from jelly_plugins.jena.streams import RowsReader, write_rows
 from jelly_plugins.jena.terms import TermTexts, TermWriter
 from jelly_plugins.jena.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
@@ -51,51 +57,47 @@ def name_of(name: str, local: str) -> Any:
 
 
 @pytest.fixture(params=FORMATS)
-def format(request: pytest.FixtureRequest) -> JenaFormat:  # noqa: A001
+def form(request: pytest.FixtureRequest) -> JenaFormat:
     found: JenaFormat = request.param
     return found
 
 
-def test_triples_and_quads(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
-    data = rows(format, triple(S, P, O), quad(S, P, O, G), quad(S, P, O))
-    found = kernel.read(data, format)
+def test_triples_and_quads(kernel: Kernel, form: JenaFormat) -> None:
+    data = rows(form, triple(S, P, O), quad(S, P, O, G), quad(S, P, O))
+    found = kernel.read(data, form)
     named = Quad(*GENERIC, Iri("urn:g"))
     # What is in the default graph is a triple.
-    assert found == list(read(data, format=format)) == [GENERIC, named, GENERIC]
+    assert found == list(read(data, format=form)) == [GENERIC, named, GENERIC]
     line = "<urn:s> <urn:p> <urn:o>"
-    assert kernel.text(data, format).decode() == f"{line} .\n{line} <urn:g> .\n{line} .\n"
+    assert kernel.text(data, form).decode() == f"{line} .\n{line} <urn:g> .\n{line} .\n"
     # Rows in the default graph have no graph, as in Apache Jena.
-    written = kernel.write([GENERIC, named, Quad(*GENERIC, DEFAULT_GRAPH)], format)
-    assert written == rows(format, triple(S, P, O), quad(S, P, O, G), triple(S, P, O))
+    written = kernel.write([GENERIC, named, Quad(*GENERIC, DEFAULT_GRAPH)], form)
+    assert written == rows(form, triple(S, P, O), quad(S, P, O, G), triple(S, P, O))
 
 
 @pytest.mark.parametrize("name", ["DefaultGraphNode", "DefaultGraph", "DefaultGraphs"])
-def test_what_jena_calls_the_default_graph(
-    kernel: Kernel,
-    format: JenaFormat,  # noqa: A002
-    name: str,
-) -> None:
+def test_what_jena_calls_the_default_graph(kernel: Kernel, form: JenaFormat, name: str) -> None:
     iri = f"urn:x-arq:{name}"
-    data = rows(format, quad(S, P, O, ("iri", {"iri": iri})))
+    data = rows(form, quad(S, P, O, ("iri", {"iri": iri})))
     expected = GENERIC if name != "DefaultGraphs" else Quad(*GENERIC, Iri(iri))
-    assert kernel.read(data, format) == [expected]
+    assert kernel.read(data, form) == [expected]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, None])
-def test_chunks_of_any_size(kernel: Kernel, format: JenaFormat, size: int | None) -> None:  # noqa: A002
+def test_chunks_of_any_size(kernel: Kernel, form: JenaFormat, size: int | None) -> None:
     values = [
         prefix("x", "urn:x:"),
         triple(name_of("x", "a"), P, literal("l", langtag="en")),
         quad(("bnode", {"label": "b"}), P, literal("l", langtag="en"), G),
         triple(S, P, ("valInteger", -3)),
     ]
-    data = rows(format, *values)
-    assert kernel.read(data, format, size=size) == [
+    data = rows(form, *values)
+    assert kernel.read(data, form, size=size) == [
         Triple(Iri("urn:x:a"), Iri("urn:p"), Literal("l", "en")),
         Quad(BlankNode("b"), Iri("urn:p"), Literal("l", "en"), Iri("urn:g")),
         Triple(Iri("urn:s"), Iri("urn:p"), Literal("-3", datatype=XSD_INTEGER)),
     ]
-    assert kernel.text(data, format, size=size).count(b"\n") == 3
+    assert kernel.text(data, form, size=size).count(b"\n") == 3
 
 
 @pytest.mark.parametrize(
@@ -128,21 +130,21 @@ def test_chunks_of_any_size(kernel: Kernel, format: JenaFormat, size: int | None
         ),
     ],
 )
-def test_terms(kernel: Kernel, format: JenaFormat, term: Any, expected: Any) -> None:  # noqa: A002
+def test_terms(kernel: Kernel, form: JenaFormat, term: Any, expected: Any) -> None:
     opening = (prefix("x", "urn:x:"), prefix("", "urn:empty:"))
-    data = rows(format, *opening, triple(S, P, term), triple(S, P, term))
-    assert [found.object for found in kernel.read(data, format)] == [expected] * 2
-    text = kernel.text(data, format)
-    again = kernel.lines(text, format)
-    assert [found.object for found in kernel.read(again, format)] == [expected] * 2
-    written = kernel.write([Triple(Iri("urn:s"), Iri("urn:p"), expected)] * 2, format)
-    assert kernel.read(written, format) == kernel.read(data, format)
-    assert kernel.text(written, format) == text
+    data = rows(form, *opening, triple(S, P, term), triple(S, P, term))
+    assert [found.object for found in kernel.read(data, form)] == [expected] * 2
+    text = kernel.text(data, form)
+    again = kernel.lines(text, form)
+    assert [found.object for found in kernel.read(again, form)] == [expected] * 2
+    written = kernel.write([Triple(Iri("urn:s"), Iri("urn:p"), expected)] * 2, form)
+    assert kernel.read(written, form) == kernel.read(data, form)
+    assert kernel.text(written, form) == text
 
 
-def test_text_of_recurring_terms(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+def test_text_of_recurring_terms(kernel: Kernel, form: JenaFormat) -> None:
     directed = literal("x", langdir="en--ltr")
-    if format is JenaFormat.THRIFT:
+    if form is JenaFormat.THRIFT:
         directed = literal("x", langtag="en", baseDirection="ltr")
     name = name_of("x", "o")
     values = [
@@ -154,7 +156,7 @@ def test_text_of_recurring_terms(kernel: Kernel, format: JenaFormat) -> None:  #
         triple(P, S, name),
         triple(P, S, name),
     ]
-    assert kernel.text(rows(format, *values), format).decode().splitlines() == [
+    assert kernel.text(rows(form, *values), form).decode().splitlines() == [
         '<urn:s> <urn:p> "x"@en--ltr .',
         '<urn:s> <urn:p> "x"@en--ltr .',
         "<urn:p> <urn:s> <urn:o> .",
@@ -163,9 +165,9 @@ def test_text_of_recurring_terms(kernel: Kernel, format: JenaFormat) -> None:  #
     ]
 
 
-def test_a_prefix_that_is_declared_again(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
-    decoder = kernel.StatementReader(format)
-    decoder.read_text(rows(format, prefix("x", "urn:a"), prefix("x", "urn:b")), 0)
+def test_a_prefix_that_is_declared_again(kernel: Kernel, form: JenaFormat) -> None:
+    decoder = kernel.StatementReader(form)
+    decoder.read_text(rows(form, prefix("x", "urn:a"), prefix("x", "urn:b")), 0)
     assert decoder.declared == [("x", "urn:a"), ("x", "urn:b")]
 
 
@@ -184,12 +186,10 @@ def test_a_prefix_that_is_declared_again(kernel: Kernel, format: JenaFormat) -> 
     ],
 )
 def test_values_that_are_not_statements_are_rejected(
-    format: JenaFormat,  # noqa: A002
-    statement: tuple[Any, ...],
-    message: str,
+    form: JenaFormat, statement: tuple[Any, ...], message: str
 ) -> None:
     with pytest.raises((TermError, StatementError)) as caught:
-        TermWriter(format).add([statement])
+        TermWriter(form).add([statement])
     assert str(caught.value) == message
 
 
@@ -249,15 +249,10 @@ def test_a_base_is_kept_and_resolves_nothing(kernel: Kernel) -> None:
     ],
 )
 def test_rows_without_meaning_are_rejected(
-    kernel: Kernel,
-    format: JenaFormat,  # noqa: A002
-    values: Any,
-    error: type[JellyError],
-    message: str,
-    row: int,
+    kernel: Kernel, form: JenaFormat, values: Any, error: type[JellyError], message: str, row: int
 ) -> None:
     with pytest.raises(error, match=message) as caught:
-        kernel.text(rows(format, *values), format)
+        kernel.text(rows(form, *values), form)
     assert caught.value.row == row
 
 
@@ -276,12 +271,12 @@ def test_two_kinds_of_a_literal_are_rejected(kernel: Kernel) -> None:
     assert kernel.read(data, JenaFormat.THRIFT)[0].object == Literal("x", "en")
 
 
-def test_generalized_statements_are_rejected(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+def test_generalized_statements_are_rejected(kernel: Kernel, form: JenaFormat) -> None:
     statement = Quad(Literal("x"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g"))
     with pytest.raises(StatementError, match="row 0: LITERAL as subject"):
-        TermWriter(format).add([statement])
+        TermWriter(form).add([statement])
     with pytest.raises(TextError, match="LITERAL as subject"):
-        kernel.lines(b'"x" <urn:p> <urn:o> .\n', format)
+        kernel.lines(b'"x" <urn:p> <urn:o> .\n', form)
 
 
 # Writing
@@ -323,8 +318,8 @@ def test_prefix_names_are_written_in_thrift_only(kernel: Kernel) -> None:
     assert encoder.add_lines(lines) == kernel.lines(lines, JenaFormat.PROTOBUF)
 
 
-def test_statements_that_cannot_be_written(format: JenaFormat) -> None:  # noqa: A002
-    writer = TermWriter(format)
+def test_statements_that_cannot_be_written(form: JenaFormat) -> None:
+    writer = TermWriter(form)
     for term, error in (
         (Literal("\ud800"), TermError),
         (Literal("x", "en--up"), TermError),
@@ -341,13 +336,13 @@ def test_statements_that_cannot_be_written(format: JenaFormat) -> None:  # noqa:
         writer.add([deep])
 
 
-def test_limits_of_writing(kernel: Kernel, format: JenaFormat) -> None:  # noqa: A002
+def test_limits_of_writing(kernel: Kernel, form: JenaFormat) -> None:
     long = b'<urn:s> <urn:p> "%s" .\n' % (b"x" * 101)
     for limits in (Limits(string_bytes=100), Limits(frame_bytes=100)):
         with pytest.raises(LimitError, match=r"string_bytes|frame_bytes") as caught:
-            kernel.lines(long, format, limits=limits)
+            kernel.lines(long, form, limits=limits)
         assert caught.value.row == 0
-    encoder = kernel.RowWriter(format, limits=Limits(prefix_table=1))
+    encoder = kernel.RowWriter(form, limits=Limits(prefix_table=1))
     encoder.add_prefix("a", "urn:a")
     with pytest.raises(LimitError, match="prefix_table"):
         encoder.add_prefix("b", "urn:b")
@@ -369,3 +364,96 @@ def test_both_kernels_write_the_same_for_lines() -> None:
         first, second = (kernel.lines(text, each) for kernel in kernels)
         assert first == second
         assert len(kernels[0].read(first, each)) == 5
+
+
+# Chunks of N-Quads from rows, and rows from chunks
+
+
+class Given(ChunkReader):
+    """Chunks that a test has made, each with the prefixes before it."""
+
+    def __init__(self, *chunks: tuple[dict[str, str], bytes]) -> None:
+        self.name = "test"
+        self.namespaces = {}
+        self._chunks = chunks
+
+    def __iter__(self) -> Iterator[Chunk]:
+        for namespaces, text in self._chunks:
+            self.namespaces.update(namespaces)
+            yield Chunk(text, text.count(b"\n"))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def written(source: ChunkReader, form: JenaFormat, *, namespaces: bool = True) -> bytes:
+    out = io.BytesIO()
+    counts: list[int] = []
+    write_rows(
+        source,
+        out,
+        form,
+        namespaces=namespaces,
+        limits=DEFAULT_LIMITS,
+        count=counts.append,
+    )
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_chunks_of_rows(form: JenaFormat) -> None:
+    directed = {"langtag": "en", "baseDirection": "ltr"}
+    if form is JenaFormat.PROTOBUF:
+        directed = {"langdir": "en--ltr"}
+    values: list[Any] = [
+        prefix("x", "urn:x:"),
+        triple(S, P, literal("a\tb", **directed)),
+        quad(S, P, ("tripleTerm", {"S": S, "P": P, "O": O}), name_of("x", "g")),
+    ]
+    data = rows(form, *values, *[triple(S, P, O)] * 10_000)
+    with RowsReader(io.BytesIO(data), form) as reader:
+        chunks = list(reader)
+    assert reader.namespaces == {"x": "urn:x:"}
+    assert len(chunks) > 2
+    assert sum(chunk.statements for chunk in chunks) == 10_002
+    for chunk in chunks:
+        assert chunk.text.endswith(b" .\n")
+        assert chunk.text.count(b"\n") == chunk.statements
+    text = b"".join(chunk.text for chunk in chunks)
+    assert text.startswith(
+        b'<urn:s> <urn:p> "a\\tb"@en--ltr .\n'
+        b"<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> <urn:x:g> .\n"
+    )
+    again = written(Given(({"x": "urn:x:"}, text)), form)
+    with RowsReader(again) as reader:
+        assert b"".join(chunk.text for chunk in reader) == text
+
+
+def test_prefixes_are_declared_before_their_chunk() -> None:
+    line = b"<http://e/a> <http://e/b> <http://f/c> .\n"
+    source = Given(
+        ({"e": "http://e/"}, line), ({"f": "http://f/"}, line), ({"e": "http://g/"}, b"")
+    )
+    named = triple(name_of("e", "a"), name_of("e", "b"), ("iri", {"iri": "http://f/c"}))
+    both = triple(name_of("e", "a"), name_of("e", "b"), name_of("f", "c"))
+    expected = [prefix("e", "http://e/"), named, prefix("f", "http://f/"), both]
+    assert written(source, JenaFormat.THRIFT) == rows(
+        JenaFormat.THRIFT, *expected, prefix("e", "http://g/")
+    )
+    source = Given(({"e": "http://e/"}, line))
+    assert b"\x18\x01e" not in written(source, JenaFormat.THRIFT, namespaces=False)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_errors_name_source_and_row(form: JenaFormat, tmp_path: Path) -> None:
+    data = rows(form, triple(S, P, O), triple(literal("x"), P, O))
+    path = tmp_path / f"x.{form}"
+    path.write_bytes(data)
+    with RowsReader(path) as reader, pytest.raises(StatementError) as caught:
+        list(reader)
+    assert (caught.value.source, caught.value.row) == (str(path), 1)
+    path.write_bytes(data[:20])
+    with RowsReader(path) as reader, pytest.raises(JellyError, match="ends inside a row"):
+        list(reader)
+    with pytest.raises(SourceError, match="neither RDF Thrift nor RDF Protobuf"):
+        RowsReader(b"<urn:s> <urn:p> <urn:o> .\n")

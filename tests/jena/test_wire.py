@@ -83,9 +83,9 @@ def terms(literal: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
-def streams(format: JenaFormat) -> st.SearchStrategy[Any]:  # noqa: A002
+def streams(form: JenaFormat) -> st.SearchStrategy[Any]:
     iri = TEXT.map(lambda text: ("iri", {"iri": text}))
-    term = terms(LITERALS[format])
+    term = terms(LITERALS[form])
     triple = {"S": iri, "P": iri, "O": term}
     row = st.one_of(
         st.fixed_dictionaries({"prefix": st.sampled_from(["", "x"]), "uri": TEXT}).map(
@@ -101,15 +101,15 @@ def streams(format: JenaFormat) -> st.SearchStrategy[Any]:  # noqa: A002
 @settings(max_examples=200, deadline=None)
 @given(st.sampled_from(FORMATS).flatmap(lambda each: st.tuples(st.just(each), streams(each))))
 def test_both_forms_agree(case: tuple[JenaFormat, list[Any]]) -> None:
-    format, values = case  # noqa: A001
-    data = rows(format, *values)
+    form, values = case
+    data = rows(form, *values)
     try:
         kernels = [load_kernel(name) for name in KERNELS]
     except ImportError:
         pytest.skip("the kernel is not built")
-    text = [outcome(kernel.text, data, format, size=7) for kernel in kernels]
+    text = [outcome(kernel.text, data, form, size=7) for kernel in kernels]
     assert text[0] == text[1]
-    found = outcome(lambda: list(read(data, format=format)))
+    found = outcome(lambda: list(read(data, format=form)))
     if isinstance(text[0], bytes):
         parsed = parse_nquads(text[0], relative_iris=True, base_directions=True)
         assert list(parsed) == [as_quad(each) for each in found]
@@ -141,9 +141,9 @@ STATEMENTS = st.one_of(
 )
 
 
-def decoded(data: bytes, format: JenaFormat) -> list[Any]:  # noqa: A002
+def decoded(data: bytes, form: JenaFormat) -> list[Any]:
     """Read the statements of rows with the other implementations."""
-    if format is JenaFormat.THRIFT:
+    if form is JenaFormat.THRIFT:
         values = peers.thrift_values(data, peers.THRIFT_ROW)
     else:
         values = peers.protobuf_values(data, "RDF_StreamRow")
@@ -175,23 +175,18 @@ def peer_term(term: tuple[str, Any], prefixes: dict[str, str]) -> Any:
     return Literal(value["lex"], langtag, datatype)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", list(KERNELS))
 @settings(max_examples=100, deadline=None)
 @given(statements=st.lists(STATEMENTS, max_size=5), abbreviate=st.booleans())
-def test_written_rows(
-    format: JenaFormat,  # noqa: A002
-    name: str,
-    statements: list[Any],
-    abbreviate: bool,
-) -> None:
+def test_written_rows(form: JenaFormat, name: str, statements: list[Any], abbreviate: bool) -> None:
     try:
         kernel: Kernel = load_kernel(name)
     except ImportError:
         pytest.skip("the kernel is not built")
-    writer = kernel.RowWriter(format)
+    writer = kernel.RowWriter(form)
     opening = []
     if abbreviate:
         opening = [writer.add_prefix("e", "http://e/"), writer.add_prefix("h", "http://e/#")]
     lines = TermTexts(describe, DEFAULT_LIMITS).lines(statements)
-    assert decoded(b"".join(opening) + writer.add_lines(lines), format) == statements
+    assert decoded(b"".join(opening) + writer.add_lines(lines), form) == statements

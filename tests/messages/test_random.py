@@ -4,6 +4,7 @@ same from every syntax and for chunks of any size.
 
 from __future__ import annotations
 
+import io
 import random
 from typing import Any
 
@@ -11,8 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jelly_plugins import BlankNode, Iri, Literal, Triple
+from jelly_plugins import BlankNode, Iri, JellyError, Literal, Triple
+from jelly_plugins.errors import TermError, TextError
+from jelly_plugins.messages import read_messages, write_messages
 
+from ..codec.input_kinds import Trickle
 from .logs import (
     DELIMITED,
     EARLY,
@@ -201,3 +205,129 @@ def test_changed_logs(format_: str, dialect: str | None) -> None:
 def test_many_changed_logs(format_: str, dialect: str | None) -> None:
     for seed in range(40, 4000):
         check_changed(format_, dialect, seed)
+
+
+# What is written as a log is read back; everything else is rejected while it is written
+
+ODD_TERMS_FORMATS = ("nt", "nq", "ttl", "trig", "ndjsonld", "yamlld", "rdf", "jelly")
+#: The formats that pyoxigraph parses.
+PARSED = ("ttl", "trig", "ndjsonld", "yamlld", "rdf")
+
+IRIS = [
+    *("http://ex/100%", "http://ex/%zz", "http://[bad", "http://ex:port/", "http://ex/a[1]"),
+    *("http://ex/#a#b", "http://ex/\u00e9", "http://ex/a%20b", "urn:x:", "http://", "a:"),
+    *("http://ex:99999/", "http://user@ex@b/", "http://ex/\ue000", "x-y.z:q", "urn:@type"),
+    *("http://ex/\x85b", "http://ex/\u2028b", "http://ex/\ufffeb", "http://ex/" + "x" * 1100),
+    *("mailto:a b", "1a:b", "rel", "", "http://ex/<", "http://ex/\\"),
+]
+TAGS = ["en-x-toolong123", "EN-gb", "a", "i", "x-y", "zh-classical", "en-", "", "e!", "\u00e9"]
+TEXTS = [
+    *("", "\x00", "\ufffe", "\r", "a\tb", "a\nb", "\x85", "x \x85 y", "\u2028", "x\u2029\u2029 y"),
+    *(" a ", "\x7f", "\x9f", "\ufeff", "\U0010fffe", "\U000fffff", "\\", '"', "'", "]]>", "<!--"),
+    *("\\u2028", "yes", "1e20", "- a", "a: b", "#", "&a;"),
+]
+JSON = "http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON"
+TERMS: list[Any] = [
+    *map(Iri, IRIS),
+    *(Literal("x", tag) for tag in TAGS),
+    *(Literal("x", None, iri) for iri in IRIS),
+    *map(Literal, TEXTS),
+    *(Literal(lex, None, JSON) for lex in ("{}", '{"@context": {"a": "urn:b"}}', "1e2", "x")),
+    *map(BlankNode, ("a b", "nodeID://1", "", "label-61", "-x", "x.", "a:b")),
+]
+
+
+def lower(term: Any) -> Any:
+    """pyoxigraph lower-cases language tags."""
+    tagged = isinstance(term, Literal) and term.langtag
+    return Literal(term.lex, term.langtag.lower()) if tagged else term
+
+
+@pytest.mark.parametrize("form", ODD_TERMS_FORMATS)
+def test_every_term_is_read_back_or_rejected(form: str) -> None:
+    written = 0
+    for term in TERMS:
+        quads: list[Any] = [Triple(Iri("urn:s"), Iri("urn:p"), term)]
+        if isinstance(term, Iri):
+            quads += [Triple(term, Iri("urn:p"), Iri("urn:o")), Triple(Iri("urn:s"), term, term)]
+        for quad in quads:
+            out = io.BytesIO()
+            try:
+                write_messages([[quad]], out, format=form)
+            except JellyError:
+                continue
+            written += 1
+            [message] = read_messages(out.getvalue(), format=form)
+            found = [tuple(map(lower, each[:3])) for each in message.quads]
+            assert found == [tuple(map(lower, quad))], (term, out.getvalue())
+    assert written > 40
+
+
+@pytest.mark.parametrize("form", PARSED)
+def test_terms_that_pyoxigraph_rejects_are_not_written(form: str) -> None:
+    for term, message in (
+        (Iri("http://ex/100%"), "message 1: Oxigraph rejects the IRI"),
+        (Literal("x", None, "http://ex/100%"), "message 1: Oxigraph rejects the IRI"),
+        (Literal("x", "a"), "message 1: Oxigraph rejects the language tag"),
+    ):
+        messages = [[Triple(Iri("urn:s"), Iri("urn:p"), each)] for each in (Iri("urn:o"), term)]
+        with pytest.raises(TermError, match=message):
+            write_messages(messages, io.BytesIO(), format=form)
+
+
+CONTEXT = '"@context": {"@vocab": "urn:"}\n"@id": urn:a\n'
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("source", [bytes, Trickle])
+@pytest.mark.parametrize(
+    ("scalar", "text"),
+    [
+        ('"x\x85y"', "x\x85y"),
+        ('"x \u2028 y"', "x \u2028 y"),
+        ("plain\u2028text", "plain\u2028text"),
+        ("'x \u2029\u2029'", "x \u2029\u2029"),
+        ("|\n  a\x85\n  b", "a\x85\nb\n"),
+        ('"\\N\\L\\P"', "\x85\u2028\u2029"),
+        ("\u00e2\u20ac \u00c2 \U0010ffff"[:-1], "\u00e2\u20ac \u00c2"),
+    ],
+)
+def test_line_ends_of_yaml_1_1(scalar: str, text: str, source: Any, encoding: str) -> None:
+    """YAML 1.2, which YAML-LD uses, reads these characters as any other."""
+    data = f"{CONTEXT}p: {scalar}\nq: # \x85 \u2028\n  1\n".encode(encoding)
+    [message] = read_messages(source(data), format="yamlld")
+    found = {quad.predicate: quad.object for quad in message.quads}
+    assert found[Iri("urn:p")] == Literal(text)
+
+
+def test_utf_16_that_is_truncated() -> None:
+    with pytest.raises(TextError, match="malformed YAML"):
+        list(read_messages(CONTEXT.encode("utf-16")[:-1], format="yamlld"))
+
+
+def test_characters_that_represent_line_ends() -> None:
+    for scalar in ("'\U0010fffe'", '"\\U0010fffe"', '"\\U000FFFFF"'):
+        for source in (bytes, Trickle):
+            data = source(f"{CONTEXT}p: {scalar}\n".encode())
+            with pytest.raises(TextError, match="which are not characters, are not read"):
+                list(read_messages(data, format="yamlld"))
+
+
+def test_relative_iris_in_lines() -> None:
+    good = Triple(Iri("urn:s"), Iri("urn:p"), Literal("<rel> <"))
+    quoted = Triple(Iri("urn:s"), Iri("urn:p"), Triple(*good))
+    for bad in (Iri("rel"), Iri(""), Literal("x", None, "#rel"), Triple(*good[:2], Iri("1:a"))):
+        messages: list[Any] = [[good], [], [good, quoted, good], [good._replace(object=bad)]]
+        with pytest.raises(TermError, match=r"message 3: the IRI <.*> is relative"):
+            write_messages(messages, io.BytesIO(), format="nt")
+        assert write_messages(messages[:3], io.BytesIO(), format="nt") == 3
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+@pytest.mark.parametrize("trickle", [False, True])
+def test_the_line_of_an_error_before_invalid_utf_8(trickle: bool, end: str) -> None:
+    data = b'VERSION "1.2-messages"\n<urn:a> <urn:b> zz .\nMESSAGE\n<urn:a> <urn:b> "\xff" .\n'
+    data = data.replace(b"\n", end.encode())
+    source = Trickle(data) if trickle else data
+    with pytest.raises(TextError, match="line 2, column 17"):
+        list(read_messages(source, format="nt"))

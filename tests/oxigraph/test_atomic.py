@@ -109,15 +109,6 @@ def test_no_graph_is_added_by_a_load_that_fails(filled: ox.Store) -> None:
     assert list(filled.named_graphs()) == []
 
 
-def test_an_exception_of_progress_stops_the_load(filled: ox.Store) -> None:
-    def stop(statements: int) -> None:
-        raise InterruptedError(statements)
-
-    with pytest.raises(InterruptedError):
-        load(filled, jelly(*numbered(25_000)), progress=stop)
-    assert contents(filled) == {str(OLD)}
-
-
 def test_whole_batches_stay_when_it_is_not_atomic(filled: ox.Store) -> None:
     data = write_bytes([*numbered(BATCH + 100), Triple(Iri("no iri"), P, O)])
     with pytest.raises(TermError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import signal
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -17,13 +18,14 @@ from jelly_plugins import (
     LimitError,
     Limits,
     OptionsError,
-    SourceError,
     TermError,
     read_frames,
 )
+from jelly_plugins.codec import native
 from jelly_plugins.io.streams import FrameReader
-from jelly_plugins.oxigraph import dump, load, read_quads
+from jelly_plugins.oxigraph import dump, load, read_quads, write_quads
 
+from .. import programs
 from .support import (
     DEFAULT_GRAPH,
     BlankNode,
@@ -231,12 +233,6 @@ def test_subject_order_is_smaller_for_a_shuffled_store() -> None:
     assert sum(a != b for a, b in pairwise(subjects)) == 499
 
 
-def test_a_path_below_a_file_cannot_be_written(filled: ox.Store, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(SourceError, match=r"x\.jelly: Not a directory"):
-        dump(filled, tmp_path / "file" / "x.jelly")
-
-
 def test_paths_are_compressed_and_replaced_as_a_whole(filled: ox.Store, tmp_path: Path) -> None:
     path = tmp_path / "x.jelly.gz"
     assert dump(filled, path) == 9
@@ -277,14 +273,143 @@ def test_a_dump_is_read_by_the_generic_reader(store: ox.Store) -> None:
     assert [s for frame in read_frames(data) for s in frame.statements] == [statement]
 
 
+@pytest.mark.parametrize("label", ["a:b", ":", "é:ü"])
 @pytest.mark.parametrize("format_", ["jelly", "nt", "nq", "ttl", "rt"])
-def test_a_label_that_no_format_has_is_named(format_: str) -> None:
-    node, iri = ox.BlankNode("a:b"), ox.NamedNode("urn:p")
+def test_a_label_that_no_format_has_is_named(format_: str, label: str) -> None:
+    """pyoxigraph's constructor accepts it."""
+    node, iri = ox.BlankNode(label), ox.NamedNode("urn:p")
     for quad in (ox.Quad(node, iri, ox.Literal("x")), ox.Quad(iri, iri, node)):
         store = ox.Store()
-        store.add(quad)
-        with pytest.raises(TermError, match="_:a:b"):
-            dump(store, io.BytesIO(), format=format_)
+        store.extend([quad, ox.Quad(iri, iri, iri)])
+        for graph in (None, ox.DefaultGraph()):
+            if graph is None or format_ == "jelly":
+                with pytest.raises(TermError, match=f"_:{label}"):
+                    dump(store, io.BytesIO(), format=format_, graph=graph)
+        with pytest.raises(TermError, match=f"_:{label} "):
+            write_quads(store, io.BytesIO())
     store = ox.Store()
-    store.add(ox.Quad(iri, iri, ox.Literal("x _:a:b y")))
+    store.add(ox.Quad(iri, iri, ox.Literal(f"x _:{label} y")))
     assert dump(store, io.BytesIO(), format=format_) == 1
+
+
+# Dumps by way of the store's own text: all of it or an error
+
+#: More text than is handed on at once.
+MANY = 60_000
+
+
+@pytest.fixture(scope="module")
+def large() -> ox.Store:
+    store = ox.Store()
+    load(store, jelly(*numbered(MANY)))
+    return store
+
+
+class Failing(io.BytesIO):
+    """Fails at some time."""
+
+    def __init__(self, error: BaseException, after: int) -> None:
+        super().__init__()
+        self.error = error
+        self.after = after
+
+    def write(self, data: Any, /) -> int:
+        self.after -= 1
+        if self.after < 0:
+            raise self.error
+        return super().write(data)
+
+
+@pytest.mark.parametrize("after", [0, 1, 40])
+@pytest.mark.parametrize(
+    "error", [OSError("full"), KeyboardInterrupt(), BrokenPipeError(), ValueError("x")], ids=repr
+)
+def test_whatever_the_output_raises(large: ox.Store, error: BaseException, after: int) -> None:
+    with pytest.raises(type(error)) as caught:
+        dump(large, Failing(error, after))
+    assert caught.value is error
+    assert dump(large, io.BytesIO()) == MANY
+
+
+def test_an_interrupt_in_progress(large: ox.Store, tmp_path: Path) -> None:
+    def progress(*_: int) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "x.jelly").write_bytes(b"before")
+    with pytest.raises(KeyboardInterrupt):
+        dump(large, tmp_path / "x.jelly", progress=progress)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
+
+
+class Breaking:
+    """Says some whole lines, and fails."""
+
+    def __init__(self, store: ox.Store, error: BaseException) -> None:
+        self.text = store.dump(format=ox.RdfFormat.N_QUADS) or b""
+        self.error = error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(ox.Store(), name)
+
+    def dump(self, output: Any, *_: Any, **__: Any) -> None:
+        output.write(self.text)
+        raise self.error
+
+
+@pytest.mark.parametrize("count", [0, 3, MANY])
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError("Input/output error (os error 5)"),
+        OSError("IO error: While pread: Invalid argument"),
+        RuntimeError("Invalid argument (os error 22)"),
+        SystemExit(),
+    ],
+    ids=repr,
+)
+def test_a_dump_that_breaks_off_is_none(
+    count: int, error: BaseException, large: ox.Store, tmp_path: Path
+) -> None:
+    store = large if count == MANY else ox.Store()
+    if count == 3:
+        load(store, jelly(*numbered(count)))
+    broken: Any = Breaking(store, error)
+    if native:
+        with pytest.raises(type(error)):
+            dump(broken, tmp_path / "x.jelly")
+        assert list(tmp_path.iterdir()) == []
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+from jelly_plugins.oxigraph import dump, load
+from pyoxigraph import Store
+from tests.oxigraph.support import jelly, numbered
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+store = Store()
+load(store, jelly(*numbered(60_000)))
+
+class Output:
+    def write(self, data):
+        # In the middle of a dump, and never goes on.
+        print("writing", flush=True)
+        threading.Event().wait()
+
+try:
+    dump(store, Output())
+except KeyboardInterrupt:
+    print(len(store), threading.active_count(), flush=True)
+"""
+
+
+def test_an_interrupt_ends_a_dump() -> None:
+    with programs.start(INTERRUPTED) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"writing\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.communicate(timeout=60)[0] == b"60000 1\n"
+            assert process.returncode == 0
+        finally:
+            process.kill()

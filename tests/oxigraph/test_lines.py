@@ -231,17 +231,6 @@ def test_large_loads_are_what_small_ones_are(new_store: Any, blank_nodes: Any) -
     assert len(large) == len(statements)
 
 
-@pytest.mark.parametrize("graph", [ox.NamedNode("urn:target"), ox.BlankNode("g")])
-@pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
-def test_many_triples_go_into_a_graph(store: ox.Store, graph: Any, blank_nodes: Any) -> None:
-    statements = [*numbered(SMALL), Triple(S, P, Literal("a . \n b"))]
-    data = jelly(*statements)
-    load(store, data, graph=graph, blank_nodes=blank_nodes)
-    assert {quad.graph_name for quad in store} == {graph}
-    assert set(store) == set(read_quads(data, graph=graph))
-    assert len(store) == len(statements)
-
-
 # Hostile input
 
 
@@ -291,8 +280,10 @@ def test_kernels_count_long_terms_alike() -> None:
         assert found[0] == found[1]
 
 
-def test_a_line_that_oxigraph_does_not_read(store: ox.Store) -> None:
-    data = jelly(Triple(S, P, Literal("\n" * (1 << 23))))
+def test_a_line_that_oxigraph_does_not_read() -> None:
+    store = ox.Store()
+    # Each character is six of N-Quads.
+    data = jelly(Triple(S, P, Literal("\x01" * (3 << 20))))
     for read in (lambda: list(read_quads(data)), lambda: load(store, data)):
         with pytest.raises(LimitError, match="a term is too long") as caught:
             read()

@@ -1,20 +1,22 @@
-"""``load``: what gets into a store, and what is reported on the way."""
+"""``load`` and ``read_quads``: what gets into a store, and what is reported on the way."""
 
 from __future__ import annotations
 
 import gzip
 import io
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 import pytest
+from pyoxigraph import NamedNode, Store
 
-from jelly_plugins import LimitError, Limits, SourceError, TermError
+from jelly_plugins import JellyError, LimitError, Limits, SourceError, TermError, TextError, convert
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.io.streams import write_bytes
-from jelly_plugins.oxigraph import load, loading, read_quads
+from jelly_plugins.oxigraph import dump, load, loading, positions, read_quads, record, replay
 from jelly_plugins.oxigraph.loading import BATCH, SMALL
 
 from .. import programs
@@ -41,28 +43,127 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 GRAPH = ox.NamedNode("urn:target")
 
 
-def test_triples_go_into_the_default_graph(store: ox.Store) -> None:
-    assert load(store, jelly(Triple(S, P, O), Triple(S, P, Literal("x", langtag="en")))) == 2
+@pytest.fixture(params=["memory", "disk", "read_quads"])
+def put(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., ox.Store]:
+    """Makes a store of a source, which is loaded, or whose quads are added."""
+    numbers = count()
+
+    def make(src: Any, *, quads: int, **settings: Any) -> ox.Store:
+        if request.param == "disk":
+            store = ox.Store(tmp_path / f"store{next(numbers)}")
+        else:
+            store = ox.Store()
+        if request.param == "read_quads":
+            found = list(read_quads(src, **{"blank_nodes": "fresh"} | settings))
+            store.extend(found)
+            assert len(found) == quads
+        else:
+            assert load(store, src, **settings) == quads
+        return store
+
+    return make
+
+
+def test_triples_go_into_the_default_graph(put: Any) -> None:
+    repeated = [Triple(S, P, O), Triple(S, P, Literal("x", langtag="en")), Triple(S, P, O)]
+    store = put(jelly(*repeated), quads=3)
     assert contents(store) == {"<urn:s> <urn:p> <urn:o>", '<urn:s> <urn:p> "x"@en'}
 
 
+@pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
 @pytest.mark.parametrize("graph", [GRAPH, ox.BlankNode("g"), ox.DefaultGraph()])
-def test_triples_go_into_a_graph(store: ox.Store, graph: Any) -> None:
-    load(store, jelly(Triple(S, P, O)), graph=graph)
-    assert [quad.graph_name for quad in store] == [graph]
+@pytest.mark.parametrize("number", [1, SMALL + 1])
+def test_triples_go_into_a_graph(put: Any, graph: Any, blank_nodes: Any, number: int) -> None:
+    data = jelly(*numbered(number), Triple(S, P, Literal("a . \n b")))
+    store = put(data, quads=number + 1, graph=graph, blank_nodes=blank_nodes)
+    assert set(store) == set(read_quads(data, graph=graph))
+    assert {quad.graph_name for quad in store} == {graph}
+    assert len(store) == number + 1
 
 
-def test_quads_go_where_they_say(store: ox.Store) -> None:
+def test_quads_go_where_they_say(put: Any) -> None:
     data = jelly(Quad(S, P, O, G), Quad(S, P, O, DEFAULT_GRAPH), Quad(S, P, O, BlankNode("g")))
-    assert load(store, data, blank_nodes="keep") == 3
+    store = put(data, quads=3, blank_nodes="keep")
     assert {str(quad.graph_name) for quad in store} == {"<urn:g>", "DEFAULT", "_:g"}
 
 
-def test_quads_are_rejected_with_a_graph(store: ox.Store) -> None:
-    for blank_nodes in ("fresh", "keep", "canonicalize"):
-        with pytest.raises(TermError, match="a quad in a named graph"):
-            load(store, jelly(Quad(S, P, O, G)), graph=GRAPH, blank_nodes=blank_nodes)
-    assert contents(store) == set()
+@pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
+@pytest.mark.parametrize("before", [b"", jelly(Triple(S, P, O))])
+def test_quads_are_rejected_with_a_graph(put: Any, before: bytes, blank_nodes: Any) -> None:
+    """In each stream of several."""
+    data = before + jelly(Quad(S, P, O, G))
+    with pytest.raises(TermError, match="a quad in a named graph") as caught:
+        put(data, quads=0, graph=GRAPH, blank_nodes=blank_nodes, concatenated=True)
+    assert caught.value.source == "<bytes>"
+
+
+def test_a_graph_is_a_graph_name(put: Any) -> None:
+    with pytest.raises(TypeError, match=r"graph must be a NamedNode, .* \(got 'urn:g'\)$"):
+        put(jelly(Triple(S, P, O)), quads=1, graph="urn:g")
+    with pytest.raises(ValueError, match="'reject' or 'reify'"):
+        put(jelly(Triple(S, P, O)), quads=1, quoted_triples="drop")
+
+
+def test_sources_of_every_kind(put: Any, tmp_path: Path) -> None:
+    data = jelly(Triple(S, P, O))
+    path = tmp_path / "x.jelly.gz"
+    path.write_bytes(gzip.compress(data))
+    for src in (data, io.BytesIO(data), path, str(path)):
+        assert len(put(src, quads=1)) == 1
+    with pytest.raises(SourceError):
+        put(tmp_path / "absent.jelly", quads=0)
+
+
+def test_concatenated_streams(put: Any) -> None:
+    first, second = jelly(Triple(BlankNode("x"), P, O)), jelly(Quad(BlankNode("x"), P, O, G))
+    store = put(first + second, quads=2, concatenated=True)
+    assert len({quad.subject for quad in store}) == 2
+
+
+def test_kept_labels(put: Any) -> None:
+    labels = ["x", "a b", "", "a.", ":x"]
+    data = jelly(*(Triple(BlankNode(label), P, O) for label in labels))
+    store = put(data, quads=len(labels), blank_nodes="keep")
+    assert contents(store) == contents(read_quads(data))
+    assert len(store) == len(labels)
+    assert ox.BlankNode("x") in {quad.subject for quad in store}
+    # All of them can be written and read by Oxigraph itself.
+    text = store.dump(format=ox.RdfFormat.N_QUADS)
+    assert text is not None
+    assert contents(ox.parse(text, ox.RdfFormat.N_QUADS)) == contents(store)
+
+
+def test_limits_hold(put: Any) -> None:
+    data = jelly(*numbered(300))
+    limits = {"frame_bytes": 100, "string_bytes": 5, "frame_rows": 10}
+    for name, value in limits.items():
+        with pytest.raises(LimitError, match=name):
+            put(data, quads=0, limits=Limits(**{name: value}))
+
+
+def test_labels_are_kept_by_default() -> None:
+    data = jelly(Triple(BlankNode("x"), P, BlankNode("a b")))
+    (quad,) = read_quads(data)
+    assert quad.subject == ox.BlankNode("x")
+    assert list(read_quads(data)) == [quad]
+    (fresh,) = read_quads(data, blank_nodes="fresh")
+    assert fresh.subject not in (quad.subject, fresh.object)
+    assert list(read_quads(data, blank_nodes="fresh")) != [fresh]
+
+
+def test_reading_quads_is_lazy() -> None:
+    data = write_bytes(numbered(2000), frame_rows=20, options=StreamOptions())
+    source = io.BytesIO(data[:-1])
+    quads = read_quads(source)
+    assert next(quads).subject == ox.NamedNode("urn:s/0")
+    with pytest.raises(JellyError, match="ends inside a frame"):
+        list(quads)
+
+
+def test_errors_name_the_row(put: Any) -> None:
+    data = write_bytes([*numbered(3), Triple(Iri("bad"), P, O)], frame_rows=5)
+    with pytest.raises(TermError, match=r"<bytes>: frame 1, row \d+: Oxigraph rejects the IRI"):
+        put(data, quads=0)
 
 
 @pytest.mark.parametrize("physical_type", PhysicalType)
@@ -83,33 +184,12 @@ def test_statements_of_the_default_graph_go_into_a_graph(
         store.clear()
 
 
-def test_the_count_is_that_of_the_source(store: ox.Store) -> None:
-    assert load(store, jelly(Triple(S, P, O), Triple(S, P, O), Triple(O, P, S))) == 3
-    assert len(store) == 2
-
-
 @pytest.mark.parametrize("atomic", [True, False])
-@pytest.mark.parametrize("count", [0, 1, SMALL - 1, SMALL, SMALL + 1])
-def test_any_number_of_statements(store: ox.Store, count: int, atomic: bool) -> None:
+@pytest.mark.parametrize("number", [0, 1, SMALL - 1, SMALL, SMALL + 1])
+def test_any_number_of_statements(store: ox.Store, number: int, atomic: bool) -> None:
     store.add(ox.Quad(GRAPH, GRAPH, GRAPH))
-    assert load(store, jelly(*numbered(count)), atomic=atomic) == count
-    assert len(store) == count + 1
-
-
-def test_sources_of_every_kind(store: ox.Store, tmp_path: Path) -> None:
-    data = jelly(Triple(S, P, O))
-    path = tmp_path / "x.jelly.gz"
-    path.write_bytes(gzip.compress(data))
-    for src in (data, io.BytesIO(data), path, str(path)):
-        assert load(store, src) == 1
-    with pytest.raises(SourceError):
-        load(store, tmp_path / "absent.jelly")
-
-
-def test_concatenated_streams(store: ox.Store) -> None:
-    first, second = jelly(Triple(BlankNode("x"), P, O)), jelly(Quad(BlankNode("x"), P, O, G))
-    assert load(store, first + second, concatenated=True) == 2
-    assert len({quad.subject for quad in store}) == 2
+    assert load(store, jelly(*numbered(number)), atomic=atomic) == number
+    assert len(store) == number + 1
 
 
 def test_fresh_nodes_meet_no_others(store: ox.Store) -> None:
@@ -124,23 +204,10 @@ def test_fresh_nodes_meet_no_others(store: ox.Store) -> None:
 
 def test_fresh_nodes_are_the_same_in_the_whole_source(store: ox.Store) -> None:
     # More labels than the decoder remembers, then the first one again.
-    count = 70_000
-    statements = [Triple(BlankNode(str(i)), P, O) for i in [*range(count), 0]]
+    number = 70_000
+    statements = [Triple(BlankNode(str(i)), P, O) for i in [*range(number), 0]]
     load(store, jelly(*statements))
-    assert len(store) == count
-
-
-def test_kept_labels(store: ox.Store) -> None:
-    labels = ["x", "a b", "", "a.", ":x"]
-    data = jelly(*(Triple(BlankNode(label), P, O) for label in labels))
-    for _ in range(2):
-        load(store, data, blank_nodes="keep")
-    assert len(store) == len(labels)
-    assert ox.BlankNode("x") in {quad.subject for quad in store}
-    # All of them can be written and read by Oxigraph itself.
-    text = store.dump(format=ox.RdfFormat.N_QUADS)
-    assert text is not None
-    assert contents(ox.parse(text, ox.RdfFormat.N_QUADS)) == contents(store)
+    assert len(store) == number
 
 
 def test_the_store_canonicalises_literals(store: ox.Store) -> None:
@@ -229,12 +296,12 @@ def test_graphs_may_span_frames(store: ox.Store) -> None:
 
 
 @pytest.mark.parametrize("atomic", [True, False])
-@pytest.mark.parametrize("count", [0, 5, 25_000])
-def test_progress_ends_at_all(store: ox.Store, count: int, atomic: bool) -> None:
+@pytest.mark.parametrize("number", [0, 5, 25_000])
+def test_progress_ends_at_all(store: ox.Store, number: int, atomic: bool) -> None:
     reported: list[int] = []
-    load(store, jelly(*numbered(count)), atomic=atomic, progress=reported.append)
-    assert len(reported) == 1 + count // 10_000
-    assert sum(reported) == count
+    load(store, jelly(*numbered(number)), atomic=atomic, progress=reported.append)
+    assert len(reported) == 1 + number // 10_000
+    assert sum(reported) == number
 
 
 def test_progress_may_read_the_store(store: ox.Store) -> None:
@@ -252,16 +319,6 @@ def test_batches_are_seen_when_it_is_not_atomic(store: ox.Store) -> None:
         progress=lambda *_: sizes.add(len(store)),
     )
     assert sizes == {0, BATCH}
-
-
-def test_limits_hold(new_store: Callable[[], ox.Store]) -> None:
-    store = new_store()
-    data = jelly(*numbered(300))
-    for limits, name in ((Limits(frame_bytes=100), "frame_bytes"), (Limits(string_bytes=5), "str")):
-        with pytest.raises(Exception, match=name) as caught:
-            load(store, data, limits=limits)
-        assert type(caught.value).__name__ == "LimitError"
-    assert len(store) == 0
 
 
 @pytest.fixture
@@ -351,3 +408,128 @@ def test_canonical_labels_of_empty_graphs(width: int) -> None:
     named, other = sorted(store.named_graphs(), key=lambda name: name != added.subject)
     assert named == added.subject != foreign.subject
     assert other not in (ox.BlankNode("x"), ox.BlankNode("y"), named)
+
+
+# Sources of any format into stores: the same as Oxigraph's own parsers load
+
+TRIG = b"""@prefix ex: <http://example.org/> .
+ex:s ex:p 1.50 , "a\\nb"@en . ex:g { ex:s ex:p _:b . _:b ex:p "x" . } """
+GRAPHS = ["nquads", "trig", "json-ld", "rt", "rpb", "jelly", "jelly-text"]
+TRIPLES = ["nt", "turtle", "rdf/xml"]
+
+
+def converted(data: bytes, source: str, target: str) -> bytes:
+    out = io.BytesIO()
+    convert(data, out, source_format=source, target_format=target)
+    return out.getvalue()
+
+
+def canonical(store: ox.Store) -> ox.Dataset:
+    dataset = ox.Dataset(store)
+    dataset.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    return dataset
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_quads(name: str) -> None:
+    store, expected = ox.Store(), ox.Store()
+    expected.bulk_load(TRIG, ox.RdfFormat.TRIG)
+    data = converted(TRIG, "trig", name)
+    direct = name in ("nquads", "trig")
+    assert load(store, data, format=name) == (None if direct else 4)
+    assert canonical(store) == canonical(expected)
+    counted: list[int] = []
+    assert load(ox.Store(), data, format=name, progress=counted.append) == sum(counted) == 4
+
+
+@pytest.mark.parametrize("name", TRIPLES)
+def test_triples_into_a_graph(name: str, tmp_path: Path) -> None:
+    data = converted(b"<urn:s> <urn:p> _:b . _:b <urn:p> 1 .", "turtle", name)
+    store = ox.Store(str(tmp_path / "store"))
+    graph = ox.NamedNode("urn:g")
+    for _ in range(2):
+        assert load(store, data, format=name, graph=graph) in (None, 2)
+    assert len(list(store.quads_for_pattern(None, None, None, graph))) == len(store) == 4
+    for _ in range(2):
+        load(store, data, format=name, graph=graph, blank_nodes="canonicalize")
+    assert len(store) == 6
+
+
+def test_the_name_gives_the_format(tmp_path: Path) -> None:
+    path = tmp_path / "x.trig.gz"
+    path.write_bytes(gzip.compress(TRIG))
+    found: dict[str, str] = {}
+    assert load(ox.Store(), path, on_namespace=found.__setitem__) == 4
+    assert found == {"ex": "http://example.org/"}
+
+
+def test_errors_leave_the_store_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "x.ttl"
+    path.write_text("<urn:s> <urn:p> <urn:o> .\n<urn:s> <rel> 1 .")
+    store = ox.Store()
+    with pytest.raises(TextError, match="need a base") as caught:
+        load(store, path)
+    assert (caught.value.source, caught.value.line, len(store)) == (str(path), 2, 0)
+    load(store, path, base="http://example.org/")
+    assert len(store) == 2
+    with pytest.raises(JellyError, match="text, not Jelly"):
+        load(store, TRIG)
+    with pytest.raises(ValueError, match="turtle"):
+        load(store, TRIG, format="turtel")
+
+
+def test_base_directions() -> None:
+    store = ox.Store()
+    load(store, b'<urn:s> <urn:p> "x"@ar--rtl .', format="turtle")
+    assert next(iter(store)).object.direction == ox.BaseDirection.RTL
+
+
+LONG_NAMESPACE = """
+import resource
+from pyoxigraph import Store
+from jelly_plugins.oxigraph import load
+
+name = b"http://example.org/" + b"x" * 4000
+text = b"@prefix x: <" + name + b"> .\\n" + b"x:s x:p x:o .\\n" * 75_000
+store = Store()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+load(store, text, format="turtle")
+assert len(store) == 1
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_a_long_namespace_is_not_held_for_each_statement() -> None:
+    done = programs.run(LONG_NAMESPACE)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 50
+
+
+# What is given in place of a store, a graph or an id
+
+
+def test_a_path_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"Store is needed, not 'data\.store'; Store\(path\) opens"):
+        load("data.store", tmp_path / "x.jelly")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Store is needed"):
+        dump(str(tmp_path), tmp_path / "x.jelly")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Store is needed"):
+        record("data.store", tmp_path / "log.jellyp")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Store is needed"):
+        replay("log.jellyp", Store())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Store is needed"):
+        positions("data.store")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_graph_of_a_dump_is_no_string(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"graph must be a NamedNode, .* \(got 'urn:g'\)$"):
+        dump(Store(), tmp_path / "x.jelly", graph="urn:g")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_id_of_a_patch_is_a_string() -> None:
+    log = b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:o> . TC ."
+    with pytest.raises(TypeError, match="until must be the id of a patch as a string"):
+        replay(Store(), log, until=NamedNode("urn:1"))  # type: ignore[arg-type]
+    assert replay(Store(), log, until="urn:1").patches == 1

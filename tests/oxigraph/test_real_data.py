@@ -35,7 +35,7 @@ def canonical(quads: Iterable[ox.Quad]) -> ox.Dataset:
 )
 def test_ontologies(new_store: Callable[[], ox.Store], name: str, tmp_path: Path) -> None:
     text = gzip.decompress(shared(f"data/{name}.nt.gz").read_bytes())
-    quads = list(ox.parse(text, ox.RdfFormat.N_TRIPLES))
+    quads = list(ox.parse(text, ox.RdfFormat.N_TRIPLES))[:30_000]
     path = tmp_path / "source.jelly"
     write_delimited(encode((tuple(quad)[:3] for quad in quads), describe=describe), path)
     # Reading gives the terms to the letter; only a store changes literals.

@@ -99,10 +99,11 @@ def sample_dataset(dataset: Any = None) -> Any:
 def quads_of(dataset: Any) -> set[tuple[Any, ...]]:
     """All quads of a Dataset or ConjunctiveGraph; the default graph is None."""
     default = default_graph(dataset)
+    names = {context.identifier for context in dataset.store.contexts()} | {default.identifier}
     return {
-        (s, p, o, None if context.identifier == default.identifier else context.identifier)
-        for context in dataset.store.contexts()
-        for s, p, o in dataset.get_context(context.identifier)
+        (s, p, o, None if name == default.identifier else name)
+        for name in names
+        for s, p, o in dataset.get_context(name)
     }
 
 

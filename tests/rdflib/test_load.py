@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -139,20 +140,15 @@ def test_what_rdflib_cannot_hold(text: bytes, message: str) -> None:
     assert caught.value.frame is None
 
 
-@pytest.mark.parametrize("store", ["default", "SimpleMemory", "Oxigraph"])
 def test_stores(store: str) -> None:
-    if store == "Oxigraph":
-        pytest.importorskip("oxrdflib", reason="graphs over Oxigraph need oxrdflib")
-    graph = Graph(store=store)
-    load(graph, TURTLE, format="turtle")
-    assert isomorphic(graph, Graph(store=store).parse(data=TURTLE, format="turtle"))
+    for name in (store, "SimpleMemory"):
+        graph = Graph(store=name)
+        load(graph, TURTLE, format="turtle")
+        assert isomorphic(graph, Graph(store=name).parse(data=TURTLE, format="turtle"))
 
 
 @pytest.mark.parametrize("name", ["nquads", "trig", "json-ld"])
-@pytest.mark.parametrize("store", ["default", "Oxigraph"])
 def test_quads_of_the_default_graph_into_a_graph(store: str, name: str) -> None:
-    if store == "Oxigraph":
-        pytest.importorskip("oxrdflib", reason="graphs over Oxigraph need oxrdflib")
     data = converted(b"<urn:s> <urn:p> <urn:o> .", "nt", name)
     graph = Graph(store=store)
     assert load(graph, data, format=name) == 1
@@ -172,9 +168,11 @@ def test_unknown_formats() -> None:
 @pytest.mark.parametrize("name", ["so", "qudt-vocab"])
 def test_real_data(name: str) -> None:
     path = shared(f"data/{name}.nt.gz")
-    data = gzip.decompress(path.read_bytes())
+    # A part, because rdflib takes long.
+    with gzip.open(path) as file:
+        data = b"".join(islice(file, 15_000))
     ours, theirs = Graph(), Graph()
-    statements = load(ours, path)
+    statements = load(ours, gzip.compress(data), format="nt")
     theirs.parse(data=data, format="nt11")
     assert statements >= len(ours) == len(theirs)
 
@@ -184,7 +182,6 @@ def test_real_data(name: str) -> None:
     assert without_nodes(ours) == without_nodes(theirs)
 
 
-@pytest.mark.parametrize("store", ["default", "Oxigraph"])
 def test_progress_of_load_and_dump(store: str) -> None:
     data = b"".join(b"<urn:s> <urn:p> <urn:%d> .\n" % number for number in range(25_000))
     graph = Graph(store)

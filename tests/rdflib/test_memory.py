@@ -375,11 +375,8 @@ def test_who_wants_to_know_of_each_triple_does(make: Any, bulk_calls: list[Any])
     assert bulk_calls == []
 
 
-@pytest.mark.parametrize("store", ["default", "Oxigraph"])
 @pytest.mark.parametrize("methods", [("add",), ("addN",), ("add", "addN")])
 def test_methods_that_a_subclass_overrides_are_called(methods: Any, store: str) -> None:
-    if store == "Oxigraph":
-        pytest.importorskip("oxrdflib")
     called: list[str] = []
 
     def add(self: Any, triple: Any) -> Any:
@@ -397,13 +394,10 @@ def test_methods_that_a_subclass_overrides_are_called(methods: Any, store: str) 
     assert called == (["add"] * 2 if methods == ("add",) else ["addN"])
 
 
-@pytest.mark.parametrize("store", ["default", "Oxigraph"])
 @pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")
 @pytest.mark.parametrize("by_dataset", [True, False])
 def test_quads_call_the_methods_that_n_quads_call(store: str, by_dataset: bool) -> None:
     """Those of the default graph; rdflib's parsers call none of a Dataset's own."""
-    if store == "Oxigraph":
-        pytest.importorskip("oxrdflib")
     called: list[Any] = []
 
     class Own(Graph):

@@ -70,8 +70,7 @@ STREAMS = {
 types = pytest.mark.parametrize(
     ("physical_type", "logical_type"), TYPES, ids=lambda each: each.name
 )
-tables = pytest.mark.parametrize("table", TABLES, ids=str)
-frame_sizes = pytest.mark.parametrize("frame_size", [1, 10, 1000])
+FRAME_SIZES = [1, 10, 1000, 10]
 
 
 def _sample(physical_type: PhysicalType) -> Any:
@@ -101,8 +100,7 @@ def _generic(term: Any) -> Any:
 
 
 @types
-@tables
-@frame_sizes
+@pytest.mark.parametrize(("table", "frame_size"), zip(TABLES, FRAME_SIZES, strict=True), ids=str)
 def test_pyjelly_reads_ours(
     physical_type: PhysicalType,
     logical_type: LogicalType,
@@ -197,8 +195,11 @@ def _written_by_pyjelly(graph: Any, physical_type: PhysicalType, options: Any) -
 # With a prefix table of 1 pyjelly's writer evicts what the same row still needs, so that it cannot
 # read its own files.
 @types
-@pytest.mark.parametrize("table", [*TABLES[:2], (8, 3, 3), TABLES[3]], ids=str)
-@frame_sizes
+@pytest.mark.parametrize(
+    ("table", "frame_size"),
+    zip([*TABLES[:2], (8, 3, 3), TABLES[3]], FRAME_SIZES, strict=True),
+    ids=str,
+)
 def test_we_read_pyjellys(
     physical_type: PhysicalType,
     logical_type: LogicalType,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -19,16 +17,15 @@ from jelly_plugins.rdflib.plugin.parser import JellyParser
 from jelly_plugins.rdflib.plugin.registration import NAMES
 from jelly_plugins.rdflib.plugin.serializer import JellySerializer
 
+from .. import programs
 from .support import sample_graph, to_bytes
 
 TURTLE = "<urn:s> <urn:p> <urn:o> ."
 
 
 def run(code: str, *arguments: str) -> str:
-    """Run Python code in a process of its own."""
-    result = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
-    )
+    """What a program prints, in a process of its own."""
+    result = programs.run(code, *arguments)
     assert result.returncode == 0, result.stderr
     return result.stdout.strip()
 

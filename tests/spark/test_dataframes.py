@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyjelly.integrations.generic.parse import parse_jelly_flat
 from pyspark import TaskContext
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, read, write
+from jelly_plugins.patch import read_patches
+from jelly_plugins.spark import apply_patches
+from jelly_plugins.spark.shards import ShardedStore
 
 from .queries import finished, in_memory
 
@@ -149,47 +153,6 @@ def test_names_and_types_are_those_of_spark(spark: SparkSession, tmp_path: Path)
         twice.write.format("jelly").mode("append").save(path)
 
 
-def test_rows_without_graphs_are_streams_of_triples(spark: SparkSession, tmp_path: Path) -> None:
-    """As they come from streams of triples, which other readers want back."""
-    write(triples(0, 10), tmp_path / "in.jelly")
-    out = tmp_path / "out"
-    frame = spark.read.format("jelly").load(str(tmp_path / "in.jelly"))
-    frame.coalesce(1).write.format("jelly").mode("append").save(str(out))
-    [name] = visible(out)
-    with (out / name).open("rb") as file:
-        found = [tuple(map(str, each)) for each in parse_jelly_flat(file)]
-    assert found == [(f"<urn:{n}>", "<urn:p>", f'"{n}"') for n in range(10)]
-    # With one graph among them there are two streams.
-    columns = "subject string, predicate string, object string, graph string"
-    rows = spark.createDataFrame(ROWS[::-1], columns).coalesce(1)
-    rows.write.format("jelly").mode("overwrite").save(str(out))
-    assert len(visible(out)) == 2
-    again = spark.read.format("jelly").load(str(out))
-    assert sorted(map(tuple, again.collect()), key=str) == sorted(ROWS, key=str)
-
-
-def test_options_and_folders_that_would_be_skipped(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "day=1").mkdir()
-    write(QUADS, tmp_path / "day=1" / "a.jelly")
-    reader = spark.read.format("jelly")
-    with pytest.raises(PySparkException, match="'day=1' looks like a column, which would be lost"):
-        reader.load(str(tmp_path)).collect()
-    frame = spark.read.format("jelly").option("sourceColumns", "true").load(f"{tmp_path}/day=*")
-    frame = frame.selectExpr("*", "regexp_extract(source, 'day=([^/]+)', 1) AS day")
-    assert [tuple(row) for row in frame.select("object", "day").collect()] == [
-        (row[2], "1") for row in ROWS
-    ]
-    with pytest.raises(PySparkException, match="did you mean sourceColumns"):
-        reader.option("sourceColumn", "true").load(str(tmp_path))
-    frame = frame.drop("source", "frame")
-    writer = frame.drop("day").write.format("jelly").mode("append")
-    with pytest.raises(PySparkException, match="did you mean compression"):
-        writer.option("compress", "gzip").save(str(tmp_path / "out"))
-    with pytest.raises(PySparkException):
-        frame.write.format("jelly").partitionBy("day").mode("append").save(str(tmp_path / "out"))
-    assert not (tmp_path / "out").exists() or visible(tmp_path / "out") == []
-
-
 def _some_fail(batches: Iterator[Any]) -> Iterator[Any]:
     context = TaskContext.get()
     assert context is not None
@@ -244,3 +207,226 @@ def test_a_stream_over_a_folder(spark: SparkSession, tmp_path: Path) -> None:
     appended(reader.load(str(source)), out, checkpoint)
     appended(reader.load(str(source)), out, checkpoint)
     assert numbers(spark.read.json(str(out))) == list(range(60))
+
+
+# Columns and rows that are asked for, in Spark: by a schema and by options
+
+GRAPHS = (DEFAULT_GRAPH, Iri("urn:g"), BlankNode("g"))
+NARROWING_QUADS = [
+    Quad(Iri(f"urn:{n % 7}"), Iri(f"urn:p{n % 3}"), Literal(f"{n}"), GRAPHS[n % 3])
+    for n in range(300)
+]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("narrowing") / "x.jelly"
+    write(NARROWING_QUADS, file, frame_rows=50)
+    return str(file)
+
+
+def rows(frame: DataFrame) -> list[tuple[str | None, ...]]:
+    return sorted(map(tuple, frame.collect()), key=str)
+
+
+def read_rows(frame: DataFrame) -> int:
+    """How many rows the source gave to Spark when the frame was collected."""
+    plan = frame._jdf.queryExecution().executedPlan()
+    return int(plan.collectLeaves().head().metrics().apply("numOutputRows").value())
+
+
+def test_a_schema_says_which_columns_are_read(spark: SparkSession, path: str) -> None:
+    reader = spark.read.format("jelly")
+    whole = reader.load(path)
+    some = spark.read.schema("object string, subject string").format("jelly").load(path)
+    assert some.columns == ["object", "subject"]
+    assert rows(some) == rows(whole.select("object", "subject"))
+    spark.sql(
+        f"CREATE OR REPLACE TEMPORARY VIEW narrow (subject string) USING jelly OPTIONS "
+        f"(path '{path}', predicate '<urn:p1>', graph '<urn:g>')"
+    )
+    found = spark.sql("SELECT * FROM narrow")
+    assert rows(found) == rows(whole.where("predicate = '<urn:p1>'").select("subject"))
+    assert read_rows(found) == 100
+    other_case = spark.read.schema("SUBJECT string, graph string").format("jelly").load(path)
+    assert other_case.columns == ["SUBJECT", "graph"]
+    assert rows(other_case) == rows(whole.select("subject", "graph"))
+    schemas = (
+        "subject int",
+        "subject string not null",
+        "subject string, x string",
+    )
+    for schema in schemas:
+        with pytest.raises(
+            PySparkException, match="is not available: with these options, the columns"
+        ):
+            spark.read.schema(schema).format("jelly").load(path).collect()
+
+
+def test_a_stream_of_what_is_asked_for(spark: SparkSession, path: str, tmp_path: Path) -> None:
+    reader = spark.readStream.schema("subject string").format("jelly").option("object", '"7"')
+    in_memory(reader.load(path), "asked", tmp_path)
+    assert rows(spark.table("asked")) == [("<urn:0>",)]
+
+
+def test_conditions_are_met(spark: SparkSession, path: str) -> None:
+    reader = spark.read.format("jelly").option("predicate", "<urn:p1>")
+    found = reader.load(path).where("subject = '<urn:3>'")
+    assert {row[:2] for row in rows(found)} == {("<urn:3>", "<urn:p1>")}
+    assert read_rows(found) == 100
+    found = reader.option("terms", "split").load(path)
+    assert found.select("object.kind").distinct().count() == 1
+    with pytest.raises(PySparkException, match="option graph must be a term of N-Triples"):
+        reader.option("graph", "urn:g").load(path)
+
+
+def test_filters_are_not_pushed(spark: SparkSession, path: str) -> None:
+    """PySpark 4.3 gives a DataFrame that filters were pushed into once to any other query."""
+    pushdown = "spark.sql.python.filterPushdown.enabled"
+    before = spark.conf.get(pushdown)
+    assert before == "false"
+    spark.conf.set(pushdown, "true")
+    try:
+        frame = spark.read.format("jelly").load(path)
+        some = frame.where("graph = '<urn:g>'")
+        assert some.count() == 100
+        assert frame.count() == 300
+        assert some.union(frame.where("graph = '_:g'")).count() == 200
+    finally:
+        spark.conf.set(pushdown, before)
+
+
+# The formats as sinks of streams, and what Spark does with names, partitions and metrics
+
+
+def run(stream: DataFrame, kind: str, out: Path, checkpoint: Path) -> StreamingQuery:
+    """Write what there is of a stream."""
+    writer = stream.writeStream.format(kind).option("checkpointLocation", str(checkpoint))
+    return finished(lambda: writer.trigger(availableNow=True).start(str(out)))
+
+
+def batches(folder: Path) -> list[str]:
+    """The batches that are there, as their folders' names begin."""
+    names = [path.name for path in folder.iterdir()]
+    assert all(name.startswith("batch-") for name in names)
+    return sorted(name[: len("batch-0")] for name in names)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for n in range(3):
+        write(triples(n * 10, n * 10 + 10), folder / f"{n}.jelly")
+    return folder
+
+
+def found(spark: SparkSession, out: Path) -> list[int]:
+    rows = spark.read.format("jelly").load(str(out)).collect()
+    return sorted(int(row.object.strip('"')) for row in rows)
+
+
+def test_a_stream_is_written(spark: SparkSession, source: Path, tmp_path: Path) -> None:
+    out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
+    reader = spark.readStream.format("jelly").option("maxFilesPerTrigger", "1")
+    stream = reader.load(str(source)).repartition(2)
+    query = run(stream, "jelly", out, checkpoint)
+    assert batches(out) == ["batch-0", "batch-1", "batch-2"]
+    assert found(spark, out) == list(range(30))
+    assert {each.sink.numOutputRows for each in query.recentProgress} == {10}
+    for folder in out.iterdir():
+        assert (folder / "_SUCCESS").exists()
+    # From its checkpoint on.
+    write(triples(30, 40), source / "late.jelly")
+    run(stream, "jelly", out, checkpoint)
+    assert found(spark, out) == list(range(40))
+    # A driver that was lost before it had noted that the batch was done gives it again.
+    before = sorted(out.rglob("*"))
+    for note in (checkpoint / "commits").glob("*3*"):
+        note.unlink()
+    run(stream, "jelly", out, checkpoint)
+    assert sorted(out.rglob("*")) == before
+    # Another query into the same folder, of what this one has written.
+    again = spark.readStream.format("jelly").load(str(out)).where("object <> '\"7\"'")
+    run(again, "jelly", out, tmp_path / "check2")
+    assert found(spark, out) == sorted([*range(40), *(n for n in range(40) if n != 7)])
+
+
+def test_a_batch_that_fails_leaves_nothing_and_comes_again(
+    spark: SparkSession, source: Path, tmp_path: Path
+) -> None:
+    out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
+    reader = spark.readStream.format("jelly").option("maxFilesPerTrigger", "1")
+    stream = reader.load(str(source))
+    good = "if(object = '\"15\"', {}, object) AS object"
+    bad = stream.selectExpr("subject", "predicate", good.format("'x y'"))
+    with pytest.raises(StreamingQueryException, match=r"row 5, .*: object: "):
+        run(bad, "jelly", out, checkpoint)
+    assert found(spark, out) == list(range(10))
+    mended = stream.selectExpr("subject", "predicate", good.format("'\"-1\"'"))
+    run(mended, "jelly", out, checkpoint)
+    assert found(spark, out) == sorted({*range(30), -1} - {15})
+    assert batches(out) == ["batch-0", "batch-1", "batch-2"]
+
+
+def test_what_a_sink_of_streams_rejects(spark: SparkSession, source: Path, tmp_path: Path) -> None:
+    stream = spark.readStream.format("jelly").load(str(source))
+    out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
+    for frame, mode, option, message in (
+        (stream.drop("object"), "append", "compression", "object is missing"),
+        (stream, "append", "compress", "did you mean compression"),
+        (
+            stream.groupBy("subject", "predicate", "object").count().drop("count"),
+            "complete",
+            "compression",
+            "output mode append",
+        ),
+    ):
+        writer = frame.writeStream.format("jelly").outputMode(mode).option(option, "gzip")
+        started = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+        with pytest.raises(PySparkException, match=message):
+            finished(lambda started=started: started.start(str(out)))
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    assert not out.exists() or found(spark, out) == []
+
+
+def test_a_stream_of_patches_is_written_and_applied(
+    spark: SparkSession, source: Path, tmp_path: Path
+) -> None:
+    out, root = tmp_path / "log", tmp_path / "root"
+    reader = spark.readStream.format("jelly").option("maxFilesPerTrigger", "1")
+    operations = reader.load(str(source)).selectExpr("'A' AS kind", "*")
+    run(operations, "jelly-patch", out, tmp_path / "checkpoint")
+    files = sorted(out.rglob("*.jellyp"))
+    patches = [patch for file in files for patch in read_patches(file)]
+    assert len({patch.id for patch in patches}) == len(patches) == 3
+    applied = apply_patches(spark, spark.read.format("jelly-patch").load(str(out)), root, shards=2)
+    assert applied.committed
+    assert len(ShardedStore(root)) == 30
+    # As a batch, what is deleted.
+    rows = spark.read.format("jelly").load(str(source)).where("object < '\"2\"'")
+    deletions = rows.selectExpr("'D' AS kind", "*").coalesce(1)
+    deletions.write.format("jelly-patch").mode("append").option("compression", "gzip").save(
+        str(tmp_path / "more")
+    )
+    [more] = (tmp_path / "more").glob("*.jellyp.gz")
+    apply_patches(spark, more, root)
+    assert len(ShardedStore(root)) == 30 - rows.count()
+    with pytest.raises(PySparkException, match="kind is missing"):
+        rows.write.format("jelly-patch").mode("append").save(str(tmp_path / "more"))
+
+
+def test_what_spark_does_not_do(spark: SparkSession, source: Path, tmp_path: Path) -> None:
+    """As docs/spark-options.md has it: a path as a table, folders by column, counts of rows."""
+    with pytest.raises(PySparkException, match="Unsupported data source type for direct query"):
+        spark.sql(f"SELECT * FROM jelly.`{source}`")
+    frame = spark.read.format("jelly").load(str(source))
+    for mode in ("append", "overwrite"):
+        writer = frame.write.format("jelly").mode(mode).partitionBy("graph")
+        with pytest.raises(PySparkException, match=r"partitioning .* do not match"):
+            writer.save(str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+    assert frame.count() == 30
+    metrics = frame._jdf.queryExecution().executedPlan().collectLeaves().head().metrics()
+    names = {"numOutputRows", "pythonDataSent", "pythonDataReceived"}
+    assert {name for name in names if metrics.contains(name)} == names

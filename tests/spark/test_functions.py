@@ -330,7 +330,7 @@ def test_compressed_values(pack: Callable[[bytes], bytes], monkeypatch: pytest.M
     too_many = "a value: (a decompressed value must not exceed|.*the number of empty frames)"
     for function in (FromJelly({}), patches):
         with pytest.raises(LimitError, match=too_many):
-            run(function, binary(pack(bytes(20 << 20))))
+            run(function, binary(pack(bytes(4 << 20))))
 
 
 def test_statements_that_cannot_be_written() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 from collections.abc import Callable
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -111,20 +111,32 @@ def test_an_error_while_publishing_is_undone(
     assert hidden(tmp_path) == ["_SUCCESS"]
 
 
-KILLED = """
-import os, sys
-from fsspec.implementations.local import LocalFileSystem
-from jelly_plugins.spark.datasource.output import Output, StreamOutput
-folder, job, steps, *names = sys.argv[1:]
-left = iter(range(int(steps)))
-move = LocalFileSystem.mv
-def killed(*arguments, **named):
-    if next(left, None) is None:
-        os._exit(9)
-    move(*arguments, **named)
-LocalFileSystem.mv = killed
-Output(folder, overwrite=True, job=job).publish(names)
-"""
+def killed(work: Callable[[], None], step: int, *steps: tuple[Any, str]) -> int | None:
+    """Do some work in another process, which ends before it takes a step.
+
+    :param steps: objects and names of their methods, each call of which is a step.
+    :return: the exit code of the process.
+    """
+
+    def run() -> None:
+        left = iter(range(step))
+
+        def ending(call: Callable[..., Any]) -> Callable[..., Any]:
+            def made(*arguments: Any, **named: Any) -> Any:
+                if next(left, None) is None:
+                    os._exit(9)
+                return call(*arguments, **named)
+
+            return made
+
+        for owner, name in steps:
+            setattr(owner, name, ending(getattr(owner, name)))
+        work()
+
+    process = get_context("fork").Process(target=run)
+    process.start()
+    process.join()
+    return process.exitcode
 
 
 @pytest.mark.parametrize("step", range(4))
@@ -134,10 +146,7 @@ def test_a_driver_that_is_killed_while_publishing_leaves_no_mark(tmp_path: Path,
     first.publish([old])
     output = Output(str(tmp_path), overwrite=True)
     names = [write(output, 0), write(output, 1)]
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path), output.job, str(step), *names], check=False
-    )
-    assert killed.returncode == 9
+    assert killed(lambda: output.publish(names), step, (LocalFileSystem, "mv")) == 9
     # The mark goes first, the old file next, then the new ones come.
     expected = {0: [old], 1: [old], 2: [], 3: names[:1]}
     assert visible(tmp_path) == expected[step]
@@ -210,25 +219,6 @@ def test_a_batch_is_there_once(tmp_path: Path, local: bool) -> None:
     ]
 
 
-KILLED_IN_A_STREAM = """
-import os, sys
-from fsspec.implementations.local import LocalFileSystem
-from jelly_plugins.spark.datasource.output import StreamOutput
-folder, query, steps, *names = sys.argv[1:]
-left = iter(range(int(steps)))
-def killed(call):
-    def step(*arguments, **named):
-        if next(left, None) is None:
-            os._exit(9)
-        return call(*arguments, **named)
-    return step
-for name in ("touch", "rm"):
-    setattr(LocalFileSystem, name, killed(getattr(LocalFileSystem, name)))
-os.rename = killed(os.rename)
-StreamOutput(folder, query, 3).publish(names)
-"""
-
-
 @pytest.mark.parametrize("step", range(5))
 def test_a_driver_that_is_killed_between_leaves_a_batch_whole_or_none(
     tmp_path: Path, step: int
@@ -236,8 +226,8 @@ def test_a_driver_that_is_killed_between_leaves_a_batch_whole_or_none(
     folder = tmp_path / "out"
     output = of_stream(folder, 3)
     names = [write(output, task, b"first") for task in range(2)]
-    program = [sys.executable, "-c", KILLED_IN_A_STREAM, str(folder), QUERY, str(step), *names]
-    assert subprocess.run(program, check=False).returncode == 9
+    steps = ((LocalFileSystem, "touch"), (LocalFileSystem, "rm"), (os, "rename"))
+    assert killed(lambda: output.publish(names), step, *steps) == 9
     # Two files move, a mark is set, the folder gets its name; what is hidden goes last.
     assert shown(output) == (["first"] * 2 if step == 4 else [])
     output.publish([write(output, task, b"again") for task in range(3)])

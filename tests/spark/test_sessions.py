@@ -14,6 +14,7 @@ from jelly_plugins.errors import MissingExtraError
 from jelly_plugins.spark import sessions
 
 from .. import programs
+from ..programs import run
 
 MODULE = "--add-modules=jdk.incubator.vector"
 
@@ -97,3 +98,22 @@ def test_without_pyspark_it_says_what_to_install() -> None:
     )
     assert "MissingExtraError: PySpark" in found.stderr
     assert found.stderr.endswith("pip install '.[spark]'\n")
+
+
+# What Spark's processes import: it starts one for each query, to plan how files are read
+
+PLANS = """
+import sys
+import pyspark.sql.worker.plan_data_source_read
+from jelly_plugins.spark.datasource.sources import JellyDataSource, JellyPatchDataSource
+for kind in (JellyDataSource, JellyPatchDataSource):
+    source = kind({"path": sys.argv[1]})
+    assert source.reader(source.schema()).partitions()
+print("pandas" in sys.modules, "pyoxigraph" in sys.modules)
+"""
+
+
+def test_planning_does_not_import_what_it_does_not_need(tmp_path: Path) -> None:
+    """``pyarrow.array`` imports pandas, which takes longer than everything else."""
+    done = run(PLANS, tmp_path)
+    assert done.stdout.split() == ["False", "False"], done.stderr

@@ -146,7 +146,7 @@ class GraphSink:
                     default.store.addN((s, p, o, graph(g)) for s, p, o, g in statements)
         except JellyError:
             raise
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise TermError(
                 f"the store rejected a statement: {error} (it may keep those added before)"
             ) from error

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from jelly_plugins import (
@@ -15,11 +17,15 @@ from jelly_plugins import (
     ChainError,
     Iri,
     JellyError,
+    LimitError,
     Literal,
     Quad,
     TermError,
     TruncatedError,
 )
+from jelly_plugins.arrow import QUADS
+from jelly_plugins.codec.common.positions import OBJECT, POSITIONS
+from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, delete_namespace, write_patches
 from jelly_plugins.spark.shards import (
     Applied,
@@ -33,15 +39,20 @@ from jelly_plugins.spark.shards import (
     shard,
     shard_of,
 )
+from jelly_plugins.spark.shards.changes import PatchRows, resolve
 from jelly_plugins.spark.shards.root import Batch, Log
+from jelly_plugins.spark.shards.shard import canonical_terms, quads_of
 
+from ...codec.test_patch_columns import literals
 from .logs import Writer, apply, assert_same, log_file, patch, quad, quads, replayed
+from .model import cuts, quads_after, random_log, text_of
 
 INTEGER = "^^<http://www.w3.org/2001/XMLSchema#integer>"
 
 
-@pytest.mark.parametrize("shard_by", ["subject", "graph"])
-@pytest.mark.parametrize("suffix", ["jellyp", "rdfp", "jellyp.gz"])
+@pytest.mark.parametrize(
+    ("shard_by", "suffix"), [("subject", "jellyp"), ("graph", "rdfp"), ("subject", "jellyp.gz")]
+)
 def test_the_shards_have_what_a_single_store_has(
     tmp_path: Path, shard_by: str, suffix: str
 ) -> None:
@@ -292,3 +303,183 @@ def test_settings_of_a_sink_are_checked_at_once(tmp_path: Path, settings: Any) -
 
 def test_a_result_is_shown() -> None:
     assert "version" in repr(Applied(version=1))
+
+
+# Random logs, given in parts and again: the shards have what one store has
+
+SEEDS = [*range(10), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(10, 300))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_logs(tmp_path: Path, seed: int) -> None:
+    pick = random.Random(seed)
+    if pick.random() < 0.7:
+        _with_ids(tmp_path / "root", seed, pick)
+    else:
+        _in_batches(tmp_path / "root", seed, pick)
+
+
+def _with_ids(root: Path, seed: int, pick: random.Random) -> None:
+    """A growing log: the whole of it each time, or from some patch on; and again."""
+    patches = random_log(seed, ids=True)
+    layout = {"shards": pick.choice([1, 3, 8]), "shard_by": pick.choice(["subject", "graph"])}
+    done = 0
+    for stop in cuts(pick, patches):
+        for _ in range(pick.choice([1, 1, 2])):
+            begin = min(pick.choice([0, done, max(0, done - 1)]), stop - 1)
+            given = text_of(patches[begin:stop])
+            if pick.random() < 0.3 and stop < len(patches):
+                # With the beginning of the next patch, which does not count.
+                given += text_of([patches[stop][:2]]) + b"TX .\nA <urn:s> <urn:p> <urn:torn> .\n"
+            apply(root, given, **layout)
+            done = stop
+            assert_same(root, quads_after(patches[:stop]))
+    assert not apply(root, text_of(patches)).committed
+    versions = ShardedStore(root).versions()
+    assert [each.number for each in versions] == list(range(len(versions), 0, -1))
+
+
+def _in_batches(root: Path, seed: int, pick: random.Random) -> None:
+    """Patches without ids, in numbered batches, some of them twice or late."""
+    patches = random_log(seed, ids=False)
+    begin = 0
+    for number, stop in enumerate(cuts(pick, patches)):
+        batch = text_of(patches[begin:stop])
+        first = apply(root, batch, application="a", batch=number)
+        begin = stop
+        for late in (batch, b"A <urn:s> <urn:p> <urn:late> .") if first.committed else (batch,):
+            assert not apply(root, late, application="a", batch=number).committed
+        if first.version:
+            assert_same(root, quads_after(patches[:stop]))
+
+
+# Which patches of a log are new, by their ids
+
+
+def log(*patches: str | tuple[str | None, str | None]) -> list[PatchRows]:
+    """Patches of three rows; a text has the id, and follows the one before."""
+    made: list[PatchRows] = []
+    for place, each in enumerate(patches):
+        id_, prev = each if isinstance(each, tuple) else (each, made[-1].id if made else None)
+        made.append(PatchRows(place, id_, prev, 3))
+    return made
+
+
+KNOWN = (Log("1", "3", 3), Log("x", "x", 3))
+
+
+@pytest.mark.parametrize(
+    ("given", "start", "last"),
+    [
+        # The log from its beginning, and with more patches.
+        (log("1", "2", "3"), 3, None),
+        (log("1", "2", "3", "4", "5"), 3, Log("1", "5", 3)),
+        # The rest of it, with the last applied patch and without.
+        (log("3", "4"), 1, Log("1", "4", 3)),
+        (log(("4", "3"), "5"), 0, Log("1", "5", 3)),
+        (log(("2", "1"), "3", "4"), 2, Log("1", "4", 3)),
+        # The last applied patch twice, and a new one.
+        (log("1", "2", "3", ("3", "2"), "4"), 4, Log("1", "4", 3)),
+        (log("3", "4", ("4", "3"), "5"), 1, Log("1", "5", 3)),
+        # Another log.
+        (log("a", "b"), 0, Log("a", "b", 3)),
+        (log("x"), 1, None),
+        # Patches without ids are not recognised; those before the position are.
+        (log((None, None), (None, None)), 0, None),
+        (log("1", (None, None), ("2", None), ("3", "2"), (None, None)), 4, None),
+        # The last patch has grown.
+        ([*log("1", "2"), PatchRows(2, "3", "2", 8)], 2, Log("1", "3", 8)),
+        ([], 0, None),
+    ],
+)
+def test_what_is_new(given: list[PatchRows], start: int, last: Log | None) -> None:
+    logs, found = resolve(given, KNOWN)
+    assert found == start
+    if last is None:
+        assert logs == KNOWN
+    else:
+        assert logs[-1] == last
+        assert {*logs} - {last} == {each for each in KNOWN if each.first != last.first}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (log("1", "2"), "the store is at patch 3, which the log does not have"),
+        (log(("9", "8"), "10"), "the log follows patch 8, but the store is at patch 3 or x"),
+        (log(("4", "3"), ("6", "5")), "it follows patch 5, but the patch before it is 4"),
+        (log("a", "b", ("a", None)), "an earlier patch of the log has the same id"),
+        (log("a", ("b", None), ("c", None), ("b", None)), "an earlier patch of the log has the"),
+    ],
+)
+def test_logs_that_do_not_follow(given: list[PatchRows], message: str) -> None:
+    with pytest.raises(ChainError, match=message):
+        resolve(given, KNOWN)
+
+
+def test_nothing_was_applied() -> None:
+    with pytest.raises(ChainError, match="it follows patch 8, but nothing was applied before"):
+        resolve(log(("9", "8")), ())
+    assert resolve(log(("9", "8")), (), check_prev=False)[0] == (Log("9", "9", 3),)
+
+
+def test_there_is_a_limit_of_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "MAX_LOGS", 2)
+    with pytest.raises(LimitError, match="positions of 2 logs at most"):
+        resolve(log("a"), KNOWN)
+    assert resolve(log("a"), KNOWN, forget=True)[0] == (KNOWN[1], Log("a", "a", 3))
+
+
+# Terms in the form of the store, and the quads of columns
+
+
+def test_objects_get_the_form_of_the_store() -> None:
+    forms = {}
+    for literal in literals():
+        text = term_text(literal)
+        try:
+            forms[text] = canonical_terms(pa.array([text]), OBJECT)[0].as_py()
+        except JellyError:
+            continue
+    assert len(forms) > 400
+    texts = random.Random(1).sample(list(forms), len(forms))
+    assert canonical_terms(pa.array(texts), OBJECT).to_pylist() == [forms[text] for text in texts]
+    assert term_text(Literal("x")) in texts
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("predicate", None),
+        ("graph", ""),
+        ("subject", "<urn:A> <urn:p> <urn:o> .\n<urn:B>"),
+        ("subject", '"literal"'),
+        ("predicate", "_:b"),
+        ("object", '"a"@en--ltr'),
+        ("graph", "<urn:g> .\n<urn:s> <urn:p> <urn:o>"),
+        ("graph", "<urn:jelly-plugins:bookkeeping>"),
+    ],
+)
+def test_terms_that_are_rejected(name: str, text: str | None) -> None:
+    with pytest.raises(JellyError) as caught:
+        canonical_terms(pa.array(["<urn:x>", text], pa.string()), POSITIONS.index(name))
+    assert caught.value.row == 1
+
+
+def test_terms_that_were_rewritten_get_the_form_of_the_store() -> None:
+    for position in range(4):
+        assert canonical_terms(pa.array(["<urn:\\u0041>"]), position)[0].as_py() == "<urn:A>"
+
+
+def test_long_lines_are_the_same_quads(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[Any] = [
+        ("<urn:s>", "<urn:p>", '"a\\n\\"é"@en', None),
+        ("_:b", "<urn:p>", '<<( _:b <urn:p> "x" )>>', "_:g"),
+        ("_:b", "<urn:p>", '"1"^^<http://www.w3.org/2001/XMLSchema#integer>', "<urn:g>"),
+    ]
+    columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+    batch = pa.RecordBatch.from_arrays(columns, schema=QUADS)
+    expected = set(quads_of(batch))
+    assert len(expected) == 3
+    monkeypatch.setattr(shard, "_LONG_LINE", 1)
+    assert set(quads_of(batch)) == expected

@@ -44,7 +44,7 @@ def _program(*arguments: object) -> subprocess.CompletedProcess[str]:
     return done
 
 
-@pytest.mark.parametrize("by", [12, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("by", [25, pytest.param(1, marks=pytest.mark.slow)])
 def test_kills_between_any_two_steps(tmp_path: Path, by: int) -> None:
     """Each leaves all of a batch or nothing, and the same call again does the rest."""
     kills = int(_program(tmp_path, 0, 110, by).stdout)

@@ -202,15 +202,15 @@ def test_reads_while_a_writer_and_a_vacuum_work(tmp_path: Path) -> None:
 
     def write() -> None:
         try:
-            for number in range(12):
-                log = log_file(tmp_path / f"more{number}.jellyp", [writer.patch(60)])
+            for number in range(6):
+                log = log_file(tmp_path / f"more{number}.jellyp", [writer.patch(30)])
                 version = apply(root, log).version
                 contents[version] = expected(quads(root, version))
         finally:
             ended.set()
 
     def clean() -> None:
-        while not ended.wait(2):
+        while not ended.wait(1):
             vacuum(root, keep=2, grace=timedelta())
 
     whole: list[tuple[int, Rows]] = []
