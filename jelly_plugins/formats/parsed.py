@@ -38,6 +38,10 @@ from .reading import (
 from .settings import ConversionSettings, Job
 from .xml import in_utf_8
 
+#: Bytes that a statement may take as N-Quads beyond those of the source, on average, and the bytes
+#: that ``frame_expansion`` allows in all: each statement has a copy of its subject.
+_BYTES_PER_STATEMENT: Final = 1 << 10
+
 #: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
 #: an IRI that is nearly as long as the text before them. More are not faster (measured: 32 to 4096
 #: take the same time).
@@ -48,7 +52,8 @@ class ParsedReader(ChunkReader):
     """Reads Turtle, TriG, RDF/XML or JSON-LD.
 
     :param settings: ``base``, without which relative IRIs are rejected; of the limits,
-        ``frame_bytes`` bounds the bytes of RDF/XML between two statements.
+        ``frame_bytes`` bounds the bytes of RDF/XML between two statements, and
+        ``frame_expansion`` those that statements take beyond the source and 1 KiB for each.
     :raises TextError: while iterating: the text is malformed; with line and column.
     :raises LimitError: while iterating: the text is nested too deep, or a term is too long.
 
@@ -71,6 +76,7 @@ class ParsedReader(ChunkReader):
         self._contexts = settings.contexts
         self._limits = settings.limits
         self._held = Batch()
+        self._expansion = 0
         self._parser: Any = None
         #: The namespaces of RDF/XML, which pyoxigraph does not report.
         self._xml_namespaces: dict[str, str] | None = None
@@ -79,6 +85,7 @@ class ParsedReader(ChunkReader):
         try:
             for text in gathered(self._texts(self._counted(without_mark(self._input.chunks())))):
                 self._declare()
+                self._check_expansion(len(text))
                 yield Chunk(text, text.count(b"\n"))
         except JellyError as error:
             raise error.locate(source=self.name) from error.__cause__
@@ -87,6 +94,13 @@ class ParsedReader(ChunkReader):
     def close(self) -> None:
         """Close the source, if it was opened here."""
         self._input.close()
+
+    def _check_expansion(self, size: int) -> None:
+        self._expansion += size
+        most = self.source_bytes + _BYTES_PER_STATEMENT * self._held.total
+        if self._expansion - most > self._limits.frame_expansion:
+            what = "what the terms of statements take, each with a copy of them"
+            raise over(self._limits, "frame_expansion", self._expansion - most, what)
 
     def _counted(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         for chunk in chunks:
@@ -143,6 +157,8 @@ class ParsedReader(ChunkReader):
 
 #: Names that are valid in every format with prefixes; pyoxigraph does not check them.
 _PREFIX_NAME: Final = re.compile(r"(?!xml)[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?|")
+#: A part of an escape, at which RDF/XML may divide an IRI, and no other format.
+_CUT_ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]?\Z")
 
 
 def write(
@@ -217,6 +233,7 @@ def _prefixes(source: ChunkReader, first: Chunk, settings: ConversionSettings) -
         prefix: iri
         for prefix, iri in source.namespaces.items()
         if _PREFIX_NAME.fullmatch(prefix)
+        and not _CUT_ESCAPE.search(iri)
         and (settings.namespaces != "used" or b"<" + iri.encode() in first.text)
     }
 

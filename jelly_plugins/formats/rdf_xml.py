@@ -358,6 +358,18 @@ _PREDICATE: Final = re.compile(
     rb'"(?:[^"\\]++|\\.)*+"|(?:^|<<\( )(?:<[^>]*+>|_:[^ ]++) <([^>]*+)>', re.MULTILINE | re.DOTALL
 )
 _STRING: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"', re.DOTALL)
+_CONTROLS: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+def _is_element(name: str) -> bool:
+    """Whether XML parsers read an element of a name: expat, as many others, has the names of the
+    fourth edition of XML 1.0, which are fewer.
+    """
+    try:
+        expat.ParserCreate().Parse(f"<{name}/>".encode(), True)
+    except expat.ExpatError:
+        return False
+    return True
 
 
 class XmlChecks:
@@ -378,11 +390,13 @@ class XmlChecks:
                 message = f"RDF/XML cannot express the predicate <{predicate}>"
                 raise TermError(f"{message}: it has no XML name at its end")
             if name and (
-                predicate in _NO_PROPERTIES or predicate[: name.start()] in _RESERVED_NAMESPACES
+                predicate in _NO_PROPERTIES
+                or predicate[: name.start()] in _RESERVED_NAMESPACES
+                or not _is_element(name[0])
             ):
                 raise TermError(f"RDF/XML cannot express the predicate <{predicate}>")
             self._known.add(found)
-        if b"\\" in text or b"\xef\xbf" in text:
+        if b"\\" in text or b"\xef\xbf" in text or _CONTROLS.search(text):
             for string in _STRING.findall(text):
                 if character := NO_CHARACTER.search(unescaped(string.decode())):
                     code = ord(character[0])

@@ -122,6 +122,7 @@ class TurtleScan:
 
     :ivar at: position in the chunk of what an error is about.
     :ivar longest: bytes of the longest IRI of a prefix or base.
+    :ivar longest_iri: bytes of the longest other IRI.
     :ivar repeats: number of reifiers and annotations, which repeat the object of a statement.
 
     >>> scan = TurtleScan(2)
@@ -134,7 +135,10 @@ class TurtleScan:
 
     at = cython.declare(cython.Py_ssize_t, visibility="readonly")
     longest = cython.declare(cython.Py_ssize_t, visibility="readonly")
+    longest_iri = cython.declare(cython.Py_ssize_t, visibility="readonly")
     repeats = cython.declare(cython.Py_ssize_t, visibility="readonly")
+    #: Bytes of the IRI that has begun, but for those of this chunk.
+    iri: cython.Py_ssize_t
     state: cython.int
     #: Whether three quotation marks end the string.
     is_long: cython.bint
@@ -152,7 +156,7 @@ class TurtleScan:
         self._check(base)
         self.longest = self.base = base
         self.depth = depth
-        self.at = self.repeats = self.open = self.prefixes = 0
+        self.at = self.repeats = self.open = self.prefixes = self.iri = self.longest_iri = 0
         self.state = _OUTSIDE
         self.is_long = False
         self.rest = self.declaration = b""
@@ -170,6 +174,8 @@ class TurtleScan:
         end: cython.Py_ssize_t = len(data)
         pos: cython.Py_ssize_t = 0
         stop: cython.Py_ssize_t
+        # Where the IRI begins that goes on.
+        start: cython.Py_ssize_t = 0
         byte: cython.int
         while True:
             pos = _stop(buf, self.state, pos, end)
@@ -177,6 +183,8 @@ class TurtleScan:
                 break
             byte = buf[pos]
             if self.state != _OUTSIDE and byte != 92 and not self.is_long:
+                if self.state == _IN_IRI:
+                    self.longest_iri = max(self.longest_iri, self.iri + pos - start)
                 self.state = _OUTSIDE
                 pos += 1
                 continue
@@ -208,6 +216,8 @@ class TurtleScan:
                     pos = stop
                 else:
                     self.state = _IN_IRI
+                    self.iri = 0
+                    start = pos + 1
                 pos += 1
             elif byte == 62:  # >
                 if buf[pos + 1] == 62:
@@ -234,6 +244,8 @@ class TurtleScan:
                     raise LimitError(f"the text is nested more than {self.depth} deep")
                 self.repeats += byte == 123 and buf[pos + 1] == 124
                 pos += 2 if byte == 60 else 1
+        if self.state == _IN_IRI:
+            self.iri += pos - start
         if pos:
             self.before = buf[pos - 1]
         self.rest = data[pos:]

@@ -39,9 +39,10 @@ _BATCH: Final = 1 << 9
 _BATCH_BYTES: Final = 1 << 22
 
 
-#: Bytes of a context allowed for each byte of a document read under it, besides a fixed allowance:
-#: the parser takes some 40 ns for each.
+#: Bytes of a context allowed for each byte of a document read under it, besides a part of
+#: ``frame_expansion``: the parser takes 40 to 100 ns for each.
 _OPENING_SHARE: Final = 1000
+_OPENING_PART: Final = 4
 
 
 def _whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes]]:
@@ -117,9 +118,12 @@ class Documents:
         :raises LimitError: the contexts are larger than the documents justify.
         """
         self._opened += len(self._opening) - _OPENING_SHARE * size
-        if self._opened > self._limits.frame_expansion:
-            what = "the length of the contexts under which the documents of the log are read"
-            raise over(self._limits, "frame_expansion", self._opened, what)
+        opened = self._opened * _OPENING_PART
+        if opened > self._limits.frame_expansion:
+            what = (
+                f"{_OPENING_PART} times the length of the contexts that the documents are read with"
+            )
+            raise over(self._limits, "frame_expansion", opened, what)
 
     def _parsed(self, data: bytes, longest: int, copies: int) -> Iterator[bytes]:
         check_contexts(longest, copies, len(data), self._limits)

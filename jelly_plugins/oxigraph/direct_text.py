@@ -38,8 +38,10 @@ _RESERVED: Final = (b"bookkeeping", b"jelly-plugins")
 _ASCII_ESCAPE: Final = re.compile(rb"\\(?:u00|U000000)[2-7]")
 #: Bytes at the ends of two chunks that are searched together: more than any pattern needs.
 _OVERLAP: Final = 16
-#: Bytes of a prefix or base that does not make long statements of short names.
+#: Bytes of a prefix or base that does not make long statements of short names; and of another IRI
+#: that does not make long ones of those that have it as subject, see ``ParsedReader``.
 _LONG_IRI: Final = 1024
+_LONG_SUBJECT: Final = 1 << 16
 #: Reifiers and annotations, which repeat the object of a statement however long it is.
 _MOST_REPEATS: Final = 64
 
@@ -114,6 +116,8 @@ def _scanned(chunks: Iterator[bytes], base: str | None, *, long: bool) -> Iterat
     scan = turtle_scan(base)
     for chunk in with_bounded_turtle(chunks, base, scan):
         if long and (scan.repeats > _MOST_REPEATS or scan.longest > _LONG_IRI):
+            raise UnsureError
+        if scan.longest_iri > _LONG_SUBJECT:
             raise UnsureError
         yield chunk
 

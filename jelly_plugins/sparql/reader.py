@@ -10,7 +10,7 @@ from ..codec import FrameSplitter, Limits, TermFactory
 from ..codec.common.detection import is_cut, kind_of
 from ..codec.sparql.decoder import ResultsDecoder, ResultsFrame
 from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
-from ..errors import JellyError, OptionsError, SourceError, TruncatedError
+from ..errors import JellyError, LimitError, OptionsError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
 from ..io.streams import GENERIC
 from ..notebook import table
@@ -23,6 +23,11 @@ from .formats import (
     text_format,
 )
 from .terms import Solution
+
+#: Cells that solutions may have in all, and how many more for each byte of the source: in JSON and
+#: XML a solution without a binding takes a few bytes, however many variables there are.
+_CELLS: Final = 1 << 24
+_CELLS_PER_BYTE: Final = 64
 
 #: Solutions, and cells, of a frame that is made of the solutions of such a format.
 _FRAME_ROWS: Final = 4096
@@ -63,6 +68,7 @@ class ResultsReader(Closing):
         self._factory = factory
         self._limits = limits
         self._input = Input(src)
+        self._bytes = 0
         self._items: Generator[Any] | None = None
         try:
             head, self._chunks = _peek(self._input.chunks())
@@ -144,7 +150,7 @@ class ResultsReader(Closing):
             if self.format is ResultsFormat.JELLY:
                 yield from self._jelly_frames()
                 return
-            reading = self._chunks, self._factory, self._limits
+            reading = self._sized(self._chunks), self._factory, self._limits
             if (jena := self.format.jena) is not None:
                 from .jena import read_rows
 
@@ -153,12 +159,35 @@ class ResultsReader(Closing):
                 found = text_format(self.format).read(*reading)
             self.variables, self.boolean, solutions = found
             yield None
-            yield from solutions
+            yield from self._counted(solutions)
         except JellyError as error:
             error.locate(source=self.name)
             raise
         finally:
             self._input.close()
+
+    def _counted(self, solutions: Iterator[Solution]) -> Iterator[Solution]:
+        """The solutions, whose cells are bounded by the bytes of the source.
+
+        :raises LimitError: there are too many.
+        """
+        width = len(self.variables)
+        if width <= _CELLS_PER_BYTE:
+            yield from solutions
+            return
+        for row, solution in enumerate(solutions, 1):
+            if row * width > _CELLS + _CELLS_PER_BYTE * self._bytes:
+                raise LimitError(
+                    f"the solutions have more than {_CELLS:,} cells, and {_CELLS_PER_BYTE} for "
+                    "each byte of the source",
+                    row=row,
+                )
+            yield solution
+
+    def _sized(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self._bytes += len(chunk)
+            yield chunk
 
     def _jelly_frames(self) -> Generator[ResultsFrame | None]:
         decoder = self._decoder()

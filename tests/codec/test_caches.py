@@ -84,3 +84,21 @@ def test_long_terms_are_freed(kernel: Kernel) -> None:
     frames = kernel.encode(triples, options)
     assert kernel.statements(*frames) == triples
     assert sum(columns.rows for columns in batches_of(kernel, frames)) == 100
+
+
+def test_what_a_frame_expands_to_beyond_its_rows_counts_for_the_next(kernel: Kernel) -> None:
+    prefix = f"http://example.org/{'x' * 50_000}/"
+    triples = [Triple(Iri(f"{prefix}{n % 7}"), P, Literal("o")) for n in range(70)]
+    frames = kernel.encode(triples, StreamOptions(), frame_rows=20)
+    limits = Limits(frame_expansion=2_000_000)
+    for read in (
+        lambda: kernel.statements(*frames, limits=limits),
+        lambda: batches_of(kernel, frames, limits=limits),
+    ):
+        with pytest.raises(LimitError, match="frame_expansion") as caught:
+            read()
+        assert caught.value.frame == 2
+    # What the stream itself has is not counted.
+    long = [Triple(Iri(f"urn:{n}:{'x' * 50_000}"), P, Literal("o")) for n in range(70)]
+    frames = kernel.encode(long, StreamOptions(max_prefix_table_size=0), frame_rows=20)
+    assert kernel.statements(*frames, limits=limits) == long

@@ -475,3 +475,52 @@ def test_predicates_that_rdf_xml_cannot_express(name: str) -> None:
     for iri in (f"http://www.w3.org/1999/02/22-{name}", "http://www.w3.org/2000/xmlns/x"):
         with pytest.raises(TermError, match="cannot express the predicate"):
             made(f'<urn:s> <{iri}> "o" .'.encode(), "nt", "rdf")
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("\n    @prefix HR: <http://example.org/> .\n    HR:s HR:p HR:o .\n", "ttl"),
+        ("\n        <urn:MHO> <urn:p> <urn:o> .\n", "nt"),
+        ("_:deadbeef {\n\t<urn:x:-a> <tag:a,2020:_1> <tag:a,2020:_1> .\n}\n", "trig"),
+    ],
+)
+def test_text_that_begins_as_the_options_of_jelly_do(text: str, form: str) -> None:
+    assert made(text.encode(), form, "nq").count(b"\n") == 1
+
+
+@pytest.mark.parametrize("character", ["\U0001f600", "\u017f", "\u3400", "\u0237"])
+def test_rdf_xml_has_only_names_that_parsers_of_xml_read(character: str) -> None:
+    with pytest.raises(TermError, match="cannot express the predicate"):
+        made(f"<urn:s> <http://e/{character}> <urn:o> .\n".encode(), "nt", "rdf")
+    line = "<urn:s> <http://e/été> <urn:o> .\n".encode()
+    assert made(made(line, "nt", "rdf"), "rdf", "nt") == line
+
+
+@pytest.mark.parametrize("character", "\x00\x01\x08\x0b\x1f")
+def test_characters_that_xml_lacks(character: str) -> None:
+    for written in (character, f"\\u{ord(character):04X}"):
+        with pytest.raises(TermError, match="XML cannot express the character"):
+            made(f'<urn:s> <urn:p> "a{written}b" .\n'.encode(), "nt", "rdf")
+
+
+@pytest.mark.parametrize("target", ["ttl", "trig", "rdf"])
+@pytest.mark.parametrize("iri", ["urn:x:%2F", "http://e.org/%C3%A9", "http://e.org/%2Fa"])
+def test_a_namespace_that_ends_within_an_escape_is_no_prefix(iri: str, target: str) -> None:
+    line = f"<urn:s> <{iri}> <urn:o> .\n".encode()
+    assert made(made(made(line, "nt", "rdf"), "rdf", target), target, "nt") == line
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (b"<urn:%b> <urn:p> 0%b ." % (b"x" * 100_000, b",1" * 1000), "ttl"),
+        (b'{"@id":"urn:%b","urn:p":[%b"0"]}' % (b"x" * 100_000, b'"1",' * 1000), "jsonld"),
+    ],
+)
+def test_what_statements_have_copies_of_is_bounded(text: bytes, form: str) -> None:
+    limits = Limits(frame_expansion=10_000_000)
+    with pytest.raises(LimitError, match="frame_expansion"):
+        made(text, form, "nt", limits=limits)
+    short = text.replace(b"x" * 100_000, b"x" * 1000)
+    assert made(short, form, "nt", limits=limits).count(b"\n") in (2, 1001)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 import os
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -760,3 +762,22 @@ def test_a_query_that_oxigraph_cannot_evaluate() -> None:
     query = "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }"
     with pytest.raises(SourceError, match="Oxigraph cannot evaluate the query: "):
         oxigraph.write_solutions(ox.Store().query(query), io.BytesIO(), format="tsv")
+
+
+@pytest.mark.parametrize("form", ["srj", "srx"])
+def test_empty_solutions_of_many_variables(form: str) -> None:
+    names = [f"v{n}" for n in range(20_000)]
+    if form == "srj":
+        results = {"head": {"vars": names}, "results": {"bindings": [{}] * 5000}}
+        text = json.dumps(results)
+    else:
+        head = "".join(f'<variable name="{name}"/>' for name in names)
+        text = (
+            f'<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head>{head}</head>'
+            f"<results>{'<result/>' * 5000}</results></sparql>"
+        )
+    with (
+        pytest.raises(LimitError, match=r"^<bytes>: row \d+: the solutions have more than"),
+        read_results(text.encode(), format=form) as results,
+    ):
+        deque(results, maxlen=0)

@@ -6,7 +6,9 @@ options are valid.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from typing import Final
 
 from ...errors import WireError
 from .framing import DETECTION_BYTES, is_delimited
@@ -36,6 +38,10 @@ _TELLING = {
 }
 
 
+#: Bytes that options have, a version or a type at least, and that the start of a text has not.
+_CONTROLS: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
 def kind_of(opening: bytes) -> StreamKind | None:
     """Detect the kind of a stream from its start; None if its options do not show it.
 
@@ -53,6 +59,8 @@ def kind_of(opening: bytes) -> StreamKind | None:
         tag = 0
         while tag != _FIRST_MESSAGE:
             tag, start, pos, _ = read_field(opening, pos, end)
+        if _CONTROLS.search(opening, start, pos) is None:
+            return None
         if _has_name_table(opening, start, pos):
             return StreamKind.JELLY_SPARQL
         tag, start, stop, _ = read_field(opening, start, pos)

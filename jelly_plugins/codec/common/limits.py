@@ -51,9 +51,10 @@ class Limits:
     #: Characters that one frame may expand to: IRIs built from prefixes and names, and datatypes of
     #: its literals. A few bytes can refer to entries of megabytes repeatedly. Where each statement
     #: has a copy of its terms, as in text, also the bytes of terms of more than 1024 bytes that a
-    #: frame repeats. Columns have separate limits, those of a batch. Code that holds many frames
-    #: must bound their expansion itself: Oxigraph's bulk loader holds a million statements with a
-    #: copy of each term.
+    #: frame repeats. What exceeds the bytes of a frame and 1024 for each of its rows counts for the
+    #: next frame too, so that this bounds whole streams. Columns have separate limits, those of a
+    #: batch. Code that holds many frames must bound their expansion itself: Oxigraph's bulk loader
+    #: holds a million statements with a copy of each term.
     frame_expansion: int = 256 << 20
 
     def __post_init__(self) -> None:
@@ -65,6 +66,14 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+
+
+def usual_expansion(size: int, rows: int) -> int:
+    """What a frame may expand to that does not count for the next one.
+
+    :param size: of the frame, in bytes.
+    """
+    return size + (rows << 10)
 
 
 def over(limits: Limits, name: str, found: int, what: str) -> LimitError:

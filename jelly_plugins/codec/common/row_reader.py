@@ -18,7 +18,7 @@ from enum import IntEnum
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from ...errors import JellyError, OptionsError, OrderError, WireError
-from .limits import Limits, over
+from .limits import Limits, over, usual_expansion
 from .options import CommonOptions, read_options
 from .term_reader import Checkpoint
 from .wire import BYTES, read_field, read_fields, wrong_type
@@ -84,6 +84,8 @@ class RowReader(ABC, Generic[R, F]):
         self._terms: Any = None
         #: The stream's options; None before the first row is read.
         self.options: Any = None
+        #: What the frame before may have expanded to.
+        self._usual = 0
 
     @property
     def state(self) -> Any:
@@ -103,6 +105,7 @@ class RowReader(ABC, Generic[R, F]):
             if len(data) > self._limits.frame_bytes:
                 raise over(self._limits, "frame_bytes", len(data), "the length of a frame")
             self._decode_rows(data, frame, taken)
+            self._usual = usual_expansion(len(data), frame.rows)
         except JellyError as error:
             in_a_row = frame.rows and not self._outside_rows
             error.locate(frame=frame.index, row=frame.rows - 1 if in_a_row else None)
@@ -114,7 +117,7 @@ class RowReader(ABC, Generic[R, F]):
         format_ = self._format
         options, first, second = (format_.numbers[number] for number in (1, 2, 3))
         if self._terms is not None:
-            self._terms.begin_frame()
+            self._terms.begin_frame(self._usual)
         # The previous statement, if repeating it in full gives the same object.
         before: Any = None
         repeats = 0

@@ -90,7 +90,7 @@ class TermReader:
         self.graph: tuple[Any, ...] = ()
         #: Bits of the positions that no statement has set yet.
         self._missing = (1 << width) - 1
-        #: Characters of IRIs made so far in this frame.
+        #: Characters of IRIs made so far in this frame, and those above the usual before it.
         self.expansion = 0
         #: How often each entry of the prefix lookup was set.
         self._prefix_versions: dict[int, int] = {}
@@ -116,9 +116,13 @@ class TermReader:
         self._name_id = before.name_id
         self._missing &= ~before.given
 
-    def begin_frame(self) -> None:
-        """Reset the counters of the frame."""
-        self.expansion = 0
+    def begin_frame(self, usual: int) -> None:
+        """Begin to count for a frame.
+
+        :param usual: what the frame before may have expanded to, see
+            :func:`.limits.usual_expansion`.
+        """
+        self.expansion = max(0, self.expansion - usual)
 
     # Lookup entries
 

@@ -195,6 +195,8 @@ class TextDecoder(Decoder):
         #: The other contents of the last decoded frame, set once all its chunks were consumed:
         #: namespaces and empty graphs as text, metadata, and the frame's sizes.
         self.last_frame: AnyFrame | None = None
+        #: Bytes of long terms in the frame, and those above the usual before it.
+        self._long_bytes = 0
 
     def decode(self, data: bytes) -> Iterator[bytes]:  # type: ignore[override]
         """Decode the next frame; yield its lines in chunks of any size up to about :data:`CHUNK`
@@ -206,7 +208,7 @@ class TextDecoder(Decoder):
         """
         pending: list[str] = []
         size = 0
-        long_bytes = 0
+        self._long_bytes = max(0, self._long_bytes - self._usual)
         frame = super().decode(data)
         statements, frame.statements = frame.statements, []
         frame.graphs = []
@@ -220,15 +222,15 @@ class TextDecoder(Decoder):
                     size += len(text)
                     if len(text) > LONG_TERM // 4:
                         encoded = len(text.encode())
-                        long_bytes += encoded if encoded > LONG_TERM else 0
+                        self._long_bytes += encoded if encoded > LONG_TERM else 0
                     if size > CHUNK:
                         yield "".join(pending).encode()
                         pending.clear()
                         size = 0
                 pending.append(" ")
             pending.append(".\n")
-            if long_bytes > self._limits.frame_expansion:
-                raise too_much(self._limits, long_bytes).locate(frame=frame.index)
+            if self._long_bytes > self._limits.frame_expansion:
+                raise too_much(self._limits, self._long_bytes).locate(frame=frame.index)
         if pending:
             yield "".join(pending).encode()
         self.last_frame = frame

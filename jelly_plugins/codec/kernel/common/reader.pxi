@@ -159,6 +159,8 @@ cdef struct Reader:
     uint64_t rows
     uint64_t repeats
     uint64_t expansion
+    # Bytes of the frame.
+    size_t size
     bint has_before
     # The current row: its position, and the reader's state before it.
     const uint8_t *row
@@ -1132,13 +1134,20 @@ cdef bint open_reader(Reader *reader) noexcept nogil:
 
 cdef void begin_frame(Reader *reader, bytes data):
     """Begin a frame, which must stay valid until `end_frame`."""
+    reader.expansion = carried(reader, reader.expansion)
+    reader.size = PyBytes_GET_SIZE(data)
     reader.pos = <const uint8_t *> PyBytes_AS_STRING(data)
-    reader.end = reader.pos + PyBytes_GET_SIZE(data)
+    reader.end = reader.pos + reader.size
     reader.in_row = False
     reader.rows = 0
     reader.repeats = 0
     reader.has_before = False
-    reader.expansion = 0
+
+
+cdef inline uint64_t carried(Reader *reader, uint64_t counted) noexcept nogil:
+    """What counts for the next frame, of what a frame has counted; see `limits.usual_expansion`."""
+    cdef uint64_t usual = reader.size + (reader.rows << 10)
+    return counted - usual if counted > usual else 0
 
 
 cdef void end_frame(Reader *reader) noexcept nogil:

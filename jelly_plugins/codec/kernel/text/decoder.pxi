@@ -11,7 +11,8 @@ cdef struct LineWriter:
     Buffer out
     Slice opening
     Slice closing
-    # Number of statements written in all frames, and bytes of long terms in this frame.
+    # Number of statements written in all frames, and bytes of long terms in this frame, with those
+    # that were carried to it.
     uint64_t statements
     uint64_t long_bytes
     # The next statement in the plan.
@@ -341,7 +342,7 @@ cdef class TextDecoder(ChunkDecoder):
         return self.lines.statements
 
     cdef int _begun(self) except -1:
-        self.lines.long_bytes = 0
+        self.lines.long_bytes = carried(&self.reader, self.lines.long_bytes)
         return 0
 
     cdef int _stopped(self, Status status) except -1:
