@@ -240,9 +240,11 @@ class Recorder:
             self._operations += count
             try:
                 self._append(deletes, adds)
-                if _is_kept(deletes, adds):
+                if before.patches and _is_kept(deletes, adds):
                     self._make(deletes, adds, (), ())
                 else:
+                    # The log has a name now; or the patch, if applied again, would lead to other
+                    # quads.
                     self._make(deletes, adds, *self._position_rows())
                 if self._writer.sync:
                     self.store.flush()
