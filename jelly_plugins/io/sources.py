@@ -15,7 +15,7 @@ import zlib
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias
+from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias, TypeGuard
 
 from ..errors import JellyError, MissingExtraError, SourceError, TruncatedError
 from ..lazy import library
@@ -254,6 +254,12 @@ def without_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
     if opening := opening.removeprefix(BOM_UTF8):
         yield opening
     yield from iterator
+
+
+def is_source(src: object) -> TypeGuard[Source]:
+    """Whether an object can be read: a path, URL, open binary file or bytes."""
+    data = isinstance(src, str | os.PathLike | bytes | bytearray | memoryview)
+    return data or hasattr(src, "read")
 
 
 def rewinder(src: Any) -> Callable[[], object] | None:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import io
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from itertools import chain
 from operator import is_
-from typing import Any, Final, TypeAlias, TypeGuard, cast, get_args
+from typing import Any, Final, TypeAlias, cast, get_args
 from typing import Literal as Choice
 
 from ..backends import find_owner
@@ -26,7 +25,7 @@ from ..errors import TermError
 from ..formats.settings import ConversionSettings
 from ..formats.table import read_statements
 from ..io.names import Format, format_of
-from ..io.sources import Source
+from ..io.sources import Source, is_source
 from ..io.streams import read
 from .model import BEGIN, COMMIT, ID, PREV, Operation, Patch, add, add_namespace, delete
 
@@ -136,7 +135,7 @@ def _quads(
     :param quads: takes whether there were quads, and whether there were triples.
     """
     statements: Iterator[Any] = map(_statement, statements_of(source, base=base))
-    if blank_nodes == "canonicalize" or (blank_nodes == "auto" and is_file(source)):
+    if blank_nodes == "canonicalize" or (blank_nodes == "auto" and is_source(source)):
         statements = canonical(statements)
     for statement in statements:
         if blank_nodes == "reject":
@@ -160,7 +159,7 @@ def statements_of(source: Statements, *, base: str | None = None) -> Iterator[An
     :return: triples or quads; in generic terms unless they were given as they are.
     :raises JellyError: the source cannot be read.
     """
-    if is_file(source):
+    if is_source(source):
         form = format_of(source) or Format.JELLY
         return read_statements(source, form, ConversionSettings(base=base))
     backend = find_owner(source)
@@ -170,12 +169,6 @@ def statements_of(source: Statements, *, base: str | None = None) -> Iterator[An
     data = io.BytesIO()
     backend.dump(source, data)
     return read(data.getvalue())
-
-
-def is_file(source: Statements) -> TypeGuard[Source]:
-    """Whether a source is read: a path, URL, open binary file or bytes."""
-    data = isinstance(source, bytes | bytearray | memoryview | str | os.PathLike)
-    return data or hasattr(source, "read")
 
 
 def _statement(given: Any) -> Triple | Quad:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice, starmap
 from typing import Any, Final, TypedDict, Unpack
 
@@ -17,20 +16,15 @@ from ..codec import (
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
     AnyOperation,
-    BlankNode,
-    DefaultGraph,
     Describe,
-    Iri,
     Kind,
     Limits,
-    Literal,
     Namespace,
     Operation,
     OperationKind,
     PatchEncoder,
     PatchOptions,
     PatchStatementType,
-    Triple,
     delimit,
     describe,
 )
@@ -38,7 +32,7 @@ from ..codec import describe as describe_generic
 from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.options import member
-from ..codec.common.terms import parts_of, terms_of
+from ..codec.common.terms import WithGeneric, parts_of, terms_of
 from ..codec.patch.operations import BEGIN, COMMIT, END, header
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import CHUNK
@@ -57,7 +51,6 @@ BATCH: Final = 1024
 #: In the order in which a transaction of lines has them.
 _STATEMENTS: Final = (OperationKind.DELETE, OperationKind.ADD)
 _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
-_GENERIC: Final = frozenset((Iri, BlankNode, Literal, Triple, DefaultGraph))
 
 
 class WriteOptions(TypedDict, total=False):
@@ -81,18 +74,6 @@ class WriteOptions(TypedDict, total=False):
     limits: Limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Writing:
-    """The values of :class:`WriteOptions`."""
-
-    describe: Describe = describe
-    notation: Notation | str = Notation.RDF_1_2
-    strict: bool = False
-    frame_rows: int = DEFAULT_FRAME_ROWS
-    frame_bytes: int = DEFAULT_FRAME_BYTES
-    limits: Limits = DEFAULT_LIMITS
-
-
 class PatchSerializer:
     """Encodes rows to bytes, for callers that write them themselves; for one thread at a time.
 
@@ -103,7 +84,7 @@ class PatchSerializer:
     :param options: of a Jelly-Patch stream; text has none.
     :param continues: whether the bytes continue others of the same format and options, whose last
         patch is complete.
-    :param settings: see :class:`WriteOptions`.
+    :param describe: see :class:`WriteOptions`, also for the parameters after it.
 
     >>> PatchSerializer(PatchFormat.RDF_PATCH).add([Operation(OperationKind.BEGIN)])
     b'TX .\\n'
@@ -115,13 +96,16 @@ class PatchSerializer:
         options: PatchOptions | None = None,
         *,
         continues: bool = False,
-        **settings: Unpack[WriteOptions],
+        describe: Describe = describe,
+        notation: Notation | str = Notation.RDF_1_2,
+        strict: bool = False,
+        frame_rows: int = DEFAULT_FRAME_ROWS,
+        frame_bytes: int = DEFAULT_FRAME_BYTES,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         written = format_named(format)
-        writing = _Writing(**settings)
-        limits = writing.limits
-        notation = member(Notation, writing.notation, "notation")
-        known = _with_generic(writing.describe)
+        notation = member(Notation, notation, "notation")
+        known = describe if describe is describe_generic else WithGeneric(describe)
         self._describe = known
         self._parser = LineParser(Dialect.RDF_1_2, False, False, limits, quads=True)
         self._text: PatchTextWriter | None = None
@@ -132,7 +116,7 @@ class PatchSerializer:
                 known,
                 continues=continues,
                 notation=notation,
-                strict=writing.strict,
+                strict=strict,
                 limits=limits,
             )
             return
@@ -143,8 +127,8 @@ class PatchSerializer:
         self._encoder = PatchEncoder(
             options,
             known,
-            frame_rows=writing.frame_rows,
-            frame_bytes=writing.frame_bytes,
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
             continues=continues,
             limits=limits,
         )
@@ -241,17 +225,6 @@ class PatchSerializer:
     def _check_default(self, graph: Any) -> None:
         if self._describe(graph)[0] != Kind.DEFAULT_GRAPH:
             raise StatementError("a graph is named in a stream of triples")
-
-
-def _with_generic(describe: Describe) -> Describe:
-    """A function that knows generic terms, the default graph among them, besides a backend's."""
-    if describe is describe_generic:
-        return describe
-
-    def known(term: Any) -> tuple[Any, ...]:
-        return describe_generic(term) if type(term) in _GENERIC else describe(term)
-
-    return known
 
 
 def infer_options(

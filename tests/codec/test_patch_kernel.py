@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins.codec import GenericFactory, Iri, Literal, Operation, PatchOptions, Quad, Triple
+from jelly_plugins.codec import (
+    DEFAULT_GRAPH,
+    GenericFactory,
+    Iri,
+    Limits,
+    Literal,
+    Operation,
+    PatchOptions,
+    Quad,
+    Triple,
+)
+from jelly_plugins.codec.common.terms import WithGeneric
 from jelly_plugins.codec.patch.decoder import PatchDecoder
 from jelly_plugins.codec.patch.encoder import PatchEncoder as ReferenceEncoder
 from jelly_plugins.codec.patch.operations import (
@@ -21,7 +32,7 @@ from jelly_plugins.codec.patch.operations import (
     delete_namespace,
     header,
 )
-from jelly_plugins.errors import OrderError, TermError
+from jelly_plugins.errors import JellyError, OrderError, TermError
 
 from ..fuzz.comparison import native
 from .test_kernel import memory_held_by
@@ -108,6 +119,35 @@ def test_operations_in_reference_cycles_are_collected() -> None:
         gc.collect()
 
     assert memory_held_by(decode, 5) == 0
+
+
+@pytest.mark.parametrize("value", ["urn:a", "urn:\ud800", 7, "x" * 200])
+def test_generic_terms_among_those_of_a_backend(value: Any) -> None:
+    """The reference describes each of them; the kernel reads generic IRIs itself."""
+    pyoxigraph = pytest.importorskip("pyoxigraph")
+    from jelly_plugins.oxigraph.terms import describe
+
+    node = pyoxigraph.NamedNode("urn:a")
+    rows = [
+        header("id", Iri("urn:a")),
+        add(Quad(node, Iri("urn:p"), Iri("urn:a"), DEFAULT_GRAPH)),
+        add(Quad(Iri("urn:a"), Iri("urn:p"), node, DEFAULT_GRAPH)),
+        add_namespace("x", Iri("urn:a"), node),
+        add(Quad(Iri("urn:a"), Iri(value), node, Iri("urn:a"))),
+        header("id", Iri(value)),
+    ]
+    made = []
+    for encoder_class in (ReferenceEncoder, native().PatchEncoder):
+        encoder = encoder_class(OPTIONS, WithGeneric(describe), limits=Limits(string_bytes=100))
+        found: list[Any] = []
+        for row in rows:
+            try:
+                encoder.add([row])
+            except JellyError as error:
+                found.append((type(error), str(error)))
+        made.append([*found, encoder.add([END])])
+    assert made[0] == made[1]
+    assert len(made[0]) == (1 if value == "urn:a" else 3)
 
 
 def test_two_threads_decode_two_streams() -> None:

@@ -43,8 +43,10 @@ def is_delimited(head: bytes) -> bool:
 def delimit(frame: bytes) -> bytes:
     """Put a frame's length before it."""
     size = len(frame)
-    if 0x80 <= size < 0x4000:
-        # Fast path for most frames: no function call.
+    # Fast paths for most frames: no function call.
+    if size < 0x80:
+        return size.to_bytes() + frame
+    if size < 0x4000:
         return bytes((size & 0x7F | 0x80, size >> 7)) + frame
     return varint(size) + frame
 

@@ -268,6 +268,22 @@ def build(make: Callable[..., T], *parts: Any) -> T:
         raise TermError(str(error)) from error
 
 
+class WithGeneric:
+    """Describes generic terms, the default graph among them, besides those of a backend.
+
+    :param describe: describes the backend's terms.
+    """
+
+    def __init__(self, describe: Describe) -> None:
+        self._describe = describe
+
+    def __call__(self, term: Any) -> tuple[Any, ...]:
+        return describe(term) if type(term) in _GENERIC else self._describe(term)
+
+
+_GENERIC: Final = frozenset((Iri, BlankNode, Literal, Triple, DefaultGraph))
+
+
 def describe(term: object) -> tuple[Any, ...]:
     """Describe a term of this module, see :data:`Describe`.
 

@@ -9,8 +9,8 @@ transactions that it records:
   and the patch, with spaces between them. GRAPH is the name of the graph that the log's default
   graph is applied to, in the syntax of N-Triples, and empty for the default graph itself;
 - while a log is recorded, its path, as the value of ``<urn:jelly-plugins:recording>``. The store
-  may have more of that log than its position says, until the recorder is closed. NAME is empty for
-  a log without a name whose position was not written yet;
+  may have more of that log than its position says, until the recorder is closed. NAME is empty as
+  long as the log has neither a name nor a patch;
 - for each namespace, ``GRAPH <urn:jelly-plugins:prefix:NAME> IRI``, where GRAPH is the name of the
   graph that it was declared for, or ``<urn:jelly-plugins:default>``.
 
@@ -139,7 +139,7 @@ def set_position(store: Store, position: Position) -> None:
 class Recording(NamedTuple):
     """The mark of a store whose changes are recorded.
 
-    :ivar log: name of the log; empty if it has no name and its position was not written yet.
+    :ivar log: name of the log; empty if it has neither a name nor a patch.
     :ivar path: of the log.
     """
 

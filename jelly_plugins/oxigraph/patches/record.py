@@ -240,9 +240,11 @@ class Recorder:
             self._operations += count
             try:
                 self._append(deletes, adds)
-                if _is_kept(deletes) and _is_kept(adds):
+                if before.patches and _is_kept(deletes, adds):
                     self._make(deletes, adds, (), ())
                 else:
+                    # The log has a name now; or the patch, if applied again, would lead to other
+                    # quads.
                     self._make(deletes, adds, *self._position_rows())
                 if self._writer.sync:
                     self.store.flush()
@@ -289,7 +291,9 @@ class Recorder:
         )
 
 
-def _is_kept(changes: Staged) -> bool:
+def _is_kept(deletes: Staged, adds: Staged) -> bool:
     """Whether what the log says of quads leads to these quads again, and to no others, so that
     applying it twice is right: a label that looks like the written form of another one may not."""
-    return not changes.quads or (changes.text is not None and _STAND_IN not in changes.text)
+    if deletes.text is None or adds.text is None:
+        return False
+    return _STAND_IN not in adds.text and _STAND_IN not in deletes.text

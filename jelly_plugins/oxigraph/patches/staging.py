@@ -35,6 +35,11 @@ class Staged(NamedTuple):
     text: bytes | None
     changed: Mapping[Quad, Quad]
 
+    @classmethod
+    def of(cls, quads: list[Quad]) -> Staged:
+        """Stage quads."""
+        return cls(*plain_text(quads)) if quads else _NOTHING
+
     @property
     def checked(self) -> list[Quad]:
         """The quads, if each of their terms is one.
@@ -88,24 +93,23 @@ def staged(store: Store, net: Net) -> tuple[Staged, Staged]:
                 last.pop(now, None)
                 last[now] = there
             deletes, adds = _by_kind(last)
-    present = [quad for quad in deletes.quads if quad in store]
-    absent = [quad for quad in adds.quads if quad not in store]
-    return (
-        deletes if len(present) == len(deletes.quads) else _staged(present),
-        adds if len(absent) == len(adds.quads) else _staged(absent),
-    )
+    if deletes.quads:
+        present = [quad for quad in deletes.quads if quad in store]
+        if len(present) < len(deletes.quads):
+            deletes = Staged.of(present)
+    if adds.quads:
+        absent = [quad for quad in adds.quads if quad not in store]
+        if len(absent) < len(adds.quads):
+            adds = Staged.of(absent)
+    return deletes, adds
 
 
 def _by_kind(net: Net) -> tuple[Staged, Staged]:
     """The quads to delete and to add, regardless of the store's contents."""
     adds = [quad for quad, there in net.items() if there]
     if len(adds) == len(net):
-        return _NOTHING, _staged(adds)
-    return _staged([quad for quad, there in net.items() if not there]), _staged(adds)
-
-
-def _staged(quads: list[Quad]) -> Staged:
-    return Staged(*plain_text(quads)) if quads else _NOTHING
+        return _NOTHING, Staged.of(adds)
+    return Staged.of([quad for quad, there in net.items() if not there]), Staged.of(adds)
 
 
 class Changes:

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from operator import add
-from typing import Any, Final, TypeGuard, cast
+from typing import Any, Final, cast
 
 from ...codec import DefaultGraph, TermFactory
 from ...codec.common.conversion import check_text, convert
 from ...codec.patch.operations import END, AnyOperation, Header, Namespace, Operation, OperationKind
 from ...codec.text.ntriples import term_text
 from ...errors import ChainError, JellyError, StatementError
-from ...io.sources import Source, rewinder
+from ...io.sources import Source, is_source, rewinder
 from ...notebook import Shown
 from ..follow import RewrittenError
 from ..model import ID, Patch
@@ -214,20 +214,20 @@ def replay_log(
     :param done: gets what is done, so that it is known after an error as well.
     """
     follow, last = settings.follow, settings.last
-    if follow and not _is_source(log):
+    if follow and not is_source(log):
         raise ValueError("only a source of bytes can be followed")
     if last is not None and not follow and not _may_have(log, settings):
         raise _missing(last, "nothing was applied")
     group = settings.commit_every
     if group is None:
         # Other sources may block between patches.
-        group = _GROUP if _is_source(log) or isinstance(log, list | tuple) else 1
+        group = _GROUP if is_source(log) or isinstance(log, list | tuple) else 1
     if settings.dry_run:
         group = 1
     while True:
         replay = Replay(target, settings, done, group)
         try:
-            if _is_source(log):
+            if is_source(log):
                 reached = _replay_source(replay, log, factory, settings)
             else:
                 reached = replay.run(_converted(cast(Iterable[Patch], log), factory))
@@ -277,16 +277,11 @@ def _missing(patch: str, what: str) -> ChainError:
     return ChainError(f"the log has no patch {patch}; {what}", expected=patch)
 
 
-def _is_source(log: Source | Iterable[Patch]) -> TypeGuard[Source]:
-    data = isinstance(log, str | os.PathLike | bytes | bytearray | memoryview)
-    return data or hasattr(log, "read")
-
-
 def _may_have(log: Source | Iterable[Patch], settings: ReplaySettings) -> bool:
     """Whether a log may have the patch ``until``: False if it has not, and can be read twice."""
     if isinstance(log, list | tuple):
         return any(each.id is not None and term_text(each.id) == settings.last for each in log)
-    rewind = rewinder(log) if _is_source(log) else None
+    rewind = rewinder(log) if is_source(log) else None
     if rewind is None:
         return True
     try:

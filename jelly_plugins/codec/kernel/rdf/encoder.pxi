@@ -77,7 +77,9 @@ cdef class TermWriter:
     cdef uint64_t row_bytes
     cdef uint64_t line_bytes
     cdef uint64_t nesting
+    # Whether all terms are generic, and whether IRIs may be.
     cdef bint generic
+    cdef bint generic_iri
     cdef TermTags tags
     # For text; initialised by the first text.
     cdef LineReader lines
@@ -120,6 +122,7 @@ cdef class TermWriter:
         self.line_bytes = bounded(limits.frame_bytes)
         self.row_bytes = bounded(max(0, limits.frame_bytes - ROW_OVERHEAD))
         self.generic = KNOWN_TERMS and describe is terms.describe
+        self.generic_iri = self.generic or (KNOWN_TERMS and type(describe) is terms.WithGeneric)
         for kind, tags in self.reference.tags.items():
             for position, tag in enumerate(tags):
                 if tag is not None:
@@ -699,8 +702,9 @@ cdef class TermWriter:
         if PyTuple_Check(term):
             # Hashing very deeply nested tuples would crash the process.
             return self._new_triple(term) if self.generic else self._from_caller(term)
-        if self.generic and (type(term) is Iri or type(term) is Literal
-                             or type(term) is BlankNode):
+        if (self.generic_iri and type(term) is Iri) or (
+            self.generic and (type(term) is Literal or type(term) is BlankNode)
+        ):
             description = self._new_generic(term)
         else:
             description = self._by_equality(term)
@@ -791,7 +795,7 @@ cdef class TermWriter:
             if known is not None:
                 return known
             description = self._usual_iri(value)
-            if description is None and self.generic:
+            if description is None and self.generic_iri:
                 description = self._from_caller(term)
             elif description is None:
                 # The IRI of a namespace, already checked: the Describe function of another backend
