@@ -101,16 +101,12 @@ cdef void write_entry(Writer *writer, WriterTable *table, uint64_t written,
     cdef size_t size = 0
     if written:
         size += 1 + varint_size(written)
-    if value.size:
-        size += 1 + varint_size(value.size) + value.size
+    size += sized_text(value)
     open_row(writer, table.row_tag, size)
     if written:
         put_byte(&writer.rows, 1 << 3 | VARINT)
         put_varint(&writer.rows, written)
-    if value.size:
-        put_byte(&writer.rows, 2 << 3 | BYTES)
-        put_varint(&writer.rows, value.size)
-        put(&writer.rows, value.bytes, value.size)
+    put_text_field(&writer.rows, ENTRY_TEXT_TAG, value)
 
 
 # Rows
