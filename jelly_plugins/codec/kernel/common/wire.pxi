@@ -256,16 +256,3 @@ cdef inline void put_varint(Buffer *buffer, uint64_t value) noexcept nogil:
         put_byte(buffer, <uint8_t> (value & 0x7F | 0x80))
         value >>= 7
     put_byte(buffer, <uint8_t> value)
-
-
-cdef inline size_t sized_text(Slice text) noexcept nogil:
-    """Bytes of a field of text, which is omitted if it is empty."""
-    return 1 + varint_size(text.size) + text.size if text.size else 0
-
-
-cdef inline void put_text_field(Buffer *buffer, uint8_t tag, Slice text) noexcept nogil:
-    """Append a field of text to reserved space, unless it is empty."""
-    if text.size:
-        put_byte(buffer, tag)
-        put_varint(buffer, text.size)
-        put(buffer, text.bytes, text.size)

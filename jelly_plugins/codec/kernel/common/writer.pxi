@@ -101,12 +101,16 @@ cdef void write_entry(Writer *writer, WriterTable *table, uint64_t written,
     cdef size_t size = 0
     if written:
         size += 1 + varint_size(written)
-    size += sized_text(value)
+    if value.size:
+        size += 1 + varint_size(value.size) + value.size
     open_row(writer, table.row_tag, size)
     if written:
         put_byte(&writer.rows, 1 << 3 | VARINT)
         put_varint(&writer.rows, written)
-    put_text_field(&writer.rows, ENTRY_TEXT_TAG, value)
+    if value.size:
+        put_byte(&writer.rows, ENTRY_TEXT_TAG)
+        put_varint(&writer.rows, value.size)
+        put(&writer.rows, value.bytes, value.size)
 
 
 # Rows

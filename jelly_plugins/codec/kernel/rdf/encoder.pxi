@@ -1013,10 +1013,22 @@ cdef bytes literal_wire(str lex, langtag):
     cdef object tag_owner = b"" if langtag is None else in_utf8(langtag)
     cdef Slice raw = utf8_of(lex_owner)
     cdef Slice tag = utf8_of(tag_owner)
-    cdef bytes wire = PyBytes_FromStringAndSize(NULL, sized_text(raw) + sized_text(tag))
+    cdef bytes wire
     cdef Buffer out
+    cdef size_t size = 0
+    if raw.size:
+        size += 1 + varint_size(raw.size) + raw.size
+    if tag.size:
+        size += 1 + varint_size(tag.size) + tag.size
+    wire = PyBytes_FromStringAndSize(NULL, size)
     out.bytes = <uint8_t *> PyBytes_AS_STRING(wire)
     out.size = 0
-    put_text_field(&out, LEX_TAG, raw)
-    put_text_field(&out, LANGTAG_TAG, tag)
+    if raw.size:
+        put_byte(&out, LEX_TAG)
+        put_varint(&out, raw.size)
+        put(&out, raw.bytes, raw.size)
+    if tag.size:
+        put_byte(&out, LANGTAG_TAG)
+        put_varint(&out, tag.size)
+        put(&out, tag.bytes, tag.size)
     return wire

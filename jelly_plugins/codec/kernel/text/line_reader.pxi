@@ -306,11 +306,17 @@ cdef const uint8_t *parse_literal(LineReader *lines, const uint8_t *pos, const u
     if pos == NULL or langtag.size > lines.string_bytes:
         return NULL
     wire.size = 0
-    if not reserve(wire, sized_text(lex) + sized_text(langtag)):
+    if not reserve(wire, lex.size + langtag.size + 22):
         return NULL
-    put_text_field(wire, LEX_TAG, lex)
-    put_text_field(wire, LANGTAG_TAG, langtag)
-    encoded.text = contents(wire)
+    if lex.size:
+        put_byte(wire, LEX_TAG)
+        put_varint(wire, lex.size)
+        put(wire, lex.bytes, lex.size)
+    if langtag.size:
+        put_byte(wire, LANGTAG_TAG)
+        put_varint(wire, langtag.size)
+        put(wire, langtag.bytes, langtag.size)
+    encoded.text = Slice(wire.bytes, wire.size)
     return pos
 
 
@@ -388,8 +394,8 @@ cdef inline bint is_same_iri(PreviousTerm *previous, const uint8_t *pos,
 
 # Lines
 
-cdef inline const uint8_t *parse_line(LineReader *lines, const uint8_t *pos, const uint8_t *end,
-                                     Line *line, Buffer *out) noexcept nogil:
+cdef const uint8_t *parse_line(LineReader *lines, const uint8_t *pos, const uint8_t *end,
+                              Line *line, Buffer *out) noexcept nogil:
     """Read a line and all line ends after it; return the position after them.
 
     :param out: gets the texts of the terms, each with a space after it; NULL if nothing needs them.
