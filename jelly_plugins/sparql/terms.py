@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 from ..codec import Describe, Kind, Limits, TermFactory
 from ..codec.common.limits import NESTING_CEILING, over
 from ..codec.common.terms import build
-from ..codec.text.checking import Checker
-from ..codec.text.lines import NAME_START
+from ..codec.text.lines import LANGTAG, NAME_START, NOT_IN_IRI
 from ..codec.text.ntriples import TAGGED_DATATYPES, read_label, written_label
 from ..codec.text.transcoding import LONG_TERM
 from ..errors import JellyError, LimitError, StatementError, TermError, TextError
@@ -21,6 +20,11 @@ from ..io.sources import CHUNK
 
 #: The name of a variable: VARNAME of SPARQL.
 _NAME: Final = re.compile(rf"[{NAME_START}0-9][{NAME_START}0-9\u00b7\u0300-\u036f\u203f\u2040]*+")
+
+_IRI: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*+:[^{NOT_IN_IRI}\ud800-\udfff]*+")
+_TAG: Final = re.compile(LANGTAG)
+_LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 #: The parts of a quoted triple.
 PARTS: Final = ("subject", "predicate", "object")
@@ -60,6 +64,26 @@ class TextFormat(NamedTuple):
     boolean: Callable[[bool], bytes] | None = None
 
 
+def check_iri(iri: str, name: str) -> None:
+    """Check an IRI, which must be absolute.
+
+    :param name: the format's name in errors.
+    :raises TermError: strict RDF 1.2 cannot express it.
+    """
+    if _IRI.fullmatch(iri) is None:
+        raise TermError(f"{name} cannot express the IRI {iri[:80]!r}")
+
+
+def check_literal(lex: str, tag: str | None, datatype: str | None, name: str) -> None:
+    """Check a literal whose datatype requires no language tag, see :func:`check_iri`."""
+    if tag is not None and (_TAG.fullmatch(tag) is None or _LONG_SUBTAG.search(tag)):
+        raise TermError(f"{name} cannot express the language tag {tag[:80]!r}")
+    if datatype is not None:
+        check_iri(datatype, name)
+    if _SURROGATE.search(lex):
+        raise TermError("a term has a surrogate, which is not a character")
+
+
 class TermReader:
     """Makes the terms of a factory, and keeps short ones.
 
@@ -69,7 +93,6 @@ class TermReader:
     def __init__(self, factory: TermFactory[Any], limits: Limits) -> None:
         self._factory = factory
         self._limits = limits
-        self._checker = Checker("SPARQL", graphs=False, quoted=True)
         self._kept = lru_cache(CACHE_ENTRIES)(self._made)
 
     def term(
@@ -131,7 +154,7 @@ class TermReader:
         direction: str | None,
     ) -> Any:
         if kind == "uri":
-            self._checker.check_iri(text)
+            check_iri(text, "SPARQL")
             return build(self._factory.iri, text)
         if kind == "bnode":
             if not text:
@@ -142,13 +165,13 @@ class TermReader:
         if direction is not None and (language is None or direction not in ("ltr", "rtl")):
             raise TextError("a base direction is not valid, or has no language")
         if language is None:
-            self._checker.check_literal(text, None, None)
+            check_literal(text, None, None, "SPARQL")
             if datatype is not None:
-                self._checker.check_iri(datatype)
+                check_iri(datatype, "SPARQL")
             return build(self._factory.literal, text, None, datatype)
         if datatype is not None and datatype not in TAGGED_DATATYPES:
             raise TextError("a literal has a language and a datatype")
-        self._checker.check_literal(text, language, None)
+        check_literal(text, language, None, "SPARQL")
         tag = f"{language}--{direction}" if direction else language
         return build(self._factory.literal, text, tag, None)
 
@@ -206,7 +229,7 @@ def written(
     :raises JellyError: a term cannot be written; with the number of the solution, from 1, as its
         row.
     """
-    checker = Checker(f"the format {form}", graphs=False, quoted=True)
+    name = f"the format {form}"
     known: dict[Any, str | None] = {None: None}
     head, foot = around
     parts = [head]
@@ -221,7 +244,7 @@ def written(
             for term in solution:
                 text = known.get(term)
                 if text is None and term is not None:
-                    text = term_text(_parts(term, describe, checker, 0))
+                    text = term_text(_parts(term, describe, name, 0))
                     if len(text) <= LONG_TERM:
                         if len(known) >= CACHE_ENTRIES:
                             known = {None: None}
@@ -244,7 +267,7 @@ def written(
     yield "".join(parts).encode()
 
 
-def _parts(term: Any, describe: Describe, checker: Checker, depth: int) -> tuple[Any, ...]:
+def _parts(term: Any, describe: Describe, name: str, depth: int) -> tuple[Any, ...]:
     """The parts of a term, see :data:`TermText`.
 
     :raises JellyError: the format cannot express it, or readers would reject its depth.
@@ -253,7 +276,7 @@ def _parts(term: Any, describe: Describe, checker: Checker, depth: int) -> tuple
         raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
     kind, *parts = describe(term)
     if kind == Kind.IRI:
-        checker.check_iri(parts[0])
+        check_iri(parts[0], name)
         return ("uri", parts[0])
     if kind == Kind.BLANK_NODE:
         return ("bnode", written_label(parts[0]))
@@ -264,11 +287,11 @@ def _parts(term: Any, describe: Describe, checker: Checker, depth: int) -> tuple
             tag, mark, direction = tag.partition("--")
             if mark and direction not in ("ltr", "rtl"):
                 raise TermError(f"{direction[:80]!r} is not a base direction")
-        checker.check_literal(lex, tag, None if datatype in TAGGED_DATATYPES else datatype)
+        check_literal(lex, tag, None if datatype in TAGGED_DATATYPES else datatype, name)
         return ("literal", lex, datatype, tag, direction)
     if kind != Kind.TRIPLE:
         raise TermError("the default graph is not a term of a solution")
-    found = [_parts(part, describe, checker, depth + 1) for part in parts]
+    found = [_parts(part, describe, name, depth + 1) for part in parts]
     if found[0][0] not in ("uri", "bnode") or found[1][0] != "uri":
         raise TermError(
             "results cannot have a quoted triple whose subject is not an IRI or a blank node, or "

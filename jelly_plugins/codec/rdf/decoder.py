@@ -185,7 +185,7 @@ class Decoder(RowReader[Row, AnyFrame]):
             self._graph_is_empty = True
             self._graph_start = len(frame.statements)
             return True
-        else:
+        elif row is Row.GRAPH_END:
             check_empty(data, pos, end, "RdfGraphEnd")
             if self._graph_is_empty and len(frame.statements) == self._graph_start:
                 frame.empty_graphs += self._terms.graph

@@ -82,11 +82,7 @@ cdef const uint8_t *plain_authority_end(const uint8_t *pos, const uint8_t *end) 
 
 cdef bint is_plain_datatype(Slice text) noexcept nogil:
     """Whether a datatype, as its literals have it, is a plain IRI and requires no language tag."""
-    return is_untagged(Slice(text.bytes + 3, text.size - 4))
-
-
-cdef bint is_untagged(Slice iri) noexcept nogil:
-    """Whether a datatype's IRI is plain and requires no language tag."""
+    cdef Slice iri = Slice(text.bytes + 3, text.size - 4)
     return is_plain(iri) and not needs_tag(iri)
 
 

@@ -1111,6 +1111,9 @@ cdef bint read_row_body(Reader *reader, int row, const uint8_t *start,
         return read_namespace(reader, start, stop)
     if row == ROW_GRAPH_START:
         return start_graph(reader, start, stop)
+    if row != ROW_GRAPH_END:
+        # Readers skip it.
+        return True
     if not is_empty_message(reader, start, stop):
         return False
     if reader.graph_is_empty:

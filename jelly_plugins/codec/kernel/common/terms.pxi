@@ -280,3 +280,13 @@ cdef struct EncodedTerm:
     size_t datatype_characters
     Place prefix_place
     Place name_place
+
+
+cdef inline bint are_same(EncodedTerm *one, EncodedTerm *other) noexcept nogil:
+    """Whether two terms that are not quoted triples are the same."""
+    return (
+        one.kind == other.kind and one.typed == other.typed
+        and same(one.text.bytes, one.text.size, other.text.bytes, other.text.size)
+        and (not one.typed or same(one.datatype.bytes, one.datatype.size,
+                                   other.datatype.bytes, other.datatype.size))
+    )

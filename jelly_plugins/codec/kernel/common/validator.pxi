@@ -42,33 +42,16 @@ cdef object made_by(validator, Term *term, dict triples):
         raise TermError(str(error), row=term.row) from error
 
 
-cdef object rejected_statement(Reader *reader, validator):
-    """Return the validator's error for a statement that RDF 1.2 does not allow."""
+cdef int reject_statement(Reader *reader, validator) except -1:
+    """Raise the validator's error for a statement that RDF 1.2 does not allow."""
     cdef dict triples = {}
-    cdef int position
-    try:
-        terms = [validated_term(reader.last[position], validator, triples) for position in range(3)]
-        if reader.width == 3:
-            validator.triple(tuple(terms))
-        else:
-            graph = reader.graph if reader.graph != NULL else reader.last[3]
-            validator.quad((*terms, validated_term(graph, validator, triples)))
-    except JellyError as error:
-        return error
-    except ValueError as error:
-        return TermError(str(error))
-    return TermError("a statement has a kind of term where RDF 1.2 has none of it")
-
-
-cdef object rejected_graph(Reader *reader, validator):
-    """Return the validator's error for a graph name that RDF 1.2 does not allow."""
-    try:
-        validator.check_graph(validated_term(reader.graph, validator, {}))
-    except JellyError as error:
-        return error
-    except ValueError as error:
-        return TermError(str(error))
-    return TermError("a graph is named by a kind of term that names none in RDF 1.2")
+    cdef Term *graph = reader.graph if reader.graph != NULL else reader.last[3]
+    terms = tuple([validated_term(reader.last[at], validator, triples) for at in range(3)])
+    if reader.width == 3:
+        validator.triple(terms)
+    else:
+        validator.quad((*terms, validated_term(graph, validator, triples)))
+    raise TermError("a statement has a kind of term where RDF 1.2 has none of it")
 
 
 cdef object validated_term(Term *term, validator, dict triples):

@@ -108,7 +108,7 @@ cdef void write_entry(Writer *writer, WriterTable *table, uint64_t written,
         put_byte(&writer.rows, 1 << 3 | VARINT)
         put_varint(&writer.rows, written)
     if value.size:
-        put_byte(&writer.rows, 2 << 3 | BYTES)
+        put_byte(&writer.rows, ENTRY_TEXT_TAG)
         put_varint(&writer.rows, value.size)
         put(&writer.rows, value.bytes, value.size)
 

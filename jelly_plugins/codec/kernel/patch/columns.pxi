@@ -124,7 +124,7 @@ cdef class PatchColumnDecoder(GatheringDecoder):
                 self._take_noted()
                 self.gathered_all = True
             elif status == NOT_RDF_1_2:
-                raise rejected_statement(reader, self.validator)
+                reject_statement(reader, self.validator)
             else:
                 raise rejection(reader, status, self.options, self.limits, self.factory,
                                 reference_patch_decoder.PatchDecoder)

@@ -72,6 +72,9 @@ cdef class ObjectDecoder:
         except JellyError as error:
             error.locate(frame=frame.index, row=self.row)
             raise
+        except ValueError as error:
+            # The factory cannot hold a term.
+            raise TermError(str(error)).locate(frame=frame.index, row=self.row) from error
         finally:
             self.busy = False
             self.before = None
@@ -162,12 +165,9 @@ cdef class ObjectDecoder:
     cdef int _make_term(self, Term *term) except -1:
         try:
             made = self._call_factory(term)
-        except JellyError:
+        except BaseException:
             self.row = term.row
             raise
-        except ValueError as error:
-            self.row = term.row
-            raise TermError(str(error)) from error
         Py_INCREF(<PyObject *> made)
         term.object = <PyObject *> made
         return 0
@@ -209,12 +209,7 @@ cdef class ObjectDecoder:
         if self.make_statement is None:
             return statement
         self.row = planned.row
-        try:
-            return self.make_statement(statement)
-        except JellyError:
-            raise
-        except ValueError as error:
-            raise TermError(str(error)) from error
+        return self.make_statement(statement)
 
 
 cdef class Decoder(ObjectDecoder):
@@ -277,17 +272,11 @@ cdef class Decoder(ObjectDecoder):
             frame.empty_graphs.append(self._graph(planned.terms[3]))
         return 0
 
-
     cdef int _start_graph(self, Planned *planned, frame) except -1:
         name = self._graph(planned.terms[3])
         if self.check_graph is not None:
             self.row = planned.row
-            try:
-                self.check_graph(name)
-            except JellyError:
-                raise
-            except ValueError as error:
-                raise TermError(str(error)) from error
+            self.check_graph(name)
         frame.graphs.append(name)
         return 0
 
@@ -302,11 +291,6 @@ cdef object datatype_iri(Term *datatype):
 
 
 # Number of rows of each kind in a frame.
-
-cdef bint[FIELD_NUMBERS] IS_ROW
-for _row in rules.Row:
-    IS_ROW[<int> int(_row)] = True
-
 
 cdef bint count_kinds(const uint8_t *pos, const uint8_t *end, size_t *counts) noexcept nogil:
     """Count the rows of a frame by kind; return whether all of it could be read."""
@@ -323,7 +307,7 @@ cdef bint count_kinds(const uint8_t *pos, const uint8_t *end, size_t *counts) no
             at = read_field(at, row.stop, &content)
             if at == NULL:
                 return False
-            if content.number < FIELD_NUMBERS and IS_ROW[content.number]:
+            if content.number < FIELD_NUMBERS and ROW_FIELDS[content.number] >= 0:
                 counts[content.number] += 1
                 break
         else:

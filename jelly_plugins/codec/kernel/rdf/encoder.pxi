@@ -304,7 +304,7 @@ cdef class TermWriter:
             while pos < end:
                 if encoder.restarting:
                     # A restart point begins with a statement, not with an empty line.
-                    parse_line(lines, pos, end, &line)
+                    parse_line(lines, pos, end, &line, NULL)
                     if line == LINE_WRITTEN:
                         encoder.begin_restart()
                 self._repeat_by_text()
@@ -315,7 +315,7 @@ cdef class TermWriter:
                 with nogil:
                     while pos < end and not full:
                         start = pos
-                        pos = parse_line(lines, pos, end, &line)
+                        pos = parse_line(lines, pos, end, &line, NULL)
                         if line == LINE_WRITTEN:
                             written = write_line(writer, lines, &self.tags, tag, self.row_bytes)
                             if written == ALL_REPEATED:
@@ -669,21 +669,12 @@ cdef class TermWriter:
     cdef bint _repeats(self, Py_ssize_t position, term, Description description) except -1:
         """Whether a term equals the one in the same position of the previous statement."""
         cdef Description before = self.last_described[position]
-        cdef EncodedTerm *now = &description.encoded
-        cdef EncodedTerm *then
         if before is None or term is None:
             return False
         if before is description:
             return True
         if before.generic and description.generic:
-            then = &before.encoded
-            return (
-                now.kind == then.kind
-                and now.typed == then.typed
-                and same(now.text.bytes, now.text.size, then.text.bytes, then.text.size)
-                and (not now.typed or same(now.datatype.bytes, now.datatype.size,
-                                           then.datatype.bytes, then.datatype.size))
-            )
+            return are_same(&before.encoded, &description.encoded)
         if before.generation and before.generation == description.generation:
             return False
         return self.last[position] == term
@@ -975,9 +966,8 @@ cdef int set_wire(Description description, bytes wire, datatype) except -1:
 
 cdef object previous_term(PreviousTerm *previous):
     """Convert a term of the previous line to a generic term."""
-    cdef Fields walk
-    cdef Slice part
-    cdef Slice text = Slice(previous.text.bytes, previous.text.size)
+    cdef LiteralParts parts
+    cdef Slice text = contents(&previous.text)
     if previous.kind == IRI:
         return Iri(text_of(text))
     if previous.kind == BLANK_NODE:
@@ -986,19 +976,13 @@ cdef object previous_term(PreviousTerm *previous):
         return terms.DEFAULT_GRAPH
     if previous.kind == TRIPLE:
         return Triple(*terms_of_key(text))
-    open_fields(&walk, text.bytes, text.bytes + text.size, LITERAL_FIELDS)
-    lex = ""
-    langtag = None
-    while next_field(&walk) > 0:
-        part = Slice(walk.field.start, walk.field.stop - walk.field.start)
-        if walk.field.number == 1:
-            lex = text_of(part)
-        else:
-            langtag = text_of(part)
-    datatype = None
-    if previous.typed:
-        datatype = text_of(Slice(previous.datatype.bytes, previous.datatype.size))
-    return Literal(lex, langtag, datatype)
+    memset(&parts, 0, sizeof(LiteralParts))
+    find_literal_parts(text.bytes, text.bytes + text.size, &parts)
+    return Literal(
+        text_of(parts.lex),
+        text_of(parts.langtag) if parts.langtag.size else None,
+        text_of(contents(&previous.datatype)) if previous.typed else None,
+    )
 
 
 cdef list terms_of_key(Slice triple_key):

@@ -86,10 +86,7 @@ cdef bint parse_row(LineReader *lines, Given *given, uint64_t row,
         return lines.quads and 0 < cell.size <= longest and parse_cell(lines, cell, 3)
     if not lines.quads:
         return True
-    lines.repeated[3] = False
-    lines.encoded[3].kind = DEFAULT_GRAPH
-    lines.encoded[3].typed = False
-    lines.encoded[3].text.size = 0
+    no_graph(lines)
     return True
 
 

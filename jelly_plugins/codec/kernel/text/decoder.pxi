@@ -218,9 +218,14 @@ cdef class ChunkDecoder:
             chunk = self._chunk()
         except BaseException as error:
             self._broken()
-            if isinstance(error, JellyError):
-                error.locate(frame=self.next_frame, row=row_number(&self.reader))
-            raise
+            found = error
+            if isinstance(error, ValueError) and not isinstance(error, JellyError):
+                # The validator cannot hold a term.
+                found = TermError(str(error))
+                found.__cause__ = error
+            if isinstance(found, JellyError):
+                found.locate(frame=self.next_frame, row=row_number(&self.reader))
+            raise found
         finally:
             if chunk is None:
                 self._let_go()
@@ -263,9 +268,10 @@ cdef class ChunkDecoder:
             elif status == NEEDS_VALIDATION:
                 validate_made(reader, self.validator)
             elif status == NOT_RDF_1_2:
-                raise rejected_statement(reader, self.validator)
+                reject_statement(reader, self.validator)
             elif status == NOT_A_GRAPH:
-                raise rejected_graph(reader, self.validator)
+                self.validator.check_graph(validated_term(reader.graph, self.validator, {}))
+                raise TermError("a graph is named by a kind of term that names none in RDF 1.2")
             elif status != AT_PLAN_END and status != AT_FRAME_END:
                 self._stopped(status)
             else:

@@ -309,11 +309,11 @@ cdef const uint8_t *parse_literal(LineReader *lines, const uint8_t *pos, const u
     if not reserve(wire, lex.size + langtag.size + 22):
         return NULL
     if lex.size:
-        put_byte(wire, 1 << 3 | BYTES)
+        put_byte(wire, LEX_TAG)
         put_varint(wire, lex.size)
         put(wire, lex.bytes, lex.size)
     if langtag.size:
-        put_byte(wire, 2 << 3 | BYTES)
+        put_byte(wire, LANGTAG_TAG)
         put_varint(wire, langtag.size)
         put(wire, langtag.bytes, langtag.size)
     encoded.text = Slice(wire.bytes, wire.size)
@@ -395,33 +395,44 @@ cdef inline bint is_same_iri(PreviousTerm *previous, const uint8_t *pos,
 # Lines
 
 cdef const uint8_t *parse_line(LineReader *lines, const uint8_t *pos, const uint8_t *end,
-                              Line *line) noexcept nogil:
-    """Read a line and all line ends after it; return the position after them."""
+                              Line *line, Buffer *out) noexcept nogil:
+    """Read a line and all line ends after it; return the position after them.
+
+    :param out: gets the texts of the terms, each with a space after it; NULL if nothing needs them.
+        Of a line of another form it may get some.
+    """
+    cdef const uint8_t *start
     cdef int position
     line[0] = LINE_UNUSUAL
     pos = skip_space(pos, end)
     if pos == end or pos[0] == c"#" or pos[0] == c"\n" or pos[0] == c"\r":
         line[0] = LINE_EMPTY
         return parse_line_end(pos, end, line)
-    for position in range(3):
+    for position in range(4 if lines.quads else 3):
+        if position == 3:
+            no_graph(lines)
+            if pos < end and pos[0] == c".":
+                break
+        start = pos
         pos = parse_term(lines, pos, end, position, &lines.encoded[position])
         if pos == NULL:
             return NULL
+        if out != NULL and not (append(out, start, pos - start)
+                                and append(out, <const char *> b" ", 1)):
+            return NULL
         pos = skip_space(pos, end)
-    if lines.quads:
-        lines.repeated[3] = False
-        lines.encoded[3].kind = DEFAULT_GRAPH
-        lines.encoded[3].typed = False
-        lines.encoded[3].text.size = 0
-        if pos < end and pos[0] != c".":
-            pos = parse_term(lines, pos, end, 3, &lines.encoded[3])
-            if pos == NULL:
-                return NULL
-            pos = skip_space(pos, end)
     if pos == end or pos[0] != c".":
         return NULL
     line[0] = LINE_WRITTEN
     return parse_line_end(skip_space(pos + 1, end), end, line)
+
+
+cdef inline void no_graph(LineReader *lines) noexcept nogil:
+    """Set the graph to the default one."""
+    lines.repeated[3] = False
+    lines.encoded[3].kind = DEFAULT_GRAPH
+    lines.encoded[3].typed = False
+    lines.encoded[3].text.size = 0
 
 
 cdef const uint8_t *parse_line_end(const uint8_t *pos, const uint8_t *end,

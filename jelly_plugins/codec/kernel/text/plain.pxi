@@ -20,7 +20,9 @@ def plain_lines(bytes text not None):
     cdef Py_ssize_t named = 0
     cdef dict odd = {}
     memset(sound, 0, sizeof(sound))
-    open_plain(&reader)
+    memset(&reader, 0, sizeof(LineReader))
+    begin_text(&reader, False, True, <uint64_t> -1)
+    forget_previous(&reader)
     try:
         while pos < end:
             line = pos
@@ -33,13 +35,6 @@ def plain_lines(bytes text not None):
     finally:
         close_line_reader(&reader)
     return count, named, odd
-
-
-cdef void open_plain(LineReader *reader) noexcept nogil:
-    memset(reader, 0, sizeof(LineReader))
-    reader.relative_iris = True
-    reader.string_bytes = <uint64_t> -1
-    forget_previous(reader)
 
 
 cdef bint is_kept_term(EncodedTerm *encoded) noexcept nogil:
