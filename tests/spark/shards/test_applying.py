@@ -1,4 +1,5 @@
-"""Apply logs on this machine, without Spark."""
+"""Apply logs on this machine, without Spark: also random ones, in parts; which patches are new; and
+the terms that a shard stores."""
 
 from __future__ import annotations
 
