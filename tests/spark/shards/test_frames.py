@@ -30,6 +30,7 @@ from jelly_plugins.spark.shards import (
 )
 from jelly_plugins.spark.shards.storage import Folder, Shard
 
+from ..queries import finished
 from .logs import Writer, apply, assert_same, log_file, patch, quads, replayed
 from .model import quads_after, random_log, text_of
 
@@ -163,15 +164,13 @@ def test_a_stream_of_files_is_applied_once(spark: SparkSession, tmp_path: Path) 
         logs.append(log_file(folder / f"{number}.jellyp", [writer.patch()]))
         for _ in range(2):
             writing = stream.writeStream.foreachBatch(sink).trigger(availableNow=True)
-            query = writing.option("checkpointLocation", str(tmp_path / "check")).start()
-            query.awaitTermination()
+            finished(writing.option("checkpointLocation", str(tmp_path / "check")).start)
         assert_same(root, replayed(*logs))
         assert ShardedStore(root).version == number + 1
     # Its checkpoint was lost.
     writing = stream.writeStream.foreachBatch(sink).trigger(availableNow=True)
-    query = writing.option("checkpointLocation", str(tmp_path / "other")).start()
     with pytest.raises(Exception, match="another streaming query"):
-        query.awaitTermination()
+        finished(writing.option("checkpointLocation", str(tmp_path / "other")).start)
     with pytest.raises(OptionsError, match="foreachBatch"):
         apply_patches(spark, stream, root)
 
