@@ -18,7 +18,7 @@ from rdflib.compare import isomorphic
 from jelly_plugins import ConversionSettings, Iri, Literal, convert
 from jelly_plugins import oxigraph as for_oxigraph
 from jelly_plugins import rdflib as for_rdflib
-from jelly_plugins.errors import ChainError, SourceError, TermError, TextError
+from jelly_plugins.errors import ChainError, TermError, TextError
 from jelly_plugins.patch import check
 from jelly_plugins.patch.logs.conversion import convert as convert_patches
 from jelly_plugins.sparql import read_results, write_results
@@ -49,7 +49,6 @@ def test_cases_exist() -> None:
     assert len(cases("text", "*.rdf", "*.jsonld")) >= 10
     assert len(cases("results", "*")) >= 10
     assert len(cases("patches", "*")) >= 7
-    assert len(cases("compression", "*")) >= 4
 
 
 # Text
@@ -100,18 +99,6 @@ def test_contexts_as_bytes() -> None:
     given = {CONTEXT: case("text", "07-context.json").read_bytes()}
     for_oxigraph.load(store, path, contexts=given)
     assert {str(quad.triple) for quad in store} == expected(path.with_suffix(".nt"))
-
-
-def test_an_open_file() -> None:
-    with case("text", "01-open-file.ttl").open("rb") as file:
-        assert len(rdflib.Graph().parse(file, format="jelly-plugins-turtle")) == 1
-
-
-@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")
-def test_a_conjunctive_graph() -> None:
-    graph = rdflib.ConjunctiveGraph()
-    graph.parse(case("text", "09-named-graph.nq"), format="jelly-plugins-nquads")
-    assert len(graph) == 2
 
 
 @pytest.mark.parametrize("name", cases("text", "10-*"))
@@ -185,36 +172,3 @@ def test_chains_of_patches(name: str, problems: int, error: str) -> None:
 def test_rows_that_rdf_patch_does_not_allow(name: str) -> None:
     with pytest.raises(TextError, match="line 2, column"):
         replayed(case("patches", name))
-
-
-# Compression
-
-
-def into_jelly(path: Path) -> int:
-    return convert(path, io.BytesIO(), target_format="jelly").statements
-
-
-def into_oxigraph(path: Path) -> int | None:
-    for_oxigraph.load(Store(), path)
-    # With progress, statements are counted.
-    return for_oxigraph.load(Store(), path, progress=lambda _: None)
-
-
-READERS = [
-    into_oxigraph,
-    lambda path: for_rdflib.load(rdflib.Graph(), path),
-    into_jelly,
-]
-
-
-@pytest.mark.parametrize("read", READERS)
-def test_zstd_with_skippable_frames(read: Any) -> None:
-    assert read(case("compression", "13-zstd-pzstd.nt.zst")) == 2
-    assert read(case("compression", "13-zstd-skippable-first.nt.zst")) == 1
-
-
-@pytest.mark.parametrize("read", READERS)
-@pytest.mark.parametrize("compression", ["lz4", "xz"])
-def test_other_compressions_are_named(compression: str, read: Any) -> None:
-    with pytest.raises(SourceError, match=f"compressed with {compression}, which is not supported"):
-        read(case("compression", f"14-{compression}.nt.{compression}"))

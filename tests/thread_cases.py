@@ -44,7 +44,7 @@ BUSY: Final = "already executing"
 #: Seconds that a case may take on any machine.
 PATIENCE: Final = 60
 
-ROWS: Final = 2000
+ROWS: Final = 1000
 STATEMENTS: Final = [
     Triple(Iri(f"http://x/{n}"), Iri("http://x/p"), Literal(f"{n}")) for n in range(ROWS)
 ]

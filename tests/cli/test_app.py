@@ -1,4 +1,5 @@
-"""The command as a whole: version, help, exit codes, errors in one line, pipes, closed streams."""
+"""The command as a whole: version, help, exit codes, errors in one line, pipes, closed streams,
+signals, and the demo."""
 
 from __future__ import annotations
 

@@ -371,10 +371,9 @@ def test_malformed_text_is_an_error_of_one_line(form: str, text: bytes) -> None:
     assert_failed(jelly("convert", "-", "--from", form, stdin=text), 1)
 
 
-@pytest.mark.parametrize(("name", "form"), [("so.nt.gz", "ttl"), ("qudt-vocab.nt.gz", "nt")])
-def test_real_files_there_and_back(name: str, form: str, tmp_path: Path) -> None:
-    source = shared(f"data/{name}")
-    first, text, second = tmp_path / "1.jelly", tmp_path / f"x.{form}.gz", tmp_path / "2.jelly"
+def test_a_real_file_there_and_back(tmp_path: Path) -> None:
+    source = shared("data/so.nt.gz")
+    first, text, second = tmp_path / "1.jelly", tmp_path / "x.ttl.gz", tmp_path / "2.jelly"
     for src, dst in ((source, first), (first, text), (text, second)):
         assert jelly("convert", src, "-o", dst).code == 0
     assert jelly("validate", second, "--against", source, "--ordered").code == 0

@@ -1,4 +1,4 @@
-"""``jelly inspect``."""
+"""``jelly inspect``, and the memory that commands take."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_the_real_file() -> None:
     assert report["rows"]["TRIPLE"] == 100_000
 
 
-# Memory of ``jelly convert`` does not grow with the stream. Sizes, never times
+# Memory does not grow with the stream: the tests measure sizes, never times.
 
 #: Runs the command given and prints the peak of its memory, in bytes.
 _MEASURE = """

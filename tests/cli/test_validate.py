@@ -230,11 +230,6 @@ def test_the_official_suite(case: str) -> None:
         assert done.code == (0 if expects_success else 1), (folder, done)
 
 
-def test_the_real_file() -> None:
-    path = shared("data/assist-iot-weather_100kt.jelly.gz")
-    assert jelly("validate", path).code == 0
-
-
 def test_a_file_of_no_bytes_is_named_and_rejected_where_it_is_strict(tmp_path: Path) -> None:
     path = tmp_path / "empty.jelly"
     path.write_bytes(b"")

@@ -12,7 +12,6 @@ from jelly_plugins import Iri, JellyError, Literal, Quad, TermError, Triple, rea
 from jelly_plugins.codec import DEFAULT_GRAPH, Limits
 from jelly_plugins.formats.convert import convert
 from jelly_plugins.formats.settings import ConversionSettings
-from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
 from jelly_plugins.jena import JenaFormat, JenaReader, detect, write
 from jelly_plugins.jena import read as read_rows
@@ -76,15 +75,6 @@ def test_statements_that_a_target_cannot_express(jena: Format) -> None:
         converted(rows, jena, Format.JELLY)
     seven = b'<urn:s> <urn:p> "007"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
     assert converted(converted(seven, Format.N_TRIPLES, jena), jena, Format.N_TRIPLES) == seven
-
-
-def test_rows_are_read_as_statements() -> None:
-    rows = converted(TEXT, Format.N_QUADS, Format.RDF_THRIFT)
-    found = read_statements(rows, Format.RDF_THRIFT, ConversionSettings())
-    assert [len(statement) for statement in found] == [4, 4]
-    with pytest.raises(JellyError) as caught:
-        list(read_statements(rows[:-1], Format.RDF_THRIFT, ConversionSettings()))
-    assert (caught.value.row, caught.value.source) == (1, "<bytes>")
 
 
 def test_formats_are_detected(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from pyoxigraph import (
     NamedNode,
     Quad,
     QueryResultsFormat,
-    RdfFormat,
     Store,
     Triple,
 )
@@ -52,25 +51,6 @@ def dumped(store: Store, form: JenaFormat, **settings: Any) -> bytes:
     file = io.BytesIO()
     dump(store, file, format=form, **settings)
     return file.getvalue()
-
-
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("on_disk", [False, True])
-def test_there_and_back(tmp_path: Path, form: JenaFormat, on_disk: bool) -> None:
-    store = store_of()
-    path = tmp_path / f"x.{form}.gz"
-    assert dump(store, path) == 3
-    copy = Store(tmp_path / "store") if on_disk else Store()
-    seen: list[int] = []
-    assert load(copy, path, blank_nodes="keep", progress=seen.append) == 3
-    assert set(copy) == set(store)
-    assert sum(seen) == 3
-    fresh = Store()
-    assert load(fresh, path) == 3
-    assert len(fresh) == 3
-    assert load(fresh, path, atomic=False) == 3
-    # Each load makes new blank nodes.
-    assert len(fresh) == 4
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -134,19 +114,6 @@ def test_bookkeeping_is_not_dumped() -> None:
         load(copy, data, format="rt")
     assert len(copy) == 0
     assert load(copy, data, format="rt", bookkeeping=True) == 4
-
-
-@pytest.mark.parametrize("name", ["so.rt.gz", "so.rpb.gz"])
-def test_real_files(name: str, tmp_path: Path) -> None:
-    store, plain = Store(tmp_path / "store"), Store()
-    assert load(store, shared(f"data/jena/{name}")) == 45_584
-    import gzip
-
-    text = gzip.decompress(shared("data/so.nt.gz").read_bytes())
-    plain.load(text, RdfFormat.N_TRIPLES)
-    assert len(store) == len(plain)
-    count = "SELECT (COUNT(*) AS ?n) { ?s a ?t FILTER(isIRI(?s)) }"
-    assert [str(each) for each in store.query(count)] == [str(each) for each in plain.query(count)]  # type: ignore[union-attr]
 
 
 # Results

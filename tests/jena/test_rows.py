@@ -1,4 +1,4 @@
-"""The meaning of rows, with both kernels."""
+"""The meaning of rows, with both kernels, and chunks of N-Quads from and to rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Files written by Apache Jena 4.5.0, read and written again; and round trips of real data."""
+"""Files written by Apache Jena 4.5.0, read and written again; and round trips of real data.
+And SPARQL results in generic terms."""
 
 from __future__ import annotations
 

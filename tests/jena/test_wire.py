@@ -98,7 +98,7 @@ def streams(form: JenaFormat) -> st.SearchStrategy[Any]:
     return st.lists(row, max_size=6)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(FORMATS).flatmap(lambda each: st.tuples(st.just(each), streams(each))))
 def test_both_forms_agree(case: tuple[JenaFormat, list[Any]]) -> None:
     form, values = case

@@ -1,4 +1,4 @@
-"""Long parts of a log take no more memory than needed, or are rejected."""
+"""Long logs, and long parts of a log, take no more memory than needed, or are rejected."""
 
 from __future__ import annotations
 
@@ -80,12 +80,6 @@ def test_the_text_of_a_message_is_bounded(format_: str) -> None:
     assert sizes(HEAD + (line * 200 + "MESSAGE\n") * 5, format_, limits=limits) == [200] * 5
     with pytest.raises(LimitError, match="frame_expansion"):
         sizes(HEAD + line * 1000, format_, limits=limits)
-
-
-def test_a_literal_that_the_parser_rejects() -> None:
-    document = '{"@id": "urn:a", "urn:p": "' + "x" * (20 * MEGABYTE) + '"}\n'
-    with pytest.raises(LimitError, match="too long"):
-        sizes("{}\n" + document, "ndjsonld")
 
 
 def test_a_value_of_yaml_is_bounded() -> None:

@@ -1,5 +1,5 @@
-"""Delimiters of N-Triples, N-Quads, Turtle and TriG: where they are recognised, announcements, and
-errors.
+"""Delimiters of N-Triples, N-Quads, Turtle and TriG: where they are recognised, announcements,
+errors, and the dialect of the early draft.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Logs from each syntax to each other one and back: messages, order, quads, and empty messages."""
+"""Logs from each syntax to each other one and back: messages, order, quads, and empty messages; and
+the stream options of logs in Jelly."""
 
 from __future__ import annotations
 
@@ -199,11 +200,11 @@ def test_metadata_of_frames() -> None:
         assert (result.messages, result.left_out) == (3, {"frame metadata entries": 1})
 
 
-# Stream options of message logs in Jelly
+# Stream options in Jelly
 
 PLAIN = Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))
 QUOTED = Triple(Iri("urn:s"), Iri("urn:p"), PLAIN)
-OPTIONS_LOGS = {
+TEMPLATES = {
     "nt": b'VERSION "1.2-messages"\n<urn:s> <urn:p> "o" .\nMESSAGE\n%s',
     "nq": b'VERSION "1.2-messages"\n<urn:s> <urn:p> "o" .\nMESSAGE\n%s',
     "ttl": b'VERSION "1.2-messages"\n<urn:s> <urn:p> "o" .\nMESSAGE\n%s',
@@ -216,11 +217,11 @@ def options_of(src: object) -> StreamOptions:
         return frames.options
 
 
-@pytest.mark.parametrize("syntax", OPTIONS_LOGS)
+@pytest.mark.parametrize("syntax", TEMPLATES)
 def test_quoted_triples_are_declared_where_they_occur(syntax: str, tmp_path: Path) -> None:
     dst = tmp_path / "log.jelly"
     for rest, declared in ((b"", False), (STAR, True)):
-        convert_messages(OPTIONS_LOGS[syntax] % rest, dst, source_format=syntax)
+        convert_messages(TEMPLATES[syntax] % rest, dst, source_format=syntax)
         assert options_of(dst).rdf_star is declared
         assert len(list(read_messages(dst))) == 1 + declared
     again = tmp_path / "again.jelly"
@@ -228,9 +229,9 @@ def test_quoted_triples_are_declared_where_they_occur(syntax: str, tmp_path: Pat
     assert options_of(again).rdf_star
 
 
-@pytest.mark.parametrize("syntax", OPTIONS_LOGS)
+@pytest.mark.parametrize("syntax", TEMPLATES)
 def test_quoted_triples_that_cannot_be_declared_any_more(syntax: str) -> None:
-    log, out = OPTIONS_LOGS[syntax] % STAR, io.BytesIO()
+    log, out = TEMPLATES[syntax] % STAR, io.BytesIO()
     with pytest.raises(StatementError, match="set rdf_star"):
         convert_messages(log, out, source_format=syntax, target_format="jelly")
     options = log_options(graphs=syntax == "nq", rdf_star=True)

@@ -164,7 +164,7 @@ def test_all_or_nothing_after_a_kill(tmp_path: Path, count: int, after: str) -> 
     assert size == 1 if after == "nothing" else size in (1, count + 1)
 
 
-@pytest.mark.parametrize("count", [3, 3000, 20_000])
+@pytest.mark.parametrize("count", [3, SMALL + 500])
 def test_the_last_call_of_progress_comes_before_the_store_has_anything(
     filled: ox.Store, count: int
 ) -> None:

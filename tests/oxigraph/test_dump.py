@@ -1,4 +1,4 @@
-"""``dump``: stores and graphs as Jelly streams."""
+"""``dump``: stores and graphs as Jelly streams, all of it or an error."""
 
 from __future__ import annotations
 
@@ -380,36 +380,42 @@ def test_a_dump_that_breaks_off_is_none(
         assert list(tmp_path.iterdir()) == []
 
 
+#: Loads a store and dumps it; both wait in the middle, and never continue.
 INTERRUPTED = """
-import os, signal, sys, threading
+import signal, sys, threading
 from jelly_plugins.oxigraph import dump, load
 from pyoxigraph import Store
 from tests.oxigraph.support import jelly, numbered
 
-signal.signal(signal.SIGINT, signal.default_int_handler)
-store = Store()
-load(store, jelly(*numbered(60_000)))
-
-class Output:
+class Waiting:
+    chunks = [jelly(*numbered(20_000))]
+    def read(self, size):
+        return self.chunks.pop() if self.chunks else self.write(b"")
     def write(self, data):
-        # In the middle of a dump, and never goes on.
-        print("writing", flush=True)
+        print("waiting", flush=True)
         threading.Event().wait()
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
+store = Store(*sys.argv[2:])
+if sys.argv[1] == "dump":
+    load(store, Waiting.chunks[0])
 try:
-    dump(store, Output())
+    dump(store, Waiting()) if sys.argv[1] == "dump" else load(store, Waiting())
 except KeyboardInterrupt:
     print(len(store), threading.active_count(), flush=True)
 """
 
 
-def test_an_interrupt_ends_a_dump() -> None:
-    with programs.start(INTERRUPTED) as process:
+@pytest.mark.parametrize(("name", "quads"), [("dump", 20_000), ("load", 0)])
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_an_interrupt_ends_it(name: str, quads: int, on_disk: bool, tmp_path: Path) -> None:
+    folder = [tmp_path / "store"] if on_disk else []
+    with programs.start(INTERRUPTED, name, *folder) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"writing\n"
+        assert process.stdout.readline() == b"waiting\n"
         process.send_signal(signal.SIGINT)
         try:
-            assert process.communicate(timeout=60)[0] == b"60000 1\n"
+            assert process.communicate(timeout=60)[0] == b"%d 1\n" % quads
             assert process.returncode == 0
         finally:
             process.kill()

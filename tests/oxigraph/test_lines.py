@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
@@ -20,7 +18,6 @@ from jelly_plugins.oxigraph import load, read_quads
 from jelly_plugins.oxigraph.loading import SMALL
 from jelly_plugins.oxigraph.terms import REIFY, OxigraphFactory
 
-from .. import programs
 from ..fuzz.comparison import native as native_kernel
 from .support import (
     BlankNode,
@@ -164,7 +161,7 @@ class Breaking:
     """A file that fails after all statements but the last frame's."""
 
     def __init__(self, error: BaseException) -> None:
-        self.chunks = [jelly(*numbered(20_000))[:-10]]
+        self.chunks = [jelly(*numbered(SMALL + 500))[:-10]]
         self.error = error
 
     def read(self, _size: int = -1) -> bytes:
@@ -180,41 +177,6 @@ def test_whatever_the_source_raises_nothing_is_loaded(store: ox.Store, blank_nod
         with pytest.raises(expected):
             load(store, Breaking(error), blank_nodes=blank_nodes)  # type: ignore[arg-type]
         assert len(store) == 0
-
-
-INTERRUPTED = """
-import sys, threading
-from pyoxigraph import Store
-from jelly_plugins.oxigraph import load
-from tests.oxigraph.support import jelly, numbered
-
-class Source:
-    chunks = [jelly(*numbered(20_000))]
-    def read(self, size):
-        if self.chunks:
-            return self.chunks.pop()
-        # The reader is in the middle of a load, and never continues.
-        print("reading", flush=True)
-        threading.Event().wait()
-
-store = Store(sys.argv[1])
-try:
-    load(store, Source())
-except KeyboardInterrupt:
-    print(len(store), flush=True)
-"""
-
-
-def test_an_interrupt_ends_a_load(tmp_path: Path) -> None:
-    with programs.start(INTERRUPTED, tmp_path / "store") as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"reading\n"
-        process.send_signal(signal.SIGINT)
-        try:
-            assert process.communicate(timeout=60)[0] == b"0\n"
-            assert process.returncode == 0
-        finally:
-            process.kill()
 
 
 @pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])

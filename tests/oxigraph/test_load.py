@@ -13,7 +13,7 @@ import pyoxigraph as ox
 import pytest
 from pyoxigraph import NamedNode, Store
 
-from jelly_plugins import JellyError, LimitError, Limits, SourceError, TermError, TextError, convert
+from jelly_plugins import JellyError, LimitError, Limits, SourceError, TermError, convert
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import dump, load, loading, positions, read_quads, record, replay
@@ -412,9 +412,6 @@ def test_canonical_labels_of_empty_graphs(width: int) -> None:
 
 # Sources of any format into stores: the same as Oxigraph's own parsers load
 
-TRIG = b"""@prefix ex: <http://example.org/> .
-ex:s ex:p 1.50 , "a\\nb"@en . ex:g { ex:s ex:p _:b . _:b ex:p "x" . } """
-GRAPHS = ["nquads", "trig", "json-ld", "rt", "rpb", "jelly", "jelly-text"]
 TRIPLES = ["nt", "turtle", "rdf/xml"]
 
 
@@ -422,24 +419,6 @@ def converted(data: bytes, source: str, target: str) -> bytes:
     out = io.BytesIO()
     convert(data, out, source_format=source, target_format=target)
     return out.getvalue()
-
-
-def canonical(store: ox.Store) -> ox.Dataset:
-    dataset = ox.Dataset(store)
-    dataset.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
-    return dataset
-
-
-@pytest.mark.parametrize("name", GRAPHS)
-def test_quads(name: str) -> None:
-    store, expected = ox.Store(), ox.Store()
-    expected.bulk_load(TRIG, ox.RdfFormat.TRIG)
-    data = converted(TRIG, "trig", name)
-    direct = name in ("nquads", "trig")
-    assert load(store, data, format=name) == (None if direct else 4)
-    assert canonical(store) == canonical(expected)
-    counted: list[int] = []
-    assert load(ox.Store(), data, format=name, progress=counted.append) == sum(counted) == 4
 
 
 @pytest.mark.parametrize("name", TRIPLES)
@@ -453,29 +432,6 @@ def test_triples_into_a_graph(name: str, tmp_path: Path) -> None:
     for _ in range(2):
         load(store, data, format=name, graph=graph, blank_nodes="canonicalize")
     assert len(store) == 6
-
-
-def test_the_name_gives_the_format(tmp_path: Path) -> None:
-    path = tmp_path / "x.trig.gz"
-    path.write_bytes(gzip.compress(TRIG))
-    found: dict[str, str] = {}
-    assert load(ox.Store(), path, on_namespace=found.__setitem__) == 4
-    assert found == {"ex": "http://example.org/"}
-
-
-def test_errors_leave_the_store_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "x.ttl"
-    path.write_text("<urn:s> <urn:p> <urn:o> .\n<urn:s> <rel> 1 .")
-    store = ox.Store()
-    with pytest.raises(TextError, match="need a base") as caught:
-        load(store, path)
-    assert (caught.value.source, caught.value.line, len(store)) == (str(path), 2, 0)
-    load(store, path, base="http://example.org/")
-    assert len(store) == 2
-    with pytest.raises(JellyError, match="text, not Jelly"):
-        load(store, TRIG)
-    with pytest.raises(ValueError, match="turtle"):
-        load(store, TRIG, format="turtel")
 
 
 def test_base_directions() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,3 +39,13 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     for name in ("load", "dump"):
         monkeypatch.setattr(backend, name, counting(name))
     return counted
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """rdflib logs and warns what it thinks of lexical forms."""
+    logging.disable(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+    logging.disable(logging.NOTSET)

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +26,10 @@ from jelly_plugins.rdflib.terms import kept as kept_node
 from ..shared_data import ROOT
 from .test_terms import DATATYPES, LEXICAL_FORMS
 
-pytestmark = pytest.mark.skipif(compiled() is None, reason="the compiled half is not there")
+pytestmark = [
+    pytest.mark.skipif(compiled() is None, reason="the compiled half is not there"),
+    pytest.mark.usefixtures("quiet"),
+]
 
 #: Datatypes whose values are equal to one another: no documents.
 COMPARABLE = [name for name in DATATYPES if not name.endswith(("XMLLiteral", "HTML"))]
@@ -52,16 +54,6 @@ FORMS = st.one_of(
 )
 
 
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    """rdflib logs and warns what it thinks of lexical forms."""
-    logging.disable(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield
-    logging.disable(logging.NOTSET)
-
-
 def outcome(make: Any, *arguments: Any) -> Any:
     try:
         return parts_of(make(*arguments))
@@ -69,7 +61,7 @@ def outcome(make: Any, *arguments: Any) -> Any:
         return type(error), str(error)
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=300)
 @given(FORMS, st.sampled_from(COMPARABLE), st.booleans())
 @example("-0", str(rdflib.XSD.integer), True)
 @example("-P1MT1S", str(rdflib.XSD.yearMonthDuration), True)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import rdflib
-from rdflib import Dataset, Graph, Literal, URIRef
+from rdflib import Dataset, Graph, URIRef
 from rdflib.compare import isomorphic
 
-from jelly_plugins import JellyError, LogicalType, PhysicalType, StreamOptions, TextError, convert
+from jelly_plugins import JellyError, TextError, convert
 from jelly_plugins.rdflib import load
 
 from ..shared_data import shared
@@ -27,17 +27,6 @@ ex:s ex:p 1.50 . ex:g { ex:s ex:p _:b . _:b ex:p "x" . } """
 # rdflib's own parsers use what rdflib warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
-#: Ours and rdflib's name of each format.
-FORMATS = {
-    "nt": "nt11",
-    "turtle": "turtle",
-    "rdf/xml": "xml",
-    "json-ld": "json-ld",
-    "rt": None,
-    "rpb": None,
-    "jelly": None,
-    "jelly-text": None,
-}
 PLUGINS = {
     "jelly-plugins-nt": "nt",
     "jelly-plugins-turtle": "turtle",
@@ -49,29 +38,6 @@ def converted(data: bytes, source: str, target: str) -> bytes:
     out = io.BytesIO()
     convert(data, out, source_format=source, target_format=target)
     return out.getvalue()
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_triples(name: str) -> None:
-    data = converted(TURTLE, "turtle", name)
-    graph = Graph()
-    assert load(graph, data, format=name) == 6
-    assert isomorphic(graph, Graph().parse(data=TURTLE, format="turtle"))
-    if (theirs := FORMATS[name]) is not None:
-        assert isomorphic(graph, Graph().parse(data=data, format=theirs))
-    assert Literal("42", datatype=rdflib.XSD.integer) in set(graph.objects())
-
-
-@pytest.mark.parametrize("name", ["nquads", "trig", "json-ld", "rt", "rpb", "jelly"])
-def test_quads(name: str) -> None:
-    data = converted(TRIG, "trig", name)
-    dataset = Dataset()
-    assert load(dataset, data, format=name) == 3
-    named = dataset.graph(URIRef("http://example.org/g"))
-    assert len(named) == 2
-    assert len(set(named.objects()) & set(named.subjects())) == 1
-    with pytest.raises(JellyError, match="Dataset"):
-        load(Graph(), data, format=name)
 
 
 @pytest.mark.parametrize(("plugin", "name"), PLUGINS.items())
@@ -90,16 +56,6 @@ def test_plugins_of_datasets(plugin: str, name: str) -> None:
     assert len(Dataset().parse(data=data, format=f"jelly-plugins-{plugin}")) == 3
 
 
-def test_the_name_of_a_file_gives_its_format(tmp_path: Path) -> None:
-    path = tmp_path / "x.ttl.gz"
-    path.write_bytes(gzip.compress(TURTLE))
-    graph = Graph()
-    assert load(graph, path) == 6
-    with path.open("rb") as file:
-        assert load(Graph(), file) == 6
-    assert dict(graph.namespaces())["ex"] == URIRef("http://example.org/")
-
-
 def test_relative_iris(tmp_path: Path) -> None:
     path = tmp_path / "x.ttl"
     path.write_text("<a> <b> <c> .")
@@ -114,17 +70,6 @@ def test_relative_iris(tmp_path: Path) -> None:
     assert set(ours) == set(Graph().parse(path, format="turtle"))
     named = Graph().parse(path, format="jelly-plugins-turtle", publicID="urn:x:y/")
     assert set(named.subjects()) == {URIRef("urn:x:y/a")}
-
-
-@pytest.mark.parametrize("name", ["nt", "turtle", "rdf/xml", "json-ld"])
-def test_an_error_leaves_the_graph_as_it_was(name: str) -> None:
-    data = converted(TURTLE, "turtle", name)
-    graph = Graph()
-    with pytest.raises(JellyError) as caught:
-        load(graph, data[: len(data) - 8], format=name)
-    assert len(graph) == 0
-    assert caught.value.source == "<bytes>"
-    assert caught.value.frame is caught.value.row is None
 
 
 @pytest.mark.parametrize(
@@ -147,24 +92,6 @@ def test_stores(store: str) -> None:
         assert isomorphic(graph, Graph(store=name).parse(data=TURTLE, format="turtle"))
 
 
-@pytest.mark.parametrize("name", ["nquads", "trig", "json-ld"])
-def test_quads_of_the_default_graph_into_a_graph(store: str, name: str) -> None:
-    data = converted(b"<urn:s> <urn:p> <urn:o> .", "nt", name)
-    graph = Graph(store=store)
-    assert load(graph, data, format=name) == 1
-    assert len(graph) == 1
-    with pytest.raises(JellyError, match="Dataset"):
-        load(graph, converted(TRIG, "trig", name), format=name)
-    assert len(graph) == 1
-
-
-def test_unknown_formats() -> None:
-    with pytest.raises(ValueError, match="turtle"):
-        load(Graph(), b"", format="turtel")
-    with pytest.raises(JellyError, match="text, not Jelly"):
-        load(Graph(), TURTLE)
-
-
 @pytest.mark.parametrize("name", ["so", "qudt-vocab"])
 def test_real_data(name: str) -> None:
     path = shared(f"data/{name}.nt.gz")
@@ -180,20 +107,3 @@ def test_real_data(name: str) -> None:
         return {each for each in graph if not any(isinstance(t, rdflib.BNode) for t in each)}
 
     assert without_nodes(ours) == without_nodes(theirs)
-
-
-def test_progress_of_load_and_dump(store: str) -> None:
-    data = b"".join(b"<urn:s> <urn:p> <urn:%d> .\n" % number for number in range(25_000))
-    graph = Graph(store)
-    loaded: list[int] = []
-    load(graph, data, format="nt", progress=loaded.append)
-    grouped = StreamOptions(
-        physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.SUBJECT_GRAPHS
-    )
-    for options in (None, grouped):
-        dumped: list[int] = []
-        graph.serialize(
-            io.BytesIO(), format="jelly-plugins", options=options, progress=dumped.append
-        )
-        assert sum(loaded) == sum(dumped) == 25_000
-        assert len(loaded) in (3, 4)

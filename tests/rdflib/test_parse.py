@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import logging
 import re
 import tempfile
 import zipfile
@@ -590,3 +591,23 @@ def test_only_a_relative_iri_needs_a_base() -> None:
     assert len(Graph().parse(source, format="jelly-plugins-turtle", publicID="http://[x")) == 1
     with pytest.raises(JellyError, match="relative"):
         Graph().parse(io.BytesIO(TURTLE), format="jelly-plugins-turtle")
+
+
+# Literals that rdflib cannot make a value of
+
+
+@pytest.mark.parametrize(
+    ("lex", "datatype"),
+    [("abc", "integer"), ("abc", "double"), ("2020-13-45", "date"), ("abc", "dateTime")],
+)
+def test_rdflib_reports_them_once(
+    lex: str, datatype: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As of any of its parsers."""
+    triple = Triple(S, P, Literal(lex, datatype=str(rdflib.XSD[datatype])))
+    with caplog.at_level(logging.WARNING, logger="rdflib.term"):
+        assert len(parse(Graph(), jelly([triple] * 3))) == 1
+    [message] = caplog.records
+    assert message.exc_info is not None
+    assert message.exc_info[1] is not None
+    assert message.exc_info[1].__context__ is None

@@ -100,7 +100,7 @@ def _generic(term: Any) -> Any:
 
 
 @types
-@pytest.mark.parametrize(("table", "frame_size"), zip(TABLES, FRAME_SIZES, strict=True), ids=str)
+@pytest.mark.parametrize(("table", "frame_size"), [*zip(TABLES, FRAME_SIZES, strict=True)], ids=str)
 def test_pyjelly_reads_ours(
     physical_type: PhysicalType,
     logical_type: LogicalType,
@@ -197,7 +197,7 @@ def _written_by_pyjelly(graph: Any, physical_type: PhysicalType, options: Any) -
 @types
 @pytest.mark.parametrize(
     ("table", "frame_size"),
-    zip([*TABLES[:2], (8, 3, 3), TABLES[3]], FRAME_SIZES, strict=True),
+    [*zip([*TABLES[:2], (8, 3, 3), TABLES[3]], FRAME_SIZES, strict=True)],
     ids=str,
 )
 def test_we_read_pyjellys(

@@ -55,14 +55,14 @@ def _quads(path: Path) -> Any:
     return ((*triple, name) for triple in read_statements(path))
 
 
-def _ontology(lines: int | None) -> Graph:
-    """The Sequence Ontology as rdflib reads it from N-Triples, or its first lines."""
+def _ontology(lines: int) -> Graph:
+    """The first lines of the Sequence Ontology as rdflib reads it from N-Triples."""
     with gzip.open(shared("data/so.nt.gz")) as file:
         return Graph().parse(data=b"".join(islice(file, lines)), format="nt")
 
 
 def test_an_ontology_with_blank_nodes() -> None:
-    graph = _ontology(None)
+    graph = _ontology(15_000)
     data = to_bytes(graph)
     assert set(parse(Graph(), data, blank_nodes="keep")) == set(graph)
     # Fresh nodes are those of the file, one to one.
@@ -72,14 +72,9 @@ def test_an_ontology_with_blank_nodes() -> None:
     ):
         for one, other in zip(kept, fresh, strict=True):
             assert nodes.setdefault(one, other) == other
-    assert len(set(nodes.values())) == len(nodes) > 20_000
+    assert len(set(nodes.values())) == len(nodes) > 5_000
 
 
 def test_fresh_nodes_are_isomorphic() -> None:
     graph = _ontology(300)
     assert isomorphic(parse(Graph(), to_bytes(graph)), graph)
-
-
-def test_the_whole_weather_stream() -> None:
-    path = shared("data/assist-iot-weather_100kt.jelly.gz")
-    assert len(Graph().parse(path, format="jelly-plugins")) == 70_469

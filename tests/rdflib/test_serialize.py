@@ -1,4 +1,5 @@
-"""Serializing Graph, Dataset and ConjunctiveGraph: destinations, options, order."""
+"""Serializing Graph, Dataset and ConjunctiveGraph: destinations, options, namespaces,
+order."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
 from typing import Any
 
 import pytest
@@ -32,6 +30,8 @@ from jelly_plugins.rdflib.terms import RdflibFactory, describe, describe_node
 
 from .support import EX, GRAPHS, QUADS, G, O, P, S, jelly, jelly_frames, parse, to_bytes
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 XSD_NAMES = """
     anyURI base64Binary boolean byte date dateTime dateTimeStamp dayTimeDuration decimal double
     duration float gDay gMonth gMonthDay gYear gYearMonth hexBinary int integer language long
@@ -54,16 +54,6 @@ LEXICAL_FORMS = [
     *("P12M", "P1Y2M3DT4H5M6.7S", "-P1D", "PT1e9S", "P99999999999999999999D", "P"),
     *("<b>x</b>", "<b>", "a & b", "{}", "[1,"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    """rdflib logs and warns what it thinks of lexical forms."""
-    logging.disable(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield
-    logging.disable(logging.NOTSET)
 
 
 def _same(one: Literal, other: Literal) -> bool:

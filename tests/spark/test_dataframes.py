@@ -212,7 +212,7 @@ def test_a_stream_over_a_folder(spark: SparkSession, tmp_path: Path) -> None:
 # Columns and rows that are asked for, in Spark: by a schema and by options
 
 GRAPHS = (DEFAULT_GRAPH, Iri("urn:g"), BlankNode("g"))
-NARROWING_QUADS = [
+MANY = [
     Quad(Iri(f"urn:{n % 7}"), Iri(f"urn:p{n % 3}"), Literal(f"{n}"), GRAPHS[n % 3])
     for n in range(300)
 ]
@@ -221,7 +221,7 @@ NARROWING_QUADS = [
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     file = tmp_path_factory.mktemp("narrowing") / "x.jelly"
-    write(NARROWING_QUADS, file, frame_rows=50)
+    write(MANY, file, frame_rows=50)
     return str(file)
 
 

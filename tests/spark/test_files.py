@@ -1,4 +1,4 @@
-"""Which files a path means. No Spark."""
+"""Which files a path means, and how streams over folders continue. No Spark."""
 
 from __future__ import annotations
 

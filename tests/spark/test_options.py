@@ -1,4 +1,5 @@
-"""The options of the formats: each is in the table, and nothing else is taken. No Spark session."""
+"""The options of the formats: each is in the table, and nothing else is taken; and
+terms in columns, taken apart and put together. No Spark session."""
 
 from __future__ import annotations
 

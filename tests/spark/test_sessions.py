@@ -1,4 +1,5 @@
-"""Java is found where it is, or it is said what to install. No JVM stays running."""
+"""Java is found where it is, or it is said what to install. No JVM stays running. And
+what planning a query imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Sharded stores in buckets: in memory, and on an S3 server on loopback that may fail."""
+"""Sharded stores in buckets: in memory, and on an S3 server on loopback that may fail.
+No error shows credentials."""
 
 from __future__ import annotations
 

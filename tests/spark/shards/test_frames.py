@@ -30,6 +30,7 @@ from jelly_plugins.spark.shards import (
 )
 from jelly_plugins.spark.shards.storage import Folder, Shard
 
+from ..queries import finished
 from .logs import Writer, apply, assert_same, log_file, patch, quads, replayed
 from .model import quads_after, random_log, text_of
 
@@ -54,7 +55,7 @@ def test_files_are_one_log_in_the_order_of_their_names(spark: SparkSession, tmp_
     assert_same(root, replayed(*logs))
     namespaces = ShardedStore(root).content.namespaces
     frame = spark.read.format("jelly-patch").option("headers", "true").load(str(folder))
-    for src in (frame, str(folder), logs):
+    for src in (frame, logs):
         assert not apply_patches(spark, src, root).committed
     assert not apply(root, *logs).committed
     other = tmp_path / "other"
@@ -163,15 +164,13 @@ def test_a_stream_of_files_is_applied_once(spark: SparkSession, tmp_path: Path) 
         logs.append(log_file(folder / f"{number}.jellyp", [writer.patch()]))
         for _ in range(2):
             writing = stream.writeStream.foreachBatch(sink).trigger(availableNow=True)
-            query = writing.option("checkpointLocation", str(tmp_path / "check")).start()
-            query.awaitTermination()
+            finished(writing.option("checkpointLocation", str(tmp_path / "check")).start)
         assert_same(root, replayed(*logs))
         assert ShardedStore(root).version == number + 1
     # Its checkpoint was lost.
     writing = stream.writeStream.foreachBatch(sink).trigger(availableNow=True)
-    query = writing.option("checkpointLocation", str(tmp_path / "other")).start()
     with pytest.raises(Exception, match="another streaming query"):
-        query.awaitTermination()
+        finished(writing.option("checkpointLocation", str(tmp_path / "other")).start)
     with pytest.raises(OptionsError, match="foreachBatch"):
         apply_patches(spark, stream, root)
 

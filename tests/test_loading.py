@@ -1,0 +1,175 @@
+"""``load`` and ``dump`` of every format, for every kind of graph and store: what is there
+afterwards, what is counted, and that a load is all or nothing."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph
+import pytest
+import rdflib
+
+from jelly_plugins import (
+    JellyError,
+    LogicalType,
+    PhysicalType,
+    StreamOptions,
+    TextError,
+    convert,
+    read,
+)
+from jelly_plugins.backends import get_backend
+from jelly_plugins.io.names import Format
+from jelly_plugins.tools.compare import compare_datasets
+
+# rdflib's own code uses what rdflib warns of.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+TRIPLES = b"""@prefix ex: <http://example.org/> .
+ex:s ex:p 1.5 , "a\\nb"@en , _:b . _:b ex:p "x" , true , "<urn:x>" . """
+QUADS = TRIPLES + b"ex:g { ex:s ex:p _:b . _:b ex:p _:c } _:g { ex:s a ex:t }"
+#: Formats that Oxigraph reads itself, where nothing is counted.
+DIRECT = (Format.N_TRIPLES, Format.N_QUADS, Format.TURTLE, Format.TRIG)
+
+
+def converted(data: bytes, target: Format | str, source: str = "trig") -> bytes:
+    out = io.BytesIO()
+    convert(data, out, source_format=source, target_format=target)
+    return out.getvalue()
+
+
+class Target:
+    """A kind of graph or store, empty."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.kind = kind
+        self.backend: Any = get_backend("oxigraph" if "store" in kind else "rdflib")
+        self.numbers = iter(range(100))
+        self.folder = folder
+
+    def new(self, *, graphs: bool = True) -> Any:
+        if self.kind == "store":
+            return pyoxigraph.Store()
+        if self.kind == "store on disk":
+            return pyoxigraph.Store(self.folder / f"store{next(self.numbers)}")
+        make = rdflib.Dataset if graphs else rdflib.Graph
+        return make(store="Oxigraph" if "Oxigraph" in self.kind else "default")
+
+    def contents(self, target: Any) -> list[Any]:
+        out = io.BytesIO()
+        graphs = not isinstance(target, rdflib.Graph) or isinstance(target, rdflib.Dataset)
+        types = PhysicalType.QUADS if graphs else PhysicalType.TRIPLES
+        self.backend.dump(target, out, options=StreamOptions.flat(types))
+        return list(read(out.getvalue()))
+
+    def load(self, target: Any, source: Any, **settings: Any) -> int | None:
+        count: int | None = self.backend.load(target, source, **settings)
+        return count
+
+
+@pytest.fixture(params=["rdflib", "rdflib, Oxigraph", "store", "store on disk"])
+def kind(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
+    if "Oxigraph" in request.param:
+        pytest.importorskip("oxrdflib")
+    return Target(request.param, tmp_path)
+
+
+@pytest.mark.parametrize("form", Format)
+def test_every_format(form: Format, kind: Target) -> None:
+    graphs = form.has_graphs
+    data = converted(QUADS if graphs else TRIPLES, form)
+    number = 9 if graphs else 6
+    expected = list(read(converted(QUADS if graphs else TRIPLES, "jelly")))
+    target = kind.new(graphs=graphs)
+    uncounted = "store" in kind.kind and form in DIRECT
+    assert kind.load(target, data, format=form) == (None if uncounted else number)
+    assert compare_datasets(kind.contents(target), expected)
+    # Labels are the source's own, unless they are kept.
+    for blank_nodes, more in (("fresh", 4 if not graphs else 7), ("keep", 0)):
+        twice, counted = kind.new(graphs=graphs), []
+        for _ in range(2):
+            kind.load(twice, data, format=form, blank_nodes=blank_nodes, progress=counted.append)
+        assert sum(counted) == 2 * number
+        assert len(kind.contents(twice)) == number + more
+    if "store" in kind.kind:
+        back, again = io.BytesIO(), kind.new(graphs=graphs)
+        kind.backend.dump(target, back, format=form)
+        kind.load(again, back.getvalue(), format=form, atomic=False)
+        assert compare_datasets(kind.contents(again), expected)
+
+
+@pytest.mark.parametrize("form", [form for form in Format if form is not Format.JELLY_TEXT])
+def test_an_error_leaves_all_as_it_was(form: Format, kind: Target) -> None:
+    target = kind.new(graphs=form.has_graphs)
+    kind.load(target, b"<urn:s> <urn:p> <urn:o> .", format="nt")
+    before = kind.contents(target)
+    data = converted(TRIPLES, form)
+    with pytest.raises(JellyError) as caught:
+        kind.load(target, data[: len(data) - 8], format=form)
+    assert caught.value.source == "<bytes>"
+    assert (caught.value.frame is None) is (form is not Format.JELLY)
+    assert kind.contents(target) == before
+
+
+@pytest.mark.parametrize("form", [form for form in Format if form.has_graphs])
+def test_quads_into_one_graph(form: Format, kind: Target) -> None:
+    """Those of the default graph alone."""
+    data = converted(b"<urn:s> <urn:p> <urn:o> .", form, "nt")
+    target = kind.new(graphs=False)
+    into: dict[str, Any] = {}
+    if "store" in kind.kind:
+        into["graph"] = pyoxigraph.NamedNode("urn:g")
+    for _ in range(2):
+        assert kind.load(target, data, format=form, **into) in (None, 1)
+    assert len(target) == 1
+    with pytest.raises(JellyError, match=r"Dataset|named graph"):
+        kind.load(target, converted(QUADS, form), format=form, **into)
+    assert len(target) == 1
+
+
+def test_the_name_gives_the_format_and_the_prefixes_are_reported(
+    kind: Target, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.trig.gz"
+    path.write_bytes(gzip.compress(QUADS))
+    found: dict[str, str] = {}
+    target = kind.new()
+    if "store" in kind.kind:
+        assert kind.load(target, path, on_namespace=found.__setitem__) == 9
+    else:
+        assert kind.load(target, path) == 9
+        found = {name: str(iri) for name, iri in target.namespaces()}
+    assert found["ex"] == "http://example.org/"
+    with path.open("rb") as file:
+        kind.load(target, file)
+    with pytest.raises(JellyError, match="text, not Jelly"):
+        kind.load(target, QUADS)
+    with pytest.raises(ValueError, match="did you mean turtle"):
+        kind.load(target, b"", format="turtel")
+
+
+def test_relative_iris_need_a_base(kind: Target, tmp_path: Path) -> None:
+    path = tmp_path / "x.ttl"
+    path.write_text("<urn:s> <urn:p> <urn:o> .\n<urn:s> <rel> 1 .")
+    target = kind.new(graphs=False)
+    with pytest.raises(TextError, match="need a base") as caught:
+        kind.load(target, path)
+    assert (caught.value.source, caught.value.line, len(target)) == (str(path), 2, 0)
+    kind.load(target, path, base="http://example.org/")
+    assert "http://example.org/rel" in str(kind.contents(target))
+
+
+def test_progress(kind: Target) -> None:
+    data = b"".join(b"<urn:s> <urn:p> <urn:%d> .\n" % number for number in range(25_000))
+    target = kind.new(graphs=False)
+    loaded: list[int] = []
+    kind.load(target, data, format="nt", progress=loaded.append)
+    by_subject = StreamOptions(logical_type=LogicalType.SUBJECT_GRAPHS)
+    for options in (None, *([] if "store" in kind.kind else [by_subject])):
+        dumped: list[int] = []
+        kind.backend.dump(target, io.BytesIO(), options=options, progress=dumped.append)
+        assert sum(loaded) == sum(dumped) == 25_000
+        assert {len(loaded), len(dumped)} <= {2, 3, 4}
