@@ -234,13 +234,13 @@ class ResultsDecoder:
         if cells > self._limits.frame_cells:
             raise over(self._limits, "frame_cells", cells, "the number of cells of a frame")
         places = [(number, place) for number in COLUMNS for place in fields.get(number, ())]
-        names = dict(zip(self._indices, self.variables, strict=True))
         columns = []
         for index, (number, (start, stop, _)) in enumerate(places):
             try:
                 columns.append(reader.column(number, data, start, stop, frame.rows))
             except JellyError as error:
-                error.message = f"column {index} (?{names[index]}): {error.message}"
+                name = self.variables[self._indices.index(index)]
+                error.message = f"column {index} (?{name}): {error.message}"
                 raise
         frame.columns = [columns[index] for index in self._indices]
         frame.types = tuple(places[index][0] for index in self._indices)
