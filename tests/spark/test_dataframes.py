@@ -184,28 +184,25 @@ def test_what_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
         many.drop("object").write.format("jelly").mode("append").save(str(path))
 
 
-def appended(stream: DataFrame, out: Path, checkpoint: Path) -> None:
-    """Run a query over what is there, into files."""
+def appended(stream: DataFrame, out: Path, checkpoint: Path) -> list[int]:
+    """Run a query over what is there, into files: the rows of its batches."""
     writer = stream.writeStream.format("json").option("checkpointLocation", str(checkpoint))
-    finished(lambda: writer.trigger(availableNow=True).start(str(out)))
+    query = finished(lambda: writer.trigger(availableNow=True).start(str(out)))
+    return [each.numInputRows for each in query.recentProgress if each.numInputRows]
 
 
 def test_a_stream_over_a_folder(spark: SparkSession, tmp_path: Path) -> None:
-    source = tmp_path / "in"
+    source, out, checkpoint = (tmp_path / name for name in ("in", "out", "checkpoint"))
     source.mkdir()
     for n in range(5):
         write(triples(n * 10, n * 10 + 10), source / f"{n}.jelly")
-    reader = spark.readStream.format("jelly").option("maxFilesPerTrigger", "2")
-    query = in_memory(reader.load(str(source)), "few", tmp_path / "few")
-    batches = [progress.numInputRows for progress in query.recentProgress]
-    assert [rows for rows in batches if rows] == [20, 20, 10]
-    assert numbers(spark.table("few")) == list(range(50))
+    stream = spark.readStream.format("jelly").option("maxFilesPerTrigger", "2").load(str(source))
+    assert appended(stream, out, checkpoint) == [20, 20, 10]
+    assert numbers(spark.read.json(str(out))) == list(range(50))
     # Once more from its checkpoint: what was read does not come again.
-    out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
-    appended(reader.load(str(source)), out, checkpoint)
     write(triples(50, 60), source / "late.jelly.gz")
-    appended(reader.load(str(source)), out, checkpoint)
-    appended(reader.load(str(source)), out, checkpoint)
+    assert appended(stream, out, checkpoint) == [10]
+    assert appended(stream, out, checkpoint) == []
     assert numbers(spark.read.json(str(out))) == list(range(60))
 
 

@@ -160,9 +160,9 @@ def test_a_stream_of_files_is_applied_once(spark: SparkSession, tmp_path: Path) 
     logs = []
     stream = spark.readStream.format("jelly-patch").load(str(folder))
     sink = batch_sink(root, application="a", shards=2)
-    for number in range(2):
+    for number, runs in enumerate((1, 2)):
         logs.append(log_file(folder / f"{number}.jellyp", [writer.patch()]))
-        for _ in range(2):
+        for _ in range(runs):
             writing = stream.writeStream.foreachBatch(sink).trigger(availableNow=True)
             finished(writing.option("checkpointLocation", str(tmp_path / "check")).start)
         assert_same(root, replayed(*logs))
