@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, TypedDict, Unpack
 
@@ -69,6 +70,18 @@ class ReadOptions(TypedDict, total=False):
     limits: Limits
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """The values of :class:`ReadOptions`."""
+
+    format: PatchFormat | str | None = None
+    factory: TermFactory[Any] = GENERIC
+    statement_type: PatchStatementType | str = PatchStatementType.QUADS
+    generalized: bool = False
+    strict: bool = False
+    limits: Limits = DEFAULT_LIMITS
+
+
 class PatchReader(Closing):
     """Reads a source row by row: an iterator of operations, with headers and the END of each patch
     among them; and a context manager that closes the source. For one thread at a time: a second one
@@ -87,7 +100,7 @@ class PatchReader(Closing):
     :param resumable: whether the same source may be read again, once it has grown, to continue
         after whole transactions that were read of it. Operations outside of any transaction must be
         ended by a mark then, in a stream of type PUNCTUATED: more of them would be of the same one.
-    :param format: see :class:`ReadOptions`, also for the parameters up to ``limits``.
+    :param settings: see :class:`ReadOptions`.
     :raises OptionsError: there is no such format or statement type.
     :raises JellyError: while iterating, with source and place. Without ``wait``, a source that ends
         inside a patch is truncated. A stream of type PUNCTUATED that ends without a mark, as
@@ -104,21 +117,18 @@ class PatchReader(Closing):
         self,
         src: Source,
         *,
-        format: PatchFormat | str | None = None,  # noqa: A002
-        factory: TermFactory[Any] = GENERIC,
-        statement_type: PatchStatementType | str = PatchStatementType.QUADS,
-        generalized: bool = False,
-        strict: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
         wait: Callable[[], bool] | None = None,
         starve: Callable[[], object] | None = None,
         resumable: bool = False,
+        **settings: Unpack[ReadOptions],
     ) -> None:
+        reading = _Reading(**settings)
+        limits = reading.limits
         #: The source's format; None until something was read, unless it was given.
-        self.format = format_named(format)
+        self.format = format_named(reading.format)
         self._settings: dict[str, Any] = {
-            "statement_type": member(PatchStatementType, statement_type, "statement_type"),
-            "generalized": generalized,
+            "statement_type": member(PatchStatementType, reading.statement_type, "statement_type"),
+            "generalized": reading.generalized,
             "limits": limits,
         }
         self._input = Input(src)
@@ -127,9 +137,9 @@ class PatchReader(Closing):
         self._followed = None if wait is None else Followed(src)
         self._resumable = resumable
         self._splitter = FrameSplitter(limits=limits)
-        self._decoder = PatchDecoder(factory, limits=limits, strict=strict)
-        self._factory = factory
-        self._strict = strict
+        self._decoder = PatchDecoder(reading.factory, limits=limits, strict=reading.strict)
+        self._factory = reading.factory
+        self._strict = reading.strict
         #: Of the rows, unless marks end patches; and the deviation that there are more patches.
         self._order = PatchOrder()
         self._several: OrderError | None = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice, starmap
 from typing import Any, Final, TypedDict, Unpack
 
@@ -74,6 +75,18 @@ class WriteOptions(TypedDict, total=False):
     limits: Limits
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Writing:
+    """The values of :class:`WriteOptions`."""
+
+    describe: Describe = describe
+    notation: Notation | str = Notation.RDF_1_2
+    strict: bool = False
+    frame_rows: int = DEFAULT_FRAME_ROWS
+    frame_bytes: int = DEFAULT_FRAME_BYTES
+    limits: Limits = DEFAULT_LIMITS
+
+
 class PatchSerializer:
     """Encodes rows to bytes, for callers that write them themselves; for one thread at a time.
 
@@ -84,7 +97,7 @@ class PatchSerializer:
     :param options: of a Jelly-Patch stream; text has none.
     :param continues: whether the bytes continue others of the same format and options, whose last
         patch is complete.
-    :param describe: see :class:`WriteOptions`, also for the parameters after it.
+    :param settings: see :class:`WriteOptions`.
 
     >>> PatchSerializer(PatchFormat.RDF_PATCH).add([Operation(OperationKind.BEGIN)])
     b'TX .\\n'
@@ -96,16 +109,13 @@ class PatchSerializer:
         options: PatchOptions | None = None,
         *,
         continues: bool = False,
-        describe: Describe = describe,
-        notation: Notation | str = Notation.RDF_1_2,
-        strict: bool = False,
-        frame_rows: int = DEFAULT_FRAME_ROWS,
-        frame_bytes: int = DEFAULT_FRAME_BYTES,
-        limits: Limits = DEFAULT_LIMITS,
+        **settings: Unpack[WriteOptions],
     ) -> None:
         written = format_named(format)
-        notation = member(Notation, notation, "notation")
-        known = describe if describe is describe_generic else WithGeneric(describe)
+        writing = _Writing(**settings)
+        limits = writing.limits
+        notation = member(Notation, writing.notation, "notation")
+        known = describe if writing.describe is describe else WithGeneric(writing.describe)
         self._describe = known
         self._parser = LineParser(Dialect.RDF_1_2, False, False, limits, quads=True)
         self._text: PatchTextWriter | None = None
@@ -116,7 +126,7 @@ class PatchSerializer:
                 known,
                 continues=continues,
                 notation=notation,
-                strict=strict,
+                strict=writing.strict,
                 limits=limits,
             )
             return
@@ -127,8 +137,8 @@ class PatchSerializer:
         self._encoder = PatchEncoder(
             options,
             known,
-            frame_rows=frame_rows,
-            frame_bytes=frame_bytes,
+            frame_rows=writing.frame_rows,
+            frame_bytes=writing.frame_bytes,
             continues=continues,
             limits=limits,
         )
