@@ -357,15 +357,17 @@ class _Lines:
 
     def __init__(self, put: Callable[[bytes], None]) -> None:
         self._put = put
-        self._pending = bytearray()
+        self._pending: list[bytes] = []
+        self._size = 0
 
     def write(self, data: bytes, /) -> int:
-        self._pending += data
-        if len(self._pending) >= _CHUNK:
-            end = self._pending.rfind(b"\n") + 1
-            if end:
-                self._put(bytes(self._pending[:end]))
-                del self._pending[:end]
+        self._size += len(data)
+        if self._size >= _CHUNK and (end := data.rfind(b"\n") + 1):
+            self._put(b"".join((*self._pending, data[:end])))
+            self._pending = [data[end:]]
+            self._size = len(data) - end
+        else:
+            self._pending.append(data)
         return len(data)
 
     def flush(self) -> None:
@@ -373,7 +375,7 @@ class _Lines:
 
     def finish(self) -> None:
         """Put the rest."""
-        self._put(bytes(self._pending))
+        self._put(b"".join(self._pending))
 
 
 def _texts(
