@@ -248,13 +248,13 @@ class ChunkFile(io.RawIOBase):
         super().__init__()
         self.name = name
         self._chunks = chunks
-        self._chunk = b""
-        self._pos = 0
+        #: The current chunk: a parser asks for 2 KB at a time.
+        self._chunk = io.BytesIO()
 
     @property
     def is_read(self) -> bool:
         """Whether all that has come was read, so that reading on may take a while."""
-        return self._pos == len(self._chunk)
+        return self._chunk.tell() == self._chunk.getbuffer().nbytes
 
     def readable(self) -> bool:
         return True
@@ -263,11 +263,11 @@ class ChunkFile(io.RawIOBase):
         """At most ``size`` bytes, of one chunk; none at the end."""
         if size is None or size < 0:
             return self.readall()
-        if self.is_read:
-            self._chunk, self._pos = next(self._chunks, b""), 0
-        start = self._pos
-        self._pos = min(start + size, len(self._chunk))
-        return self._chunk[start : self._pos]
+        data = self._chunk.read(size)
+        if not data and size:
+            self._chunk = io.BytesIO(next(self._chunks, b""))
+            data = self._chunk.read(size)
+        return data
 
     def readinto(self, buffer: Any, /) -> int:
         data = self.read(len(buffer))
