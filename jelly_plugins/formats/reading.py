@@ -250,11 +250,12 @@ class ChunkFile(io.RawIOBase):
         self._chunks = chunks
         #: The current chunk: a parser asks for 2 KB at a time.
         self._chunk = io.BytesIO()
+        self._size = 0
 
     @property
     def is_read(self) -> bool:
         """Whether all that has come was read, so that reading on may take a while."""
-        return self._chunk.tell() == self._chunk.getbuffer().nbytes
+        return self._chunk.tell() == self._size
 
     def readable(self) -> bool:
         return True
@@ -265,7 +266,8 @@ class ChunkFile(io.RawIOBase):
             return self.readall()
         data = self._chunk.read(size)
         if not data and size:
-            self._chunk = io.BytesIO(next(self._chunks, b""))
+            chunk = next(self._chunks, b"")
+            self._chunk, self._size = io.BytesIO(chunk), len(chunk)
             data = self._chunk.read(size)
         return data
 
