@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
-from ..codec.common.limits import over
+from ..codec.common.limits import over, usual_expansion
 from ..errors import JellyError, TermError
 from ..io.chunks import Chunk, ChunkReader
 from ..io.names import Format
@@ -37,10 +37,6 @@ from .reading import (
 )
 from .settings import ConversionSettings, Job
 from .xml import in_utf_8
-
-#: Bytes that a statement may take as N-Quads beyond those of the source, on average, and the bytes
-#: that ``frame_expansion`` allows in all: each statement has a copy of its subject.
-_BYTES_PER_STATEMENT: Final = 1 << 10
 
 #: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
 #: an IRI that is nearly as long as the text before them. More are not faster (measured: 32 to 4096
@@ -96,8 +92,9 @@ class ParsedReader(ChunkReader):
         self._input.close()
 
     def _check_expansion(self, size: int) -> None:
+        # Each statement has a copy of its subject.
         self._expansion += size
-        most = self.source_bytes + _BYTES_PER_STATEMENT * self._held.total
+        most = usual_expansion(self.source_bytes, self._held.total)
         if self._expansion - most > self._limits.frame_expansion:
             what = "what the terms of statements take, each with a copy of them"
             raise over(self._limits, "frame_expansion", self._expansion - most, what)

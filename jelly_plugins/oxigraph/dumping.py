@@ -318,17 +318,24 @@ class StoreReader(ChunkReader):
         self.has_namespaces = bool(self.namespaces)
         self.has_graphs = graph is None
         hidden = graph is None and hidden_graph(store, bookkeeping) is not None
+        #: The lines that a consumer has last.
+        self._text = b""
         self._texts = _texts(store, graph, without_reserved=hidden)
 
     def __iter__(self) -> Iterator[Chunk]:
         for text in self._texts:
-            if _PERHAPS_ODD.search(text) and (found := _ODD_LABEL.search(text)):
-                label = found[1].decode()
-                raise TermError(f"the blank node _:{label} has a label that no format can express")
+            if (odd := _odd_label(text)) is not None:
+                raise odd
             yield Chunk(text, text.count(b"\n"))
 
     def lines(self) -> Iterator[bytes]:
-        return self._texts
+        # The consumer checks the labels.
+        for text in self._texts:
+            self._text = text
+            yield text
+
+    def located(self, error: JellyError) -> JellyError:
+        return super().located(_odd_label(self._text) or error)
 
     def close(self) -> None:
         """End the thread in which the store writes."""
@@ -347,6 +354,15 @@ def hidden_graph(store: Store, bookkeeping: bool) -> NamedNode | None:
 #: times as fast.
 _ODD_LABEL: Final = re.compile(rb'^(?:[^"\n]* )?_:([^ "\n]*:[^ "\n]*+) ', re.MULTILINE)
 _PERHAPS_ODD: Final = re.compile(rb'_:[^ "\n:]*+:')
+
+
+def _odd_label(text: bytes) -> TermError | None:
+    """The error for a label in lines that N-Quads does not have, if there is one."""
+    found = _ODD_LABEL.search(text) if _PERHAPS_ODD.search(text) else None
+    if found is None:
+        return None
+    label = found[1].decode()
+    return TermError(f"the blank node _:{label} has a label that no format can express")
 
 
 class _Lines:
