@@ -30,10 +30,10 @@ from .reading import (
     check_base,
     gathered,
     parsed,
-    parser_error,
     parser_of,
     pyoxigraph_module,
     rdf_format,
+    rejection,
 )
 from .settings import ConversionSettings, Job
 from .xml import in_utf_8
@@ -202,25 +202,8 @@ def write(
             raise  # From writing: a full disk, a closed pipe.
         if isinstance(error, SyntaxError):
             # The lines are valid; a term is one that Oxigraph rejects.
-            raise source.located(TermError(_rejection(error, text))) from None
+            raise source.located(TermError(rejection(error, text))) from None
         raise source.located(TermError(f"{format} cannot express this: {error}")) from error
-
-
-#: What pyoxigraph reports the start of: an IRI or a language tag.
-_REPORTED: Final = re.compile(r"<([^>]*+)>|([A-Za-z0-9\-]++)")
-
-
-def _rejection(error: SyntaxError, text: bytes) -> str:
-    """Why pyoxigraph rejects a chunk of N-Quads, with the term."""
-    message = parser_error(error).message
-    line = text.split(b"\n")[(error.lineno or 1) - 1].decode()
-    found = _REPORTED.match(line, (error.offset or 1) - 1)
-    if found is None:
-        return message
-    term = repr(found[1] or found[2])
-    return message.replace(" an IRI:", f" the IRI {term}:").replace(
-        " a language tag:", f" the language tag {term}:"
-    )
 
 
 def _prefixes(source: ChunkReader, first: Chunk, settings: ConversionSettings) -> dict[str, str]:

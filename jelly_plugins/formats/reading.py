@@ -216,6 +216,23 @@ def _message_of(error: SyntaxError) -> str:
     return message
 
 
+#: What pyoxigraph reports the start of: an IRI or a language tag.
+_REPORTED: Final = re.compile(r"<([^>]*+)>|([A-Za-z0-9\-]++)")
+
+
+def rejection(error: SyntaxError, text: bytes) -> str:
+    """Why pyoxigraph rejects a chunk of N-Quads whose lines are valid, with the term."""
+    message = parser_error(error).message
+    line = text.split(b"\n")[(error.lineno or 1) - 1].decode()
+    found = _REPORTED.match(line, (error.offset or 1) - 1)
+    if found is None:
+        return message
+    term = repr(found[1] or found[2])
+    return message.replace(" an IRI:", f" the IRI {term}:").replace(
+        " a language tag:", f" the language tag {term}:"
+    )
+
+
 def iris_with(start: str, lines: bytes) -> list[str]:
     """The IRIs of N-Quads that begin with the given one.
 

@@ -25,6 +25,7 @@ Reference: RDF 1.2 Concepts, section "Triple Terms and Reification".
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -41,7 +42,7 @@ from ..codec.common.canonical_labels import canonical_labels
 from ..codec.text.lines import unescaped
 from ..errors import JellyError, LimitError, TermError
 from ..formats.lines import without_graphs
-from ..formats.reading import ChunkFile, parser_error, reject_jelly
+from ..formats.reading import ChunkFile, parser_error, reject_jelly, rejection
 from ..formats.settings import (
     DEFAULT_LOAD,
     ConversionSettings,
@@ -123,9 +124,10 @@ def load(
     Oxigraph.
 
     An atomic load adds all statements or none, even if the process is killed. This takes memory: in
-    memory up to half of the store's own, on disk up to 1.5 GB; there, statements are rejected that
-    take more than 256 MiB and 1 KiB for each. With ``atomic=False``, the load proceeds in constant
-    memory in atomic batches of 50,000 quads, and the batches before an error stay.
+    memory up to half of the store's own, on disk up to 1.5 GB; and up to 128 MiB for the statements
+    as text. On disk, statements are rejected that take more than 256 MiB and 1 KiB for each. With
+    ``atomic=False``, the load proceeds in constant memory in atomic batches of 50,000 quads, and
+    the batches before an error stay.
 
     Empty graphs of a Jelly stream of physical type GRAPHS exist in the store afterwards. They
     are added after all statements; if the process is killed in between, the store has all
@@ -347,6 +349,10 @@ class _Text:
         self._on_namespace = on_namespace
         self._bookkeeping = bookkeeping
         self._fresh: Callable[[str], BlankNode] = BlankNode
+        self._rewind = rewinder(given.source)
+        self._again = partial(
+            _Text, given, conversion, graph=graph, renames=renames, bookkeeping=bookkeeping
+        )
         src: Any = given.source
         if given.format is Format.JELLY:
             src = FrameBytes(src, limits=conversion.limits, strict=conversion.strict)
@@ -439,8 +445,23 @@ class _Text:
             # The text is valid: a term is one that Oxigraph rejects, or is too long.
             found = parser_error(error)
             if isinstance(error, SyntaxError):
-                found = TermError(found.message)
-            raise self.reader.located(found) from None
+                found = self._rejection() or TermError(found.message)
+            raise found.locate(source=self.reader.name) from None
+
+    def _rejection(self) -> JellyError | None:
+        """The error of the first term that Oxigraph rejects, with its place: the store's parser is
+        behind the reader. None if the source cannot be read again.
+        """
+        if self._rewind is None:
+            return None
+        self._rewind()
+        with closing(self._again()) as again:
+            for chunk in again.chunks():
+                try:
+                    deque(parse(chunk.text, format=RdfFormat.N_QUADS), maxlen=0)
+                except SyntaxError as error:
+                    return again.reader.located(TermError(rejection(error, chunk.text)))
+        return None
 
     def quads(self) -> Iterator[Quad]:
         """The statements as quads."""
