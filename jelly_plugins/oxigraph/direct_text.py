@@ -7,7 +7,6 @@ check of its statements raises :class:`UnsureError`, and is loaded by way of chu
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
 from itertools import chain
@@ -18,7 +17,7 @@ from pyoxigraph import RdfFormat, Store
 from ..codec import DEFAULT_LIMITS
 from ..errors import JellyError
 from ..formats.depth import DEPTH, turtle_scan, with_bounded_turtle
-from ..formats.reading import ChunkFile, parser_error, parser_of
+from ..formats.reading import ChunkFile, gathered, parser_error, parser_of
 from ..io.names import Format
 from ..io.sources import Input, Source, without_mark
 from .terms import GraphName
@@ -118,16 +117,18 @@ def load_chunks(
     :param held: bytes of text that may be held.
     :param settings: of ``Store.load`` and ``Store.bulk_load``.
     """
-    first = io.BytesIO()
+    chunks = gathered(chunks)
+    first: list[bytes] = []
+    size = 0
     for chunk in chunks:
-        first.write(chunk)
-        if first.tell() > held:
+        first.append(chunk)
+        size += len(chunk)
+        if size > held:
             break
-    # These are the bytes that it has, and no copy of them.
-    text = first.getvalue()
-    first.close()
-    load = store.load if in_memory or len(text) <= SMALL_BYTES else store.bulk_load
-    source: Any = text if len(text) <= held else ChunkFile(chain((text,), chunks))
+    text = b"".join(first)
+    first.clear()
+    load = store.load if in_memory or size <= SMALL_BYTES else store.bulk_load
+    source: Any = text if size <= held else ChunkFile(chain((text,), chunks))
     load(source, syntax, **settings)
 
 

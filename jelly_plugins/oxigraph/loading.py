@@ -10,8 +10,9 @@ parser reads. How they go in (measured with pyoxigraph 0.5.13):
 - Where labels stay, quads are parsed from the text: ``Store.bulk_extend`` on disk, and
   ``Store.extend`` for few quads and in memory.
 
-The store reads pieces of 2 KB, and takes Python's lock for each: to read the source in a thread of
-its own made loads slower (5 to 20% of wall time on two idle cores).
+The store reads pieces of 2 KB of a file, and takes Python's lock for each: to read the source in a
+thread of its own made loads slower (5 to 20% of wall time on two idle cores), and text that is not
+too long is handed over as bytes.
 
 An exception on the way, the source's as well as one of ``progress``, leaves the store as it was in
 all of them.
