@@ -11,15 +11,18 @@ import pytest
 import rdflib
 
 from jelly_plugins import BlankNode, Iri, JellyError, PhysicalType, Quad, StreamOptions, Triple
-from jelly_plugins.codec import GenericFactory
+from jelly_plugins.codec import DEFAULT_LIMITS, GenericFactory
+from jelly_plugins.codec.patch.encoder import PatchEncoder
 from jelly_plugins.codec.patch.operations import END, Operation, OperationKind, add
 from jelly_plugins.codec.patch.options import PatchOptions, PatchStatementType, PatchStreamType
 from jelly_plugins.codec.text.columns import ColumnEncoder, Columns
+from jelly_plugins.codec.text.ntriples import Dialect, LineParser
 from jelly_plugins.errors import WireError
 from jelly_plugins.jena.names import JenaFormat
 from jelly_plugins.jena.terms import TermWriter
 from jelly_plugins.rdflib.terms import EncoderTerms
 
+from ..fuzz.comparison import native
 from ..fuzz.hostile import run
 from .conftest import Kernel
 
@@ -163,3 +166,15 @@ def test_kinds_of_operations_may_be_numbers(kernel: Kernel) -> None:
 def test_hostile_classes(name: str) -> None:
     """Run ``tests.fuzz.hostile`` for some seconds."""
     assert run(range(140), name) == 140
+
+
+@pytest.mark.parametrize("wrong", [None, 7, ("a", "b")])
+def test_values_that_are_not_text(wrong: object) -> None:
+    """Python's own error reports them."""
+    parser = LineParser(Dialect.RDF_1_2, False, False, DEFAULT_LIMITS, quads=True)
+    with pytest.raises((TypeError, AttributeError)):
+        PatchEncoder(PatchOptions()).add_lines(OperationKind.ADD, wrong, parser)  # type: ignore[arg-type]
+    with pytest.raises((TypeError, AttributeError)):
+        native().PatchEncoder(PatchOptions()).add_patch([], b"", wrong, parser)
+    with pytest.raises(TypeError):
+        native().plain_lines(wrong)

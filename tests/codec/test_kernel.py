@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -27,10 +25,14 @@ from jelly_plugins.codec import (
     Term,
     Triple,
 )
+from jelly_plugins.codec.rdf.decoder import count_rows
+from jelly_plugins.codec.rdf.rules import Row
 from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
-from jelly_plugins.errors import JellyError, OrderError, TermError
+from jelly_plugins.errors import JellyError, OrderError, TermError, WireError
 
-from ..fuzz.comparison import native
+from .. import programs
+from ..fuzz.comparison import native, native_of
+from .wire_builder import bytes_field, varint_field
 
 OPTIONS = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)
 
@@ -279,19 +281,20 @@ def test_text_of_nested_triples_is_yielded_in_bounded_chunks() -> None:
     assert max(sizes) < 1 << 20
 
 
-def test_the_environment_chooses_the_reference() -> None:
+@pytest.mark.parametrize("chosen", ["", "0", "1"])
+def test_the_environment_chooses_the_reference(
+    chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Importing the sources without a kernel warns, unless the user chose the reference."""
     native()
+    monkeypatch.setenv("JELLY_PURE_PYTHON", chosen)
     program = "import jelly_plugins; print(jelly_plugins.native)"
-    for asked, expected in (("", "True"), ("0", "True"), ("1", "False")):
-        environment = {**os.environ, "JELLY_PURE_PYTHON": asked}
-        found = subprocess.run(
-            [sys.executable, "-c", program],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert found.stdout.strip() == expected
+    assert programs.run(program).stdout == f"{chosen != '1'}\n"
+    blocked = "import sys; sys.modules['jelly_plugins.codec._native'] = None\n"
+    without = programs.run(blocked + program)
+    assert without.stdout == "False\n"
+    for part in ("imported from its sources", "pip install -e ."):
+        assert (part in without.stderr) == (chosen != "1")
 
 
 @pytest.mark.parametrize("limits", [Limits(frame_bytes=80), Limits(string_bytes=3)])
@@ -421,3 +424,34 @@ def test_threads_that_share_a_text_encoder() -> None:
     for thread in threads:
         thread.join()
     assert len(quads(kernel, encoder.finish())) == count * len(taken)
+
+
+# Rows counted by kind, including rows with unknown fields
+
+EVERY_KIND = b"".join(bytes_field(1, bytes_field(row, b"")) * row for row in Row)
+OTHER_FIELDS = [
+    varint_field(77, 1) + bytes_field(Row.GRAPH_END, b""),
+    bytes_field(Row.GRAPH_END, b"") + varint_field(77, 1),
+    bytes_field(7, b"x") + bytes_field(Row.GRAPH_END, b""),
+    bytes_field(1 << 20, b"x" * 300) + bytes_field(Row.GRAPH_END, b""),
+]
+
+
+@pytest.mark.parametrize(
+    ("frame", "counted"),
+    [
+        (b"", {}),
+        (EVERY_KIND, {int(row): int(row) for row in Row}),
+        (b"".join(bytes_field(1, row) for row in OTHER_FIELDS), {int(Row.GRAPH_END): 4}),
+        (bytes_field(15, b"metadata") + bytes_field(1, bytes_field(9, b"")), {9: 1}),
+    ],
+)
+def test_rows_are_counted_by_kind(frame: bytes, counted: dict[int, int]) -> None:
+    assert count_rows(frame) == native_of(count_rows)(frame) == counted
+
+
+@pytest.mark.parametrize("data", [b"\x0a\x00", b"\x0a\x02\x12\x00\x0a\x00", EVERY_KIND[:-1]])
+def test_malformed_frames_cannot_be_counted(data: bytes) -> None:
+    for count in (count_rows, native_of(count_rows)):
+        with pytest.raises(WireError):
+            count(data)
