@@ -298,20 +298,6 @@ def test_empty_graphs_exist_afterwards(store: str) -> None:
         assert {name for frame in found for name in frame.graphs} == {DEFAULT_GRAPH, G}
 
 
-def test_a_graph_subclass_adds_by_itself() -> None:
-    class Counting(Graph):
-        added = 0
-
-        def addN(self, quads: Any) -> Any:  # noqa: N802
-            quads = list(quads)
-            self.added += len(quads)
-            return super().addN(quads)
-
-    graph = parse(Counting(), jelly([Triple(S, P, O), Triple(S, P, O)]))
-    assert graph.added == 2
-    assert len(graph) == 1
-
-
 def test_a_store_that_is_only_derived_from_oxrdflibs_goes_the_public_way(
     calls: SimpleNamespace,
 ) -> None:
@@ -330,33 +316,6 @@ def test_a_store_that_is_only_derived_from_oxrdflibs_goes_the_public_way(
     assert graph.store.added == 1  # type: ignore[attr-defined]
     assert calls.load == 0
     assert set(parse(Graph(), to_bytes(graph))) == {TRIPLE}
-
-
-@pytest.mark.parametrize("format_", ["jelly-plugins", "nt"])
-def test_a_graph_keeps_what_its_own_add_accepted(format_: str) -> None:
-    """As with rdflib's own parsers."""
-
-    class Own(Graph):
-        def add(self, triple: Any) -> Any:
-            if len(self) == 2:
-                raise RuntimeError("no more")
-            return super().add(triple)
-
-    triples = [Triple(S, P, Literal(str(number))) for number in range(4)]
-    lines = "".join(f'<{S.value}> <{P.value}> "{number}" .\n' for number in range(4))
-    graph = Own()
-    with pytest.raises(RuntimeError, match="no more"):
-        graph.parse(data=lines if format_ == "nt" else jelly(triples), format=format_)
-    assert len(graph) == 2
-
-
-def test_an_oxigraph_store_canonicalises_literals() -> None:
-    pytest.importorskip("oxrdflib")
-    integer = "http://www.w3.org/2001/XMLSchema#integer"
-    graph = Graph(store="Oxigraph").add((*TRIPLE[:2], rdflib.Literal("01", datatype=EX + "d")))
-    parse(graph, jelly([Triple(S, P, Literal(lex, datatype=integer)) for lex in ("01", "1")]))
-    assert {str(value) for value in graph.objects()} == {"01", "1"}
-    assert len(graph) == 2
 
 
 # Blank nodes

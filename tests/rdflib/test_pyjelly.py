@@ -21,9 +21,7 @@ from .support import (
     EX,
     BlankNode,
     Iri,
-    conjunctive_graph,
     parse,
-    quads_of,
     same_dataset,
     sample_dataset,
     sample_graph,
@@ -153,17 +151,6 @@ def test_pyjelly_reads_our_namespaces() -> None:
     back = rdflib_parse.parse_jelly_to_graph(io.BytesIO(data))
     assert dict(back.namespaces())["mine"] == URIRef(EX)
     assert back.isomorphic(graph)
-
-
-def test_pyjelly_reads_what_we_make_of_a_conjunctive_graph() -> None:
-    graph = sample_dataset(conjunctive_graph())
-    back = rdflib_parse.parse_jelly_to_graph(io.BytesIO(to_bytes(graph)))
-    assert quads_of(back) == quads_of(graph)
-
-
-def test_pyjelly_reads_our_empty_stream() -> None:
-    back = rdflib_parse.parse_jelly_to_graph(io.BytesIO(to_bytes(Graph())))
-    assert len(back) == 0
 
 
 # pyjelly's, read by us

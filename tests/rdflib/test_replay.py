@@ -156,15 +156,6 @@ def test_namespaces(graph: Graph) -> None:
     assert graph.namespace_manager.qname("urn:other/z") is not None
 
 
-@pytest.mark.parametrize("name", ["Graph", "Graph, SimpleMemory", "Dataset"])
-def test_namespaces_that_are_deleted(name: str) -> None:
-    graph = MAKERS[name]()
-    replay(graph, patch(1, "PA 'x' <urn:x> .", "PD 'x' .", "PD 'none' .", "PA 'y' <urn:y> ."))
-    found = dict(graph.namespaces())
-    assert "x" not in found
-    assert found["y"] == URIRef("urn:y")
-
-
 def test_two_prefixes_of_one_iri(graph: Graph) -> None:
     rows = ["PA 'a' <urn:x> .", "PA 'b' <urn:x> .", "PA 'c' <urn:x> ."]
     replay(graph, patch(1, *rows))
@@ -407,23 +398,6 @@ def test_deletions_that_match_nothing(graph: Graph) -> None:
     assert triples(graph) == {(BNode("a"), URIRef("urn:p"), O)}
     done = replay(graph, first + second, check_blank_nodes=False)
     assert (done.transactions, done.unmatched) == (1, 1)
-
-
-def test_a_new_graph_takes_no_look_at_all_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks = []
-    contexts = Memory.contexts
-    monkeypatch.setattr(
-        Memory, "contexts", lambda *arguments: looks.append(1) or contexts(*arguments)
-    )
-    rows = [f"A <urn:s> <urn:p> <urn:o> <urn:g{number}> ." for number in range(100)]
-    replay(Dataset(), patch(1, *rows) + patch(2, "A <urn:s> <urn:p> <urn:o> <urn:h> ."))
-    dataset = Dataset()
-    with record(dataset, tmp_path / "log.jellyp") as recorder:
-        for number in range(100):
-            recorder.graph.add((S, P, O, URIRef(f"urn:g{number}")))
-    assert len(looks) < 5
 
 
 def test_a_long_term_that_many_rows_repeat_is_not_copied() -> None:

@@ -61,12 +61,6 @@ def written(graphs: list[Any], **settings: Any) -> bytes:
 # Statements
 
 
-def test_triples_are_plain_tuples() -> None:
-    (triple,) = read_statements(jelly([Triple(S, P, O)]))
-    assert triple == TRIPLE
-    assert type(triple) is tuple
-
-
 @pytest.mark.parametrize("options", [QUADS, GRAPHS])
 def test_quads_are_plain_tuples_that_a_dataset_takes(options: StreamOptions) -> None:
     data = jelly([Quad(S, P, O, DEFAULT_GRAPH), Quad(S, P, O, G)], options=options)
@@ -91,20 +85,6 @@ def test_blank_nodes_of_statements() -> None:
     assert first[0] == first[1]
     assert first[0] != second[0]
     assert next(read_statements(data, blank_nodes="keep"))[0] == BNode("b")
-
-
-def test_generalized_statements_need_consent() -> None:
-    options = StreamOptions(generalized_statements=True)
-    data = jelly([Triple(S, BlankNode("b"), O)], options=options)
-    with pytest.raises(TermError, match="predicate"):
-        list(read_statements(data))
-    assert len(list(read_statements(data, generalized=True))) == 1
-
-
-def test_concatenated_streams_of_statements() -> None:
-    data = jelly([Triple(BlankNode("b"), P, O)])
-    (one, other) = read_statements(data + data, concatenated=True)
-    assert one[0] != other[0]
 
 
 # Graphs
