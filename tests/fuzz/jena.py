@@ -167,11 +167,11 @@ class _Rows:
         return made
 
 
-def made_rows(rng: random.Random, name: JenaFormat) -> bytes:
+def made_rows(rng: random.Random, name: JenaFormat, count: int | None = None) -> bytes:
     """Make rows of a stream, most of them valid."""
     maker = _Rows(rng, name)
     opening = [("prefixDecl", {"prefix": "x", "uri": "urn:x:"})] if rng.random() < 0.7 else []
-    count = rng.choice((1, 5, 20))
+    count = count or rng.choice((1, 5, 20))
     return b"".join(rows_of(name, row) for row in (*opening, *(maker.row() for _ in range(count))))
 
 
