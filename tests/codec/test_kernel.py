@@ -22,7 +22,6 @@ from jelly_plugins.codec import (
     PhysicalType,
     Quad,
     StreamOptions,
-    Term,
     Triple,
 )
 from jelly_plugins.codec.rdf.decoder import count_rows
@@ -129,32 +128,6 @@ def test_the_kernel_holds_no_references_to_terms() -> None:
     others = [object() for _ in range(2)]
     expected = {sys.getrefcount(other) for other in others}
     assert {sys.getrefcount(statement) for statement in statements} == expected
-
-
-def test_terms_and_statements_are_those_of_the_constructors() -> None:
-    decoder = native().Decoder(GenericFactory())
-    for frame in stream():
-        for statement in decoder.decode(frame).statements:
-            assert type(statement) is Quad
-            for term in statement[:3]:
-                again = remade(term)
-                assert again == term
-                assert hash(again) == hash(term)
-                assert repr(again) == repr(term)
-                assert type(again) is type(term)
-
-
-def remade(term: Term) -> Term:
-    """Make a term again with its constructor."""
-    match term:
-        case Iri(value):
-            return Iri(value)
-        case BlankNode(label):
-            return BlankNode(label)
-        case Literal(lex, langtag, datatype):
-            return Literal(lex, langtag, datatype)
-        case Triple(subject, predicate, object_):
-            return Triple(remade(subject), remade(predicate), remade(object_))
 
 
 def test_threads_with_streams_of_their_own() -> None:
@@ -265,20 +238,6 @@ def test_terms_repeat_across_chunks_of_text() -> None:
     chunks = list(kernel.TextDecoder().decode(frame))
     assert len(chunks) > 3
     assert b"".join(chunks) == b"".join(TextDecoder().decode(frame))
-
-
-def test_text_of_nested_triples_is_yielded_in_bounded_chunks() -> None:
-    kernel = native()
-    term: Any = Iri("urn:" + "long" * 200)
-    for _ in range(14):
-        term = Triple(term, Iri("urn:p"), term)
-    options = StreamOptions(rdf_star=True)
-    encoder = Encoder(options)
-    frames = encoder.add([Triple(Iri("urn:s"), Iri("urn:p"), term)]) + encoder.finish()
-    decoder = kernel.TextDecoder()
-    sizes = [len(chunk) for frame in frames for chunk in decoder.decode(frame)]
-    assert sum(sizes) > 800 << 14
-    assert max(sizes) < 1 << 20
 
 
 @pytest.mark.parametrize("chosen", ["", "0", "1"])
@@ -400,30 +359,6 @@ def test_an_encoder_cannot_be_entered_while_it_describes_a_term() -> None:
     again.clear()
     frames = encoder.add([triple]) + encoder.finish()
     assert len(quads(kernel, frames)) == 1
-
-
-def test_threads_that_share_a_text_encoder() -> None:
-    """Each chunk is one frame, so that the order of frames does not change their contents."""
-    kernel = native()
-    count = 2000
-    chunk = b"".join(b"<urn:s%d> <urn:p> <urn:o%d> .\n" % (n, n) for n in range(count))
-    encoder = kernel.TextEncoder(StreamOptions(), frame_rows=1 << 20, frame_bytes=1 << 30)
-    taken: list[int] = []
-
-    def work() -> None:
-        for _ in range(10):
-            try:
-                assert encoder.feed(chunk) == []
-            except OrderError:
-                continue
-            taken.append(1)
-
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(quads(kernel, encoder.finish())) == count * len(taken)
 
 
 # Rows counted by kind, including rows with unknown fields

@@ -22,7 +22,7 @@ from ..fuzz.differential import SORTS
 from ..fuzz.lending import Rejection
 
 #: Number of inputs of each sort; only rejected ones count.
-INPUTS = 80
+INPUTS = 48
 #: How often each input is rejected between two measurements, and the maximum number of
 #: measurements.
 ROUNDS = 2

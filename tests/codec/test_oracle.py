@@ -20,7 +20,6 @@ from .strategies import streams
 
 #: All examples of a run use the same kernel.
 many = settings(
-    max_examples=100,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

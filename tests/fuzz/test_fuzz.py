@@ -2,7 +2,7 @@
 
 Streams that can still be read must give the same result with Protocol Buffers and a simpler reader.
 
-``JELLY_FUZZ_CASES`` is the number of cases (10,000 by default; a million take some minutes),
+``JELLY_FUZZ_CASES`` is the number of cases (5,000 by default; a million take some minutes),
 ``JELLY_FUZZ_SEED`` the number of the first. A failure reports the case; use its number as the seed
 with one case to repeat it.
 """
@@ -31,7 +31,7 @@ from .streams import damaged, made_stream_of, real_streams
 
 __all__ = ["kernel"]
 
-CASES = int(os.environ.get("JELLY_FUZZ_CASES", "10000"))
+CASES = int(os.environ.get("JELLY_FUZZ_CASES", "5000"))
 SEED = int(os.environ.get("JELLY_FUZZ_SEED", "0"))
 #: Longer streams are truncated, so that the time suffices for many cases.
 LONGEST = 4000

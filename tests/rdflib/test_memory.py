@@ -17,24 +17,13 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.plugins.stores.memory import Memory
 from rdflib.store import TripleAddedEvent
 
-from jelly_plugins import JellyError, PhysicalType
+from jelly_plugins import JellyError, PhysicalType, Triple
 from jelly_plugins.rdflib import memory, terms
 from jelly_plugins.rdflib.memory import add_statements, compiled
 from jelly_plugins.rdflib.plugin import dump, load
 from jelly_plugins.rdflib.plugin.streams import read_quads
 
-from .support import (
-    TRIPLES,
-    O,
-    P,
-    S,
-    Triple,
-    conjunctive_graph,
-    jelly,
-    parse,
-    quads_of,
-    to_bytes,
-)
+from .support import TRIPLES, O, P, S, conjunctive_graph, jelly, parse, quads_of, to_bytes
 
 HALVES = ["compiled", "python"]
 NAMES = [URIRef(f"urn:g{n}") for n in range(3)]

@@ -22,14 +22,20 @@ from rdflib.plugins.stores.memory import Memory
 
 import jelly_plugins.rdflib
 from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Frame,
+    Iri,
     JellyError,
     LimitError,
     Limits,
     Literal,
     OptionsError,
+    Quad,
     SourceError,
     StreamOptions,
     TermError,
+    Triple,
     TruncatedError,
     read_frames,
 )
@@ -39,19 +45,13 @@ from jelly_plugins.rdflib.plugin.parser import JellyParser
 from ..codec.input_kinds import INPUT_KINDS
 from ..io.test_http import answer_of, answering
 from .support import (
-    DEFAULT_GRAPH,
     EX,
     GRAPHS,
     QUADS,
-    BlankNode,
-    Frame,
     G,
-    Iri,
     O,
     P,
-    Quad,
     S,
-    Triple,
     conjunctive_graph,
     default_graph,
     jelly,

@@ -12,21 +12,21 @@ from typing import Any
 import pytest
 from rdflib import Dataset, Graph, URIRef
 
-from jelly_plugins import Literal, LogicalType, PhysicalType, StreamOptions, read, read_frames
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Iri,
+    Literal,
+    LogicalType,
+    PhysicalType,
+    StreamOptions,
+    read,
+    read_frames,
+)
 from jelly_plugins.codec import delimit
 from jelly_plugins.rdflib import read_graphs, read_statements, write_graphs
 
-from .support import (
-    DEFAULT_GRAPH,
-    EX,
-    BlankNode,
-    Iri,
-    parse,
-    same_dataset,
-    sample_dataset,
-    sample_graph,
-    to_bytes,
-)
+from .support import EX, parse, same_dataset, sample_dataset, sample_graph, to_bytes
 
 pytest.importorskip("pyjelly")
 

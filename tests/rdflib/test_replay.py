@@ -19,11 +19,9 @@ from jelly_plugins import ConflictError, JellyError, TermError
 from jelly_plugins import codec as generic
 from jelly_plugins import patch as patches
 from jelly_plugins.oxigraph import BOOKKEEPING
-from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.patch.replay.positions import Position
 from jelly_plugins.rdflib import positions, record, replay, set_position
 from jelly_plugins.rdflib.oxigraph_store import inner_store_of
-from jelly_plugins.rdflib.patches.replay import _POSITIONS
 
 S, P, O, G = (URIRef(f"urn:{letter}") for letter in "spog")  # noqa: E741
 
@@ -116,15 +114,6 @@ def test_quads(dataset: Any) -> None:
     assert quads(dataset) == {(S, P, O, G), (S, P, O, BNode("g")), (S, P, one, G)}
     replay(dataset, log + patch(3, "D <urn:s> <urn:p> <urn:o> <urn:g> ."))
     assert quads(dataset) == {(S, P, O, BNode("g")), (S, P, one, G)}
-
-
-def test_other_formats(graph: Graph, tmp_path: Path) -> None:
-    log = patch(1, "A <urn:s> <urn:p> _:b .")
-    path = tmp_path / "log.jellyp.gz"
-    write_patches(read_patches(log), path)
-    replay(graph, path)
-    assert replay(graph, read_patches(log + patch(2, "A <urn:s> <urn:p> <urn:o> ."))).patches == 1
-    assert triples(graph) == {(S, P, BNode("b")), (S, P, O)}
 
 
 @pytest.mark.parametrize("name", [name for name in MAKERS if name not in WHOLE])
@@ -346,17 +335,6 @@ def test_positions_live_as_long_as_the_store(dataset: Any) -> None:
     moved = Position(log=position.log, patch="<urn:x>", transactions=1, complete=True)
     set_position(dataset, moved)
     assert positions(dataset) == [replace(moved, graph=position.graph)]
-
-
-def test_a_store_that_is_gone_leaves_nothing() -> None:
-    gc.collect()
-    before = len(_POSITIONS)
-    graph = Graph()
-    replay(graph, patch(1, *FILLING))
-    assert len(_POSITIONS) == before + 1
-    del graph
-    gc.collect()
-    assert len(_POSITIONS) == before
 
 
 def test_other_graphs_of_the_store_are_left_alone() -> None:

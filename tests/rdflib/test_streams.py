@@ -13,31 +13,31 @@ from rdflib import BNode, Dataset, Graph, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
 from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Frame,
     JellyError,
     LogicalType,
     OptionsError,
     PhysicalType,
+    Quad,
     StatementError,
     StreamOptions,
     TermError,
+    Triple,
     TruncatedError,
     read_frames,
 )
 from jelly_plugins.rdflib import read_graphs, read_statements, write_graphs, write_statements
 
 from .support import (
-    DEFAULT_GRAPH,
     EX,
     GRAPHS,
     QUADS,
-    BlankNode,
-    Frame,
     G,
     O,
     P,
-    Quad,
     S,
-    Triple,
     conjunctive_graph,
     jelly,
     jelly_frames,
