@@ -87,32 +87,20 @@ def patch_decoders(limits: Limits = DEFAULT_LIMITS, validator: Any = RowFactory)
     ]
 
 
+@pytest.mark.parametrize("patch", [False, True], ids=["text", "patch"])
 @pytest.mark.parametrize("case", STATEMENTS)
-def test_the_first_invalid_term_or_statement_of_text(case: str) -> None:
+def test_the_first_invalid_term_or_statement(case: str, patch: bool) -> None:
     rows, number, message = STATEMENTS[case]
-    before = [w.options(w.QUADS, generalized=True, star=True), *map(w.name, NAMES)]
-    frame = w.frame(
-        *before,
-        *(
-            MALFORMED_QUAD if terms is None else w.quad(**dict(zip("spog", terms, strict=True)))
-            for terms in rows
-        ),
-    )
-    for decoder in text_decoders():
-        assert error_of(decoder, frame)[1:] == (0, len(before) + number, message)
-
-
-@pytest.mark.parametrize("case", STATEMENTS)
-def test_the_first_invalid_term_or_statement_of_a_patch(case: str) -> None:
-    rows, number, message = STATEMENTS[case]
-    before = [
-        p.options(p.FRAME, p.QUADS, generalized=True, star=True),
-        *map(p.name, NAMES),
-        p.start(),
-    ]
-    frame = p.frame(*before, *(MALFORMED if terms is None else p.add(*terms) for terms in rows))
-    for decoder in patch_decoders():
-        assert error_of(decoder, frame)[1:] == (0, len(before) + number, message)
+    declared = {"generalized": True, "star": True}
+    if patch:
+        before = [p.options(p.FRAME, p.QUADS, **declared), *map(p.name, NAMES), p.start()]
+        made = [MALFORMED if terms is None else p.add(*terms) for terms in rows]
+    else:
+        before = [w.options(w.QUADS, **declared), *map(w.name, NAMES)]
+        made = [MALFORMED_QUAD if terms is None else w.quad(*terms) for terms in rows]
+    for decoder in patch_decoders() if patch else text_decoders():
+        found = error_of(decoder, w.frame(*before, *made))
+        assert found[1:] == (0, len(before) + number, message)
 
 
 @pytest.mark.parametrize("quoted", [False, True], ids=["terms", "quoted triples"])

@@ -265,17 +265,6 @@ def test_what_several_sources_lose_is_reported() -> None:
     assert len(list(read(made(sources, formats, "jelly", lossy=True)))) == 2
 
 
-def test_empty_graphs_of_several_sources() -> None:
-    options = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS)
-    out = io.BytesIO()
-    write_frames([Frame(0, empty_graphs=[Iri("urn:empty")])], out, options=options)
-    sources = [out.getvalue(), TRIG]
-    formats = [Format.JELLY, Format.TRIG]
-    with pytest.raises(TermError, match="empty graph"):
-        made(sources, formats, "jelly")
-    assert len(list(read(made(sources, formats, "jelly", lossy=True)))) == 1
-
-
 # Parts
 
 
@@ -419,15 +408,6 @@ def test_prefixes_whose_names_the_format_cannot_write_are_left_out(target: str) 
     assert len(statements(text, Format(target))) == 1
     assert b"ok:" in text
     assert b"a b" not in text
-
-
-def test_quoted_triples_that_come_late_are_declared(tmp_path: Path) -> None:
-    source, target = tmp_path / "x.nt", tmp_path / "x.jelly"
-    source.write_bytes(b"".join(b"<urn:s> <urn:p> <urn:%d> .\n" % n for n in range(5000)) + NT)
-    convert(source, target)
-    with read_frames(target) as frames:
-        assert frames.options.rdf_star
-        assert sum(len(frame.statements) for frame in frames) == 5002
 
 
 def test_an_error_in_the_second_source_has_its_name_and_frame() -> None:

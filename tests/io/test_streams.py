@@ -300,13 +300,6 @@ def test_statements_of_two_widths_are_rejected() -> None:
         write_bytes([QUADS[0], TRIPLES[0]])
 
 
-def test_a_file_can_be_written_from_itself(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    write(TRIPLES, path)
-    write((Triple(s, p, BlankNode(o.lex)) for s, p, o in read(path)), path)
-    assert [o for _, _, o in read(path)] == [BlankNode(o.lex) for _, _, o in TRIPLES]
-
-
 @pytest.mark.parametrize("logical", [LogicalType.UNSPECIFIED, LogicalType.DATASETS])
 def test_graphs_end_with_their_frames(logical: LogicalType) -> None:
     options = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=logical)

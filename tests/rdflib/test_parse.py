@@ -176,13 +176,6 @@ def test_a_graph_takes_triples(identifier: Any, store: str, calls: SimpleNamespa
     assert calls.load == (2 if store == "Oxigraph" else 0)
 
 
-@both_options
-def test_quads_of_the_default_graph_go_into_a_graph(options: StreamOptions, store: str) -> None:
-    graph = parse(Graph(store=store), jelly([Quad(S, P, O, DEFAULT_GRAPH)], options=options))
-    assert set(graph) == {TRIPLE}
-    assert [each.identifier for each in graph.store.contexts()] == [graph.identifier]
-
-
 @pytest.mark.parametrize("identifier", [None, EX + "g"])
 @both_options
 @pytest.mark.parametrize("atomic", [True, False])
@@ -244,11 +237,6 @@ def test_quads_go_into_their_graphs(
     parse(dataset, data, blank_nodes="keep", atomic=atomic)
     assert quads_of(dataset) == STORED
     assert calls.load == (store == "Oxigraph")
-
-
-@pytest.mark.parametrize("kind", ["Dataset", "ConjunctiveGraph"])
-def test_triples_go_into_the_default_graph(kind: str, store: str) -> None:
-    assert quads_of(parse(KINDS[kind](store=store), ONE)) == {(*TRIPLE, None)}
 
 
 @both_options
@@ -322,16 +310,6 @@ def test_a_store_that_is_only_derived_from_oxrdflibs_goes_the_public_way(
 
 
 TWO_NODES = jelly([Triple(BlankNode("b0"), P, BlankNode("b1"))])
-
-
-@pytest.mark.parametrize(("blank_nodes", "count"), [("fresh", 4), ("keep", 2)])
-def test_blank_nodes_of_two_files(blank_nodes: Any, count: int, store: str) -> None:
-    graph = Graph(store=store)
-    for _ in range(2):
-        parse(graph, TWO_NODES, blank_nodes=blank_nodes)
-    assert len(set(graph.subjects()) | set(graph.objects())) == count == 2 * len(graph)
-    if blank_nodes == "keep":
-        assert list(graph) == [(BNode("b0"), TRIPLE[1], BNode("b1"))]
 
 
 def test_a_label_is_one_node_in_the_whole_stream() -> None:
@@ -409,22 +387,6 @@ def test_namespaces_that_cannot_be_bound_are_rejected() -> None:
 
 
 # Bad input
-
-
-@kinds
-def test_truncated_input_leaves_the_target_as_it_was(kind: str) -> None:
-    data = to_bytes(sample_graph(), frame_rows=20, namespaces=True)
-    for end in range(1, len(data), 13):
-        target = parse(KINDS[kind](), ONE)
-        bound = dict(target.namespaces())
-        try:
-            parse(target, data[:end])
-        except JellyError:
-            assert len(target) == 1
-            assert dict(target.namespaces()) == bound
-        else:
-            # Nothing but a whole number of frames is legal.
-            assert len(target) > 1
 
 
 @kinds

@@ -21,7 +21,6 @@ from rdflib.graph import QuotedGraph, ReadOnlyGraphAggregate
 from rdflib.plugins.stores.memory import SimpleMemory
 
 from jelly_plugins import (
-    JellyError,
     LimitError,
     Limits,
     LogicalType,
@@ -33,7 +32,6 @@ from jelly_plugins import (
     read,
     read_frames,
 )
-from jelly_plugins.backends import get_backend
 from jelly_plugins.rdflib import positions, read_statements, record, replay, write_graphs
 from jelly_plugins.rdflib.plugin.serializer import JellySerializer
 
@@ -116,36 +114,7 @@ def test_a_serializer_may_be_called_by_itself() -> None:
     assert set(parse(Graph(), file.getvalue())) == {TRIPLE}
 
 
-def test_base_is_taken_and_of_no_use() -> None:
-    graph = Graph(base=EX).add(TRIPLE)
-    assert to_bytes(graph, base="http://example.com/") == to_bytes(Graph().add(TRIPLE))
-
-
-def test_the_backend_writes_a_path_whole_or_not_at_all(tmp_path: Path) -> None:
-    backend = get_backend("rdflib")
-    path = tmp_path / "x.jelly.gz"
-    dataset = sample_dataset()
-    assert backend.dump(dataset, path) == len(quads_of(dataset))
-    target = Dataset()
-    assert backend.load(target, path, blank_nodes="keep") == len(quads_of(dataset))
-    assert quads_of(target) == quads_of(dataset)
-    before = path.read_bytes()
-    with pytest.raises(JellyError):
-        backend.dump(Graph().add((Literal("l"), *TRIPLE[1:])), path)
-    assert path.read_bytes() == before
-
-
 # What is written
-
-
-@pytest.mark.parametrize("make", [Graph, Dataset, conjunctive_graph])
-def test_an_empty_graph_is_a_stream_that_can_be_read(make: Callable[[], Any]) -> None:
-    data = to_bytes(make())
-    assert data
-    assert len(parse(make(), data)) == 0
-    with read_frames(data) as frames:
-        assert frames.options.base_logical_type in (1, 2)
-        assert [frame.rows for frame in frames] == [1]
 
 
 def test_types_follow_the_graph() -> None:

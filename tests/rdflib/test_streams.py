@@ -15,7 +15,6 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from jelly_plugins import (
     DEFAULT_GRAPH,
     BlankNode,
-    Frame,
     JellyError,
     LogicalType,
     OptionsError,
@@ -40,7 +39,6 @@ from .support import (
     S,
     conjunctive_graph,
     jelly,
-    jelly_frames,
     quads_of,
     same_dataset,
     sample_dataset,
@@ -193,18 +191,6 @@ def test_namespaces_are_declared_once_and_bound_in_every_graph() -> None:
     assert dict(next(read_graphs(written(graphs, namespaces=given))).namespaces())["x"] == URIRef(
         EX
     )
-
-
-def test_frames_of_a_flat_stream_come_out_one_by_one() -> None:
-    data = jelly([Triple(S, P, O)] * 30, frame_rows=10)
-    assert [len(graph) for graph in read_graphs(data)] == [1, 1, 1, 1]
-
-
-def test_a_graph_may_span_frames_of_a_stream_of_datasets() -> None:
-    frames = [Frame(0, statements=[Quad(S, P, O, G)]), Frame(0, statements=[Quad(S, P, P, G)])]
-    options = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS)
-    back = list(read_graphs(jelly_frames(frames, options=options)))
-    assert [len(dataset.graph(EX + "g")) for dataset in back] == [1, 1]
 
 
 def test_concatenated_streams_of_different_types() -> None:
