@@ -112,17 +112,3 @@ def test_every_test_of_a_rule_is_in_the_table(tests: str) -> None:
     table = (ROOT / "docs/rules.md").read_text(encoding="utf-8")
     names = re.findall(r"^def (test_\w+)", source(ROOT / tests), re.MULTILINE)
     assert [name for name in names if f"`{name}`" not in table] == []
-
-
-def test_glossary_entries_are_sorted_and_unique() -> None:
-    words = re.findall(r"^- \*\*(.+?)\*\*", text_of("docs/glossary.md"), re.MULTILINE)
-    assert len(words) > 60
-    assert words == sorted(set(words), key=lambda word: (word.casefold(), word))
-
-
-def test_names_are_found_where_they_are_defined() -> None:
-    rules = ROOT / "jelly_plugins/codec/rdf/rules.py"
-    assert defines(rules, "NEXT")
-    assert defines(rules, "State")
-    assert not defines(rules, "NEX")
-    assert not defines(rules, "fromkeys")

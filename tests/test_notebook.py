@@ -26,13 +26,11 @@ from jelly_plugins import (
 from jelly_plugins.backends import get_backend
 from jelly_plugins.formats.settings import Conversion
 from jelly_plugins.io.streams import write_bytes
-from jelly_plugins.messages import read_messages
 from jelly_plugins.oxigraph import load, replay
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, PatchReader, add, check, read_patches, undo
 from jelly_plugins.patch.replay.positions import Position
 from jelly_plugins.patch.replay.replay import Replayed
 from jelly_plugins.rdflib import load as load_graph
-from jelly_plugins.sparql import ResultsReader
 
 S, P = Iri("urn:s"), Iri("urn:p")
 
@@ -103,13 +101,6 @@ def test_a_frame() -> None:
         assert "<0>" in shown(frame)[-1]
 
 
-def test_a_position_names_what_it_has() -> None:
-    position = Position(log="l", patch="<urn:p>", transactions=2, complete=True)
-    cells = shown(Replayed(position=position, patches=1))
-    text = cells[cells.index("position") + 1]
-    assert text == "log l, patch <urn:p>, transactions 2, complete"
-
-
 def test_displays_read_nothing_of_streams() -> None:
     log = b"H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\n"
     [patch] = read_patches(log)
@@ -120,20 +111,6 @@ def test_displays_read_nothing_of_streams() -> None:
     assert shown(rows)[:3] == ["PatchReader", "source", "<bytes>"]
     assert len(list(rows)) == 5
     assert "rdfp" in shown(rows)
-
-
-def test_readers(tmp_path: Any) -> None:
-    path = tmp_path / "<a>.jelly"
-    write([Triple(S, P, S)], path)
-    with FrameReader(path) as frames:
-        assert shown(frames)[:3] == ["FrameReader", "source", str(path)]
-        assert len(next(frames).statements) == 1
-    with ResultsReader(b"x,y\n1,2\n", format="csv") as results:
-        assert "x, y" in shown(results)
-        assert len(list(results)) == 1
-    with read_messages(b'VERSION "1.2-messages"\n<urn:s> <urn:p> <urn:o> .\n', format="nt") as log:
-        assert shown(log)[0] == "MessageReader"
-        assert len(list(log)) == 1
 
 
 @pytest.mark.parametrize(
@@ -148,12 +125,6 @@ def test_reports(report: Any) -> None:
     cells = shown(report)
     assert cells[0] == type(report).__name__
     assert len(cells) > 2
-
-
-def test_a_long_list_is_cut() -> None:
-    assert shown(check(b"H id <urn:1> . Z . " * 1000))[-2:] != []
-    left_out = {f"{number}": number for number in range(1000)}
-    assert shown(Conversion(statements=1, left_out=left_out))[-1].endswith("and 995 more")
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ from itertools import permutations
 
 import pytest
 
-from jelly_plugins import Iri, Literal, StreamOptions, Triple
-from jelly_plugins.io.streams import encode
 from jelly_plugins.proto import grpc_pb2, patch_pb2, rdf_pb2
 
 from .shared_data import ROOT
@@ -61,16 +59,6 @@ def test_generated_modules_are_current() -> None:
         [sys.executable, "proto/regenerate.py", "--check"], capture_output=True, text=True, cwd=ROOT
     )
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
-
-
-def test_reads_what_the_codec_writes() -> None:
-    statement = Triple(Iri("urn:s"), Iri("urn:p"), Literal("o", langtag="en"))
-    [data] = encode([statement], options=StreamOptions(stream_name="name"))
-    frame = rdf_pb2.RdfStreamFrame.FromString(data)
-    assert frame.rows[0].options.stream_name == "name"
-    assert frame.rows[0].options.physical_type == rdf_pb2.PHYSICAL_STREAM_TYPE_TRIPLES
-    assert frame.rows[-1].triple.o_literal.langtag == "en"
-    assert frame.rows[-1].WhichOneof("row") == "triple"
 
 
 def test_patch_and_grpc_share_the_terms_of_rdf() -> None:

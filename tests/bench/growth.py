@@ -13,7 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +25,7 @@ import rdflib
 from jelly_plugins import convert, oxigraph, read
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, Operation, add
 from jelly_plugins.patch import Patch, write_patches
-from jelly_plugins.rdflib import register
+from jelly_plugins.rdflib import read_statements, register
 
 from ..memory import peak
 from .data import mix_file, mix_stream
@@ -33,21 +35,43 @@ COUNTS: Final = (100_000, 1_000_000, 10_000_000)
 _PER_TRANSACTION: Final = 10_000
 
 
+#: Prepares a task on a file, and returns the function to measure.
+Task = Callable[[Path], Callable[[], object]]
+
+
+def _run(run: Callable[[Path], object]) -> Task:
+    return lambda path: partial(run, path)
+
+
+def _reading(read_file: Callable[[Path], Iterable[object]]) -> Task:
+    return _run(lambda path: sum(1 for _ in read_file(path)))
+
+
+def _pyjelly(integration: str) -> Task:
+    def read_file(path: Path) -> Iterator[object]:
+        module = import_module(f"pyjelly.integrations.{integration}.parse")
+        with path.open("rb") as file:
+            yield from module.parse_jelly_flat(file)
+
+    return _reading(read_file)
+
+
+def _convert(source: str, target: str) -> Task:
+    def run(path: Path) -> None:
+        with open(os.devnull, "wb") as out:
+            convert(path, out, source_format=source, target_format=target)
+
+    return _run(run)
+
+
 def _parse(path: Path) -> Callable[[], object]:
     register()
     return lambda: rdflib.Graph().parse(path, format="jelly")
 
 
-def _load(path: Path) -> Callable[[], object]:
-    return lambda: oxigraph.load(pyoxigraph.Store(), path)
-
-
-def _load_on_disk(path: Path) -> Callable[[], object]:
-    def run() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            oxigraph.load(pyoxigraph.Store(folder), path)
-
-    return run
+def _load_on_disk(path: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        oxigraph.load(pyoxigraph.Store(folder), path)
 
 
 def _dump(path: Path) -> Callable[[], object]:
@@ -59,17 +83,6 @@ def _dump(path: Path) -> Callable[[], object]:
             oxigraph.dump(store, out)
 
     return run
-
-
-def _convert(source: str, target: str) -> Callable[[Path], Callable[[], object]]:
-    def prepare(path: Path) -> Callable[[], object]:
-        def run() -> None:
-            with open(os.devnull, "wb") as out:
-                convert(path, out, source_format=source, target_format=target)
-
-        return run
-
-    return prepare
 
 
 def _replay(path: Path) -> Callable[[], object]:
@@ -92,35 +105,48 @@ def _replay(path: Path) -> Callable[[], object]:
     return run
 
 
-#: By name, how to prepare a task on a file.
-TASKS: Final[dict[str, Callable[[Path], Callable[[], object]]]] = {
+#: The tasks of a table.
+TASKS: Final[dict[str, Task]] = {
     "convert, Jelly to N-Triples": _convert("jelly", "nt"),
     "convert, N-Triples to Jelly": _convert("nt", "jelly"),
-    "load, store in memory": _load,
-    "load, store on disk": _load_on_disk,
+    "load, store in memory": _run(lambda path: oxigraph.load(pyoxigraph.Store(), path)),
+    "load, store on disk": _run(_load_on_disk),
     "dump, store in memory": _dump,
     "replay, store in memory": _replay,
     "parse, rdflib Graph": _parse,
 }
+#: Tasks on request.
+OTHERS: Final[dict[str, Task]] = {
+    "read": _reading(read),
+    "read, rdflib terms": _reading(read_statements),
+    "read, pyoxigraph quads": _reading(oxigraph.read_quads),
+    "read, pyjelly": _pyjelly("generic"),
+    "read, rdflib terms, pyjelly": _pyjelly("rdflib"),
+}
 
 
-def _figures(task: str, count: int) -> str:
-    """Microseconds of a statement, and megabytes."""
+def figures(task: str, count: int) -> tuple[float, float]:
+    """Return the seconds and the peak of memory in bytes of a task, on a mix of triples."""
     path = mix_file(count) if "N-Triples to" in task else mix_stream(count)
-    command = [sys.executable, "-m", __spec__.name, "--task", task, "--path", str(path)]
+    command = [sys.executable, "-m", f"{__package__}.growth", "--task", task, "--path", str(path)]
     out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     seconds, size = map(float, out.split())
+    return seconds, size
+
+
+def _cell(task: str, count: int) -> str:
+    seconds, size = figures(task, count)
     return f"{seconds / count * 1e6:.2f} µs, {size / 1e6:,.0f} MB"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("counts", nargs="*", type=int, default=COUNTS, metavar="COUNT")
-    parser.add_argument("--task", action="append", choices=[*TASKS])
+    parser.add_argument("--task", action="append", choices=[*TASKS, *OTHERS])
     parser.add_argument("--path", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.path:
-        run = TASKS[asked.task[0]](asked.path)
+        run = {**TASKS, **OTHERS}[asked.task[0]](asked.path)
         start = time.process_time()
         run()
         print(time.process_time() - start, peak())
@@ -128,8 +154,8 @@ def main() -> None:
     print("| | " + " | ".join(f"{count:,}" for count in asked.counts) + " |")
     print("|---" * (len(asked.counts) + 1) + "|")
     for task in asked.task or TASKS:
-        figures = [_figures(task, count) for count in asked.counts]
-        print(f"| {task} | " + " | ".join(figures) + " |", flush=True)
+        cells = [_cell(task, count) for count in asked.counts]
+        print(f"| {task} | " + " | ".join(cells) + " |", flush=True)
 
 
 if __name__ == "__main__":

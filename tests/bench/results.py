@@ -45,10 +45,6 @@ def environment(rounds: int, *, cpu: bool) -> Environment:
     }
 
 
-def _found(package: str) -> bool:
-    return find_spec(package.replace("-", "_")) is not None
-
-
 def opening(environment: Environment) -> str:
     """Write the line above the figures."""
     packages = ", ".join(f"{name} {number}" for name, number in environment["packages"].items())

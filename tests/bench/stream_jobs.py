@@ -1,25 +1,22 @@
 """Jobs of the streaming service over the loopback interface, and the peak memory of streaming.
 
-The server, and each run whose memory is measured, is a separate process of this module: ``python -m
-tests.bench.stream_jobs TASK FILE``. The peer of the service is the codec alone, on the same bytes
-in one process.
+The server is a separate process of this module, and each run whose memory is measured is one of
+``growth``. The peer of the service is the codec alone, on the same bytes in one process.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from pyoxigraph import Store
 
-from jelly_plugins import Iri, Literal, StreamOptions, Triple, convert, read
+from jelly_plugins import Iri, Literal, StreamOptions, Triple, read
 from jelly_plugins.codec import Decoder, LogicalType
 from jelly_plugins.grpc import (
     Bounds,
@@ -32,11 +29,10 @@ from jelly_plugins.grpc import (
     serve,
 )
 from jelly_plugins.io.streams import GENERIC, write_bytes
-from jelly_plugins.oxigraph import load, read_quads
-from jelly_plugins.rdflib import read_statements
+from jelly_plugins.oxigraph import load
 
-from ..memory import peak
 from . import data
+from .growth import figures
 from .measure import Run, Runs, job
 from .term_jobs import count
 
@@ -89,7 +85,8 @@ class _Served:
         self._folder = tempfile.TemporaryDirectory()
         path = Path(self._folder.name) / "data.jelly"
         path.write_bytes(jelly)
-        self._process = _started("serve", path)
+        command = [sys.executable, "-m", f"{__package__}.stream_jobs", str(path)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self.address = self._process.stdout.readline().strip()
         self.client = Client(self.address)
@@ -99,11 +96,6 @@ class _Served:
         self._process.kill()
         self._process.communicate()
         self._folder.cleanup()
-
-
-def _started(task: str, path: Path) -> subprocess.Popen[str]:
-    arguments = [sys.executable, "-m", f"{__package__}.stream_jobs", task, str(path)]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
 
 
 @job("grpc", "grpc-subscribe", "gRPC: a file's topic → generic terms, iterate")
@@ -177,47 +169,12 @@ def grpc_subscribers() -> Runs:
 # do not repeat
 
 
-def _pyjelly(integration: str) -> Callable[[str], object]:
-    def read_all(path: str) -> None:
-        from importlib import import_module
-
-        module = import_module(f"pyjelly.integrations.{integration}.parse")
-        with open(path, "rb") as file:
-            count(module.parse_jelly_flat(file))
-
-    return read_all
-
-
-def _convert(source: str, target: str) -> Callable[[str], object]:
-    def run(path: str) -> None:
-        with open(os.devnull, "wb") as out:
-            convert(path, out, source_format=source, target_format=target)
-
-    return run
-
-
-TASKS: Final[dict[str, Callable[[str], object]]] = {
-    "serve": _serve,
-    "read": lambda path: count(read(path)),
-    "read-rdflib": lambda path: count(read_statements(path)),
-    "read-pyoxigraph": lambda path: count(read_quads(path)),
-    "pyjelly-read": _pyjelly("generic"),
-    "pyjelly-read-rdflib": _pyjelly("rdflib"),
-    "jelly-to-ntriples": _convert("jelly", "nt"),
-    "ntriples-to-jelly": _convert("nt", "jelly"),
-}
-
-
-def _peak(task: str, number: int) -> float:
-    of_text = task == "ntriples-to-jelly"
-    path = data.mix_file(number) if of_text else data.mix_stream(number)
-    out, _ = _started(task, path).communicate()
-    return int(out) / 1e6
-
-
 def _memory(tasks: dict[str, str]) -> Runs:
+    def peak(task: str, number: int) -> float:
+        return figures(task, number)[1] / 1e6
+
     runs: dict[str, Run] = {
-        f"{who}, {number:,} triples": partial(_peak, task, number)
+        f"{who}, {number:,} triples": partial(peak, task, number)
         for who, task in tasks.items()
         for number in COUNTS
     }
@@ -225,19 +182,18 @@ def _memory(tasks: dict[str, str]) -> Runs:
 
 
 for _name, _title, _tasks in (
-    ("reading", "Jelly → generic terms", {"ours": "read", "pyjelly": "pyjelly-read"}),
+    ("reading", "Jelly → generic terms", {"ours": "read", "pyjelly": "read, pyjelly"}),
     (
         "reading-rdflib",
         "Jelly → rdflib terms",
-        {"ours": "read-rdflib", "pyjelly": "pyjelly-read-rdflib"},
+        {"ours": "read, rdflib terms", "pyjelly": "read, rdflib terms, pyjelly"},
     ),
-    ("reading-pyoxigraph", "Jelly → pyoxigraph quads", {"ours": "read-pyoxigraph"}),
-    ("to-ntriples", "convert, Jelly → N-Triples", {"ours": "jelly-to-ntriples"}),
-    ("from-ntriples", "convert, N-Triples → Jelly", {"ours": "ntriples-to-jelly"}),
+    ("reading-pyoxigraph", "Jelly → pyoxigraph quads", {"ours": "read, pyoxigraph quads"}),
+    ("to-ntriples", "convert, Jelly → N-Triples", {"ours": "convert, Jelly to N-Triples"}),
+    ("from-ntriples", "convert, N-Triples → Jelly", {"ours": "convert, N-Triples to Jelly"}),
 ):
     job("memory", f"memory-{_name}", f"Peak memory: {_title}", _tasks)(_memory)
 
 
 if __name__ == "__main__":
-    TASKS[sys.argv[1]](sys.argv[2])
-    print(peak())
+    _serve(sys.argv[1])

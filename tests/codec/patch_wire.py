@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from jelly_plugins.codec.common.positions import STATEMENT_FIELDS
 from jelly_plugins.codec.common.wire import bytes_field, varint_field
 from jelly_plugins.codec.patch.options import PatchStatementType, PatchStreamType
@@ -53,27 +55,17 @@ def options(
     )
 
 
-def entry(kind: PatchRow, value: str, id: int = 0) -> bytes:  # noqa: A002
-    """An entry of a lookup."""
+def _entry(kind: PatchRow, value: str, id: int = 0) -> bytes:  # noqa: A002
     return row(kind, varint_field(1, id) + text(2, value))
 
 
-def name(value: str, id: int = 0) -> bytes:  # noqa: A002
-    """An entry of the name lookup."""
-    return entry(PatchRow.NAME, value, id)
+#: Entries of lookups, of a value and an optional id.
+name = partial(_entry, PatchRow.NAME)
+prefix = partial(_entry, PatchRow.PREFIX)
+datatype = partial(_entry, PatchRow.DATATYPE)
 
 
-def prefix(value: str, id: int = 0) -> bytes:  # noqa: A002
-    """An entry of the prefix lookup."""
-    return entry(PatchRow.PREFIX, value, id)
-
-
-def datatype(value: str, id: int = 0) -> bytes:  # noqa: A002
-    """An entry of the datatype lookup."""
-    return entry(PatchRow.DATATYPE, value, id)
-
-
-def _statement(kind: PatchRow, terms: tuple[WireTerm | None, ...]) -> bytes:
+def _statement(kind: PatchRow, *terms: WireTerm | None) -> bytes:
     return row(
         kind,
         b"".join(
@@ -84,21 +76,17 @@ def _statement(kind: PatchRow, terms: tuple[WireTerm | None, ...]) -> bytes:
     )
 
 
-def add(*terms: WireTerm | None) -> bytes:
-    """A row that adds a statement. A term that is None or missing repeats."""
-    return _statement(PatchRow.STATEMENT_ADD, terms)
-
-
-def delete(*terms: WireTerm | None) -> bytes:
-    """A row that deletes a statement."""
-    return _statement(PatchRow.STATEMENT_DELETE, terms)
+#: Rows of a statement. A term that is None or missing repeats.
+add = partial(_statement, PatchRow.STATEMENT_ADD)
+delete = partial(_statement, PatchRow.STATEMENT_DELETE)
 
 
 def _namespace(
     kind: PatchRow,
     name: str,
-    value: WireTerm | None,
-    graph: WireTerm | None,
+    value: WireTerm | None = None,
+    graph: WireTerm | None = None,
+    *,
     graph_first: bool = False,
 ) -> bytes:
     parts = [] if value is None else [bytes_field(2, value.payload)]
@@ -109,22 +97,9 @@ def _namespace(
     return row(kind, text(1, name) + b"".join(parts))
 
 
-def namespace_add(
-    name: str,
-    value: WireTerm | None = None,
-    graph: WireTerm | None = None,
-    *,
-    graph_first: bool = False,
-) -> bytes:
-    """A row that adds a namespace; its fields may be in a different order on the wire."""
-    return _namespace(PatchRow.NAMESPACE_ADD, name, value, graph, graph_first)
-
-
-def namespace_delete(
-    name: str, value: WireTerm | None = None, graph: WireTerm | None = None
-) -> bytes:
-    """A row that deletes a namespace."""
-    return _namespace(PatchRow.NAMESPACE_DELETE, name, value, graph)
+#: Rows of a namespace; their fields may be in a different order on the wire.
+namespace_add = partial(_namespace, PatchRow.NAMESPACE_ADD)
+namespace_delete = partial(_namespace, PatchRow.NAMESPACE_DELETE)
 
 
 def header(key: str, *values: WireTerm) -> bytes:
@@ -136,24 +111,11 @@ def header(key: str, *values: WireTerm) -> bytes:
     )
 
 
-def start() -> bytes:
-    """A row that starts a transaction."""
-    return row(PatchRow.TRANSACTION_START, b"")
-
-
-def commit() -> bytes:
-    """A row that commits a transaction."""
-    return row(PatchRow.TRANSACTION_COMMIT, b"")
-
-
-def abort() -> bytes:
-    """A row that aborts a transaction."""
-    return row(PatchRow.TRANSACTION_ABORT, b"")
-
-
-def mark() -> bytes:
-    """A row of punctuation."""
-    return row(PatchRow.PUNCTUATION, b"")
+#: Rows without content.
+start = partial(row, PatchRow.TRANSACTION_START, b"")
+commit = partial(row, PatchRow.TRANSACTION_COMMIT, b"")
+abort = partial(row, PatchRow.TRANSACTION_ABORT, b"")
+mark = partial(row, PatchRow.PUNCTUATION, b"")
 
 
 #: Lookup entries for the IRIs urn:s, urn:p and urn:o.

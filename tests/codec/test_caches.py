@@ -12,7 +12,6 @@ from jelly_plugins.codec import (
     Iri,
     Limits,
     Literal,
-    PhysicalType,
     StreamOptions,
     Triple,
 )
@@ -22,16 +21,6 @@ from .conftest import Kernel
 from .test_columns import batches_of
 
 S, P = Iri("urn:s"), Iri("urn:p")
-
-
-def test_literals_whose_datatype_has_changed(kernel: Kernel) -> None:
-    # Only one datatype entry, so that the same bytes mean a different literal each time.
-    options = StreamOptions(max_datatype_table_size=1)
-    literals = [Literal("1", None, f"urn:type{number % 3}") for number in range(9)]
-    literals += [Literal("1"), Literal("2", None, "urn:type0"), Literal("1", "en")] * 3
-    triples = [Triple(S, P, literal) for literal in literals]
-    frames = kernel.encode(triples, options)
-    assert kernel.statements(*frames) == triples
 
 
 def test_more_terms_than_caches_hold(kernel: Kernel) -> None:
@@ -71,19 +60,6 @@ def test_the_expansion_of_a_frame_is_counted_consistently(kernel: Kernel) -> Non
         kernel.statements(*frames, limits=limits)
     with pytest.raises(LimitError, match=f"is {needed}, above"):
         batches_of(kernel, frames, limits=limits)
-
-
-def test_long_terms_are_freed(kernel: Kernel) -> None:
-    # Larger than the size classes of the kernel's pool.
-    options = StreamOptions(physical_type=PhysicalType.TRIPLES, rdf_star=True)
-    long = "x" * 900
-    triples = [
-        Triple(Iri(f"urn:{long}{n}"), P, Triple(S, P, Literal(f"{long}{long}{n}", None, "urn:t")))
-        for n in range(50)
-    ] * 2
-    frames = kernel.encode(triples, options)
-    assert kernel.statements(*frames) == triples
-    assert sum(columns.rows for columns in batches_of(kernel, frames)) == 100
 
 
 def test_what_a_frame_expands_to_beyond_its_rows_counts_for_the_next(kernel: Kernel) -> None:

@@ -65,11 +65,11 @@ def shuffled(statements: list[Any], seed: int) -> list[Any]:
         ring(100),
         ring(1000),
         [*ring(20, "a"), *ring(20, "b"), *ring(21, "c")],
-        edges((at, at + 1) for at in range(5000)),
+        edges((at, at + 1) for at in range(2000)),
         edges(("hub", at) for at in range(2000)),
         edges(tree(9)),
         two_way_chain(501),
-        two_way_chain(3000),
+        two_way_chain(1200),
         edges(((x, y), (x, (y + 1) % 8)) for x in range(8) for y in range(8)),
         edges((a, b) for a in range(5) for b in range(5) if a != b),
         [Quad(BlankNode("a"), P, BlankNode("b"), BlankNode("a")), Quad(OB, P, OB, BlankNode("b"))],
@@ -82,7 +82,7 @@ def test_isomorphic_statements_have_the_same_labels(statements: list[Any]) -> No
 
 def test_a_large_ring() -> None:
     """With a quadratic algorithm it takes minutes; ``tests/bench`` measures it."""
-    assert len(canonical_labels(ring(25_000), describe)) == 25_000
+    assert len(canonical_labels(ring(10_000), describe)) == 10_000
 
 
 def test_labels_agree_with_isomorphism() -> None:

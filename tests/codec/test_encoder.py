@@ -167,17 +167,6 @@ def test_tiny_tables(kernel: Kernel, names: int, prefixes: int, physical: Physic
     assert kernel.statements(*kernel.encode(statements, options, frame_rows=16)) == statements
 
 
-@pytest.mark.parametrize("prefixes", [1, 2, 3])
-def test_quads_of_more_prefixes_than_the_table_holds(kernel: Kernel, prefixes: int) -> None:
-    options = StreamOptions(
-        physical_type=PhysicalType.QUADS, max_prefix_table_size=prefixes, max_name_table_size=8
-    )
-    quad = Quad(*iris(4, prefixes=4))
-    fits = Quad(S, P, OB, G)
-    statements = [quad, fits, quad, Quad(*reversed(quad)), fits]
-    assert kernel.statements(*kernel.encode(statements, options)) == statements
-
-
 def quoted(count: int) -> Triple:
     """A triple that quotes others and needs ``count`` names in one row."""
     terms = [Iri(f"urn:{number}") for number in range(count)]
@@ -237,18 +226,6 @@ def test_the_least_recently_used_entry_is_replaced(kernel: Kernel) -> None:
 
 
 # Namespaces and metadata
-
-
-def test_namespaces_share_the_lookups(kernel: Kernel) -> None:
-    encoder = kernel.Encoder(StreamOptions(), namespaces=True)
-    encoder.add_namespace("a", "http://a/#")
-    encoder.add([Triple(Iri("http://a/#x"), P, OB)])
-    encoder.add_namespace("a", "http://a/#")
-    (data,) = encoder.finish()
-    assert row_kinds(data).count("prefix") == 2
-    (frame,) = kernel.decode(data)
-    assert frame.namespaces == [("a", Iri("http://a/#"))] * 2
-    assert frame.statements == [Triple(Iri("http://a/#x"), P, OB)]
 
 
 @pytest.mark.parametrize("iri", ["http://a/#", "http://é/#", "urn:😀"])
@@ -463,16 +440,6 @@ def test_a_literal_of_both_kinds_is_rejected(kernel: Kernel) -> None:
         encoder.add([("s", "p", "o")])
 
 
-def test_options_are_checked(kernel: Kernel) -> None:
-    assert (
-        kernel.Encoder(StreamOptions(physical_type=2)).options.physical_type is PhysicalType.QUADS
-    )  # type: ignore[arg-type]
-    assert StreamOptions(physical_type="quads").physical_type is PhysicalType.QUADS  # type: ignore[arg-type]
-    for bad in (0, 4, None, "TRIPLE", "1"):
-        with pytest.raises(OptionsError, match=r"physical.type"):
-            StreamOptions(physical_type=bad)  # type: ignore[arg-type]
-
-
 # Enormous data
 
 
@@ -573,7 +540,7 @@ print(len(kernel.statements(*encoder.finish())))
 """
 
 
-@pytest.mark.parametrize("depth", [1_000, 500_000])
+@pytest.mark.parametrize("depth", [1_000, 200_000])
 def test_quoted_triples_of_any_depth_do_not_crash(kernel: Kernel, depth: int) -> None:
     code = DEEP.format(kernel=kernel.name, depth=depth)
     done = programs.run(code)

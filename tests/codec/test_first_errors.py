@@ -4,7 +4,6 @@ same row and message.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -88,32 +87,20 @@ def patch_decoders(limits: Limits = DEFAULT_LIMITS, validator: Any = RowFactory)
     ]
 
 
+@pytest.mark.parametrize("patch", [False, True], ids=["text", "patch"])
 @pytest.mark.parametrize("case", STATEMENTS)
-def test_the_first_invalid_term_or_statement_of_text(case: str) -> None:
+def test_the_first_invalid_term_or_statement(case: str, patch: bool) -> None:
     rows, number, message = STATEMENTS[case]
-    before = [w.options(w.QUADS, generalized=True, star=True), *map(w.name, NAMES)]
-    frame = w.frame(
-        *before,
-        *(
-            MALFORMED_QUAD if terms is None else w.quad(**dict(zip("spog", terms, strict=True)))
-            for terms in rows
-        ),
-    )
-    for decoder in text_decoders():
-        assert error_of(decoder, frame)[1:] == (0, len(before) + number, message)
-
-
-@pytest.mark.parametrize("case", STATEMENTS)
-def test_the_first_invalid_term_or_statement_of_a_patch(case: str) -> None:
-    rows, number, message = STATEMENTS[case]
-    before = [
-        p.options(p.FRAME, p.QUADS, generalized=True, star=True),
-        *map(p.name, NAMES),
-        p.start(),
-    ]
-    frame = p.frame(*before, *(MALFORMED if terms is None else p.add(*terms) for terms in rows))
-    for decoder in patch_decoders():
-        assert error_of(decoder, frame)[1:] == (0, len(before) + number, message)
+    declared = {"generalized": True, "star": True}
+    if patch:
+        before = [p.options(p.FRAME, p.QUADS, **declared), *map(p.name, NAMES), p.start()]
+        made = [MALFORMED if terms is None else p.add(*terms) for terms in rows]
+    else:
+        before = [w.options(w.QUADS, **declared), *map(w.name, NAMES)]
+        made = [MALFORMED_QUAD if terms is None else w.quad(*terms) for terms in rows]
+    for decoder in patch_decoders() if patch else text_decoders():
+        found = error_of(decoder, w.frame(*before, *made))
+        assert found[1:] == (0, len(before) + number, message)
 
 
 @pytest.mark.parametrize("quoted", [False, True], ids=["terms", "quoted triples"])
@@ -136,60 +123,6 @@ def test_too_many_long_terms_are_counted_by_statement(quoted: bool, order: str) 
                 f"what long terms of a frame take as text is {counted}, above the limit of {most} "
                 "(Limits.frame_expansion, --limit frame_expansion=NUMBER)",
             )
-
-
-@pytest.mark.parametrize("following", [MALFORMED, w.triple(s=RELATIVE), w.triple(p=BLANK)])
-def test_an_invalid_row_after_too_many_long_terms(following: bytes) -> None:
-    rows = [w.triple(S, P, w.literal("x" * 2000)), *[w.triple(s=OBJECT), w.triple(s=S)] * 50]
-    before = [w.options(generalized=True), *map(w.name, NAMES)]
-    frame = w.frame(*before, *rows, following)
-    expected, found = (
-        error_of(decoder, frame) for decoder in text_decoders(Limits(frame_expansion=10_000))
-    )
-    assert found == expected
-    assert found[2] == len(before) + len(rows)
-
-
-def test_a_row_that_is_read_a_second_time_is_counted_once() -> None:
-    """The kernel begins a row with a quoted triple as a line, and then leaves it to the reader. The
-    subject and the predicate share a name, whose prefix changes twice in each row.
-    """
-    rows = [
-        w.triple(
-            s=w.iri(prefix=1, name=1), p=w.iri(prefix=2, name=1), o=w.quoted(S, P, w.literal(lex))
-        )
-        for lex in "abc"
-    ]
-    entries = [*map(w.prefix, ("urn:1/", "urn:2/")), *map(w.name, "np")]
-    before = [w.options(star=True), *entries]
-    frame = w.frame(*before, *rows)
-    # An IRI without a prefix id has the last prefix, so that the name's IRI is unchanged for the
-    # quoted triple.
-    each, once = 2 * len("urn:1/n"), len("urn:2/p")
-    needed = 3 * each + once
-    for most in range(needed + 1):
-        ends = []
-        for module in (text, native()):
-            decoder = module.TextDecoder(limits=Limits(frame_expansion=most))
-            if most < needed:
-                ends.append(error_of(decoder, frame))
-            else:
-                ends.append((b"".join(decoder.decode(frame)),))
-        assert ends[0] == ends[1]
-
-
-@pytest.mark.parametrize("validator", [None, RowFactory])
-def test_the_graph_of_a_namespace_before_an_invalid_row(
-    validator: Callable[[], Any] | None,
-) -> None:
-    before = [p.options(p.FRAME, p.QUADS, generalized=True), *map(p.name, NAMES), p.start()]
-    namespace = p.namespace_add("n", S, w.literal("x"))
-    for decoder in patch_decoders(validator=validator):
-        assert error_of(decoder, p.frame(*before, namespace, MALFORMED))[1:] == (
-            0,
-            len(before),
-            "the graph of a namespace is neither an IRI nor a blank node",
-        )
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ from jelly_plugins.io.streams import write_bytes
 from .. import programs
 from . import wire_builder as w
 from .conftest import Kernel
+from .input_kinds import Trickle
 from .real_data import weather_frames
 
 S, P, OB = Iri("urn:s"), Iri("urn:p"), Iri("urn:o")
@@ -97,15 +98,6 @@ def test_truncation_at_any_byte(source: str) -> None:
             if end > 3:
                 assert isinstance(result, TruncatedError)
                 assert result.frame == sum(1 for other in ends if 0 < other <= end)
-
-
-def test_truncation_of_a_bare_frame_at_any_byte() -> None:
-    data = w.frame(w.options(), *w.SPO, w.spo(), w.triple(o=w.literal("x" * 200)))
-    whole = list(read(data))
-    for end in range(len(data)):
-        result = outcome(data[:end])
-        if isinstance(result, list):
-            assert result == whole[: len(result)]
 
 
 @pytest.mark.parametrize("source", ["ours", "weather"])
@@ -185,42 +177,8 @@ def test_every_frame_size_has_a_limit(kernel: Kernel) -> None:
         assert caught.value.frame == 0
 
 
-def strings(value: str) -> dict[str, list[bytes]]:
-    """Make a stream for every string field, with ``value`` in it."""
-    one = w.iri(name=1)
-    head = [w.options(version=2), w.SPO[0]]
-    return {
-        "stream name": [w.options(stream_name=value)],
-        "name": [w.options(), w.name(value)],
-        "prefix": [w.options(), w.prefix(value)],
-        "datatype": [w.options(), w.datatype(value)],
-        "lexical form": [*head, w.triple(one, one, w.literal(value))],
-        "language tag": [*head, w.triple(one, one, w.literal(lang=value))],
-        "label": [*head, w.triple(one, one, w.bnode(value))],
-        "namespace": [*head, w.namespace(value, one)],
-    }
-
-
-@pytest.mark.parametrize("field", strings("x"))
-def test_every_string_has_a_limit(kernel: Kernel, field: str) -> None:
-    limits = Limits(string_bytes=20)
-    assert kernel.decode(w.frame(*strings("é" * 10)[field]), limits=limits)
-    with pytest.raises(LimitError, match="21, above the limit of 20"):
-        kernel.decode(w.frame(*strings("é" * 10 + "x")[field]), limits=limits)
-
-
-def test_an_iri_has_a_limit(kernel: Kernel) -> None:
-    one = w.iri(1, 1)
-    parts = [w.options(), w.prefix("p" * 10), w.name("n" * 11), w.triple(one, one, one)]
-    assert kernel.decode(w.frame(*parts), limits=Limits(string_bytes=21))
-    with pytest.raises(LimitError, match="length of an IRI is 21"):
-        kernel.decode(w.frame(*parts), limits=Limits(string_bytes=20))
-
-
-BAD_UTF_8 = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf5\x80\x80\x80", b"abc\x80"]
-
-
-def with_bytes(value: bytes) -> dict[str, bytes]:
+def strings(value: str | bytes) -> dict[str, bytes]:
+    """Make a frame for every string field, with ``value`` in it."""
     one = w.iri(name=1)
     head = [w.options(version=2), w.SPO[0]]
     return {
@@ -232,8 +190,31 @@ def with_bytes(value: bytes) -> dict[str, bytes]:
         "language tag": w.frame(*head, w.triple(one, one, w.literal(lang=value))),
         "label": w.frame(*head, w.triple(one, one, w.bnode(value))),
         "namespace": w.frame(*head, w.namespace(value, one)),
-        "metadata key": w.frame(*head) + bytes_field(15, bytes_field(1, value)),
     }
+
+
+def with_bytes(value: bytes) -> dict[str, bytes]:
+    key = bytes_field(15, bytes_field(1, value))
+    return {**strings(value), "metadata key": w.frame(w.options()) + key}
+
+
+@pytest.mark.parametrize("field", strings("x"))
+def test_every_string_has_a_limit(kernel: Kernel, field: str) -> None:
+    limits = Limits(string_bytes=20)
+    assert kernel.decode(strings("é" * 10)[field], limits=limits)
+    with pytest.raises(LimitError, match="21, above the limit of 20"):
+        kernel.decode(strings("é" * 10 + "x")[field], limits=limits)
+
+
+def test_an_iri_has_a_limit(kernel: Kernel) -> None:
+    one = w.iri(1, 1)
+    parts = [w.options(), w.prefix("p" * 10), w.name("n" * 11), w.triple(one, one, one)]
+    assert kernel.decode(w.frame(*parts), limits=Limits(string_bytes=21))
+    with pytest.raises(LimitError, match="length of an IRI is 21"):
+        kernel.decode(w.frame(*parts), limits=Limits(string_bytes=20))
+
+
+BAD_UTF_8 = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf5\x80\x80\x80", b"abc\x80"]
 
 
 @pytest.mark.parametrize("value", BAD_UTF_8, ids=bytes.hex)
@@ -340,24 +321,11 @@ def test_the_pre_release_dialect_is_rejected_clearly(kernel: Kernel) -> None:
 # Depth
 
 
-def deep(depth: int) -> bytes:
-    payload = b""
-    for _ in range(depth):
-        payload = bytes_field(4, payload)
-    return w.row(2, payload)
-
-
-@pytest.mark.parametrize("depth", [65, 91, 1_000, 20_000])
+@pytest.mark.parametrize("depth", [65, 91, 1_000, 100_000])
 def test_deep_nesting_is_rejected(kernel: Kernel, depth: int) -> None:
-    head = w.options(star=True)
-    with pytest.raises(LimitError, match="depth of quoted triples is 65"):
-        kernel.decode(w.frame(head, deep(depth)))
-
-
-def test_very_deep_nesting_is_rejected(kernel: Kernel) -> None:
-    # Built from the inside out: a tag and a length, 100,000 times.
+    # Built from the inside out: a tag and a length for each triple.
     lengths = [0]
-    for _ in range(100_000):
+    for _ in range(depth):
         lengths.append(lengths[-1] + 1 + len(varint(lengths[-1])))
     payload = b"".join(b"\x22" + varint(length) for length in reversed(lengths[:-1]))
     with pytest.raises(LimitError, match="depth of quoted triples is 65"):
@@ -496,22 +464,11 @@ def test_text_is_detected(text: bytes, times: int) -> None:
         list(read(text * times))
 
 
-class OneByOne(io.RawIOBase):
-    """Returns one byte at a time, as a slow socket does."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = io.BytesIO(data)
-
-    def read(self, size: int = -1) -> bytes:
-        return self.data.read(min(size, 1))
-
-
 def test_text_is_detected_in_any_kind_of_source() -> None:
     for text in TEXTS:
-        with pytest.raises(SourceError, match="text, not Jelly"):
-            list(read(OneByOne(text)))  # type: ignore[arg-type]
-        with pytest.raises(SourceError, match="text, not Jelly"):
-            list(read(gzip.compress(text)))
+        for source in (Trickle(text), gzip.compress(text)):
+            with pytest.raises(SourceError, match="text, not Jelly"):
+                list(read(source))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("size", range(100))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from importlib import import_module
 from itertools import repeat
 from typing import Any
@@ -11,15 +10,16 @@ import pytest
 import rdflib
 
 from jelly_plugins import BlankNode, Iri, JellyError, PhysicalType, Quad, StreamOptions, Triple
-from jelly_plugins.codec import GenericFactory
+from jelly_plugins.codec import DEFAULT_LIMITS, GenericFactory
+from jelly_plugins.codec.patch.encoder import PatchEncoder
 from jelly_plugins.codec.patch.operations import END, Operation, OperationKind, add
 from jelly_plugins.codec.patch.options import PatchOptions, PatchStatementType, PatchStreamType
-from jelly_plugins.codec.text.columns import ColumnEncoder, Columns
-from jelly_plugins.errors import WireError
+from jelly_plugins.codec.text.ntriples import Dialect, LineParser
 from jelly_plugins.jena.names import JenaFormat
 from jelly_plugins.jena.terms import TermWriter
 from jelly_plugins.rdflib.terms import EncoderTerms
 
+from ..fuzz.comparison import native
 from ..fuzz.hostile import run
 from .conftest import Kernel
 
@@ -128,38 +128,19 @@ def test_a_length_reserves_no_memory_for_rdflib() -> None:
     assert list(map(len, batch)) == [6]
 
 
-def test_a_column_whose_offset_changes() -> None:
-    """The compiled kernel reads the offset once."""
-
-    class Changing:
-        def __init__(self) -> None:
-            self.rows, self.data, self.validity = 1, b"<urn:x>", None
-            self.offsets = struct.pack("<2i", 0, 7)
-            self._offsets = iter([0, 0, 0])
-
-        @property
-        def offset(self) -> int:
-            return next(self._offsets, 1)
-
-    column: Any = Changing()
-    columns = Columns(rows=1, subject=column, predicate=column, object=column)
-    with pytest.raises(WireError, match="a column changed"):
-        ColumnEncoder(StreamOptions()).add(columns)
-
-
-def test_kinds_of_operations_may_be_numbers(kernel: Kernel) -> None:
-    statement = Quad(S, P, O, G)
-    encoder = patch_module(kernel, "encoder").PatchEncoder(OPTIONS)
-    numbers = encoder.add([Operation(2, statement), Operation(3, statement), Operation(15)])  # type: ignore[arg-type]
-    decoder = patch_module(kernel, "decoder").PatchDecoder(GenericFactory())
-    operations = [each for frame in numbers for each in decoder.decode(frame).operations]
-    assert operations[:2] == [
-        Operation(OperationKind.ADD, statement),
-        Operation(OperationKind.DELETE, statement),
-    ]
-
-
 @pytest.mark.parametrize("name", ["python", "native"])
 def test_hostile_classes(name: str) -> None:
     """Run ``tests.fuzz.hostile`` for some seconds."""
     assert run(range(140), name) == 140
+
+
+@pytest.mark.parametrize("wrong", [None, 7, ("a", "b")])
+def test_values_that_are_not_text(wrong: object) -> None:
+    """Python's own error reports them."""
+    parser = LineParser(Dialect.RDF_1_2, False, False, DEFAULT_LIMITS, quads=True)
+    with pytest.raises((TypeError, AttributeError)):
+        PatchEncoder(PatchOptions()).add_lines(OperationKind.ADD, wrong, parser)  # type: ignore[arg-type]
+    with pytest.raises((TypeError, AttributeError)):
+        native().PatchEncoder(PatchOptions()).add_patch([], b"", wrong, parser)
+    with pytest.raises(TypeError):
+        native().plain_lines(wrong)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -24,13 +22,16 @@ from jelly_plugins.codec import (
     PhysicalType,
     Quad,
     StreamOptions,
-    Term,
     Triple,
 )
+from jelly_plugins.codec.rdf.decoder import count_rows
+from jelly_plugins.codec.rdf.rules import Row
 from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
-from jelly_plugins.errors import JellyError, OrderError, TermError
+from jelly_plugins.errors import JellyError, OrderError, TermError, WireError
 
-from ..fuzz.comparison import native
+from .. import programs
+from ..fuzz.comparison import native, native_of
+from .wire_builder import bytes_field, varint_field
 
 OPTIONS = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)
 
@@ -127,32 +128,6 @@ def test_the_kernel_holds_no_references_to_terms() -> None:
     others = [object() for _ in range(2)]
     expected = {sys.getrefcount(other) for other in others}
     assert {sys.getrefcount(statement) for statement in statements} == expected
-
-
-def test_terms_and_statements_are_those_of_the_constructors() -> None:
-    decoder = native().Decoder(GenericFactory())
-    for frame in stream():
-        for statement in decoder.decode(frame).statements:
-            assert type(statement) is Quad
-            for term in statement[:3]:
-                again = remade(term)
-                assert again == term
-                assert hash(again) == hash(term)
-                assert repr(again) == repr(term)
-                assert type(again) is type(term)
-
-
-def remade(term: Term) -> Term:
-    """Make a term again with its constructor."""
-    match term:
-        case Iri(value):
-            return Iri(value)
-        case BlankNode(label):
-            return BlankNode(label)
-        case Literal(lex, langtag, datatype):
-            return Literal(lex, langtag, datatype)
-        case Triple(subject, predicate, object_):
-            return Triple(remade(subject), remade(predicate), remade(object_))
 
 
 def test_threads_with_streams_of_their_own() -> None:
@@ -265,33 +240,20 @@ def test_terms_repeat_across_chunks_of_text() -> None:
     assert b"".join(chunks) == b"".join(TextDecoder().decode(frame))
 
 
-def test_text_of_nested_triples_is_yielded_in_bounded_chunks() -> None:
-    kernel = native()
-    term: Any = Iri("urn:" + "long" * 200)
-    for _ in range(14):
-        term = Triple(term, Iri("urn:p"), term)
-    options = StreamOptions(rdf_star=True)
-    encoder = Encoder(options)
-    frames = encoder.add([Triple(Iri("urn:s"), Iri("urn:p"), term)]) + encoder.finish()
-    decoder = kernel.TextDecoder()
-    sizes = [len(chunk) for frame in frames for chunk in decoder.decode(frame)]
-    assert sum(sizes) > 800 << 14
-    assert max(sizes) < 1 << 20
-
-
-def test_the_environment_chooses_the_reference() -> None:
+@pytest.mark.parametrize("chosen", ["", "0", "1"])
+def test_the_environment_chooses_the_reference(
+    chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Importing the sources without a kernel warns, unless the user chose the reference."""
     native()
+    monkeypatch.setenv("JELLY_PURE_PYTHON", chosen)
     program = "import jelly_plugins; print(jelly_plugins.native)"
-    for asked, expected in (("", "True"), ("0", "True"), ("1", "False")):
-        environment = {**os.environ, "JELLY_PURE_PYTHON": asked}
-        found = subprocess.run(
-            [sys.executable, "-c", program],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert found.stdout.strip() == expected
+    assert programs.run(program).stdout == f"{chosen != '1'}\n"
+    blocked = "import sys; sys.modules['jelly_plugins.codec._native'] = None\n"
+    without = programs.run(blocked + program)
+    assert without.stdout == "False\n"
+    for part in ("imported from its sources", "pip install -e ."):
+        assert (part in without.stderr) == (chosen != "1")
 
 
 @pytest.mark.parametrize("limits", [Limits(frame_bytes=80), Limits(string_bytes=3)])
@@ -399,25 +361,32 @@ def test_an_encoder_cannot_be_entered_while_it_describes_a_term() -> None:
     assert len(quads(kernel, frames)) == 1
 
 
-def test_threads_that_share_a_text_encoder() -> None:
-    """Each chunk is one frame, so that the order of frames does not change their contents."""
-    kernel = native()
-    count = 2000
-    chunk = b"".join(b"<urn:s%d> <urn:p> <urn:o%d> .\n" % (n, n) for n in range(count))
-    encoder = kernel.TextEncoder(StreamOptions(), frame_rows=1 << 20, frame_bytes=1 << 30)
-    taken: list[int] = []
+# Rows counted by kind, including rows with unknown fields
 
-    def work() -> None:
-        for _ in range(10):
-            try:
-                assert encoder.feed(chunk) == []
-            except OrderError:
-                continue
-            taken.append(1)
+EVERY_KIND = b"".join(bytes_field(1, bytes_field(row, b"")) * row for row in Row)
+OTHER_FIELDS = [
+    varint_field(77, 1) + bytes_field(Row.GRAPH_END, b""),
+    bytes_field(Row.GRAPH_END, b"") + varint_field(77, 1),
+    bytes_field(7, b"x") + bytes_field(Row.GRAPH_END, b""),
+    bytes_field(1 << 20, b"x" * 300) + bytes_field(Row.GRAPH_END, b""),
+]
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(quads(kernel, encoder.finish())) == count * len(taken)
+
+@pytest.mark.parametrize(
+    ("frame", "counted"),
+    [
+        (b"", {}),
+        (EVERY_KIND, {int(row): int(row) for row in Row}),
+        (b"".join(bytes_field(1, row) for row in OTHER_FIELDS), {int(Row.GRAPH_END): 4}),
+        (bytes_field(15, b"metadata") + bytes_field(1, bytes_field(9, b"")), {9: 1}),
+    ],
+)
+def test_rows_are_counted_by_kind(frame: bytes, counted: dict[int, int]) -> None:
+    assert count_rows(frame) == native_of(count_rows)(frame) == counted
+
+
+@pytest.mark.parametrize("data", [b"\x0a\x00", b"\x0a\x02\x12\x00\x0a\x00", EVERY_KIND[:-1]])
+def test_malformed_frames_cannot_be_counted(data: bytes) -> None:
+    for count in (count_rows, native_of(count_rows)):
+        with pytest.raises(WireError):
+            count(data)

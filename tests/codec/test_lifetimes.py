@@ -19,7 +19,7 @@ from jelly_plugins.codec.text.transcoding import TextDecoder
 from jelly_plugins.errors import JellyError
 
 from .. import programs
-from ..fuzz.comparison import native
+from ..fuzz.comparison import native, native_of
 from ..ntriples import WholeTexts
 from . import patch_wire as p
 from . import wire_builder as w
@@ -55,14 +55,8 @@ class TextRejecting(WholeTexts):
         super().__init__(Notation.RDF_STAR)
         self.left = taken
 
-    def triple(self, terms: Any) -> Any:
-        self.left -= 1
-        if self.left < 0:
-            raise ValueError(repr(terms))
-        return terms
-
-    def quad(self, terms: Any) -> Any:
-        return self.triple(terms)
+    triple = Rejecting.triple
+    quad = Rejecting.quad
 
 
 def error_of(decoder: Any, frames: list[Callable[[], bytes]]) -> tuple[Any, ...]:
@@ -102,80 +96,68 @@ def terms(size: int) -> dict[str, Callable[[], w.WireTerm]]:
 
 KINDS = list(terms(0))
 SIZES = [40, 400, 5000, LONG]
+SPO = (w.iri(name=1), w.iri(name=2), w.iri(name=3))
+#: The next statement repeats the terms, and RDF 1.2 does not allow its predicate.
+FOLLOWING = w.frame(w.triple(p=w.bnode("b")))
 
 
 def entries(w: Any) -> list[bytes]:
     return [*w.SPO, w.datatype(f"{XSD}decimal")]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("order", ["spo", "osp"])
-def test_a_validator_checks_terms_of_an_earlier_frame(kind: str, size: int, order: str) -> None:
-    """A statement that RDF 1.2 does not allow repeats its object. If the terms are in the order of
-    their positions, they are written straight from the frame; otherwise they are read first.
+def statement(term: w.WireTerm, order: str) -> bytes:
+    """A term as object. If the terms are in the order of their positions, they are written straight
+    from the frame; otherwise they are read first.
     """
+    parts = {"s": SPO[0], "p": SPO[1], "o": term}
+    row = w.triple(**{each: parts[each] for each in order})
+    return w.frame(w.options(generalized=True, star=True), *entries(w), row)
+
+
+def graph(name: w.WireTerm, physical: int) -> bytes:
+    rows = [w.quad(*SPO, name)] if physical == w.QUADS else [w.graph_start(name), w.triple(*SPO)]
+    return w.frame(w.options(physical, generalized=True), *entries(w), *rows)
+
+
+def patch(row: bytes, statements: int) -> bytes:
+    options = p.options(p.PUNCTUATED, statements, generalized=True, star=True)
+    return p.frame(options, *entries(p), row)
+
+
+#: By place of the term: its kinds, and functions that make the first frame and the next one.
+PLACES: dict[str, tuple[list[str], Callable[[w.WireTerm], bytes], bytes]] = {
+    "object": (KINDS, lambda term: statement(term, "spo"), FOLLOWING),
+    "object first": (KINDS, lambda term: statement(term, "osp"), FOLLOWING),
+    "graph of a quad": (KINDS[:2], lambda term: graph(term, w.QUADS), w.frame(w.quad(p=w.bnode()))),
+    "graph": (KINDS[:2], lambda term: graph(term, w.GRAPHS), FOLLOWING),
+    "object of a patch": (
+        KINDS,
+        lambda term: patch(p.add(*SPO[:2], term), p.TRIPLES),
+        p.frame(p.delete(None, w.bnode("b"))),
+    ),
+    "graph of a namespace": (
+        KINDS[:2],
+        lambda term: patch(p.namespace_add("n", SPO[0], term), p.QUADS),
+        p.frame(p.add(SPO[0], w.bnode("b"), SPO[2])),
+    ),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("place", "kind"), [(place, kind) for place, (kinds, *_) in PLACES.items() for kind in kinds]
+)
+def test_a_validator_checks_terms_of_an_earlier_frame(place: str, kind: str, size: int) -> None:
+    _, make, following = PLACES[place]
     term = terms(size)[kind]
-
-    def first() -> bytes:
-        parts = {"s": w.iri(name=1), "p": w.iri(name=2), "o": term()}
-        options = w.options(generalized=True, star=True)
-        return w.frame(options, *entries(w), w.triple(**{each: parts[each] for each in order}))
-
-    frames = [first, lambda: w.frame(w.triple(p=w.bnode("b")))]
-    found = error_of(native().TextDecoder(validator=Rejecting(0)), frames)
-    assert found == error_of(TextDecoder(validator=Rejecting(1)), frames)
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", ["label", "odd label"])
-@pytest.mark.parametrize("physical", [w.QUADS, w.GRAPHS], ids=["quads", "graphs"])
-def test_a_validator_checks_a_graph_of_an_earlier_frame(
-    kind: str, size: int, physical: int
-) -> None:
-    name = terms(size)[kind]
-    spo = (w.iri(name=1), w.iri(name=2), w.iri(name=3))
-    options = w.options(physical, generalized=True)
-    if physical == w.QUADS:
-        frames = [
-            lambda: w.frame(options, *entries(w), w.quad(*spo, name())),
-            lambda: w.frame(w.quad(p=w.bnode("b"))),
-        ]
-    else:
-        frames = [
-            lambda: w.frame(options, *entries(w), w.graph_start(name()), w.triple(*spo)),
-            lambda: w.frame(w.triple(p=w.bnode("b"))),
-        ]
-    found = error_of(native().TextDecoder(validator=Rejecting(0)), frames)
-    assert found == error_of(TextDecoder(validator=Rejecting(1)), frames)
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_columns_of_patches_validate_terms_of_an_earlier_frame(kind: str, size: int) -> None:
-    term = terms(size)[kind]
-    options = p.options(p.PUNCTUATED, generalized=True, star=True)
-    frames = [
-        lambda: p.frame(options, *entries(p), p.add(w.iri(name=1), w.iri(name=2), term())),
-        lambda: p.frame(p.delete(None, w.bnode("b"))),
-    ]
-    found = error_of(native().PatchColumnDecoder(validator=TextRejecting(0)), frames)
-    assert found == error_of(PatchColumnDecoder(validator=TextRejecting(1)), frames)
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", ["label", "odd label"])
-def test_columns_of_patches_validate_the_graph_of_an_earlier_namespace(
-    kind: str, size: int
-) -> None:
-    name = terms(size)[kind]
-    options = p.options(p.PUNCTUATED, p.QUADS, generalized=True)
-    frames = [
-        lambda: p.frame(options, *entries(p), p.namespace_add("n", w.iri(name=1), name())),
-        lambda: p.frame(p.add(w.iri(name=1), w.bnode("b"), w.iri(name=3))),
-    ]
-    found = error_of(native().PatchColumnDecoder(validator=TextRejecting(0)), frames)
-    assert found == error_of(PatchColumnDecoder(validator=TextRejecting(0)), frames)
+    frames = [lambda: make(term()), lambda: bytes(bytearray(following))]
+    of_patch = place in ("object of a patch", "graph of a namespace")
+    rejecting = TextRejecting if of_patch else Rejecting
+    reference = PatchColumnDecoder if of_patch else TextDecoder
+    # Of a namespace, the first statement is the invalid one.
+    taken = int(place != "graph of a namespace")
+    found = error_of(native_of(reference)(validator=rejecting(0)), frames)
+    assert found == error_of(reference(validator=rejecting(taken)), frames)
 
 
 def test_a_datatype_that_cannot_be_read_is_not_that_of_an_earlier_chunk() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -23,10 +23,11 @@ from jelly_plugins import (
     TermError,
     Triple,
 )
-from jelly_plugins.codec import Encoder, StreamOptions, delimit
+from jelly_plugins.codec import DEFAULT_LIMITS, Encoder, StreamOptions, delimit
 from jelly_plugins.codec.text.lines import LABEL
 from jelly_plugins.codec.text.ntriples import (
     Dialect,
+    LineParser,
     Notation,
     parse_nquads,
     parse_ntriples,
@@ -39,10 +40,12 @@ from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
 from jelly_plugins.errors import TextError
 from jelly_plugins.io.streams import infer_options, read
 
-from ..fuzz.comparison import native_of
+from ..fuzz.comparison import native, native_of
 from ..ntriples import write_lines
 from ..shared_data import shared
 
+#: Both kernels, by a reference's class.
+PICKS: list[Callable[[Any], Any]] = [lambda reference: reference, native_of]
 S, P, O, G = (Iri(f"urn:{name}") for name in "spog")  # noqa: E741
 LINE = "<urn:s> <urn:p> <urn:o> .\n"
 
@@ -316,7 +319,7 @@ def test_escapes_at_any_position(special: str) -> None:
         f'<urn:s> <urn:p> "{"x" * 9}{raw}{escaped}{raw}yy" .\n',
         '<urn:s> <urn:p> "x' + raw,
     ):
-        found = [outcome_of(pick(TextEncoder), line.encode()) for pick in (native_of, lambda c: c)]
+        found = [outcome_of(pick(TextEncoder), line.encode()) for pick in PICKS]
         assert found[0] == found[1]
 
 
@@ -339,7 +342,7 @@ def test_datatypes_of_tagged_strings_need_a_tag(name: str, dialect: Dialect) -> 
     statement = Triple(S, P, Literal("x", datatype=iri))
     with pytest.raises(TermError, match=message):
         statement_text(statement)
-    for pick in (lambda reference: reference, native_of):
+    for pick in PICKS:
         with pytest.raises(TextError, match=message):
             pick(TextEncoder)(StreamOptions(), dialect=dialect).feed(line.encode())
         # As the first statement, and as a subsequent one.
@@ -350,3 +353,50 @@ def test_datatypes_of_tagged_strings_need_a_tag(name: str, dialect: Dialect) -> 
                 list(pick(TextDecoder)().decode(encoder.flush()))
             assert caught.value.frame == 0
             assert caught.value.row is not None
+
+
+# Text in several chunks
+
+
+@pytest.mark.parametrize("most", [0, 1, 10, 1000])
+@pytest.mark.parametrize("frame_rows", [1, 60])
+def test_lines_that_repeat_are_written_as_statements_are(most: int, frame_rows: int) -> None:
+    settings: dict[str, Any] = {"frame_rows": frame_rows, "limits": Limits(frame_repeats=most)}
+    rows = [(Iri("urn:s"), Iri("urn:p"), Iri(f"urn:{name}")) for name in "o" * 45 + "b" * 45 + "oo"]
+    writer = Encoder(StreamOptions(), **settings)
+    expected = writer.add(rows) + writer.finish()
+    data = b"".join(
+        b"<%s> <%s> <%s> .\n" % tuple(iri.value.encode() for iri in row) for row in rows
+    )
+    for pick in PICKS:
+        encoder = pick(TextEncoder)(StreamOptions(), **settings)
+        assert encoder.feed(data[:100]) + encoder.feed(data[100:]) + encoder.finish() == expected
+
+
+def test_parsers_with_different_options() -> None:
+    # An encoder may get lines of more than one parser.
+    encoder = native().Encoder(StreamOptions())
+    line = b"<relative> <urn:p> <urn:o> .\n"
+
+    def parser(relative_iris: bool) -> LineParser:
+        return LineParser(Dialect.RDF_STAR, False, relative_iris, DEFAULT_LIMITS, quads=False)
+
+    for _ in range(3):
+        encoder.add_text(line, parser(True))
+        encoder.add_text(b"<urn:s> <urn:p> <urn:o> .\n", parser(True))
+    with pytest.raises(TextError):
+        encoder.add_text(line, parser(False))
+
+
+@pytest.mark.parametrize("pick", PICKS)
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_lines_after_a_rejected_chunk(pick: Any, end: bytes) -> None:
+    line = LINE.encode().replace(b"\n", end)
+    encoder = pick(TextEncoder)(StreamOptions())
+    encoder.feed(line * 2)
+    with pytest.raises(TextError) as caught:
+        encoder.feed(line + b"bad" + end + line * 3)
+    assert caught.value.line == 4
+    with pytest.raises(TextError) as caught:
+        encoder.feed(line + b"bad" + end)
+    assert caught.value.line == 9

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -195,23 +194,6 @@ def test_a_validator_makes_the_text(make: Maker) -> None:
         assert operations_of(decoded(decoder, data)) == expected_of(data, RowFactory())
 
 
-def test_a_literal_is_made_once_and_used_in_later_frames(make: Maker) -> None:
-    """The bytes of the literal's frame are freed by then."""
-    literal = Literal("007", None, f"{XSD}integer")
-    statements = [
-        add(Quad(Iri(f"urn:s{number % 9}"), P, literal, DEFAULT_GRAPH)) for number in range(400)
-    ]
-    data = frames([BEGIN, *statements, COMMIT, END])
-    assert len(data) > 5
-    decoder = make(Notation.RDF_1_2, validator=RowFactory())
-    batches = []
-    for frame in data:
-        # A copy that is freed after the call.
-        batches += list(decoder.decode(bytes(bytearray(frame))))
-    [batch] = [*batches, *decoder.finish()]
-    assert set(batch.statements.object.values()) == {f'"7"^^<{XSD}integer>'}
-
-
 @pytest.mark.parametrize("statement_type", list(PatchStatementType)[-2:])
 @pytest.mark.parametrize("stream_type", [each for each in PatchStreamType if each])
 def test_types_of_streams(
@@ -282,33 +264,6 @@ def test_the_error_of_the_validator_is_raised(make: Maker) -> None:
         list(make(validator=RowFactory(), notation=Notation.RDF_1_2).decode(data))
 
 
-def test_both_kernels_raise_the_same_errors() -> None:
-    data = frames(rows(star=True))
-    picked = random.Random(5)
-    rejected = 0
-    for _ in range(400):
-        number = picked.randrange(len(data))
-        damaged = bytearray(data[number])
-        for _ in range(picked.randrange(1, 4)):
-            damaged[picked.randrange(len(damaged))] = picked.randrange(256)
-        stream = [*data[:number], bytes(damaged), *data[number + 1 : number + 3]]
-        validator = picked.choice([None, RowFactory()])
-        outcomes = []
-        for make in (patch_columns.PatchColumnDecoder, native().PatchColumnDecoder):
-            decoder = make(Notation.RDF_1_2, validator=validator)
-            found: list[OperationColumns] = []
-            try:
-                for frame in stream:
-                    found += decoder.decode(frame)
-                outcomes.append((None, operations_of([*found, *decoder.flush()])))
-            except JellyError as error:
-                before = operations_of([*found, *decoder.flush()])
-                outcomes.append(((type(error), str(error), error.frame, error.row), before))
-        assert outcomes[0] == outcomes[1]
-        rejected += outcomes[0][0] is not None
-    assert rejected > 30
-
-
 def test_rows_before_an_error_are_kept(make: Maker) -> None:
     data = frames(
         [BEGIN, *[add(Quad(P, P, Literal(str(n)), DEFAULT_GRAPH)) for n in range(150)], COMMIT, END]
@@ -323,13 +278,6 @@ def test_rows_before_an_error_are_kept(make: Maker) -> None:
     [batch] = decoder.flush()
     assert operations_of([batch]) == expected_of(data[:2], WholeTexts(), whole=False)
     assert decoder.flush() == []
-
-
-def test_rows_without_statements_fill_a_batch(make: Maker) -> None:
-    data = frames([BEGIN, COMMIT] * 500 + [END])
-    batches = decoded(make(batch_rows=100), data)
-    assert len(batches) == 11
-    assert max(len(batch.others) for batch in batches) == 100
 
 
 def test_a_frame_of_repeats_comes_in_bounded_batches(make: Maker) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from contextlib import suppress
 
 import pytest
@@ -32,10 +31,7 @@ from jelly_plugins.codec.patch.operations import (
     header,
 )
 from jelly_plugins.errors import JellyError, TruncatedError
-from jelly_plugins.patch import PatchFormat, PatchReader, write_rows
-
-from ..patch.strategies import logs
-from ..shared_data import shared
+from jelly_plugins.patch import PatchFormat, PatchReader
 
 pytestmark = pytest.mark.usefixtures("patch_kernel")
 
@@ -85,19 +81,6 @@ def test_each_byte_changed() -> None:
             read(data[:at] + bytes((data[at] ^ 1 << bit,)) + data[at + 1 :])
 
 
-@given(st.data())
-def test_bytes_changed_at_random(data: st.DataObject) -> None:
-    options, rows = data.draw(logs())
-    encoder = PatchEncoder(options)
-    encoded = bytearray(b"".join(map(delimit, [*encoder.add(rows), *encoder.finish()])))
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(encoded) - 1))
-        encoded[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3))
-        if not encoded:
-            break
-    read(bytes(encoded))
-
-
 @given(st.binary(max_size=60))
 @example(b"")
 def test_noise(data: bytes) -> None:
@@ -111,15 +94,3 @@ def test_a_log_that_ends_in_a_patch_is_truncated() -> None:
     frames = encoder.add(ROWS)
     with pytest.raises(TruncatedError, match="<bytes>: frame 1: the stream ends"):
         list(PatchReader(b"".join(map(delimit, frames[:2]))))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_real_logs_broken(seed: int) -> None:
-    source = shared("data/patch/rdf-stax.rdfp")
-    file = io.BytesIO()
-    write_rows(PatchReader(source), file)
-    data = file.getvalue()
-    for step in range(100):
-        at = (seed * 100 + step) * 7919 % len(data)
-        read(data[:at])
-        read(data[:at] + bytes((data[at] ^ 0x55,)) + data[at + 1 :])

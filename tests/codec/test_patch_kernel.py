@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 from typing import Any
 
 import pytest
@@ -60,17 +59,6 @@ def frames() -> list[bytes]:
     encoder = native().PatchEncoder(OPTIONS, frame_rows=50)
     made: list[bytes] = encoder.add(operations()) + encoder.finish()
     return made
-
-
-def test_nothing_leaks() -> None:
-    kernel = native()
-
-    def round_trip() -> None:
-        decoder = kernel.PatchDecoder(GenericFactory())
-        found = [row for data in frames() for row in decoder.decode(data).operations]
-        assert found == operations()
-
-    assert memory_held_by(round_trip, 20) == 0
 
 
 class Entering(GenericFactory):
@@ -148,23 +136,6 @@ def test_generic_terms_among_those_of_a_backend(value: Any) -> None:
         made.append([*found, encoder.add([END])])
     assert made[0] == made[1]
     assert len(made[0]) == (1 if value == "urn:a" else 3)
-
-
-def test_two_threads_decode_two_streams() -> None:
-    streams = [frames(), native().PatchEncoder(OPTIONS, frame_rows=7).add(operations(300))]
-    found: list[list[Operation]] = [[], []]
-
-    def decode(at: int) -> None:
-        for _ in range(20):
-            decoder = native().PatchDecoder(GenericFactory())
-            found[at] = [row for data in streams[at] for row in decoder.decode(data).operations]
-
-    threads = [threading.Thread(target=decode, args=(at,)) for at in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [operations(), operations(300)]
 
 
 def test_rows_without_a_kind_are_rejected() -> None:

@@ -162,19 +162,6 @@ def test_triples() -> None:
         PatchEncoder(options).add_lines(OperationKind.ADD, lines, parser())
     with pytest.raises(StatementError, match="of 4 terms in a stream of statements of 3"):
         PatchEncoder(options).add_patch([], b"", lines, parser())
-    made = [
-        PatchEncoder(options).add_patch([], b"", lines, parser(quads=False)),
-        PatchEncoder(options).add(
-            [BEGIN, *one_by_one(lines, OperationKind.ADD, quads=False), COMMIT, END]
-        ),
-    ]
-    assert made[0] == made[1]
-
-
-def test_no_lines() -> None:
-    encoder = PatchEncoder(OPTIONS)
-    encoder.add_lines(OperationKind.ADD, b"# Nothing\n", parser())
-    assert not encoder.inside_patch
 
 
 @pytest.mark.parametrize(
@@ -200,6 +187,10 @@ def test_lines_where_no_statement_is_allowed() -> None:
 
 
 def test_a_rejected_line_does_not_begin_a_patch() -> None:
+    """A comment does not begin one either."""
+    encoder = PatchEncoder(OPTIONS)
+    encoder.add_lines(OperationKind.ADD, b"# Nothing\n", parser())
+    assert not encoder.inside_patch
     options = PatchOptions(
         statement_type=PatchStatementType.TRIPLES,
         stream_type=PatchStreamType.PUNCTUATED,

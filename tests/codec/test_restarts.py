@@ -17,7 +17,6 @@ from jelly_plugins.codec import (
     Iri,
     Limits,
     Literal,
-    LogicalType,
     PhysicalType,
     Quad,
     StreamOptions,
@@ -31,10 +30,8 @@ from jelly_plugins.codec.rdf.restarts import KEY, MARK
 from jelly_plugins.errors import JellyError, LimitError, TermError, TruncatedError
 from jelly_plugins.io.streams import (
     RestartPoint,
-    encode_frames,
     find_restarts,
     read,
-    read_frames,
     write_bytes,
 )
 
@@ -153,18 +150,6 @@ def test_an_open_graph_starts_again(kernel: Kernel) -> None:
     assert kernel.statements(frames[1]) == rows[4:]
 
 
-def test_repeats_over_a_frame_that_could_restart(kernel: Kernel) -> None:
-    limits = Limits(frame_repeats=5)
-    for physical_type in PhysicalType:
-        options = StreamOptions(physical_type=physical_type)
-        row = statements_of(physical_type)[0]
-        frames = kernel.encode([row] * 40, options, restart_every=1, limits=limits)
-        assert kernel.statements(*frames, limits=limits) == [row] * 40
-        for point in marked(frames):
-            found = kernel.statements(*frames[point:], limits=limits)
-            assert found == [row] * len(found)
-
-
 def test_lookups_of_a_reader_stay_within_its_limit(kernel: Kernel) -> None:
     limits = Limits(lookup_characters=400)
     options = StreamOptions(max_prefix_table_size=0)
@@ -184,16 +169,6 @@ def test_lookups_of_a_reader_stay_within_its_limit(kernel: Kernel) -> None:
             read += len(decoder.decode(frame).statements)
     assert read == written
     assert 10 < rejected < written
-
-
-def test_streams_of_frames_that_are_elements(kernel: Kernel) -> None:
-    del kernel
-    options = StreamOptions(logical_type=LogicalType.GRAPHS)
-    groups = [[Triple(*quad[:3]) for quad in quads(10)] for _ in range(6)]
-    frames = list(encode_frames(groups, options=options, restart_every=300))
-    assert marked(frames)
-    data = b"".join(map(delimit, frames))
-    assert [frame.statements for frame in read_frames(data)] == groups
 
 
 def test_random_statements(kernel: Kernel) -> None:

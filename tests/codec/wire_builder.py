@@ -9,6 +9,7 @@ omitted.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from jelly_plugins.codec.common.framing import delimit
@@ -84,23 +85,14 @@ def options(
     )
 
 
-def _entry(number: int, value: str | bytes, id: int) -> bytes:  # noqa: A002
+def _entry(number: int, value: str | bytes, id: int = 0) -> bytes:  # noqa: A002
     return row(number, varint_field(1, id) + text(2, value))
 
 
-def name(value: str | bytes, id: int = 0) -> bytes:  # noqa: A002
-    """An entry of the name lookup."""
-    return _entry(Row.NAME, value, id)
-
-
-def prefix(value: str | bytes, id: int = 0) -> bytes:  # noqa: A002
-    """An entry of the prefix lookup."""
-    return _entry(Row.PREFIX, value, id)
-
-
-def datatype(value: str | bytes, id: int = 0) -> bytes:  # noqa: A002
-    """An entry of the datatype lookup."""
-    return _entry(Row.DATATYPE, value, id)
+#: Entries of lookups, of a value and an optional id.
+name = partial(_entry, Row.NAME)
+prefix = partial(_entry, Row.PREFIX)
+datatype = partial(_entry, Row.DATATYPE)
 
 
 def iri(prefix: int = 0, name: int = 0) -> WireTerm:
@@ -146,24 +138,14 @@ def quoted(
     return WireTerm(Kind.TRIPLE, _positions({"s": s, "p": p, "o": o}))
 
 
-def triple(
-    s: WireTerm | None = None,
-    p: WireTerm | None = None,
-    o: WireTerm | None = None,
-    g: WireTerm | None = None,
-) -> bytes:
-    """A row with a triple; with a graph it is invalid. A missing term repeats."""
-    return row(Row.TRIPLE, _positions({"s": s, "p": p, "o": o, "g": g}))
+def _statement(number: int, *terms: WireTerm | None, **named: WireTerm | None) -> bytes:
+    return row(number, _positions({**dict(zip("spog", terms, strict=False)), **named}))
 
 
-def quad(
-    s: WireTerm | None = None,
-    p: WireTerm | None = None,
-    o: WireTerm | None = None,
-    g: WireTerm | None = None,
-) -> bytes:
-    """A row with a quad. A missing term repeats."""
-    return row(Row.QUAD, _positions({"s": s, "p": p, "o": o, "g": g}))
+#: Rows of a statement, with terms by position, or by ``s``, ``p``, ``o`` and ``g`` in the order
+#: that they have on the wire; a missing term repeats. A triple with a graph is invalid.
+triple = partial(_statement, Row.TRIPLE)
+quad = partial(_statement, Row.QUAD)
 
 
 def graph_start(term: WireTerm | None = None) -> bytes:
@@ -172,9 +154,8 @@ def graph_start(term: WireTerm | None = None) -> bytes:
     return row(Row.GRAPH_START, body)
 
 
-def graph_end() -> bytes:
-    """A row that ends a graph."""
-    return row(Row.GRAPH_END, b"")
+#: A row that ends a graph.
+graph_end = partial(row, Row.GRAPH_END, b"")
 
 
 def namespace(name: str | bytes, value: WireTerm | None = None) -> bytes:

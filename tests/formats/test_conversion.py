@@ -38,7 +38,6 @@ from jelly_plugins.formats.settings import ConversionSettings, Frames, OptionCha
 from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
 from jelly_plugins.io.streams import write_bytes
-from jelly_plugins.tools.compare import compare_datasets
 
 NT = b'<urn:s> <urn:p> "o"@en .\n_:b <urn:q> <<( <urn:a> <urn:b> _:c )>> .\n'
 TURTLE = b"""@prefix ex: <http://example.org/> . @prefix not: <http://example.com/> .
@@ -61,13 +60,6 @@ def made(sources: Any, source: Any, target: str, **settings: Any) -> bytes:
 
 def statements(data: bytes, form: Format) -> list[Any]:
     return list(read_statements(data, form, ConversionSettings()))
-
-
-@pytest.mark.parametrize("target", ["nt", "nq", "ttl", "trig", "jelly-text"])
-def test_text_to_text(target: str) -> None:
-    text = made(NT, "nt", target)
-    found = statements(text, Format(target))
-    assert compare_datasets(read_statements(NT, Format.N_TRIPLES), (row[:3] for row in found))
 
 
 def test_text_to_text_keeps_prefixes() -> None:
@@ -273,17 +265,6 @@ def test_what_several_sources_lose_is_reported() -> None:
     assert len(list(read(made(sources, formats, "jelly", lossy=True)))) == 2
 
 
-def test_empty_graphs_of_several_sources() -> None:
-    options = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS)
-    out = io.BytesIO()
-    write_frames([Frame(0, empty_graphs=[Iri("urn:empty")])], out, options=options)
-    sources = [out.getvalue(), TRIG]
-    formats = [Format.JELLY, Format.TRIG]
-    with pytest.raises(TermError, match="empty graph"):
-        made(sources, formats, "jelly")
-    assert len(list(read(made(sources, formats, "jelly", lossy=True)))) == 1
-
-
 # Parts
 
 
@@ -429,28 +410,6 @@ def test_prefixes_whose_names_the_format_cannot_write_are_left_out(target: str) 
     assert b"a b" not in text
 
 
-def test_labels_and_lexical_forms_are_kept() -> None:
-    text = (
-        b'_:b7 <urn:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
-        b'_:b7 <urn:p> "x"@EN-us .\n'
-    )
-    assert made(made(text, "nt", "jelly"), "jelly", "nt") == text
-
-
-def test_quoted_triples_that_come_late_are_declared(tmp_path: Path) -> None:
-    source, target = tmp_path / "x.nt", tmp_path / "x.jelly"
-    source.write_bytes(b"".join(b"<urn:s> <urn:p> <urn:%d> .\n" % n for n in range(5000)) + NT)
-    convert(source, target)
-    with read_frames(target) as frames:
-        assert frames.options.rdf_star
-        assert sum(len(frame.statements) for frame in frames) == 5002
-
-
-def test_text_to_text_with_many_prefixes() -> None:
-    prefixes = b"".join(b"@prefix p%d: <urn:p%d:> .\n" % (n, n) for n in range(5000))
-    assert b"p4999:" in made(prefixes + b"p4999:s a p4999:o .", "ttl", "ttl")
-
-
 def test_an_error_in_the_second_source_has_its_name_and_frame() -> None:
     good, bad = io.BytesIO(), io.BytesIO()
     write([], good)
@@ -460,14 +419,6 @@ def test_an_error_in_the_second_source_has_its_name_and_frame() -> None:
     with pytest.raises(JellyError) as caught:
         convert([good.getvalue(), bad], io.BytesIO(), source_format="jelly", target_format="nt")
     assert (caught.value.source, caught.value.frame) == ("bad.jelly", 1)
-
-
-def test_line_ends_of_xml() -> None:
-    xml = (
-        "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns:e='urn:e:'>"
-        "<rdf:Description rdf:about='urn:a'><e:p>a\r\nb\rc&#13;</e:p></rdf:Description></rdf:RDF>"
-    )
-    assert made(xml.encode(), "rdf", "nt") == b'<urn:a> <urn:e:p> "a\\nb\\nc\\r" .\n'
 
 
 @pytest.mark.parametrize("name", ["rdf-syntax-ns#bagID", "rdf-syntax-ns#li"])

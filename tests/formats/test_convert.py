@@ -19,7 +19,6 @@ from jelly_plugins import (
     LoadSettings,
     LogicalType,
     PhysicalType,
-    SourceError,
     StatementError,
     StreamOptions,
     TermError,
@@ -65,11 +64,6 @@ def written(source: Any, form: Format, target: Format) -> bytes:
     return out.getvalue()
 
 
-def test_without_changes_options_stay() -> None:
-    for options in (StreamOptions(), StreamOptions.small(logical_type=13, stream_name="x")):
-        assert OptionChanges().applied(options) == options
-
-
 def test_a_seekable_file_is_read_again_from_its_position(tmp_path: Path) -> None:
     source = io.BytesIO(b"not this" + PLAIN + QUOTED)
     source.seek(8)
@@ -111,13 +105,6 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_a_closed_file_is_an_error_of_the_source() -> None:
-    closed = io.BytesIO(PLAIN)
-    closed.close()
-    with pytest.raises(SourceError, match="closed file"):
-        convert(closed, io.BytesIO(), source_format=NT, target_format=JELLY)
-
-
 def test_errors_of_writing_name_the_text() -> None:
     typed = b'<urn:s> <urn:p> "1"^^<urn:d> .'
     with pytest.raises(TermError) as caught:
@@ -129,20 +116,6 @@ def test_errors_of_writing_name_the_text() -> None:
             settings=ConversionSettings(changes=OptionChanges(max_datatype_table_size=0)),
         )
     assert str(caught.value).startswith("<bytes>: a literal of datatype urn:d")
-
-
-def test_an_output_only_needs_write() -> None:
-    class Out:
-        data = b""
-
-        def write(self, data: bytes, /) -> None:
-            self.data += data
-
-    source = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])
-    for form in TEXTS:
-        out = Out()
-        assert convert(source, out, source_format=JELLY, target_format=form).statements == 1
-        assert out.data
 
 
 def test_an_empty_stream_is_empty_text() -> None:

@@ -20,8 +20,6 @@ from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
 
-from ..shared_data import shared
-
 XSD = "http://www.w3.org/2001/XMLSchema#"
 REMOTE = (
     b'{"@context": ["http://s.example/a", {"x": "urn:x"}], "name": "n", "x": 1.5, "@id": "urn:s"}'
@@ -137,24 +135,6 @@ def test_numbers_in_strings_are_not_checked() -> None:
 def test_a_number_of_many_digits_takes_linear_time() -> None:
     chunks = [b"[", *[b"1" * 4096] * 2048, b"]"]
     assert sum(map(len, with_bounded_json(chunks))) == 2 + 4096 * 2048
-
-
-def test_type_maps_are_rejected() -> None:
-    path = shared("cases/text/06-type-map.jsonld")
-    with pytest.raises(TextError, match="@type"):
-        objects(path.read_bytes())
-
-
-def test_cases_of_outside_reports() -> None:
-    with pytest.raises(TextError, match="the number 100000000000000000000"):
-        objects(shared("cases/text/05-integer-of-21-digits.jsonld").read_bytes())
-    contexts = {"http://s.example/": json.loads(shared("cases/text/07-context.json").read_bytes())}
-    settings = ConversionSettings(contexts=contexts)
-    out = io.BytesIO()
-    convert(
-        shared("cases/text/07-remote-context.jsonld"), out, target_format="nt", settings=settings
-    )
-    assert out.getvalue() == shared("cases/text/07-remote-context.nt").read_bytes()
 
 
 @pytest.mark.parametrize("size", [1, 1 << 16])

@@ -19,8 +19,6 @@ from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
 
-from ..shared_data import shared
-
 OPENING = '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
 
 
@@ -380,13 +378,6 @@ def test_time_and_memory_are_linear_in_long_tokens() -> None:
                 if filler not in ("&", "- "):
                     raise AssertionError(opening, filler) from error
             assert time.process_time() - started < 5
-
-
-def test_cases_of_outside_reports() -> None:
-    for path in sorted(shared("cases/text").glob("*.rdf")):
-        found = list(read_statements(path, Format.RDF_XML, ConversionSettings(base="http://b/x/y")))
-        expected = list(read_statements(path.with_suffix(".nt"), Format.N_TRIPLES))
-        assert found == expected, path.name
 
 
 def test_namespaces_of_xml_literals_are_bounded() -> None:

@@ -16,7 +16,6 @@ from jelly_plugins import (
     Literal,
     LogicalType,
     OptionsError,
-    OrderError,
     PhysicalType,
     Quad,
     StatementError,
@@ -203,13 +202,6 @@ def test_files_are_merged_without_being_open_at_once(tmp_path: Path) -> None:
     assert sum(1 for _ in read(target)) == 300
 
 
-def test_a_file_may_be_its_own_target(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    path.write_bytes(write_bytes(TRIPLES))
-    transcode([path], path, ConversionSettings(frame_rows=5))
-    assert list(read(path)) == TRIPLES
-
-
 def test_a_broken_source_leaves_the_target_as_it_was(tmp_path: Path) -> None:
     target = tmp_path / "x.jelly"
     target.write_bytes(b"before")
@@ -217,8 +209,3 @@ def test_a_broken_source_leaves_the_target_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="frame"):
         transcode([broken], target)
     assert target.read_bytes() == b"before"
-
-
-def test_quads_are_rejected_where_triples_are_written() -> None:
-    with pytest.raises(OrderError, match="4 terms"):
-        write_bytes([Triple(S, P, S), Quad(S, P, S, G)])

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -44,17 +44,30 @@ def describe_error(error: JellyError) -> tuple[Any, ...]:
     return type(error), error.source, error.frame, error.row, error.message, position
 
 
-def compare(outcome: Callable[..., Outcome], reference: Callable[..., Any], *given: Any) -> Outcome:
-    """Compare the outcomes of a reference's class or function and of the compiled one of that name.
+class Case(NamedTuple):
+    """One input of a class or function that exists in both kernels.
 
-    :param outcome: called with the class or function, and with ``given``.
-    :return: the outcome, if both agree.
-    :raises AssertionError: the outcomes differ.
+    :ivar outcome: called with the class or function, and with ``given``.
+    :ivar reference: the reference's class or function.
     """
-    expected = outcome(reference, *given)
-    found = outcome(native_of(reference), *given)
-    assert found == expected, _difference(found, expected, given)
-    return expected
+
+    outcome: Callable[..., Outcome]
+    reference: Callable[..., Any]
+    given: tuple[Any, ...]
+
+    def run(self) -> Outcome:
+        """Return the outcome with the compiled kernel."""
+        return self.outcome(native_of(self.reference), *self.given)
+
+    def compare(self) -> Outcome:
+        """Return the outcome, if both kernels agree.
+
+        :raises AssertionError: the outcomes differ.
+        """
+        expected = self.outcome(self.reference, *self.given)
+        found = self.run()
+        assert found == expected, _difference(found, expected, self.given)
+        return expected
 
 
 def _difference(found: Outcome, expected: Outcome, given: tuple[Any, ...]) -> str:

@@ -25,7 +25,7 @@ from functools import partial
 from typing import Any, Final
 
 from . import jena, readers, writers
-from .comparison import Outcome
+from .comparison import Case, Outcome
 from .streams import damaged_log, damaged_stream, leaning, leaning_in_log
 
 #: Readers, and how often each is chosen.
@@ -41,7 +41,7 @@ _PATCH_READERS: Final[list[tuple[str, Any, int]]] = [
 
 #: All sorts of cases, each as often as it occurs here: dependent streams, other streams, and output
 #: of writers.
-SORTS: Final[dict[str, tuple[Callable[[random.Random], Outcome], int]]] = {
+SORTS: Final[dict[str, tuple[Callable[[random.Random], Case], int]]] = {
     **{
         f"{kind}.{name}": (partial(case_of, frames=frames), often)
         for kind, streams, logs in (
@@ -79,7 +79,7 @@ def sort_of(number: int, wanted: str = "") -> str:
 def case(number: int, seed: int, wanted: str = "") -> Outcome:
     """Compare the kernels on one case."""
     name = sort_of(number, wanted)
-    return SORTS[name][0](random.Random(f"{name}/{seed}/{number}"))
+    return SORTS[name][0](random.Random(f"{name}/{seed}/{number}")).compare()
 
 
 def run(cases: int, seed: int, wanted: str = "") -> Iterator[Outcome]:

@@ -2,7 +2,7 @@
 factory, text, columns and patches.
 
 Each function returns the :data:`~.comparison.Outcome` of one class, compiled or not; each
-``…_case`` compares both on random input.
+``…_case`` makes random input for one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jelly_plugins.oxigraph.rows import RowFactory
 from jelly_plugins.oxigraph.terms import OxigraphFactory
 from jelly_plugins.rdflib.terms import RdflibFactory
 
-from .comparison import Outcome, compare
+from .comparison import Case, Outcome
 from .lending import Rejection, lent
 from .streams import limits_for
 
@@ -206,31 +206,31 @@ def _operations_in(frames: list[bytes]) -> int:
 Frames = Callable[[random.Random], list[bytes]]
 
 
-def terms_case(rng: random.Random, frames: Frames) -> Outcome:
-    return compare(terms, Decoder, frames(rng), limits_for(rng), rng.choice(FACTORIES))
+def terms_case(rng: random.Random, frames: Frames) -> Case:
+    return Case(terms, Decoder, (frames(rng), limits_for(rng), rng.choice(FACTORIES)))
 
 
-def text_case(rng: random.Random, frames: Frames) -> Outcome:
+def text_case(rng: random.Random, frames: Frames) -> Case:
     given = (limits_for(rng), rng.choice(VALIDATORS), rng.choice(list(Notation)))
-    return compare(text, TextDecoder, frames(rng), *given)
+    return Case(text, TextDecoder, (frames(rng), *given))
 
 
-def columns_case(rng: random.Random, frames: Frames) -> Outcome:
+def columns_case(rng: random.Random, frames: Frames) -> Case:
     settings = {**_bounds(rng), "limits": limits_for(rng), "notation": rng.choice(list(Notation))}
-    return compare(columns, ColumnDecoder, frames(rng), settings)
+    return Case(columns, ColumnDecoder, (frames(rng), settings))
 
 
-def operations_case(rng: random.Random, frames: Frames) -> Outcome:
-    return compare(operations, PatchDecoder, frames(rng), limits_for(rng), rng.choice(FACTORIES))
+def operations_case(rng: random.Random, frames: Frames) -> Case:
+    return Case(operations, PatchDecoder, (frames(rng), limits_for(rng), rng.choice(FACTORIES)))
 
 
-def patch_columns_case(rng: random.Random, frames: Frames) -> Outcome:
+def patch_columns_case(rng: random.Random, frames: Frames) -> Case:
     validator = None if rng.random() < 0.5 else lambda _: RowFactory()
     # The validator determines the notation of quoted triples.
     notation = rng.choice(list(Notation)) if validator is None else Notation.RDF_1_2
     settings = {**_bounds(rng), "notation": notation}
     limits = limits_for(rng) if validator is None else limits_for_validated(rng)
-    return compare(patch_columns, PatchColumnDecoder, frames(rng), limits, validator, settings)
+    return Case(patch_columns, PatchColumnDecoder, (frames(rng), limits, validator, settings))
 
 
 def limits_for_validated(rng: random.Random) -> Limits:

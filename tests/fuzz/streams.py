@@ -125,65 +125,75 @@ def real_statements() -> list[list[Any]]:
     return found
 
 
+#: Bytes that are often special.
+_BYTES: Final = (0, 1, 2, 8, 10, 16, 18, 26, 0x7F, 0x80, 0xFF)
+
+
+def _repeat(rng: random.Random, data: bytearray, at: int) -> None:
+    start = rng.randrange(len(data) + 1)
+    data[at:at] = data[start : start + rng.randrange(60)]
+
+
+def _flip(rng: random.Random, data: bytearray, at: int) -> None:
+    if at < len(data):
+        data[at] ^= 1 << rng.randrange(8)
+
+
+def _put(rng: random.Random, data: bytearray, at: int) -> None:
+    data[at : at + 1] = bytes((rng.choice((*_BYTES, rng.randrange(256))),))
+
+
+def _put_number(rng: random.Random, data: bytearray, at: int) -> None:
+    data[at : at + 1] = varint(rng.getrandbits(rng.choice((7, 14, 32, 33, 64, 70))))
+
+
+def _insert(rng: random.Random, data: bytearray, at: int) -> None:
+    data[at:at] = rng.randbytes(rng.choice((1, 2, 5)))
+
+
+def _remove(rng: random.Random, data: bytearray, at: int) -> None:
+    del data[at : at + rng.choice((1, 2, 5, 8))]
+
+
+def _cut(_: random.Random, data: bytearray, at: int) -> None:
+    del data[at:]
+
+
+#: What damages bytes at a place.
+DAMAGES: Final = (_flip, _put, _put_number, _insert, _remove, _repeat, _cut)
+#: How often a stream is damaged.
+_TIMES: Final = (0, 1, 1, 1, 2, 4)
+
+
+def damaged(rng: random.Random, data: bytes, times: int | None = None) -> bytes:
+    """Damage bytes in one place usually, in several, or not at all."""
+    made = bytearray(data)
+    for _ in range(rng.choice(_TIMES) if times is None else times):
+        rng.choice(DAMAGES)(rng, made, rng.randrange(len(made) + 1))
+    return bytes(made)
+
+
 def mutate(rng: random.Random, frames: list[bytes], other: list[bytes]) -> list[bytes]:
-    """Damage a stream, usually in one place."""
+    """Damage frames of a stream, or splice them with those of another one."""
     frames = list(frames)
-    for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
+    for _ in range(rng.choice(_TIMES)):
         if not frames:
             break
         at = rng.randrange(len(frames))
-        frame = bytearray(frames[at])
+        frame = frames[at]
         pos = rng.randrange(len(frame) + 1)
         kind = rng.randrange(9)
-        if kind == 0 and pos < len(frame):
-            frame[pos] ^= 1 << rng.randrange(8)
-        elif kind == 1 and pos < len(frame):
-            frame[pos] = rng.choice((0, 1, 2, 8, 10, 16, 18, 26, 0x7F, 0x80, 0xFF))
-        elif kind == 2:
-            frame[pos:pos] = bytes(rng.randrange(256) for _ in range(rng.randrange(1, 4)))
-        elif kind == 3:
-            del frame[pos : pos + rng.randrange(1, 6)]
-        elif kind == 4:
-            del frame[pos:]
-        elif kind == 5:
-            stop = min(len(frame), pos + rng.randrange(1, 60))
-            frame[pos:pos] = frame[pos:stop]
-        elif kind == 6 and other:
+        if kind == 0:
+            frames[at : at + 1] = [frame[:pos], frame[pos:]]
+        elif kind == 1 and other:
+            frames.insert(at, rng.choice(other))
+        elif kind == 2 and other:
             chunk = rng.choice(other)
             start = rng.randrange(len(chunk) + 1)
-            frame[pos:pos] = chunk[start : start + rng.randrange(1, 80)]
-        elif kind == 7 and other:
-            frames.insert(at, rng.choice(other))
-            continue
-        elif kind == 8:
-            frames[at : at + 1] = [bytes(frame[:pos]), bytes(frame[pos:])]
-            continue
-        frames[at] = bytes(frame)
+            frames[at] = frame[:pos] + chunk[start : start + rng.randrange(1, 80)] + frame[pos:]
+        else:
+            frames[at] = damaged(rng, frame, 1)
     return frames
-
-
-def damaged(rng: random.Random, data: bytes) -> bytes:
-    """Change, remove, insert, repeat or cut off some bytes, or none; put numbers of any size."""
-    made = bytearray(data)
-    for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
-        at = rng.randrange(len(made) + 1)
-        kind = rng.randrange(7)
-        if kind == 0:
-            made[at : at + 1] = bytes((rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256))),))
-        elif kind == 1:
-            del made[at : at + rng.choice((1, 2, 8))]
-        elif kind == 2:
-            made[at:at] = rng.randbytes(rng.choice((1, 2, 5)))
-        elif kind == 3:
-            start = rng.randrange(len(made) + 1)
-            made[at:at] = made[start : start + rng.randrange(60)]
-        elif kind == 4:
-            del made[at:]
-        elif kind == 5:
-            made[at : at + 1] = varint(rng.getrandbits(rng.choice((7, 14, 32, 33, 64, 70))))
-        elif at < len(made):
-            made[at] ^= 1 << rng.randrange(8)
-    return bytes(made)
 
 
 def damaged_stream(rng: random.Random) -> list[bytes]:

@@ -39,16 +39,12 @@ from jelly_plugins.errors import JellyError
 from jelly_plugins.oxigraph.rows import RowFactory
 
 from . import readers, writers
-from .comparison import Outcome, native_of
+from .comparison import Case
 from .leaning import leaning_log, leaning_stream
 from .lending import LENDER
 from .message_mutator import MUTATORS, joined, split_frames
 from .streams import damaged_log, damaged_stream
 from .texts import column_of, random_text
-
-#: A function that returns an outcome, the reference's class or function that it calls, and the
-#: other arguments.
-Case = tuple[Callable[..., Outcome], Callable[..., Any], tuple[Any, ...]]
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 
@@ -74,7 +70,7 @@ def reader_case(data: bytes) -> Case:
     limits = _LIMITS[settings & 3]
     notation = _NOTATIONS[(settings >> 2) % len(_NOTATIONS)]
     bounds: dict[str, Any] = {"batch_rows": 2} if settings & 0x80 else {}
-    cases: tuple[Case, ...] = (
+    cases = (
         (readers.terms, Decoder, (frames, limits, readers.FACTORIES[0])),
         (readers.terms, Decoder, (frames, limits, readers.FACTORIES[settings >> 2 & 3])),
         (readers.text, TextDecoder, (frames, limits, None, notation)),
@@ -88,7 +84,7 @@ def reader_case(data: bytes) -> Case:
             (frames, limits, _validated_by_rows, {**bounds, "notation": Notation.RDF_1_2}),
         ),
     )
-    return cases[kind % len(cases)]
+    return Case(*cases[kind % len(cases)])
 
 
 # Writers
@@ -128,26 +124,26 @@ def writer_case(data: bytes) -> Case:
     if name == 0:
         size = (1, 7, 40, 4000)[cut >> 6]
         chunks = [text[start : start + size] for start in range(0, len(text), size)]
-        return writers.text, TextEncoder, (options, chunks, {**parsing, **ending})
+        return Case(writers.text, TextEncoder, (options, chunks, {**parsing, **ending}))
     if name == 1:
         kinds = (OperationKind.ADD, OperationKind.DELETE)
         lines = [
             (kinds[number % 2], line) for number, line in enumerate(_whole_lines(text, cut >> 6))
         ]
         given = (patch_options, lines, parsing, {"limits": limits})
-        return writers.lines, PatchEncoder, given
+        return Case(writers.lines, PatchEncoder, given)
     if name == 2:
         batches = [_columns(text, quads, cut >> 5 & 1)]
-        return writers.columns, ColumnEncoder, (options, batches, {**parsing, **ending})
+        return Case(writers.columns, ColumnEncoder, (options, batches, {**parsing, **ending}))
     statements = _statements(text, quads)
     batches = [statements[start : start + 3] for start in range(0, len(statements), 3)]
     if name == 3:
         steps: list[tuple[Any, ...]] = [("add", batch) for batch in batches]
-        return writers.statements, Encoder, (options, steps, {"limits": limits, **ending})
+        return Case(writers.statements, Encoder, (options, steps, {"limits": limits, **ending}))
     operations = [
         [*(Operation(OperationKind.ADD, each) for each in batch), END] for batch in batches
     ]
-    return writers.operations, PatchEncoder, (patch_options, operations, {"limits": limits})
+    return Case(writers.operations, PatchEncoder, (patch_options, operations, {"limits": limits}))
 
 
 def _whole_lines(text: bytes, together: int) -> list[bytes]:
@@ -182,16 +178,7 @@ def _statements(text: bytes, quads: bool) -> list[Any]:
     return found
 
 
-CASES: Final = {
-    "readers": reader_case,
-    "writers": writer_case,
-}
-
-
-def run(case: Case) -> Outcome:
-    """Return the outcome of a case with the compiled kernel."""
-    outcome, reference, given = case
-    return outcome(native_of(reference), *given)
+CASES: Final = {"readers": reader_case, "writers": writer_case}
 
 
 # The interface to coverage.c
@@ -205,46 +192,29 @@ def start(which: str) -> tuple[Callable[[bytes], None], Callable[[bytes, int, in
     case_of = CASES[which]
 
     def run_input(data: bytes) -> None:
-        run(case_of(data))
+        case_of(data).run()
 
     return run_input, MUTATORS[which]
 
 
 def seeds(which: str) -> list[bytes]:
     """Return the initial inputs."""
-    return _SEEDS[which]()
+    make, count = {"readers": (_reader_seed, 900), "writers": (_writer_seed, 600)}[which]
+    made = (make(random.Random(f"seed/{number}"), number) for number in range(count))
+    return [data for data in made if len(data) < 4000]
 
 
-def _reader_seeds() -> list[bytes]:
-    found = []
-    for number in range(900):
-        rng = random.Random(f"seed/{number}")
-        kind = number % 9
-        made = (leaning_stream, damaged_stream) if kind < 6 else (leaning_log, damaged_log)
-        frames = made[number % 5 == 0](rng)
-        data = bytes((kind, rng.randrange(256))) + joined(frames)
-        if len(data) < 4000:
-            found.append(data)
-    return found
+def _reader_seed(rng: random.Random, number: int) -> bytes:
+    kind = number % 9
+    made = (leaning_stream, damaged_stream) if kind < 6 else (leaning_log, damaged_log)
+    frames = made[number % 5 == 0](rng)
+    return bytes((kind, rng.randrange(256))) + joined(frames)
 
 
-def _writer_seeds() -> list[bytes]:
-    found = []
-    for number in range(600):
-        rng = random.Random(f"seed/{number}")
-        head = bytes((number % 5, rng.randrange(256), rng.randrange(256)))
-        text = b"".join(random_text(rng, 3 + (head[1] >> 6) % 3 % 2))
-        if number % 5 == 2:
-            text = text.replace(b" ", b"\t")
-        if len(text) < 4000:
-            found.append(head + text)
-    return found
-
-
-_SEEDS: Final = {
-    "readers": _reader_seeds,
-    "writers": _writer_seeds,
-}
+def _writer_seed(rng: random.Random, number: int) -> bytes:
+    head = bytes((number % 5, rng.randrange(256), rng.randrange(256)))
+    text = b"".join(random_text(rng, 3 + (head[1] >> 6) % 3 % 2))
+    return head + (text.replace(b" ", b"\t") if number % 5 == 2 else text)
 
 
 def main() -> None:

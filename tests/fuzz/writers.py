@@ -2,7 +2,7 @@
 text in chunks, columns, operations and lines of operations.
 
 Each function returns the :data:`~.comparison.Outcome` of one class, compiled or not; each
-``…_case`` compares both on random input.
+``…_case`` makes random input for one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from jelly_plugins.oxigraph.terms import OxigraphFactory
 from jelly_plugins.oxigraph.terms import describe as describe_oxigraph
 from jelly_plugins.rdflib.terms import RdflibFactory, describe_node
 
-from .comparison import Outcome, compare, describe_error
+from .comparison import Case, Outcome, describe_error
 from .lending import LENDER, Rejection, lent
 from .statements import (
     random_batches,
@@ -215,7 +215,7 @@ def flat(statement: Any) -> Any:
 # Cases
 
 
-def statements_case(rng: random.Random) -> Outcome:
+def statements_case(rng: random.Random) -> Case:
     options = random_options(rng)
     takes_apart, factory = rng.choice(BACKENDS)
     steps = [
@@ -225,16 +225,16 @@ def statements_case(rng: random.Random) -> Outcome:
         for name, *given in random_steps(rng, options)
     ]
     settings = {"limits": limits_for(rng), "describe": takes_apart, **random_restarts(rng)}
-    return compare(statements, Encoder, options, steps, settings)
+    return Case(statements, Encoder, (options, steps, settings))
 
 
-def operations_case(rng: random.Random) -> Outcome:
+def operations_case(rng: random.Random) -> Case:
     options = random_patch_options(rng)
     settings = {"limits": limits_for(rng), "continues": rng.random() < 0.2}
-    return compare(operations, PatchEncoder, options, random_batches(rng, options), settings)
+    return Case(operations, PatchEncoder, (options, random_batches(rng, options), settings))
 
 
-def text_case(rng: random.Random) -> Outcome:
+def text_case(rng: random.Random) -> Case:
     settings = {
         **random_restarts(rng),
         "limits": limits_for(rng),
@@ -244,10 +244,10 @@ def text_case(rng: random.Random) -> Outcome:
     }
     options = random_options(rng)
     width = 3 if options.physical_type is PhysicalType.TRIPLES else 4
-    return compare(text, TextEncoder, options, random_text(rng, width), settings)
+    return Case(text, TextEncoder, (options, random_text(rng, width), settings))
 
 
-def lines_case(rng: random.Random) -> Outcome:
+def lines_case(rng: random.Random) -> Case:
     options = random_patch_options(rng)
     limits = limits_for(rng)
     parsing = {
@@ -260,10 +260,10 @@ def lines_case(rng: random.Random) -> Outcome:
     kinds = (OperationKind.ADD, OperationKind.DELETE)
     chunks = [(rng.choice(kinds), chunk) for chunk in random_text(rng, width, whole_lines=True)]
     settings = {"limits": limits}
-    return compare(lines, PatchEncoder, options, chunks, parsing, settings)
+    return Case(lines, PatchEncoder, (options, chunks, parsing, settings))
 
 
-def columns_case(rng: random.Random) -> Outcome:
+def columns_case(rng: random.Random) -> Case:
     options = random_options(rng)
     width = 3 if options.physical_type is PhysicalType.TRIPLES else 4
     if rng.random() < 0.05:
@@ -276,4 +276,4 @@ def columns_case(rng: random.Random) -> Outcome:
         "generalized": rng.random() < 0.2,
         "relative_iris": rng.random() < 0.8,
     }
-    return compare(columns, ColumnEncoder, options, batches, settings)
+    return Case(columns, ColumnEncoder, (options, batches, settings))

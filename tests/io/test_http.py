@@ -32,7 +32,6 @@ from jelly_plugins import (
     jena,
     oxigraph,
     read,
-    write,
 )
 from jelly_plugins.codec import delimit
 from jelly_plugins.io.streams import encode
@@ -81,13 +80,6 @@ def answer_of(
         handler.wfile.write(body)
 
     return answer
-
-
-def test_a_file_by_http() -> None:
-    out = io.BytesIO()
-    write(TRIPLES, out)
-    with answering(answer_of(200, body=gzip.compress(out.getvalue()))) as url:
-        assert list(read(url)) == TRIPLES
 
 
 def test_a_protocol_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,14 +196,6 @@ def test_a_short_response_to_rdflib_itself(graph: Any, name: str, chunked: bool)
         assert len(graph().parse(url, format=name)) == 100
 
 
-def test_a_part_to_rdflib_itself() -> None:
-    data, end = two_frames()
-    with serving_part(data[:end], end, content_range=f"bytes 0-{end - 1}/{len(data)}") as url:
-        with pytest.raises(TruncatedError, match="a part of the file") as caught:
-            rdflib.Graph().parse(url, format="jelly-plugins")
-        assert caught.value.source == url
-
-
 @pytest.mark.parametrize("name", JELLY_READERS)
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_part_is_rejected(name: str, chunked: bool) -> None:
@@ -260,13 +244,6 @@ def test_a_short_response_of_whole_frames_or_members(
         list(read(wrap(response)))
     with response_of(body, len(body)) as response:
         assert list(read(wrap(response))) == TRIPLES[:100]
-
-
-def test_a_response_of_which_the_caller_has_read_the_start() -> None:
-    data, _ = two_frames()
-    with response_of(b"head" + data, 4 + len(data)) as response:
-        assert response.read(4) == b"head"
-        assert list(read(response)) == TRIPLES[:100]
 
 
 def rows_of_jena(format_: jena.JenaFormat) -> bytes:

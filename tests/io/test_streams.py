@@ -31,7 +31,6 @@ from jelly_plugins import (
     SourceError,
     StatementError,
     StreamOptions,
-    TermError,
     Triple,
     TruncatedError,
     read,
@@ -294,63 +293,11 @@ def test_the_type_is_that_of_the_first_statement(statements: list[Any], tmp_path
     assert infer_options(None) == infer_options(TRIPLES[0]) != infer_options(QUADS[0])
 
 
-@pytest.mark.usefixtures("on")
-@pytest.mark.parametrize("physical", list(PhysicalType))
-def test_round_trips_through_every_type(physical: PhysicalType) -> None:
-    statements: list[Any] = TRIPLES if physical is PhysicalType.TRIPLES else QUADS
-    for frame_rows in (1, 7, 10_000):
-        options = StreamOptions(physical_type=physical)
-        data = write_bytes(statements, options=options, frame_rows=frame_rows)
-        assert list(read(data)) == statements
-
-
 def test_statements_of_two_widths_are_rejected() -> None:
     with pytest.raises(OrderError, match="4 terms in a stream of physical type TRIPLES"):
         write_bytes([TRIPLES[0], QUADS[0]])
     with pytest.raises(OrderError, match="3 terms in a stream of physical type QUADS"):
         write_bytes([QUADS[0], TRIPLES[0]])
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".zst"])
-def test_an_error_in_the_middle_leaves_the_old_file(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"x.jelly{suffix}"
-    write(TRIPLES[:10], path)
-    before = path.read_bytes()
-
-    def failing() -> Iterator[Triple]:
-        yield from TRIPLES * 3
-        raise RuntimeError("mine")
-
-    with pytest.raises(RuntimeError, match="mine"):
-        write(failing(), path)
-    with pytest.raises(TermError):
-        write([*TRIPLES, Triple(S, P, None)], path)  # type: ignore[arg-type]
-    assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == [path.name]
-
-
-def test_a_file_can_be_written_from_itself(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    write(TRIPLES, path)
-    write((Triple(s, p, BlankNode(o.lex)) for s, p, o in read(path)), path)
-    assert [o for _, _, o in read(path)] == [BlankNode(o.lex) for _, _, o in TRIPLES]
-
-
-def test_namespaces_come_first() -> None:
-    data = write_bytes(TRIPLES, namespaces={"ex": "urn:"}, frame_rows=50)
-    frames = list(read_frames(data))
-    assert [frame.namespaces for frame in frames[:2]] == [[("ex", Iri("urn:"))], []]
-    with read_frames(write_bytes(TRIPLES, namespaces={})) as reader:
-        assert reader.options.version == 1
-
-
-def test_grouped_streams_have_an_element_in_each_frame() -> None:
-    elements: list[Any] = [QUADS[:5], [], QUADS[:1], QUADS]
-    for physical in (PhysicalType.QUADS, PhysicalType.GRAPHS):
-        options = StreamOptions(physical_type=physical, logical_type=LogicalType.DATASETS)
-        file = io.BytesIO()
-        write_frames((iter(element) for element in elements), file, options=options)
-        assert [frame.statements for frame in read_frames(file.getvalue())] == elements
 
 
 @pytest.mark.parametrize("logical", [LogicalType.UNSPECIFIED, LogicalType.DATASETS])
@@ -372,12 +319,6 @@ def test_empty_graphs_need_a_stream_of_graphs() -> None:
     frames = [Frame(0, empty_graphs=[G])]
     with pytest.raises(OrderError, match="QUADS"):
         list(encode_frames(frames, options=StreamOptions(physical_type=PhysicalType.QUADS)))
-
-
-def test_no_frames_at_all_are_a_stream() -> None:
-    for options in (StreamOptions(), StreamOptions(logical_type=LogicalType.GRAPHS)):
-        (data,) = encode_frames([], options=options)
-        assert list(read(w.stream(data))) == []
 
 
 def test_frames_above_the_limits_are_spread_or_rejected() -> None:

@@ -50,30 +50,9 @@ THRIFT_ROW: Final[dict[int, Any]] = {
     2: ("triple", _STRUCT, _TRIPLE),
     3: ("quad", _STRUCT, {**_TRIPLE, 4: ("G", _STRUCT, THRIFT_TERM)}),
 }
-_STATEMENT: Final = {at: (name, _STRUCT, THRIFT_TERM) for at, name in enumerate("spog", 1)}
-THRIFT_PATCH_ROW: Final[dict[int, Any]] = {
-    1: ("header", _STRUCT, {1: ("name", _STRING, None), 2: ("value", _STRUCT, THRIFT_TERM)}),
-    2: ("dataAdd", _STRUCT, _STATEMENT),
-    3: ("dataDel", _STRUCT, _STATEMENT),
-    4: (
-        "prefixAdd",
-        _STRUCT,
-        {
-            1: ("graphNode", _STRUCT, THRIFT_TERM),
-            2: ("prefix", _STRING, None),
-            3: ("iriStr", _STRING, None),
-        },
-    ),
-    5: (
-        "prefixDel",
-        _STRUCT,
-        {1: ("graphNode", _STRUCT, THRIFT_TERM), 2: ("prefix", _STRING, None)},
-    ),
-    6: ("txn", _I32, None),
-}
 THRIFT_VARIABLES: Final = {1: ("vars", _LIST, {1: ("name", _STRING, None)})}
 THRIFT_RESULT: Final = {1: ("row", _LIST, THRIFT_TERM)}
-_UNIONS += [THRIFT_ROW, THRIFT_PATCH_ROW]
+_UNIONS.append(THRIFT_ROW)
 
 
 def thrift_bytes(rows: list[tuple[dict[int, Any], Any]]) -> bytes:

@@ -8,20 +8,16 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import Iri, JellyError, Literal, Quad, TermError, Triple, read
-from jelly_plugins.codec import DEFAULT_GRAPH, Limits
+from jelly_plugins import Iri, JellyError, Literal, TermError, Triple
+from jelly_plugins.codec import Limits
 from jelly_plugins.formats.convert import convert
 from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.io.names import Format
 from jelly_plugins.jena import JenaFormat, JenaReader, detect, write
 from jelly_plugins.jena import read as read_rows
 
-from ..cli.command import jelly
-from ..shared_data import shared
-
 TEXT = b'<urn:s> <urn:p> "x"@en .\n_:b <urn:p> <urn:o> <urn:g> .\n'
 JENA = [Format.RDF_THRIFT, Format.RDF_PROTOBUF]
-OTHERS = [Format.JELLY, Format.N_QUADS, Format.TRIG, Format.JSON_LD, *JENA]
 
 
 def converted(data: bytes, source: Format, target: Format, **settings: Any) -> bytes:
@@ -34,15 +30,6 @@ def converted(data: bytes, source: Format, target: Format, **settings: Any) -> b
         settings=ConversionSettings(**settings),
     )
     return out.getvalue()
-
-
-@pytest.mark.parametrize("jena", JENA)
-@pytest.mark.parametrize("other", OTHERS)
-def test_every_format_and_back(jena: Format, other: Format) -> None:
-    rows = converted(TEXT, Format.N_QUADS, jena)
-    there = converted(rows, jena, other)
-    back = converted(there, other, jena)
-    assert converted(back, jena, Format.N_QUADS).splitlines() == TEXT.splitlines()
 
 
 @pytest.mark.parametrize("jena", JENA)
@@ -95,43 +82,10 @@ def test_formats_are_detected(tmp_path: Path) -> None:
     assert detect(b"\x0a\x1c") is None
 
 
-def test_commands(tmp_path: Path) -> None:
-    text = tmp_path / "in.nq"
-    text.write_bytes(TEXT)
-    for name in ("x.rt", "x.rpb.gz"):
-        made, store = tmp_path / name, tmp_path / f"{name}.store"
-        assert jelly("convert", text, "-o", made).code == 0
-        assert jelly("convert", made).text == TEXT.decode()
-        assert jelly("convert", made, "-o", tmp_path / f"{name}.jelly").code == 0
-        quads = list(read(tmp_path / f"{name}.jelly"))
-        assert quads[0] == Quad(Iri("urn:s"), Iri("urn:p"), Literal("x", "en"), DEFAULT_GRAPH)
-        assert jelly("validate", tmp_path / f"{name}.jelly", "--against", made).code == 0
-        assert "2 statements" in jelly("load", made, "--store", store).text
-        dumped = tmp_path / f"dumped.{name}"
-        assert jelly("dump", "--store", store, "-o", dumped).code == 0
-        assert sum(1 for _ in read_rows(dumped)) == 2
-    cut = tmp_path / "cut.rt"
-    cut.write_bytes((tmp_path / "x.rt").read_bytes()[:-2])
-    failed = jelly("convert", cut, "--to", "nq")
-    assert (failed.code, "row 1: the input ends inside a row" in failed.err) == (1, True)
-    assert jelly("load", text, "--store", tmp_path / "text.store").code == 0
-    assert jelly("convert", text, "--to", "trig").code == 0
-
-
 def test_jena_to_jelly_with_limits() -> None:
     rows = converted(TEXT, Format.N_QUADS, Format.RDF_THRIFT)
     with pytest.raises(JellyError, match="string_bytes"):
         converted(rows, Format.RDF_THRIFT, Format.JELLY, limits=Limits(string_bytes=3))
-
-
-def test_real_files(tmp_path: Path) -> None:
-    src = shared("data/jena/so.rt.gz")
-    assert jelly("convert", src, "-o", tmp_path / "so.jelly").code == 0
-    assert jelly("convert", tmp_path / "so.jelly", "-o", tmp_path / "so.rt").code == 0
-    import gzip
-
-    assert (tmp_path / "so.rt").read_bytes() == gzip.decompress(src.read_bytes())
-    assert JenaFormat("rt") is JenaFormat.THRIFT
 
 
 @pytest.mark.parametrize("name", ["rt", "rdf-thrift", "application/rdf+thrift", "rpb", "pbrdf"])

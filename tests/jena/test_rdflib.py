@@ -104,12 +104,6 @@ def test_files(tmp_path: Path, form: JenaFormat) -> None:
     assert load(Graph(), tmp_path / f"y.{form}") == 1
 
 
-def test_real_files_are_the_same_graph() -> None:
-    source = Graph().parse(shared("data/jena/g.rt"), format="rdf-thrift")
-    assert len(source) == 13
-    assert isomorphic(Graph().parse(shared("data/jena/g.rpb"), format="rdf-protobuf"), source)
-
-
 @pytest.mark.parametrize("form", FORMATS)
 def test_rejected_data_leaves_the_graph_unchanged(form: JenaFormat) -> None:
     for last in (
@@ -179,10 +173,3 @@ def test_results_of_a_graph(form: str, tmp_path: Path) -> None:
     assert Literal("x", lang="en") in [row.get("o") for row in copy]  # type: ignore[union-attr]
     with pytest.raises(TermError, match="no place"):
         graph.query("ASK { ?s ?p ?o }").serialize(format=form)
-
-
-def test_results_cut_off() -> None:
-    data = shared("data/jena/g.srt").read_bytes()
-    with pytest.raises(JellyError) as caught:
-        Result.parse(io.BytesIO(data[:-3]), format="srt")
-    assert caught.value.row == 13

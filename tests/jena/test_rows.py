@@ -27,7 +27,7 @@ from jelly_plugins.jena.streams import RowsReader, write_rows
 from jelly_plugins.jena.terms import TermTexts, TermWriter
 from jelly_plugins.jena.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
-from .kernels import Kernel, load_kernel, rows
+from .kernels import Kernel, rows
 
 FORMATS = list(JenaFormat)
 S, P, O, G = (("iri", {"iri": f"urn:{name}"}) for name in "spog")  # noqa: E741
@@ -346,24 +346,6 @@ def test_limits_of_writing(kernel: Kernel, form: JenaFormat) -> None:
     encoder.add_prefix("a", "urn:a")
     with pytest.raises(LimitError, match="prefix_table"):
         encoder.add_prefix("b", "urn:b")
-
-
-def test_both_kernels_write_the_same_for_lines() -> None:
-    text = (
-        b"# comment\n\n<urn:s> <urn:p> <urn:o>.\n"
-        b'_:a <urn:p> "\\u00e9\\n"@en-GB <urn:g> . # more\n'
-        b"<urn:s> <urn:p> <<( <urn:a> <urn:b> _:c )>> .\r\n"
-        b'<urn:s> <urn:p> "x"^^<http://www.w3.org/2001/XMLSchema#string> _:g .\n'
-        b'_:label-612062 <urn:p> "" .'
-    )
-    try:
-        kernels = [load_kernel("python"), load_kernel("native")]
-    except ImportError:
-        pytest.skip("the kernel is not built")
-    for each in FORMATS:
-        first, second = (kernel.lines(text, each) for kernel in kernels)
-        assert first == second
-        assert len(kernels[0].read(first, each)) == 5
 
 
 # Chunks of N-Quads from rows, and rows from chunks

@@ -137,7 +137,7 @@ def test_real_data_there_and_back(kernel: Kernel, form: JenaFormat, name: str) -
     else:
         text = data_of(name)
     # A part, because the files take long.
-    most = 30_000 if kernel.name == "native" else 3000
+    most = 10_000 if kernel.name == "native" else 3000
     text = b"".join(text.splitlines(keepends=True)[:most])
     rows = kernel.lines(text, form)
     # The lines are in the canonical form, except for characters whose escape is optional.

@@ -11,7 +11,6 @@ import pytest
 from jelly_plugins import (
     DEFAULT_GRAPH,
     Iri,
-    JellyError,
     LimitError,
     Limits,
     Literal,
@@ -321,14 +320,6 @@ class TestYaml:
 def test_json_is_yaml() -> None:
     document = {"@id": "urn:a", "urn:p": ["yes", 1, True, "\x7f\x85\u2028"]}
     assert read(json.dumps(document), "yamlld") == read(json.dumps(document), "ndjsonld")
-
-
-def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(JellyError, match=r"jelly-plugins\[messages\]"):
-        sizes("", "yamlld")
 
 
 # YAML-LD logs: the ends of documents

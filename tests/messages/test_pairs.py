@@ -173,15 +173,6 @@ def test_the_weather_by_result_time(format_: str) -> None:
     assert quad_sets(logs.read(jelly, "jelly")) == expected(messages)
 
 
-@pytest.mark.slow
-def test_the_weather_from_each_syntax_to_the_next() -> None:
-    messages = weather()
-    data = written(messages, "jelly")
-    for one, other in zip(("jelly", *FORMATS), (*FORMATS, "jelly"), strict=True):
-        data = converted(data, one, other)
-    assert quad_sets(logs.read(data, "jelly")) == expected(messages)
-
-
 def test_metadata_of_frames() -> None:
     out = io.BytesIO()
     frame = Frame(0, statements=[TRIPLES[0]])

@@ -11,15 +11,10 @@ from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef
 from rdflib.compare import isomorphic
 
 from jelly_plugins import (
-    DEFAULT_GRAPH,
-    BlankNode,
-    Frame,
     Iri,
     LogicalType,
     PhysicalType,
-    Quad,
     StreamOptions,
-    Triple,
     write_frames,
 )
 from jelly_plugins.io.streams import write_bytes
@@ -122,31 +117,3 @@ def as_graph(dataset: Any) -> Graph:
 def same_dataset(one: Any, other: Any) -> bool:
     """Whether two datasets are isomorphic."""
     return isomorphic(as_graph(one), as_graph(other))
-
-
-__all__ = [
-    "DEFAULT_GRAPH",
-    "EX",
-    "GRAPHS",
-    "QUADS",
-    "TRIPLES",
-    "BlankNode",
-    "Frame",
-    "G",
-    "Iri",
-    "O",
-    "P",
-    "Quad",
-    "S",
-    "Triple",
-    "conjunctive_graph",
-    "default_graph",
-    "jelly",
-    "jelly_frames",
-    "parse",
-    "quads_of",
-    "same_dataset",
-    "sample_dataset",
-    "sample_graph",
-    "to_bytes",
-]

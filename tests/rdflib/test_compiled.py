@@ -8,18 +8,15 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import rdflib
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from rdflib import BNode, Literal, URIRef
+from rdflib import BNode, URIRef
 
-from jelly_plugins import Iri
-from jelly_plugins.rdflib import memory
-from jelly_plugins.rdflib.memory import _differences, compiled, parts_of
+from jelly_plugins.rdflib.memory import compiled, parts_of
 from jelly_plugins.rdflib.terms import RdflibFactory, make_literal
 from jelly_plugins.rdflib.terms import kept as kept_node
 
@@ -155,33 +152,6 @@ def test_datatypes_that_are_bound_while_reading() -> None:
     finally:
         rdflib.term._reset_bindings()
     check()
-
-
-def test_another_rdflib_is_left_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    module: Any = compiled()
-
-    class WrongLiterals:
-        def __init__(self, slow: Any) -> None:
-            self.literal = lambda lex, *rest: slow(f"{lex}.", *rest)
-
-    class WrongGeneric:
-        def __init__(self, *_: Any) -> None:
-            self.term = lambda term: Iri(str(term))
-
-    names = ("Literals", "Generic", "IndexWriter", "iri", "blank_node")
-    right = {name: getattr(module, name) for name in names}
-    assert next(_differences(SimpleNamespace(**right)), None) is None
-    for wrong in (
-        {"Literals": WrongLiterals},
-        {"Generic": WrongGeneric},
-        {"iri": str},
-        {"blank_node": URIRef},
-    ):
-        assert next(_differences(SimpleNamespace(**{**right, **wrong})), None) is not None
-    monkeypatch.setattr(memory, "native", False)
-    assert compiled.__wrapped__() is None
-    factory = RdflibFactory()
-    assert factory.literal("x", None, None) == Literal("x")
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,12 @@ import rdflib
 from rdflib import Dataset, Graph, URIRef
 from rdflib.compare import isomorphic
 
-from jelly_plugins import JellyError, TextError, convert
-from jelly_plugins.rdflib import load
+from jelly_plugins import JellyError, TextError, convert, read_frames
+from jelly_plugins.codec import delimit
+from jelly_plugins.rdflib import load, read_graphs, read_statements
 
 from ..shared_data import shared
+from .support import parse, to_bytes
 
 TURTLE = b"""@prefix ex: <http://example.org/> .
 ex:alice ex:knows ex:bob, [ ex:name "Carol"@en ] ; ex:age 042 ; ex:is true ; ex:note "a\\nb" .
@@ -107,3 +109,29 @@ def test_real_data(name: str) -> None:
         return {each for each in graph if not any(isinstance(t, rdflib.BNode) for t in each)}
 
     assert without_nodes(ours) == without_nodes(theirs)
+
+
+#: Number of the first frames of a real stream.
+FRAMES = 20
+
+
+@pytest.fixture(scope="module")
+def weather(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first frames of the weather stream, as a stream of its own."""
+    path = tmp_path_factory.mktemp("weather") / "slice.jelly"
+    source = shared("data/assist-iot-weather_100kt.jelly.gz")
+    with read_frames(source) as frames, path.open("wb") as out:
+        for _ in islice(frames, FRAMES):
+            out.write(delimit(frames.data))
+    return path
+
+
+def test_a_stream_of_sensor_data(weather: Path) -> None:
+    graph = Graph().parse(weather, format="jelly-plugins")
+    statements = set(read_statements(weather, blank_nodes="keep"))
+    assert len(graph) == len(statements) > 3000
+    assert isomorphic(graph, parse(Graph(), to_bytes(graph)))
+    union = Graph()
+    for each in read_graphs(weather):
+        union += each
+    assert len(union) == len(graph)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
-import tracemalloc
 from collections.abc import Iterator
 from itertools import chain, groupby
 from operator import itemgetter
@@ -16,35 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import RDF, BNode, Dataset, Graph, Literal, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
-from rdflib.parser import InputSource
-from rdflib.plugins.parsers.nquads import NQuadsParser
-from rdflib.plugins.stores.memory import Memory, SimpleMemory
+from rdflib.plugins.stores.memory import Memory
 from rdflib.store import TripleAddedEvent
 
-from jelly_plugins import JellyError, PhysicalType
+from jelly_plugins import JellyError, PhysicalType, Triple
 from jelly_plugins.rdflib import memory, terms
 from jelly_plugins.rdflib.memory import add_statements, compiled
 from jelly_plugins.rdflib.plugin import dump, load
-from jelly_plugins.rdflib.plugin.parser import JellyParser
 from jelly_plugins.rdflib.plugin.streams import read_quads
 
-from .support import (
-    DEFAULT_GRAPH,
-    QUADS,
-    TRIPLES,
-    G,
-    Iri,
-    O,
-    P,
-    Quad,
-    S,
-    Triple,
-    conjunctive_graph,
-    jelly,
-    parse,
-    quads_of,
-    to_bytes,
-)
+from .support import TRIPLES, O, P, S, conjunctive_graph, jelly, parse, quads_of, to_bytes
 
 HALVES = ["compiled", "python"]
 NAMES = [URIRef(f"urn:g{n}") for n in range(3)]
@@ -140,10 +119,6 @@ def test_a_store_is_as_if_its_own_methods_had_been_called(
         assert state(stores[0]) == state(stores[1])
 
 
-def test_both_halves_are_tried(half: str) -> None:
-    assert (memory.compiled() is None) == (half == "python")
-
-
 @pytest.mark.usefixtures("writer")
 def test_terms_come_in_the_order_in_which_they_were_added() -> None:
     slow, fast = Graph(), Graph()
@@ -156,33 +131,6 @@ def test_terms_come_in_the_order_in_which_they_were_added() -> None:
     for pattern in ((triples[0][0], None, None), (None, triples[0][1], None)):
         assert list(slow.triples(pattern)) == list(fast.triples(pattern))
     assert to_bytes(slow) == to_bytes(fast)
-
-
-@pytest.mark.usefixtures("half")
-def test_a_triple_in_the_default_graph_and_in_a_named_one() -> None:
-    terms_of = (S, P, O)
-    data = jelly([Quad(*terms_of, G), Quad(*terms_of, dump.DEFAULT_GRAPH)], options=QUADS)
-    dataset = parse(Dataset(), data)
-    s, p, o = (URIRef(part.value) for part in terms_of)
-    assert quads_of(dataset) == {(s, p, o, None), (s, p, o, URIRef(G.value))}
-    dataset.get_context(URIRef(G.value)).remove((s, p, o))
-    assert quads_of(dataset) == {(s, p, o, None)}
-    # Once more, now that it is known.
-    parse(dataset, data)
-    assert quads_of(dataset) == {(s, p, o, None), (s, p, o, URIRef(G.value))}
-
-
-@pytest.mark.usefixtures("half")
-@pytest.mark.parametrize("kind", [Memory, SimpleMemory])
-def test_reading_twice_changes_nothing(kind: Any) -> None:
-    graph = Graph(kind())
-    data = jelly([Triple(S, P, O), Triple(S, P, P)], options=TRIPLES)
-    parse(graph, data)
-    before = state(graph.store)
-    parse(graph, data)
-    # rdflib binds namespaces and notes graphs whenever it is asked for something.
-    assert state(graph.store) == before
-    assert len(graph) == 2
 
 
 class BrokenError(Exception):
@@ -219,31 +167,6 @@ def test_an_error_before_writing_leaves_the_store_as_it_was(error: type[BaseExce
 
 
 @pytest.mark.usefixtures("half")
-@pytest.mark.parametrize("statement", [(S, P, O), (S, P, None), (None, P, O), (None, P, None)])
-def test_memory_grows_with_the_number_of_graphs_and_no_faster(statement: Any) -> None:
-    def peak(count: int) -> int:
-        data = jelly(
-            (
-                Quad(
-                    *(Iri(f"urn:t{n}") if part is None else part for part in statement),
-                    Iri(f"urn:g{n}"),
-                )
-                for n in range(count)
-            ),
-            options=QUADS,
-        )
-        tracemalloc.start()
-        try:
-            dataset = parse(Dataset(), data)
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-            assert len(list(dataset.store.contexts())) >= count
-
-    assert peak(1600) < 2.6 * peak(800)
-
-
-@pytest.mark.usefixtures("half")
 @pytest.mark.parametrize("same", ["object", "subject"])
 def test_writing_takes_steps_by_the_number_of_graphs_and_no_more(same: str) -> None:
     """A store of many small graphs: hashes that writing works out."""
@@ -269,15 +192,6 @@ def test_writing_takes_steps_by_the_number_of_graphs_and_no_more(same: str) -> N
         return hashes
 
     assert steps(80) <= 3 * steps(40) + 40
-
-
-@pytest.mark.usefixtures("writer")
-def test_bad_batches_are_rejected() -> None:
-    store = Memory()
-    for bad in ([["not a tuple"]], [[(S, P, O), (S, P)]]):
-        with pytest.raises((TypeError, ValueError)):
-            add_statements(store, lambda _: Graph(store), bad)
-    assert len(store) == 0
 
 
 @pytest.mark.usefixtures("writer")
@@ -392,44 +306,6 @@ def test_methods_that_a_subclass_overrides_are_called(methods: Any, store: str) 
     graph = parse(kind(store=store), jelly([Triple(S, P, O), Triple(S, P, S)], options=TRIPLES))
     assert len(graph) == 2
     assert called == (["add"] * 2 if methods == ("add",) else ["addN"])
-
-
-@pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")
-@pytest.mark.parametrize("by_dataset", [True, False])
-def test_quads_call_the_methods_that_n_quads_call(store: str, by_dataset: bool) -> None:
-    """Those of the default graph; rdflib's parsers call none of a Dataset's own."""
-    called: list[Any] = []
-
-    class Own(Graph):
-        def add(self, triple: Any) -> Any:
-            called.append(triple)
-            return super().add(triple)
-
-    class OwnDataset(Dataset):
-        def add(self, quad: Any) -> Any:
-            called.append(quad)
-            return super().add(quad)
-
-    name = "default_graph" if hasattr(Dataset, "default_graph") else "default_context"
-
-    def read(parser: Any, format_: str, data: bytes) -> Any:
-        called.clear()
-        dataset = OwnDataset(store=store)
-        setattr(dataset, name, Own(dataset.store, DATASET_DEFAULT_GRAPH_ID))
-        source = InputSource()
-        source.setByteStream(io.BytesIO(data))
-        if by_dataset:
-            dataset.parse(source, format=format_)
-        else:
-            parser().parse(source, dataset)
-        return quads_of(dataset), list(called)
-
-    objects = [(O, ""), (S, f"<{G.value}>"), (P, "")]
-    n_quads = "".join(f"<{S.value}> <{P.value}> <{o.value}> {g} .\n" for o, g in objects).encode()
-    quads = [Quad(S, P, o, G if g else DEFAULT_GRAPH) for o, g in objects]
-    expected = read(NQuadsParser, "nquads", n_quads)
-    assert len(expected[1]) == 2
-    assert read(JellyParser, "jelly-plugins", jelly(quads)) == expected
 
 
 @pytest.mark.usefixtures("writer")

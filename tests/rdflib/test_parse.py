@@ -22,14 +22,20 @@ from rdflib.plugins.stores.memory import Memory
 
 import jelly_plugins.rdflib
 from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Frame,
+    Iri,
     JellyError,
     LimitError,
     Limits,
     Literal,
     OptionsError,
+    Quad,
     SourceError,
     StreamOptions,
     TermError,
+    Triple,
     TruncatedError,
     read_frames,
 )
@@ -39,19 +45,13 @@ from jelly_plugins.rdflib.plugin.parser import JellyParser
 from ..codec.input_kinds import INPUT_KINDS
 from ..io.test_http import answer_of, answering
 from .support import (
-    DEFAULT_GRAPH,
     EX,
     GRAPHS,
     QUADS,
-    BlankNode,
-    Frame,
     G,
-    Iri,
     O,
     P,
-    Quad,
     S,
-    Triple,
     conjunctive_graph,
     default_graph,
     jelly,
@@ -176,13 +176,6 @@ def test_a_graph_takes_triples(identifier: Any, store: str, calls: SimpleNamespa
     assert calls.load == (2 if store == "Oxigraph" else 0)
 
 
-@both_options
-def test_quads_of_the_default_graph_go_into_a_graph(options: StreamOptions, store: str) -> None:
-    graph = parse(Graph(store=store), jelly([Quad(S, P, O, DEFAULT_GRAPH)], options=options))
-    assert set(graph) == {TRIPLE}
-    assert [each.identifier for each in graph.store.contexts()] == [graph.identifier]
-
-
 @pytest.mark.parametrize("identifier", [None, EX + "g"])
 @both_options
 @pytest.mark.parametrize("atomic", [True, False])
@@ -246,11 +239,6 @@ def test_quads_go_into_their_graphs(
     assert calls.load == (store == "Oxigraph")
 
 
-@pytest.mark.parametrize("kind", ["Dataset", "ConjunctiveGraph"])
-def test_triples_go_into_the_default_graph(kind: str, store: str) -> None:
-    assert quads_of(parse(KINDS[kind](store=store), ONE)) == {(*TRIPLE, None)}
-
-
 @both_options
 def test_a_conjunctive_graph_takes_quads(options: StreamOptions, store: str) -> None:
     """rdflib calls the parser with its default graph, which is like any other Graph."""
@@ -298,20 +286,6 @@ def test_empty_graphs_exist_afterwards(store: str) -> None:
         assert {name for frame in found for name in frame.graphs} == {DEFAULT_GRAPH, G}
 
 
-def test_a_graph_subclass_adds_by_itself() -> None:
-    class Counting(Graph):
-        added = 0
-
-        def addN(self, quads: Any) -> Any:  # noqa: N802
-            quads = list(quads)
-            self.added += len(quads)
-            return super().addN(quads)
-
-    graph = parse(Counting(), jelly([Triple(S, P, O), Triple(S, P, O)]))
-    assert graph.added == 2
-    assert len(graph) == 1
-
-
 def test_a_store_that_is_only_derived_from_oxrdflibs_goes_the_public_way(
     calls: SimpleNamespace,
 ) -> None:
@@ -332,47 +306,10 @@ def test_a_store_that_is_only_derived_from_oxrdflibs_goes_the_public_way(
     assert set(parse(Graph(), to_bytes(graph))) == {TRIPLE}
 
 
-@pytest.mark.parametrize("format_", ["jelly-plugins", "nt"])
-def test_a_graph_keeps_what_its_own_add_accepted(format_: str) -> None:
-    """As with rdflib's own parsers."""
-
-    class Own(Graph):
-        def add(self, triple: Any) -> Any:
-            if len(self) == 2:
-                raise RuntimeError("no more")
-            return super().add(triple)
-
-    triples = [Triple(S, P, Literal(str(number))) for number in range(4)]
-    lines = "".join(f'<{S.value}> <{P.value}> "{number}" .\n' for number in range(4))
-    graph = Own()
-    with pytest.raises(RuntimeError, match="no more"):
-        graph.parse(data=lines if format_ == "nt" else jelly(triples), format=format_)
-    assert len(graph) == 2
-
-
-def test_an_oxigraph_store_canonicalises_literals() -> None:
-    pytest.importorskip("oxrdflib")
-    integer = "http://www.w3.org/2001/XMLSchema#integer"
-    graph = Graph(store="Oxigraph").add((*TRIPLE[:2], rdflib.Literal("01", datatype=EX + "d")))
-    parse(graph, jelly([Triple(S, P, Literal(lex, datatype=integer)) for lex in ("01", "1")]))
-    assert {str(value) for value in graph.objects()} == {"01", "1"}
-    assert len(graph) == 2
-
-
 # Blank nodes
 
 
 TWO_NODES = jelly([Triple(BlankNode("b0"), P, BlankNode("b1"))])
-
-
-@pytest.mark.parametrize(("blank_nodes", "count"), [("fresh", 4), ("keep", 2)])
-def test_blank_nodes_of_two_files(blank_nodes: Any, count: int, store: str) -> None:
-    graph = Graph(store=store)
-    for _ in range(2):
-        parse(graph, TWO_NODES, blank_nodes=blank_nodes)
-    assert len(set(graph.subjects()) | set(graph.objects())) == count == 2 * len(graph)
-    if blank_nodes == "keep":
-        assert list(graph) == [(BNode("b0"), TRIPLE[1], BNode("b1"))]
 
 
 def test_a_label_is_one_node_in_the_whole_stream() -> None:
@@ -450,22 +387,6 @@ def test_namespaces_that_cannot_be_bound_are_rejected() -> None:
 
 
 # Bad input
-
-
-@kinds
-def test_truncated_input_leaves_the_target_as_it_was(kind: str) -> None:
-    data = to_bytes(sample_graph(), frame_rows=20, namespaces=True)
-    for end in range(1, len(data), 13):
-        target = parse(KINDS[kind](), ONE)
-        bound = dict(target.namespaces())
-        try:
-            parse(target, data[:end])
-        except JellyError:
-            assert len(target) == 1
-            assert dict(target.namespaces()) == bound
-        else:
-            # Nothing but a whole number of frames is legal.
-            assert len(target) > 1
 
 
 @kinds

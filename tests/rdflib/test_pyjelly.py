@@ -12,23 +12,21 @@ from typing import Any
 import pytest
 from rdflib import Dataset, Graph, URIRef
 
-from jelly_plugins import Literal, LogicalType, PhysicalType, StreamOptions, read, read_frames
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Iri,
+    Literal,
+    LogicalType,
+    PhysicalType,
+    StreamOptions,
+    read,
+    read_frames,
+)
 from jelly_plugins.codec import delimit
 from jelly_plugins.rdflib import read_graphs, read_statements, write_graphs
 
-from .support import (
-    DEFAULT_GRAPH,
-    EX,
-    BlankNode,
-    Iri,
-    conjunctive_graph,
-    parse,
-    quads_of,
-    same_dataset,
-    sample_dataset,
-    sample_graph,
-    to_bytes,
-)
+from .support import EX, parse, same_dataset, sample_dataset, sample_graph, to_bytes
 
 pytest.importorskip("pyjelly")
 
@@ -153,17 +151,6 @@ def test_pyjelly_reads_our_namespaces() -> None:
     back = rdflib_parse.parse_jelly_to_graph(io.BytesIO(data))
     assert dict(back.namespaces())["mine"] == URIRef(EX)
     assert back.isomorphic(graph)
-
-
-def test_pyjelly_reads_what_we_make_of_a_conjunctive_graph() -> None:
-    graph = sample_dataset(conjunctive_graph())
-    back = rdflib_parse.parse_jelly_to_graph(io.BytesIO(to_bytes(graph)))
-    assert quads_of(back) == quads_of(graph)
-
-
-def test_pyjelly_reads_our_empty_stream() -> None:
-    back = rdflib_parse.parse_jelly_to_graph(io.BytesIO(to_bytes(Graph())))
-    assert len(back) == 0
 
 
 # pyjelly's, read by us

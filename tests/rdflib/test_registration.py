@@ -18,7 +18,7 @@ from jelly_plugins.rdflib.plugin.registration import NAMES
 from jelly_plugins.rdflib.plugin.serializer import JellySerializer
 
 from .. import programs
-from .support import sample_graph, to_bytes
+from .support import sample_graph
 
 TURTLE = "<urn:s> <urn:p> <urn:o> ."
 
@@ -39,17 +39,6 @@ def test_entry_points_name_the_plugins(name: str) -> None:
         entries = entry_points(group=group, name=name)
         found = [entry.load() for entry in entries if entry.value.startswith("jelly_plugins.")]
         assert set(found) == {expected}
-
-
-def test_the_own_name_needs_no_import_and_is_nobody_elses(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    path.write_bytes(to_bytes(sample_graph()))
-    count = run(
-        "import sys; from rdflib import Graph\n"
-        "print(len(Graph().parse(sys.argv[1], format='jelly-plugins')))",
-        str(path),
-    )
-    assert int(count) == len(sample_graph())
 
 
 def test_importing_rdflib_does_not_import_this_package() -> None:
@@ -83,17 +72,6 @@ def test_suffixes_that_are_taken_stay(monkeypatch: pytest.MonkeyPatch) -> None:
         "rpb": "rdf-protobuf",
         "pbrdf": "rdf-protobuf",
     }
-
-
-@pytest.mark.parametrize("claimed", ["jelly", None])
-def test_endings_are_served_by_one_package(
-    claimed: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    endings = {"jelly": claimed} if claimed else {}
-    monkeypatch.setattr(rdflib.util, "SUFFIX_FORMAT_MAP", endings)
-    jelly_plugins.rdflib.register_suffixes()
-    for name in ("x.jelly", "x.jelly.gz"):
-        assert rdflib.util.guess_format(name) == "jelly-plugins"
 
 
 def test_activate_serves_all_names() -> None:
@@ -153,15 +131,6 @@ def test_beside_pyjelly_in_either_order(first: str, activate: str) -> None:
         assert served in ("pyjelly", "jelly_plugins")
     else:
         assert served == "jelly_plugins"
-
-
-@pytest.mark.parametrize("first", ["pyjelly", "ours"])
-def test_both_protobuf_schemas_in_one_process(first: str) -> None:
-    pytest.importorskip("pyjelly")
-    imports = ["import pyjelly.jelly.rdf_pb2", "import jelly_plugins.rdflib, jelly_plugins"]
-    if first == "ours":
-        imports.reverse()
-    assert run("\n".join([*imports, "print('both')"])) == "both"
 
 
 def test_a_missing_rdflib_is_said_with_the_line_to_type() -> None:

@@ -19,11 +19,9 @@ from jelly_plugins import ConflictError, JellyError, TermError
 from jelly_plugins import codec as generic
 from jelly_plugins import patch as patches
 from jelly_plugins.oxigraph import BOOKKEEPING
-from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.patch.replay.positions import Position
 from jelly_plugins.rdflib import positions, record, replay, set_position
 from jelly_plugins.rdflib.oxigraph_store import inner_store_of
-from jelly_plugins.rdflib.patches.replay import _POSITIONS
 
 S, P, O, G = (URIRef(f"urn:{letter}") for letter in "spog")  # noqa: E741
 
@@ -118,15 +116,6 @@ def test_quads(dataset: Any) -> None:
     assert quads(dataset) == {(S, P, O, BNode("g")), (S, P, one, G)}
 
 
-def test_other_formats(graph: Graph, tmp_path: Path) -> None:
-    log = patch(1, "A <urn:s> <urn:p> _:b .")
-    path = tmp_path / "log.jellyp.gz"
-    write_patches(read_patches(log), path)
-    replay(graph, path)
-    assert replay(graph, read_patches(log + patch(2, "A <urn:s> <urn:p> <urn:o> ."))).patches == 1
-    assert triples(graph) == {(S, P, BNode("b")), (S, P, O)}
-
-
 @pytest.mark.parametrize("name", [name for name in MAKERS if name not in WHOLE])
 def test_named_graphs_in_a_graph(name: str) -> None:
     graph = MAKERS[name]()
@@ -154,15 +143,6 @@ def test_namespaces(graph: Graph) -> None:
     replay(graph, patch(1, *rows) + patch(2, "PA 'x' <urn:other> ."))
     assert dict(graph.namespaces())["x"] == URIRef("urn:other")
     assert graph.namespace_manager.qname("urn:other/z") is not None
-
-
-@pytest.mark.parametrize("name", ["Graph", "Graph, SimpleMemory", "Dataset"])
-def test_namespaces_that_are_deleted(name: str) -> None:
-    graph = MAKERS[name]()
-    replay(graph, patch(1, "PA 'x' <urn:x> .", "PD 'x' .", "PD 'none' .", "PA 'y' <urn:y> ."))
-    found = dict(graph.namespaces())
-    assert "x" not in found
-    assert found["y"] == URIRef("urn:y")
 
 
 def test_two_prefixes_of_one_iri(graph: Graph) -> None:
@@ -357,17 +337,6 @@ def test_positions_live_as_long_as_the_store(dataset: Any) -> None:
     assert positions(dataset) == [replace(moved, graph=position.graph)]
 
 
-def test_a_store_that_is_gone_leaves_nothing() -> None:
-    gc.collect()
-    before = len(_POSITIONS)
-    graph = Graph()
-    replay(graph, patch(1, *FILLING))
-    assert len(_POSITIONS) == before + 1
-    del graph
-    gc.collect()
-    assert len(_POSITIONS) == before
-
-
 def test_other_graphs_of_the_store_are_left_alone() -> None:
     store = Memory()
     one, other = Graph(store, URIRef("urn:one")), Graph(store, URIRef("urn:other"))
@@ -407,23 +376,6 @@ def test_deletions_that_match_nothing(graph: Graph) -> None:
     assert triples(graph) == {(BNode("a"), URIRef("urn:p"), O)}
     done = replay(graph, first + second, check_blank_nodes=False)
     assert (done.transactions, done.unmatched) == (1, 1)
-
-
-def test_a_new_graph_takes_no_look_at_all_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks = []
-    contexts = Memory.contexts
-    monkeypatch.setattr(
-        Memory, "contexts", lambda *arguments: looks.append(1) or contexts(*arguments)
-    )
-    rows = [f"A <urn:s> <urn:p> <urn:o> <urn:g{number}> ." for number in range(100)]
-    replay(Dataset(), patch(1, *rows) + patch(2, "A <urn:s> <urn:p> <urn:o> <urn:h> ."))
-    dataset = Dataset()
-    with record(dataset, tmp_path / "log.jellyp") as recorder:
-        for number in range(100):
-            recorder.graph.add((S, P, O, URIRef(f"urn:g{number}")))
-    assert len(looks) < 5
 
 
 def test_a_long_term_that_many_rows_repeat_is_not_copied() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from rdflib import ConjunctiveGraph, Dataset, Graph, URIRef
 
-from jelly_plugins import Iri, PhysicalType, Quad, StreamOptions, TermError, read, read_frames
-from jelly_plugins.codec import Encoder, delimit
+from jelly_plugins import Iri, Quad, TermError, read, read_frames
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.rdflib import record, replay, write_graphs
@@ -42,15 +41,6 @@ def test_parse(dataset: Any) -> None:
     with pytest.raises(TermError, match=r"frame \d+: .*bookkeeping") as caught:
         dataset.parse(source, format="jelly-plugins")
     assert caught.value.frame == max(frame.index for frame in read_frames(source))
-    assert list(dataset.quads()) == []
-
-
-def test_parse_of_an_empty_graph(dataset: Any) -> None:
-    encoder = Encoder(StreamOptions(physical_type=PhysicalType.GRAPHS))
-    encoder.add([Quad(*map(Iri, ("urn:s", "urn:p", "urn:o", "urn:g")))])
-    encoder.start_graph(Iri(BOOKKEEPING.value))
-    with pytest.raises(TermError, match="bookkeeping"):
-        dataset.parse(b"".join(map(delimit, encoder.finish())), format="jelly-plugins")
     assert list(dataset.quads()) == []
 
 

@@ -16,12 +16,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from rdflib import RDF, BNode, Dataset, Graph, Literal, URIRef, namespace
+from rdflib import RDF, Dataset, Graph, Literal, URIRef, namespace
 from rdflib.graph import QuotedGraph, ReadOnlyGraphAggregate
 from rdflib.plugins.stores.memory import SimpleMemory
 
 from jelly_plugins import (
-    JellyError,
     LimitError,
     Limits,
     LogicalType,
@@ -33,17 +32,13 @@ from jelly_plugins import (
     read,
     read_frames,
 )
-from jelly_plugins.backends import get_backend
 from jelly_plugins.rdflib import positions, read_statements, record, replay, write_graphs
 from jelly_plugins.rdflib.plugin.serializer import JellySerializer
 
 from .support import (
-    DEFAULT_GRAPH,
     EX,
     GRAPHS,
     QUADS,
-    BlankNode,
-    Iri,
     conjunctive_graph,
     default_graph,
     parse,
@@ -119,36 +114,7 @@ def test_a_serializer_may_be_called_by_itself() -> None:
     assert set(parse(Graph(), file.getvalue())) == {TRIPLE}
 
 
-def test_base_is_taken_and_of_no_use() -> None:
-    graph = Graph(base=EX).add(TRIPLE)
-    assert to_bytes(graph, base="http://example.com/") == to_bytes(Graph().add(TRIPLE))
-
-
-def test_the_backend_writes_a_path_whole_or_not_at_all(tmp_path: Path) -> None:
-    backend = get_backend("rdflib")
-    path = tmp_path / "x.jelly.gz"
-    dataset = sample_dataset()
-    assert backend.dump(dataset, path) == len(quads_of(dataset))
-    target = Dataset()
-    assert backend.load(target, path, blank_nodes="keep") == len(quads_of(dataset))
-    assert quads_of(target) == quads_of(dataset)
-    before = path.read_bytes()
-    with pytest.raises(JellyError):
-        backend.dump(Graph().add((Literal("l"), *TRIPLE[1:])), path)
-    assert path.read_bytes() == before
-
-
 # What is written
-
-
-@pytest.mark.parametrize("make", [Graph, Dataset, conjunctive_graph])
-def test_an_empty_graph_is_a_stream_that_can_be_read(make: Callable[[], Any]) -> None:
-    data = to_bytes(make())
-    assert data
-    assert len(parse(make(), data)) == 0
-    with read_frames(data) as frames:
-        assert frames.options.base_logical_type in (1, 2)
-        assert [frame.rows for frame in frames] == [1]
 
 
 def test_types_follow_the_graph() -> None:
@@ -164,16 +130,6 @@ def test_types_follow_the_graph() -> None:
         assert not options.generalized_statements
         assert not options.rdf_star
         assert options.version == 1
-
-
-@pytest.mark.parametrize("make", [Dataset, conjunctive_graph])
-def test_graph_names_are_written(make: Callable[[], Any]) -> None:
-    dataset = make()
-    dataset.add(TRIPLE)
-    dataset.get_context(URIRef(EX + "g")).add(TRIPLE)
-    dataset.get_context(BNode("b")).add(TRIPLE)
-    names = {quad[3] for quad in read(to_bytes(dataset))}
-    assert {DEFAULT_GRAPH, Iri(EX + "g"), BlankNode("b")} == names
 
 
 def test_a_dataset_is_written_as_triples_only_if_it_has_no_other_graphs() -> None:
@@ -218,12 +174,6 @@ def test_formulas_are_rejected() -> None:
 
 
 # Options
-
-
-def test_frame_bytes() -> None:
-    data = to_bytes(sample_graph(), frame_bytes=100)
-    with read_frames(data) as frames:
-        assert max(frame.size for frame in frames) < 400
 
 
 def test_limits_hold_for_writing() -> None:
@@ -319,13 +269,6 @@ def test_a_graph_of_a_dataset_is_written_alone(store: str, calls: SimpleNamespac
     assert calls.dump == (2 if store == "Oxigraph" else 0)
 
 
-def test_a_list_round_trips() -> None:
-    graph = Graph().parse(data=f"@prefix x: <{EX}> . x:s x:p (1 2 3), [ a x:T ] .", format="ttl")
-    back = parse(Graph(), to_bytes(graph))
-    assert back.isomorphic(graph)
-    assert (None, RDF.type, URIRef(EX + "T")) in back
-
-
 def test_subject_graphs_are_one_frame_for_each_subject() -> None:
     graph = sample_graph()
     data = to_bytes(graph, options=_grouped(PhysicalType.TRIPLES, LogicalType.SUBJECT_GRAPHS))
@@ -359,12 +302,6 @@ def test_an_empty_grouped_stream_still_has_its_options(logical_type: LogicalType
 
 
 # Order
-
-
-def test_quads_come_graph_by_graph() -> None:
-    runs = [name for name, _ in groupby(read(to_bytes(sample_dataset())), lambda quad: quad[3])]
-    assert len(runs) == 3
-    assert runs[0] == DEFAULT_GRAPH
 
 
 def test_the_same_graph_gives_the_same_bytes_in_another_process() -> None:

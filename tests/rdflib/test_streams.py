@@ -13,34 +13,32 @@ from rdflib import BNode, Dataset, Graph, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
 from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
     JellyError,
     LogicalType,
     OptionsError,
     PhysicalType,
+    Quad,
     StatementError,
     StreamOptions,
     TermError,
+    Triple,
     TruncatedError,
     read_frames,
 )
 from jelly_plugins.rdflib import read_graphs, read_statements, write_graphs, write_statements
 
 from .support import (
-    DEFAULT_GRAPH,
     EX,
     GRAPHS,
     QUADS,
-    BlankNode,
-    Frame,
     G,
     O,
     P,
-    Quad,
     S,
-    Triple,
     conjunctive_graph,
     jelly,
-    jelly_frames,
     quads_of,
     same_dataset,
     sample_dataset,
@@ -59,12 +57,6 @@ def written(graphs: list[Any], **settings: Any) -> bytes:
 
 
 # Statements
-
-
-def test_triples_are_plain_tuples() -> None:
-    (triple,) = read_statements(jelly([Triple(S, P, O)]))
-    assert triple == TRIPLE
-    assert type(triple) is tuple
 
 
 @pytest.mark.parametrize("options", [QUADS, GRAPHS])
@@ -91,20 +83,6 @@ def test_blank_nodes_of_statements() -> None:
     assert first[0] == first[1]
     assert first[0] != second[0]
     assert next(read_statements(data, blank_nodes="keep"))[0] == BNode("b")
-
-
-def test_generalized_statements_need_consent() -> None:
-    options = StreamOptions(generalized_statements=True)
-    data = jelly([Triple(S, BlankNode("b"), O)], options=options)
-    with pytest.raises(TermError, match="predicate"):
-        list(read_statements(data))
-    assert len(list(read_statements(data, generalized=True))) == 1
-
-
-def test_concatenated_streams_of_statements() -> None:
-    data = jelly([Triple(BlankNode("b"), P, O)])
-    (one, other) = read_statements(data + data, concatenated=True)
-    assert one[0] != other[0]
 
 
 # Graphs
@@ -213,18 +191,6 @@ def test_namespaces_are_declared_once_and_bound_in_every_graph() -> None:
     assert dict(next(read_graphs(written(graphs, namespaces=given))).namespaces())["x"] == URIRef(
         EX
     )
-
-
-def test_frames_of_a_flat_stream_come_out_one_by_one() -> None:
-    data = jelly([Triple(S, P, O)] * 30, frame_rows=10)
-    assert [len(graph) for graph in read_graphs(data)] == [1, 1, 1, 1]
-
-
-def test_a_graph_may_span_frames_of_a_stream_of_datasets() -> None:
-    frames = [Frame(0, statements=[Quad(S, P, O, G)]), Frame(0, statements=[Quad(S, P, P, G)])]
-    options = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS)
-    back = list(read_graphs(jelly_frames(frames, options=options)))
-    assert [len(dataset.graph(EX + "g")) for dataset in back] == [1, 1]
 
 
 def test_concatenated_streams_of_different_types() -> None:

@@ -23,7 +23,6 @@ from jelly_plugins import (
 )
 from jelly_plugins.backends import get_backend
 from jelly_plugins.codec import Kind
-from jelly_plugins.codec.common.terms import XSD_STRING
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.rdflib import replay
 from jelly_plugins.rdflib.terms import RdflibFactory, describe, describe_node
@@ -96,13 +95,6 @@ def test_a_language_tag_that_rdflib_rejects_is_rejected_with_its_place() -> None
     literal = jelly_plugins.Literal("x", langtag="not a tag")
     with pytest.raises(TermError, match=r"frame 0, row 6: .*not a tag"):
         parse(Graph(), jelly([Triple(S, P, O), Triple(S, P, literal)]))
-
-
-def test_iris_and_kept_blank_nodes_equal_those_of_the_constructor() -> None:
-    factory = RdflibFactory(blank_nodes="keep")
-    for text in ("http://example.org/é", "", "relative", "a b"):
-        assert factory.iri(text) == URIRef(text)
-        assert factory.blank_node(text) == BNode(text)
 
 
 @given(st.text() | st.sampled_from(["", "label-", "label-6c6162656c2d", "label-61", "label-6"]))
@@ -331,11 +323,6 @@ def test_the_backend_reads_and_writes_statements() -> None:
         read = [statement for frame in frames for statement in frame.statements]
     assert read[1][3] == DATASET_DEFAULT_GRAPH_ID
     assert list(jelly_plugins.read(jelly(read, describe=backend.describe))) == statements
-
-
-def test_the_datatype_of_plain_literals_is_not_written() -> None:
-    graph = Graph().add((URIRef("urn:s"), RDF.value, Literal("x", datatype=rdflib.XSD.string)))
-    assert XSD_STRING.encode() not in to_bytes(graph)
 
 
 @pytest.mark.parametrize("pure", [False, True])
