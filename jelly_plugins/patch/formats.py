@@ -1,11 +1,14 @@
-"""The formats of patches: their names and their detection."""
+"""The formats of patches: their names, their detection, and the options of what is written."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
+from ..codec import PatchOptions, PatchStatementType, PatchStreamType
+from ..codec.common.options import member
 from ..codec.common.wire import read_varint
 from ..errors import OptionsError, WireError
 from ..io.sinks import ending_of
@@ -28,6 +31,44 @@ class PatchFormat(StrEnum):
     RDF_PATCH = "rdfp"
     #: Binary RDF Patch, as Apache Jena has it.
     RDF_PATCH_THRIFT = "trp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchOptionChanges:
+    """Options of the Jelly-Patch stream written, where the sources do not determine them.
+
+    :ivar preset: table sizes of the Jelly-Patch written: those of ``PatchOptions.big`` or
+        ``small``.
+    :ivar statement_type: statement type, also of RDF Patch text, which does not declare it: with
+        TRIPLES, its statements have no graph.
+    :ivar stream_type: stream type of the Jelly-Patch written.
+    :ivar generalized_statements: also whether generalized statements are accepted in text.
+    """
+
+    preset: Literal["big", "small"] | None = None
+    statement_type: PatchStatementType | str | None = None
+    stream_type: PatchStreamType | str | None = None
+    generalized_statements: bool | None = None
+    rdf_star: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in (
+            ("statement_type", PatchStatementType),
+            ("stream_type", PatchStreamType),
+        ):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, member(kind, given, name))
+
+    def on(self, options: PatchOptions) -> PatchOptions:
+        """Other options, changed.
+
+        >>> PatchOptionChanges(preset="small").on(PatchOptions())
+        ... # doctest: +ELLIPSIS
+        PatchOptions(..., max_name_table_size=128, max_prefix_table_size=16, ...)
+        """
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        return options.changed(named.pop("preset"), named)
 
 
 _ALIASES: Final = {

@@ -1,6 +1,6 @@
 """Binary RDF Patch (``.trp``): rows of patches in Thrift's compact protocol, back to back.
 
-The order of rows is that of text, see ``text.order``: what Z is in text is a row ``txn`` of its own
+The order of rows is that of text, see ``patch.rows``: what Z is in text is a row ``txn`` of its own
 kind here.
 
 Apache Jena's schema has ``RDF_Patch_Row``; there is no Protocol Buffers variant.
@@ -9,11 +9,11 @@ Apache Jena's schema has ``RDF_Patch_Row``; there is no Protocol Buffers variant
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Any, Final
 
 from ..codec import (
     DEFAULT_LIMITS,
+    AnyOperation,
     Describe,
     Kind,
     Limits,
@@ -27,13 +27,13 @@ from ..codec import (
 from ..codec.common.positions import GRAPH, OBJECT
 from ..codec.common.terms import build, parts_of
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS, header
-from ..errors import StatementError, TruncatedError, WireError
+from ..codec.text.ntriples import Notation
+from ..errors import JellyError, StatementError, TruncatedError, WireError
 from ..jena import messages
 from ..jena.names import JenaFormat
 from ..jena.streams import batches
 from ..jena.terms import Message, TermReader, TermWriter
-from .text.order import PatchOrder
-from .text.writer import PatchTextWriter
+from .rows import PatchOrder, RowReader, RowWriter
 
 #: Rows of transactions, by their number: TX, TC, TA, and Z.
 _TRANSACTIONS: Final = (BEGIN, COMMIT, ABORT, END)
@@ -57,19 +57,14 @@ _HEADER_PLACE: Final = 1
 _TRANSACTION_PLACE: Final = 6
 
 
-class PatchRowReader(TermReader):
+class PatchRowReader(RowReader, TermReader):
     """Reads the rows of one source; see :class:`~jelly_plugins.patch.text.reader.PatchTextReader`,
-    whose interface this has.
-
-    :param factory: makes terms and statements.
-    :param statement_type: what a statement without a graph is. The rows do not declare it.
-    :param generalized: whether any kind of term may occur in any position.
-    :param limits: the limits on untrusted input.
+    whose interface and parameters this has.
 
     >>> from jelly_plugins.codec import GenericFactory
     >>> reader = PatchRowReader(GenericFactory())
-    >>> [row.kind.name for row in reader.rows([bytes.fromhex("650000" "650200")])]
-    ['BEGIN', 'COMMIT']
+    >>> [[row.kind.name for row in rows] for rows in reader.batches([bytes.fromhex("650000")])]
+    [['BEGIN']]
     """
 
     def __init__(
@@ -80,54 +75,50 @@ class PatchRowReader(TermReader):
         generalized: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        super().__init__(factory, JenaFormat.THRIFT, limits=limits)
+        TermReader.__init__(self, factory, JenaFormat.THRIFT, limits=limits)
         self._generalized = generalized
         self._quads = statement_type is PatchStatementType.QUADS
         self.order = PatchOrder()
-        self._growing = False
-        #: Bytes of a last row that was not complete, in a source that grows.
-        self._pending = 0
-        #: Bytes of the rows that were read, and of those up to the end of a transaction or patch.
-        self._size = 0
+        self.pending = 0
         self.complete_bytes = 0
+        #: Bytes of the rows that were read.
+        self._size = 0
+        self._growing = False
+        self._error: JellyError | None = None
 
-    @property
-    def inside_patch(self) -> bool:
-        """Whether there was something after the last END: rows, or part of one."""
-        return self.order.inside_patch or self._pending > 0
+    def truncated(self, message: str) -> TruncatedError:
+        return TruncatedError(f"the input {message}", row=self.row)
 
-    def rows(self, chunks: Iterable[bytes], *, growing: bool = False) -> Iterator[Operation]:
-        """Read rows. END comes where the source has it, and where the headers of the next patch
-        begin; for the last patch, :meth:`finish` has it.
+    def batches(
+        self, chunks: Iterable[bytes], *, growing: bool = False
+    ) -> Iterator[list[Operation]]:
+        """Read rows, those of each chunk together.
 
         :param growing: whether a last row that is not complete is left out.
-        :raises JellyError: with the row, while iterating.
+        :raises JellyError: with the row, after the rows before it.
         """
         self._growing = growing
-        return chain.from_iterable(batches(chunks, self._decode, self.end))
-
-    def finish(self) -> list[Operation]:
-        """Mark the end of the source.
-
-        :return: END, unless there were no rows after the last one.
-        :raises TruncatedError: it ended inside a transaction.
-        """
-        if self.order.inside_transaction:
-            raise TruncatedError("the input ends inside a transaction", row=self.row)
-        return self.order.finish()
+        for rows in batches(chunks, self._decode, self.end):
+            yield rows
+            if self._error is not None:
+                raise self._error
 
     def end(self, rest: bytes = b"") -> None:
-        self._pending = len(rest)
+        self.pending = len(rest)
         if rest and not self._growing:
             super().end(rest)
 
     def _decode(self, data: bytes, at: int) -> tuple[list[Operation], int]:
         found: list[Operation] = []
-        _, stop = self.read_rows(data, at, found)
+        try:
+            _, stop = self.read_rows(data, at, found)
+        except JellyError as error:
+            self._error = error
+            return found, at
         self._size += stop - at
         if found and found[-1].kind in ENDS:
-            # A mark after a transaction comes with the next patch.
-            is_mark = found[-1] is END
+            # A mark comes with the next patch.
+            is_mark = found[-1].kind is OperationKind.END
             self.complete_bytes = self._size - (len(PatchRowWriter.mark) if is_mark else 0)
         return found, stop
 
@@ -138,9 +129,6 @@ class PatchRowReader(TermReader):
             key, value = self._header()
             wire.field(_ROW)
             row = header(key, value)
-            if self.order.header(key):
-                batch.append(END)
-            batch.append(row)
         elif place == _TRANSACTION_PLACE:
             number = wire.number(32)
             wire.field(_ROW)
@@ -151,9 +139,7 @@ class PatchRowReader(TermReader):
             row = Operation(_STATEMENTS[place][0], self._statement(_MESSAGES[place]))
         else:
             row = self._namespace(place)
-        if place != _HEADER_PLACE:
-            self.order.take(row.kind)
-            batch.append(row)
+        self.order.add(row, batch)
 
     def _header(self) -> tuple[str, Any]:
         key, value = "", None
@@ -206,9 +192,11 @@ class PatchRowReader(TermReader):
         return graph
 
 
-class PatchRowWriter(PatchTextWriter):
+class PatchRowWriter(RowWriter):
     """Writes the rows of one source; see
     :class:`~jelly_plugins.patch.text.writer.PatchTextWriter` for the parameters.
+
+    :param notation: has no effect: quoted triples have one form.
 
     >>> b"".join(PatchRowWriter().write([BEGIN, COMMIT])).hex()
     '650000650200'
@@ -217,16 +205,21 @@ class PatchRowWriter(PatchTextWriter):
     mark = bytes.fromhex("650600")
 
     def __init__(
-        self, describe: Describe = describe, *, limits: Limits = DEFAULT_LIMITS, **settings: Any
+        self,
+        describe: Describe = describe,
+        *,
+        continues: bool = False,
+        notation: Notation = Notation.RDF_1_2,  # noqa: ARG002
+        strict: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        super().__init__(describe, limits=limits, **settings)
+        super().__init__(continues=continues, strict=strict)
+        self._describe = describe
         self._rows = TermWriter(JenaFormat.THRIFT, describe, limits=limits)
 
-    def row(self, kind: OperationKind, value: Any) -> bytes:
-        """A row's bytes.
-
-        :raises JellyError: it cannot be written.
-        """
+    def row(self, row: AnyOperation) -> bytes:
+        """A row's bytes."""
+        kind, value = row
         rows = self._rows
         if kind is OperationKind.HEADER:
             key, term = parts_of(value, (2,), "a header")

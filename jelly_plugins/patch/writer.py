@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, starmap
 from typing import Any, Final, TypedDict, Unpack
 
@@ -29,14 +29,12 @@ from ..codec import (
     delimit,
     describe,
 )
-from ..codec import describe as describe_generic
 from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.options import member
 from ..codec.common.terms import WithGeneric, parts_of, terms_of
 from ..codec.patch.operations import BEGIN, COMMIT, END, header
 from ..codec.text.ntriples import Dialect, LineParser, Notation
-from ..codec.text.transcoding import CHUNK
 from ..errors import LimitError, StatementError
 from ..io.sinks import Counted, Destination, open_output
 from .formats import PatchFormat, format_named, format_of
@@ -44,6 +42,7 @@ from .model import Patch, check_patches
 from .text.writer import PatchTextWriter
 from .thrift_rows import PatchRowWriter
 
+_GENERIC: Final = describe
 #: Rows that :func:`infer_options` looks at.
 LOOK_AHEAD: Final = 1000
 #: Rows that are handed to a serializer at once.
@@ -87,6 +86,59 @@ class _Writing:
     limits: Limits = DEFAULT_LIMITS
 
 
+class JellyWriter:
+    """Writes the rows of a Jelly-Patch stream; the interface is that of
+    :class:`~jelly_plugins.patch.rows.RowWriter`.
+
+    :ivar takes_quads: whether it is a stream of quads.
+    """
+
+    def __init__(self, options: PatchOptions, writing: _Writing, *, continues: bool) -> None:
+        self.takes_quads = options.statement_type is PatchStatementType.QUADS
+        self._describe = writing.describe
+        self.encoder = PatchEncoder(
+            options,
+            writing.describe,
+            frame_rows=writing.frame_rows,
+            frame_bytes=writing.frame_bytes,
+            continues=continues,
+            limits=writing.limits,
+        )
+
+    @property
+    def inside_patch(self) -> bool:
+        inside: bool = self.encoder.inside_patch
+        return inside
+
+    def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
+        yield from map(delimit, self.encoder.add(map(self._fitting, rows)))
+
+    def finish(self) -> bytes:
+        return b"".join(map(delimit, self.encoder.finish()))
+
+    def _fitting(self, row: AnyOperation) -> AnyOperation:
+        """A row that fits the type of statements."""
+        kind, value = row
+        quads = self.takes_quads
+        if kind in _STATEMENTS:
+            terms = terms_of(value)
+            if quads and len(terms) == 3:
+                return Operation(kind, (*terms, DEFAULT_GRAPH))
+            if not quads and len(terms) == 4:
+                self._check_default(terms[3])
+                return Operation(kind, terms[:3])
+        elif kind in _NAMESPACES and (value[2] is None) is quads:
+            if quads:
+                return Operation(kind, Namespace(value[0], value[1], DEFAULT_GRAPH))
+            self._check_default(value[2])
+            return Operation(kind, Namespace(value[0], value[1]))
+        return row
+
+    def _check_default(self, graph: Any) -> None:
+        if self._describe(graph)[0] != Kind.DEFAULT_GRAPH:
+            raise StatementError("a graph is named in a stream of triples")
+
+
 class PatchSerializer:
     """Encodes rows to bytes, for callers that write them themselves; for one thread at a time.
 
@@ -113,40 +165,26 @@ class PatchSerializer:
     ) -> None:
         written = format_named(format)
         writing = _Writing(**settings)
-        limits = writing.limits
+        if writing.describe is not describe:
+            writing = replace(writing, describe=WithGeneric(writing.describe))
         notation = member(Notation, writing.notation, "notation")
-        known = describe if writing.describe is describe else WithGeneric(writing.describe)
-        self._describe = known
-        self._parser = LineParser(Dialect.RDF_1_2, False, False, limits, quads=True)
-        self._text: PatchTextWriter | None = None
-        if written is not PatchFormat.JELLY_PATCH:
-            writer = PatchTextWriter if written is PatchFormat.RDF_PATCH else PatchRowWriter
-            self._takes_quads = False
-            self._text = writer(
-                known,
-                continues=continues,
-                notation=notation,
-                strict=writing.strict,
-                limits=limits,
-            )
+        self._parser = LineParser(Dialect.RDF_1_2, False, False, writing.limits, quads=True)
+        self._writer: JellyWriter | PatchTextWriter | PatchRowWriter
+        if written is PatchFormat.JELLY_PATCH:
+            self._writer = JellyWriter(options or PatchOptions(), writing, continues=continues)
             return
-        options = options or PatchOptions()
-        #: Whether it is a Jelly-Patch stream of quads.
-        self._takes_quads = options.statement_type is PatchStatementType.QUADS
-        self._fit = self._to_quad if self._takes_quads else self._to_triple
-        self._encoder = PatchEncoder(
-            options,
-            known,
-            frame_rows=writing.frame_rows,
-            frame_bytes=writing.frame_bytes,
+        self._writer = (PatchTextWriter if written is PatchFormat.RDF_PATCH else PatchRowWriter)(
+            writing.describe,
             continues=continues,
-            limits=limits,
+            notation=notation,
+            strict=writing.strict,
+            limits=writing.limits,
         )
 
     @property
     def inside_patch(self) -> bool:
         """Whether there were rows after the last END."""
-        return (self._text or self._encoder).inside_patch
+        return self._writer.inside_patch
 
     def add(self, rows: Iterable[AnyOperation]) -> bytes:
         """Write rows. After END, in Jelly-Patch streams of type FRAME and PUNCTUATED and in text,
@@ -155,26 +193,11 @@ class PatchSerializer:
         :return: what is ready to be written.
         :raises JellyError: a row cannot be written.
         """
-        if self._text is None:
-            return b"".join(map(delimit, self._encoder.add(map(self._fit, rows))))
-        return b"".join(self._text.write(rows))
+        return b"".join(self._writer.write(rows))
 
     def chunks(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
-        """Write rows as :meth:`add` does, in chunks of limited size: text may be much longer than
-        the rows, each of which has its terms in full."""
-        if self._text is None:
-            yield self.add(rows)
-            return
-        pending: list[bytes] = []
-        size = 0
-        for line in self._text.write(rows):
-            pending.append(line)
-            size += len(line)
-            if size > CHUNK:
-                yield b"".join(pending)
-                pending.clear()
-                size = 0
-        yield b"".join(pending)
+        """Write rows as :meth:`add` does, in chunks of limited size."""
+        return self._writer.write(rows)
 
     def add_transaction(
         self, headers: Sequence[tuple[str, Any]], deleted: bytes, added: bytes
@@ -187,10 +210,11 @@ class PatchSerializer:
         :raises TextError: with the line.
         :raises JellyError: a statement cannot be written.
         """
-        parser = self._parser
+        parser, writer = self._parser, self._writer
         parser.begin()
-        if self._takes_quads:
-            return b"".join(map(delimit, self._encoder.add_patch(headers, deleted, added, parser)))
+        if isinstance(writer, JellyWriter) and writer.takes_quads:
+            frames = writer.encoder.add_patch(headers, deleted, added, parser)
+            return b"".join(map(delimit, frames))
         statements = (
             Operation(kind, statement)
             for kind, lines in zip(_STATEMENTS, (deleted, added), strict=True)
@@ -204,37 +228,7 @@ class PatchSerializer:
         :return: the remaining bytes.
         :raises OrderError: the last patch is not ended.
         """
-        if self._text is not None:
-            self._text.finish()
-            return b""
-        return b"".join(map(delimit, self._encoder.finish()))
-
-    @staticmethod
-    def _to_quad(row: AnyOperation) -> AnyOperation:
-        kind, value = row
-        if kind in _STATEMENTS:
-            terms = terms_of(value)
-            if len(terms) == 3:
-                return Operation(kind, (*terms, DEFAULT_GRAPH))
-        elif kind in _NAMESPACES and value[2] is None:
-            return Operation(kind, Namespace(value[0], value[1], DEFAULT_GRAPH))
-        return row
-
-    def _to_triple(self, row: AnyOperation) -> AnyOperation:
-        kind, value = row
-        if kind in _STATEMENTS:
-            terms = terms_of(value)
-            if len(terms) == 4:
-                self._check_default(terms[3])
-                return Operation(kind, terms[:3])
-        elif kind in _NAMESPACES and value[2] is not None:
-            self._check_default(value[2])
-            return Operation(kind, Namespace(value[0], value[1]))
-        return row
-
-    def _check_default(self, graph: Any) -> None:
-        if self._describe(graph)[0] != Kind.DEFAULT_GRAPH:
-            raise StatementError("a graph is named in a stream of triples")
+        return self._writer.finish()
 
 
 def infer_options(
@@ -264,7 +258,7 @@ def infer_options(
                 uses_star, uses_generalized = _features(position, term, describe)
                 star = star or uses_star
                 generalized = generalized or uses_generalized
-                if describe is describe_generic and not (uses_star or uses_generalized):
+                if describe is _GENERIC and not (uses_star or uses_generalized):
                     plain.add((position, type(term)))
         elif kind in _NAMESPACES:
             triples = triples is not False and value[2] is None
@@ -358,13 +352,14 @@ def write_patches(
     format = format_named(format) or _format_for(dst)  # noqa: A001
     known = isinstance(patches, list | tuple) and all(patch.in_memory for patch in patches)
     if known and options is None and format is PatchFormat.JELLY_PATCH:
-        options = infer_options(_rows(patches), settings.get("describe", describe))
+        options = infer_options(rows_of(patches), settings.get("describe", describe))
     counted = Counted(patches)
-    write_rows(_rows(counted), dst, format=format, options=options, **settings)
+    write_rows(rows_of(counted), dst, format=format, options=options, **settings)
     return counted.count
 
 
-def _rows(patches: Iterable[Patch]) -> Iterator[AnyOperation]:
+def rows_of(patches: Iterable[Patch]) -> Iterator[AnyOperation]:
+    """The rows of patches, with END after each."""
     for patch in patches:
         yield from patch.rows()
         yield END

@@ -537,7 +537,7 @@ def test_frames_that_are_truncated(tmp_path: Path, tail: bytes) -> None:
 def test_a_log_whose_patches_do_not_follow_each_other(tmp_path: Path) -> None:
     log = tmp_path / "log.rdfp"
     log.write_text(text := INCOMPLETE.replace("prev <urn:1>", "prev <urn:9>") + "TC .\n")
-    with pytest.raises(ChainError, match="patch <urn:2> follows patch <urn:9>"):
+    with pytest.raises(ChainError, match="patch <urn:2>: it follows patch <urn:9>"):
         undo(log)
     assert log.read_text() == text
 

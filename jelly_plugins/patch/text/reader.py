@@ -20,17 +20,7 @@ from ...codec import DEFAULT_LIMITS, Kind, Limits, PatchStatementType, TermFacto
 from ...codec.common import positions
 from ...codec.common.limits import over
 from ...codec.common.terms import XSD_STRING, build
-from ...codec.patch.operations import (
-    ABORT,
-    BEGIN,
-    COMMIT,
-    END,
-    ENDS,
-    Namespace,
-    Operation,
-    OperationKind,
-    header,
-)
+from ...codec.patch.operations import ENDS, Header, Namespace, Operation, OperationKind
 from ...codec.patch.rules import PatchState
 from ...codec.text.lines import (
     END_OF_LINE,
@@ -44,8 +34,8 @@ from ...codec.text.lines import (
     Text,
     count_line_ends,
 )
-from ...errors import LimitError, OrderError, TextError, TruncatedError
-from .order import PatchOrder
+from ...errors import JellyError, LimitError, OrderError, TextError, TruncatedError
+from ..rows import PatchOrder, RowReader
 
 #: What Apache Jena calls the default graph where it must have a name. The writer needs that only
 #: for a namespace that is deleted with its IRI, because a single term after its name is its graph.
@@ -55,13 +45,6 @@ _DEFAULT_GRAPHS: Final = frozenset((f"<{DEFAULT_GRAPH_IRI}>", f"<{DEFAULT_GRAPH_
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 _KINDS: Final = {kind.code: kind for kind in OperationKind} | {"TB": OperationKind.BEGIN}
-_ALONE: Final = {
-    OperationKind.BEGIN: BEGIN,
-    OperationKind.COMMIT: COMMIT,
-    OperationKind.ABORT: ABORT,
-    OperationKind.END: END,
-}
-
 #: An IRI or a blank node, with its delimiters.
 _IRI: Final = rf"(<(?:[^{NOT_IN_IRI}]++|{ESCAPE})*+>)"
 _NODE: Final = rf"(<(?:[^{NOT_IN_IRI}]++|{ESCAPE})*+>|_:{LABEL})"
@@ -99,18 +82,12 @@ _NUMBER: Final = re.compile(
 _DIRECTION: Final = re.compile(r"--(?:ltr|rtl)(?![A-Za-z])")
 _SKIP: Final = re.compile(SPACE)
 _REST_OF_LINE: Final = re.compile(SPACE + END_OF_LINE)
-#: The beginning of a row in a last line that has no line end, and does not end with the dot of its
-#: row.
-_CUT_ROW: Final = re.compile(
-    rb"(?:.*\.)?\s*(?:TX?|TB|TC|TA|PA?|PD|[ADHZ])(?:[\s<\"'].*)?", re.DOTALL
-)
-
 #: A cache of terms that reaches this many entries starts afresh.
 _CACHE_ENTRIES: Final = 1 << 16
 _CACHED_CHARACTERS: Final = 1 << 10
 
 
-class PatchTextReader(LineReader):
+class PatchTextReader(RowReader, LineReader):
     """Reads the rows of one text.
 
     :param factory: makes terms and statements.
@@ -118,13 +95,11 @@ class PatchTextReader(LineReader):
         triple (and then none may have a graph). The text does not declare it.
     :param generalized: whether any kind of term may occur in any position.
     :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line.
-    :ivar order: of the rows that were read.
-    :ivar complete_bytes: bytes of the text up to the end of its last complete transaction.
 
     >>> from jelly_plugins.codec import GenericFactory
     >>> reader = PatchTextReader(GenericFactory())
-    >>> [row.kind.name for row in reader.rows("TX . A <urn:s> <urn:p> 1 . TC .")]
-    ['BEGIN', 'ADD', 'COMMIT']
+    >>> [[row.kind.name for row in rows] for rows in reader.batches("TX . D <urn:s> <urn:p> 1 .")]
+    [['BEGIN', 'DELETE']]
     """
 
     def __init__(
@@ -145,59 +120,54 @@ class PatchTextReader(LineReader):
         #: The current chunk, and the position in it.
         self._text = ""
         self._pos = 0
-        #: Position in the current chunk where the last complete transaction ends; None if that is
-        #: in an earlier one.
+        #: Position in the current chunk where the last complete transaction or patch ends; None if
+        #: that is in an earlier one.
         self._complete: int | None = None
         #: IRIs and blank nodes by their text.
         self._nodes: dict[str, Any] = {}
 
-    @property
-    def inside_patch(self) -> bool:
-        """Whether there was something after the last END: rows, or part of one."""
-        return self.order.inside_patch or self.pending > 0
+    def truncated(self, message: str) -> TruncatedError:
+        return TruncatedError(f"line {self.line_ends + 1}: the text {message}")
 
-    def rows(self, text: Text, *, growing: bool = False) -> Iterator[Operation]:
-        """Read rows. END comes where the text has Z, and where the headers of the next patch begin;
-        for the last patch, :meth:`finish` has it.
+    def batches(self, text: Text, *, growing: bool = False) -> Iterator[list[Operation]]:
+        """Read rows, those of each chunk together.
 
         :param text: UTF-8, whole or in chunks.
         :param growing: whether a last line without a line end is not complete, and is left out.
-        :raises TextError: with the line, while iterating.
+        :raises TextError: with the line, after the rows before it.
         :raises JellyError: the text is beyond the limits, or a term cannot be held.
         """
-        before = 0
+        size = 0
         for data in self.chunks(text, growing=growing):
-            shown = data if before else data.removeprefix(_BYTE_ORDER_MARK)
-            chunk = ""
-            self._complete = None
-            before += len(data)
+            rows: list[Operation] = []
+            found: JellyError | None = None
+            self._text, self._pos, self._complete = "", 0, None
             try:
-                chunk = self.decode(shown)
-                self._text = chunk
-                self._pos = 0
-                yield from self._rows(chunk)
-            except TextError as error:
-                if _is_cut(shown):
-                    raise TruncatedError(
-                        f"line {error.line}: the text ends inside a row: {error.message}"
-                    ) from None
-                raise
-            finally:
-                if self._complete is not None:
-                    self.complete_bytes = before - len(chunk[self._complete :].encode())
-            self.line_ends += count_line_ends(chunk)
+                self._text = self.decode(data if size else data.removeprefix(_BYTE_ORDER_MARK))
+                self._read(rows)
+            except JellyError as error:
+                found = self._of_end(error, data)
+            size += len(data)
+            if self._complete is not None:
+                self.complete_bytes = size - len(self._text[self._complete :].encode())
+            yield rows
+            if found is not None:
+                raise found
+            self.line_ends += count_line_ends(self._text)
 
-    def finish(self) -> list[Operation]:
-        """Mark the end of the text.
+    def _of_end(self, error: JellyError, data: bytes) -> JellyError:
+        """The error of a chunk; another one if it is a row in a last line that is not whole."""
+        *before, last = data.splitlines(keepends=True) or [b""]
+        is_whole = last.rstrip(b" \t").endswith((b"\n", b"\r", b"."))
+        if is_whole or not isinstance(error, TextError):
+            return error
+        if error.line != self.line_ends + len(before) + 1:
+            return error
+        return TruncatedError(f"line {error.line}: the text ends inside a row: {error.message}")
 
-        :return: END, unless there were no rows after the last one.
-        :raises TruncatedError: it ended inside a transaction.
-        """
-        if self.order.inside_transaction:
-            raise TruncatedError(f"line {self.line_ends + 1}: the text ends inside a transaction")
-        return self.order.finish()
-
-    def _rows(self, text: str) -> Iterator[Operation]:
+    def _read(self, rows: list[Operation]) -> None:
+        """Read the rows of the current chunk."""
+        text = self._text
         match = _USUAL_LINE.match
         get = self._nodes.get
         end = len(text)
@@ -205,7 +175,7 @@ class PatchTextReader(LineReader):
             start = self._pos
             found = match(text, start)
             if found is None:
-                yield from self._line()
+                self._line(rows)
                 continue
             code, s, p, o, lex, langtag, datatype, g = found.groups()
             if p.startswith("<_:") and not self._generalized:
@@ -223,9 +193,9 @@ class PatchTextReader(LineReader):
             statement = self._statement(terms, graph)
             self._pos = found.end()
             kind = OperationKind.ADD if code == "A" else OperationKind.DELETE
-            yield self._row(kind, statement, start)
+            self._add(rows, Operation(kind, statement), start)
 
-    def _line(self) -> Iterator[Operation]:
+    def _line(self, rows: list[Operation]) -> None:
         """Read a line of any form, term by term; it may have no row, or several."""
         while not self._take(_REST_OF_LINE):
             self._skip()
@@ -234,34 +204,32 @@ class PatchTextReader(LineReader):
             kind = None if found is None else _KINDS.get(found[0])
             if kind is None:
                 self._reject("no row of a patch starts here", start)
-            if kind is OperationKind.HEADER:
-                yield from self._header(start)
-                continue
             value: Any = None
-            if kind is OperationKind.ADD or kind is OperationKind.DELETE:
+            if kind is OperationKind.HEADER:
+                value = self._header()
+            elif kind is OperationKind.ADD or kind is OperationKind.DELETE:
                 terms = tuple(self._term(position) for position in range(3))
                 value = self._statement(terms, self._graph())
-            elif kind is OperationKind.ADD_NAMESPACE:
-                value = self._added_namespace()
-            elif kind is OperationKind.DELETE_NAMESPACE:
-                value = self._deleted_namespace()
-            self._end_row()
-            # A mark after a transaction comes with the next patch.
-            is_loose = self.order.state is PatchState.PUNCTUATED_LOOSE
-            row = self._row(kind, value, start)
-            if row.kind in ENDS and (is_loose or row is not END):
-                self._complete = self._pos
-            yield row
+            elif kind in (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE):
+                value = self._namespace(kind)
+            # rdflib leaves the dot of a header out.
+            if kind is not OperationKind.HEADER or not self._at(_REST_OF_LINE):
+                self._end_row()
+            self._add(rows, Operation(kind, value), start)
 
-    def _row(self, kind: OperationKind, value: Any, start: int) -> Operation:
-        """A row, if it is allowed here."""
+    def _add(self, rows: list[Operation], row: Operation, start: int) -> None:
+        """Add a row, if it is allowed here."""
+        # A mark after a transaction comes with the next patch.
+        after_transaction = self.order.state is PatchState.PUNCTUATED
         try:
-            self.order.take(kind)
+            if self.order.add(row, rows):
+                self._complete = start
         except OrderError as error:
             self._reject(error.message, start)
-        return _ALONE.get(kind) or Operation(kind, value)
+        if row.kind in ENDS and not (after_transaction and row.kind is OperationKind.END):
+            self._complete = self._pos
 
-    def _header(self, start: int) -> Iterator[Operation]:
+    def _header(self) -> Header:
         self._skip()
         quoted = self._take(_STRING)
         found = quoted or self._take(_SINGLE_QUOTED) or self._take(_WORD)
@@ -270,15 +238,7 @@ class PatchTextReader(LineReader):
         key = self._unescape(quoted) if quoted else found[1]
         value = self._term(positions.OBJECT)
         self._skip()
-        if self._text.startswith(".", self._pos) or not _REST_OF_LINE.match(self._text, self._pos):
-            # rdflib leaves the dot out.
-            self._end_row()
-        is_loose = self.order.state is PatchState.PUNCTUATED_LOOSE
-        if self.order.header(key):
-            if is_loose:
-                self._complete = start
-            yield END
-        yield header(key, value)
+        return Header(key, value)
 
     def _statement(self, terms: tuple[Any, ...], graph: Any) -> Any:
         if self._quads:
@@ -292,7 +252,7 @@ class PatchTextReader(LineReader):
         self._skip()
         if self._text.startswith(".", self._pos):
             return None
-        if _REST_OF_LINE.match(self._text, self._pos):
+        if self._at(_REST_OF_LINE):
             self._end_row()
         named = _ONLY_IRI.match(self._text, self._pos)
         if named is not None and named[1] in _DEFAULT_GRAPHS:
@@ -300,51 +260,33 @@ class PatchTextReader(LineReader):
             return None
         return self._term(positions.GRAPH)
 
-    def _added_namespace(self) -> Namespace:
-        name = self._name()
-        value = self._namespace_iri()
-        if value is None:
-            # Apache Jena writes a string.
-            found = self._take(_STRING)
-            if found is None:
-                self._reject("a namespace is an IRI")
-            value = build(self._factory.iri, self._unescape(found))
-        return Namespace(name, value, self._namespace_graph())
-
-    def _deleted_namespace(self) -> Namespace:
-        """A name, then nothing, its graph, or its IRI and its graph."""
-        name = self._name()
-        before = self._pos
-        value = self._namespace_iri()
-        self._skip()
-        if value is not None and self._text.startswith(".", self._pos):
-            self._pos = before
-            value = None
-        return Namespace(name, value, self._namespace_graph())
-
-    def _name(self) -> str:
-        """A namespace's name, with or without quotes and colon."""
+    def _namespace(self, kind: OperationKind) -> Namespace:
+        """A name, then its IRI and its graph, of which a row PD may have none or only the graph."""
         self._skip()
         quoted = self._take(_STRING)
-        if quoted is not None:
-            return self._unescape(quoted)
-        found = self._take(_SINGLE_QUOTED) or self._take(_NAME)
-        return found[1] or "" if found else ""
-
-    def _namespace_iri(self) -> Any:
-        """The IRI at the current position; None if there is none."""
+        found = quoted or self._take(_SINGLE_QUOTED) or self._take(_NAME)
+        name = self._unescape(quoted) if quoted else (found[1] or "" if found else "")
         self._skip()
-        found = self._take(_ONLY_IRI)
-        return None if found is None else self._node(found[1], found.start())
-
-    def _namespace_graph(self) -> Any:
+        start = self._pos
+        named = self._take(_ONLY_IRI)
+        iri = None if named is None else self._node(named[1], start)
+        self._skip()
+        if kind is OperationKind.ADD_NAMESPACE:
+            # Apache Jena writes a string.
+            text = self._take(_STRING) if iri is None else None
+            if text is not None:
+                iri = build(self._factory.iri, self._unescape(text))
+            elif iri is None:
+                self._reject("a namespace is an IRI")
+        elif self._text.startswith(".", self._pos):
+            self._pos, iri = start, None
         start = self._pos
         graph = self._graph()
-        if self._quads:
-            return self._factory.default_graph if graph is None else graph
-        if graph is not None:
+        if not self._quads and graph is not None:
             self._reject("a namespace has a graph in a patch of triples", start)
-        return None
+        if self._quads and graph is None:
+            graph = self._factory.default_graph
+        return Namespace(name, iri, graph)
 
     def _end_row(self) -> None:
         self._skip()
@@ -433,6 +375,9 @@ class PatchTextReader(LineReader):
         found = _SKIP.match(self._text, self._pos)
         self._pos = found.end() if found else self._pos
 
+    def _at(self, pattern: re.Pattern[str]) -> bool:
+        return pattern.match(self._text, self._pos) is not None
+
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Match a pattern, and advance past it if it matches."""
         found = pattern.match(self._text, self._pos)
@@ -447,10 +392,3 @@ class PatchTextReader(LineReader):
     def _reject(self, message: str, pos: int | None = None) -> NoReturn:
         """Reject the text because of what is at the current position, or at ``pos``."""
         self.fail(message, self._text, self._pos if pos is None else pos)
-
-
-def _is_cut(data: bytes) -> bool:
-    """Whether a chunk of text ends inside a row: its last line has no line end, and the row there
-    has no dot."""
-    last = data[max(data.rfind(b"\n"), data.rfind(b"\r")) + 1 :].rstrip(b" \t")
-    return bool(last) and not last.endswith(b".") and _CUT_ROW.fullmatch(last) is not None

@@ -1,8 +1,7 @@
 """Rows of patches to RDF Patch text, in the plainest form, one row on a line.
 
 Blank nodes are written as ``<_:label>``, which Apache Jena and rdflib read with the intended label.
-Z is written between patches, and after the last one only where nothing else shows that it exists:
-rdflib cannot read it.
+Z is written only where it is needed, see ``patch.rows``: rdflib cannot read it.
 
 Reference: RDF Patch (https://afs.github.io/rdf-delta/rdf-patch.html); Z as Apache Jena has it.
 """
@@ -10,18 +9,16 @@ Reference: RDF Patch (https://afs.github.io/rdf-delta/rdf-patch.html); Z as Apac
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from ...codec import DEFAULT_LIMITS, Describe, Iri, Kind, Limits, Literal, describe
 from ...codec.common.limits import over
 from ...codec.common.terms import parts_of
 from ...codec.patch.operations import AnyOperation, Namespace, OperationKind
-from ...codec.patch.rules import PatchState
 from ...codec.text.ntriples import Notation, term_text
 from ...codec.text.transcoding import LONG_TERM
-from ...errors import OrderError, StatementError, TermError
-from .order import PatchOrder
+from ...errors import StatementError, TermError
+from ..rows import RowWriter
 from .reader import DEFAULT_GRAPH_IRI
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*+")
@@ -29,8 +26,6 @@ _PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*+")
 #: long.
 _CACHE_ENTRIES: Final = 1 << 16
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
-#: After these only Z shows that a patch is whole: after no rows, and after headers.
-_MARKED: Final = (PatchState.BETWEEN_MARKS, PatchState.PUNCTUATED_OPENING)
 _NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
 
 #: What the parts of terms are called in errors, and which of them a literal may lack.
@@ -42,20 +37,20 @@ _PARTS: Final = {
 _OPTIONAL: Final = ("a language tag", "a datatype")
 
 
-class PatchTextWriter:
+class PatchTextWriter(RowWriter):
     """Writes the rows of one text.
 
     :param describe: takes the caller's terms apart; those of ``codec.terms`` by default.
-    :param continues: whether the text continues other text, whose last patch is complete.
     :param notation: of quoted triples.
-    :param strict: whether to reject ``id`` and ``prev`` among the operations of a patch. In text
-        they open another patch, so that one which holds several, as streams of type FLAT do, is
-        written as those.
     :param limits: ``nesting`` bounds quoted triples, as in reading; ``frame_expansion`` the long
         terms that a patch repeats.
+    :param continues: see :class:`.RowWriter`, and for ``strict``.
+
+    >>> from jelly_plugins.patch import BEGIN
+    >>> b"".join(PatchTextWriter().write([BEGIN]))
+    b'TX .\\n'
     """
 
-    #: What ends a patch.
     mark = b"Z .\n"
 
     def __init__(
@@ -67,59 +62,18 @@ class PatchTextWriter:
         strict: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
+        super().__init__(continues=continues, strict=strict)
         self._describe = describe
-        self._strict = strict
         self._marks = notation.value
         self._limits = limits
-        self._order = PatchOrder()
-        #: Whether Z is to come before the next row.
-        self._ended = continues
         self._texts: dict[Any, str] = {}
         #: Bytes of the long terms that the patch repeats, so far.
         self._repeated = 0
 
-    @property
-    def inside_patch(self) -> bool:
-        """Whether there were rows after the last END."""
-        return self._order.inside_patch
-
-    def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
-        """Lines in UTF-8, with their line ends.
-
-        :raises OrderError: a row is not allowed at its position.
-        :raises TermError: a term that the text cannot express.
-        """
-        for kind, value in rows:
-            row = self.row(kind, value)
-            before = self._order.state
-            if kind is OperationKind.HEADER:
-                self._take_header(value[0])
-            else:
-                self._order.take(kind)
-            if self._ended:
-                self._ended = False
-                yield self.mark
-            if kind is not OperationKind.END:
-                yield row
-                continue
-            self._repeated = 0
-            self._ended = before not in _MARKED
-            if not self._ended:
-                yield self.mark
-
-    def finish(self) -> None:
-        """Mark the end of the input.
-
-        :raises OrderError: END has not come after the last patch.
-        """
-        if self.inside_patch:
-            raise OrderError("the last patch is not ended")
-
-    def row(self, kind: OperationKind, value: Any) -> bytes:
-        """A row's line.
-
-        :raises JellyError: it cannot be written.
-        """
+    def row(self, row: AnyOperation) -> bytes:
+        """A row's line."""
+        kind, value = row
+        parts: list[str] = []
         if kind in _STATEMENTS:
             parts = [self._text(term) for term in parts_of(value, (3, 4), "a statement")]
             if not all(parts[:3]):
@@ -130,30 +84,13 @@ class PatchTextWriter:
         elif kind in _NAMESPACES:
             parts = self._namespace(kind, value)
         elif kind is OperationKind.HEADER:
-            parts = self._header(*parts_of(value, (2,), "a header"))
-        else:
-            parts = []
+            key, term = parts_of(value, (2,), "a header")
+            _check_string(key, "a header's key")
+            plain = _PLAIN_KEY.fullmatch(key)
+            parts = [key if plain else term_text(Literal(key)), self._text(term)]
+        elif kind is OperationKind.END:
+            self._repeated = 0
         return " ".join([kind.code, *parts, ".\n"]).encode()
-
-    def _take_header(self, key: str) -> None:
-        """Take a header, and end the patch before it if it opens another.
-
-        :raises OrderError: the patch has no operations to end, or writing is strict.
-        """
-        complete = self._order.has_operations
-        if not self._order.header(key):
-            return
-        if self._strict or not complete:
-            raise OrderError(
-                f"a header {key} among the operations of a patch: in RDF Patch text it would open "
-                "another patch"
-            )
-        self._ended = True
-
-    def _header(self, key: str, value: Any) -> list[str]:
-        _check_string(key, "a header's key")
-        plain = _PLAIN_KEY.fullmatch(key)
-        return [key if plain else term_text(Literal(key)), self._text(value)]
 
     def _namespace(self, kind: OperationKind, namespace: Namespace) -> list[str]:
         name, iri, graph = parts_of(namespace, (3,), "a namespace")
@@ -166,9 +103,7 @@ class PatchTextWriter:
                 graph_text = graph_text or f"<{DEFAULT_GRAPH_IRI}>"
         elif kind is OperationKind.ADD_NAMESPACE:
             raise StatementError("a namespace is added without an IRI")
-        if graph_text:
-            parts.append(graph_text)
-        return parts
+        return [*parts, graph_text] if graph_text else parts
 
     def _text(self, term: Any) -> str:
         if isinstance(term, tuple):
