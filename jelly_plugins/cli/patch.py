@@ -172,10 +172,7 @@ def convert(
     from_: PatchFormat | None = None,
     notation: Notation = Notation.RDF_1_2,
     strict: bool = False,
-    changes: Annotated[
-        PatchOptionChanges,
-        *("preset", "stream_type", "statement_type", "generalized_statements", "rdf_star"),
-    ],
+    changes: PatchOptionChanges,
 ) -> None:
     """Convert Jelly-Patch to RDF Patch text and back.
 
@@ -416,7 +413,7 @@ def show(
     :param summary: Print a line for each patch only.
     :param json: Print one line of JSON per patch, with its counts.
     """
-    from ..patch.text.writer import PatchTextWriter
+    from ..patch.text_rows import PatchTextWriter
 
     write = _printer()
     with reading.patches([log], "show", printing=True) as patches:

@@ -58,10 +58,8 @@ class PatchColumnReader(PatchReader):
         factory: Any = TextFactory(notation) if validator is None else validator
         super().__init__(src, factory=factory, wait=wait, resumable=resumable, limits=limits)
 
-    def _jelly_reader(self, reading: Any, *, resumable: bool) -> JellyReader:
-        return _JellyColumns(
-            self._decoder, strict=False, resumable=resumable, limits=reading.limits
-        )
+    def _jelly_reader(self, settings: Any, *, resumable: bool) -> JellyReader:
+        return _JellyColumns(self._decoder, settings, resumable=resumable)
 
     def __iter__(self) -> Iterator[OperationColumns]:  # type: ignore[override]
         return self._rows  # type: ignore[return-value]

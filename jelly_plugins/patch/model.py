@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from uuid import uuid4
 
+from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.terms import Iri, Term, parts_of
 from ..codec.patch.operations import (
     ABORT,
@@ -270,3 +271,15 @@ def check_patches(patches: object) -> None:
         raise TypeError(
             f"patches are needed, not {patches!r}; read_patches(path) reads those of a log"
         )
+
+
+def check_nesting(terms: Iterable[Any], depth: int = 0) -> None:
+    """Reject a statement whose hash would end the process, since it nests too many triples.
+
+    :raises LimitError: it does.
+    """
+    for term in terms:
+        if isinstance(term, tuple):
+            if depth == NESTING_CEILING:
+                raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
+            check_nesting(term, depth + 1)

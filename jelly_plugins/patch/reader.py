@@ -7,12 +7,10 @@ Flat in memory: rows come as the source is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, TypedDict, Unpack
 
 from ..codec import (
-    DEFAULT_LIMITS,
     AnyOperation,
     FrameSplitter,
     Limits,
@@ -24,18 +22,16 @@ from ..codec import (
     TermFactory,
 )
 from ..codec.common.detection import StreamKind, kind_of
-from ..codec.common.options import member
 from ..codec.common.wire import varint
 from ..codec.patch.operations import ENDS
 from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
-from ..io.streams import GENERIC
 from ..notebook import table
 from .follow import Followed
 from .formats import DETECTION_BYTES, PatchFormat, detect, format_named
 from .model import Patch, group
-from .rows import PatchOrder
-from .text.reader import PatchTextReader
+from .rows import PatchOrder, ReadSettings
+from .text_rows import PatchTextReader
 from .thrift_rows import PatchRowReader
 
 #: Bytes at the start of a source that are kept for the error if it is not a log.
@@ -64,18 +60,6 @@ class ReadOptions(TypedDict, total=False):
     limits: Limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Reading:
-    """The values of :class:`ReadOptions`."""
-
-    format: PatchFormat | str | None = None
-    factory: TermFactory[Any] = GENERIC
-    statement_type: PatchStatementType | str = PatchStatementType.QUADS
-    generalized: bool = False
-    strict: bool = False
-    limits: Limits = DEFAULT_LIMITS
-
-
 class JellyReader:
     """Reads the rows of a Jelly-Patch stream; the interface is that of
     :class:`~jelly_plugins.patch.rows.RowReader`.
@@ -84,11 +68,11 @@ class JellyReader:
     :param resumable: see :class:`PatchReader`.
     """
 
-    def __init__(self, decoder: Any, *, strict: bool, resumable: bool, limits: Limits) -> None:
+    def __init__(self, decoder: Any, settings: ReadSettings, *, resumable: bool) -> None:
         self.decoder = decoder
         self.complete_bytes = 0
-        self.splitter = FrameSplitter(limits=limits)
-        self._strict = strict
+        self.splitter = FrameSplitter(limits=settings.limits)
+        self._strict = settings.strict
         self._resumable = resumable
         #: Of the rows, unless marks end patches; and the deviation that there are more patches.
         self._order = PatchOrder()
@@ -204,20 +188,14 @@ class PatchReader(Closing):
         resumable: bool = False,
         **settings: Unpack[ReadOptions],
     ) -> None:
-        reading = _Reading(**settings)
+        self._settings = ReadSettings(**settings)
         #: The source's format; None until something was read, unless it was given.
-        self.format = format_named(reading.format)
-        self._settings: dict[str, Any] = {
-            "statement_type": member(PatchStatementType, reading.statement_type, "statement_type"),
-            "generalized": reading.generalized,
-            "limits": reading.limits,
-        }
-        self._factory = reading.factory
+        self.format = format_named(self._settings.format)
         self._input = Input(src)
         self._wait = wait
         self._starve = starve
         self._followed = None if wait is None else Followed(src)
-        self._jelly = self._jelly_reader(reading, resumable=resumable)
+        self._jelly = self._jelly_reader(self._settings, resumable=resumable)
         #: Reads the rows; of Jelly-Patch until the format is detected.
         self._source: JellyReader | PatchTextReader | PatchRowReader = self._jelly
         #: Whether nothing shows that the source is a log, and its first bytes.
@@ -228,10 +206,10 @@ class PatchReader(Closing):
         self.batches = self._read()
         self._rows = self._each()
 
-    def _jelly_reader(self, reading: _Reading, *, resumable: bool) -> JellyReader:
-        strict, limits = reading.strict, reading.limits
-        decoder = PatchDecoder(reading.factory, limits=limits, strict=strict)
-        return JellyReader(decoder, strict=strict, resumable=resumable, limits=limits)
+    def _jelly_reader(self, settings: ReadSettings, *, resumable: bool) -> JellyReader:
+        strict, limits = settings.strict, settings.limits
+        decoder = PatchDecoder(settings.factory, limits=limits, strict=strict)
+        return JellyReader(decoder, settings, resumable=resumable)
 
     @property
     def name(self) -> str:
@@ -309,9 +287,9 @@ class PatchReader(Closing):
                 self.format = detect(head, self.name)
                 self._guessed = self.format is None
             if self.format is PatchFormat.RDF_PATCH:
-                self._source = PatchTextReader(self._factory, **self._settings)
+                self._source = PatchTextReader(self._settings)
             elif self.format is PatchFormat.RDF_PATCH_THRIFT:
-                self._source = PatchRowReader(self._factory, **self._settings)
+                self._source = PatchRowReader(self._settings)
             else:
                 self.format = PatchFormat.JELLY_PATCH
             yield from self._lists(chain((head,), chunks), growing=growing)

@@ -7,15 +7,71 @@ Z ends a patch. Many tools write none, and begin the next patch with its headers
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
 
+from ..codec import (
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_FRAME_ROWS,
+    DEFAULT_LIMITS,
+    Describe,
+    Limits,
+    PatchStatementType,
+    TermFactory,
+    describe,
+)
+from ..codec.common.options import member
+from ..codec.common.terms import WithGeneric
 from ..codec.patch.operations import END, AnyOperation, Operation, OperationKind, chain_key
 from ..codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
+from ..codec.text.ntriples import Notation
 from ..codec.text.transcoding import CHUNK
 from ..errors import OrderError, TruncatedError
+from ..io.streams import GENERIC
+from .formats import PatchFormat, format_named
 from .model import ID, PREV
 
+_GENERIC: Final = describe
 #: After these only Z shows that a patch is whole: after no rows, and after headers.
-_MARKED = (PatchState.BETWEEN_MARKS, PatchState.PUNCTUATED_OPENING)
+_MARKED: Final = (PatchState.BETWEEN_MARKS, PatchState.PUNCTUATED_OPENING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSettings:
+    """How patches are read: see :class:`~jelly_plugins.patch.ReadOptions`."""
+
+    format: PatchFormat | str | None = None
+    factory: TermFactory[Any] = GENERIC
+    statement_type: PatchStatementType | str = PatchStatementType.QUADS
+    generalized: bool = False
+    strict: bool = False
+    limits: Limits = DEFAULT_LIMITS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "format", format_named(self.format))
+        known = member(PatchStatementType, self.statement_type, "statement_type")
+        object.__setattr__(self, "statement_type", known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteSettings:
+    """How patches are written: see :class:`~jelly_plugins.patch.WriteOptions`."""
+
+    describe: Describe = describe
+    notation: Notation | str = Notation.RDF_1_2
+    strict: bool = False
+    frame_rows: int = DEFAULT_FRAME_ROWS
+    frame_bytes: int = DEFAULT_FRAME_BYTES
+    limits: Limits = DEFAULT_LIMITS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notation", member(Notation, self.notation, "notation"))
+        if self.describe is not _GENERIC:
+            object.__setattr__(self, "describe", WithGeneric(self.describe))
+
+
+#: The settings by default.
+WRITE: Final = WriteSettings()
 
 
 class PatchOrder:
@@ -94,9 +150,13 @@ class RowReader:
     :ivar complete_bytes: bytes up to the end of the last complete transaction or patch.
     """
 
-    order: PatchOrder
-    pending: int
-    complete_bytes: int
+    def __init__(self, settings: ReadSettings) -> None:
+        self.order = PatchOrder()
+        self.pending = 0
+        self.complete_bytes = 0
+        self._factory = settings.factory
+        self._generalized = settings.generalized
+        self._quads = settings.statement_type is PatchStatementType.QUADS
 
     @property
     def inside_patch(self) -> bool:
@@ -126,19 +186,19 @@ class RowReader:
 
 class RowWriter:
     """What writers of rows have in common: a mark comes between patches, and after the last one
-    only where nothing else shows that it exists.
+    only where nothing else shows that it exists. A header ``id`` or ``prev`` among the operations
+    of a patch opens another one.
 
     :param continues: whether the output continues other output, whose last patch is complete.
-    :param strict: whether to reject ``id`` and ``prev`` among the operations of a patch. They open
-        another patch, so that one which holds several, as streams of type FLAT do, is written as
-        those.
     :cvar mark: what ends a patch.
     """
 
     mark: bytes
 
-    def __init__(self, *, continues: bool, strict: bool) -> None:
-        self._strict = strict
+    def __init__(self, settings: WriteSettings, *, continues: bool = False) -> None:
+        self._describe = settings.describe
+        self._limits = settings.limits
+        self._strict = settings.strict
         self._order = PatchOrder()
         #: Whether the mark is to come before the next row.
         self._ended = continues

@@ -11,29 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ..codec import (
-    DEFAULT_LIMITS,
-    AnyOperation,
-    Describe,
-    Kind,
-    Limits,
-    Namespace,
-    Operation,
-    OperationKind,
-    PatchStatementType,
-    TermFactory,
-    describe,
-)
+from ..codec import AnyOperation, Kind, Namespace, Operation, OperationKind
 from ..codec.common.positions import GRAPH, OBJECT
 from ..codec.common.terms import build, parts_of
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS, header
-from ..codec.text.ntriples import Notation
 from ..errors import JellyError, StatementError, TruncatedError, WireError
 from ..jena import messages
 from ..jena.names import JenaFormat
 from ..jena.streams import batches
 from ..jena.terms import Message, TermReader, TermWriter
-from .rows import PatchOrder, RowReader, RowWriter
+from .rows import WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
 
 #: Rows of transactions, by their number: TX, TC, TA, and Z.
 _TRANSACTIONS: Final = (BEGIN, COMMIT, ABORT, END)
@@ -58,29 +45,16 @@ _TRANSACTION_PLACE: Final = 6
 
 
 class PatchRowReader(RowReader, TermReader):
-    """Reads the rows of one source; see :class:`~jelly_plugins.patch.text.reader.PatchTextReader`,
-    whose interface and parameters this has.
+    """Reads the rows of one source.
 
-    >>> from jelly_plugins.codec import GenericFactory
-    >>> reader = PatchRowReader(GenericFactory())
+    >>> reader = PatchRowReader(ReadSettings())
     >>> [[row.kind.name for row in rows] for rows in reader.batches([bytes.fromhex("650000")])]
     [['BEGIN']]
     """
 
-    def __init__(
-        self,
-        factory: TermFactory[Any],
-        *,
-        statement_type: PatchStatementType = PatchStatementType.QUADS,
-        generalized: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-    ) -> None:
-        TermReader.__init__(self, factory, JenaFormat.THRIFT, limits=limits)
-        self._generalized = generalized
-        self._quads = statement_type is PatchStatementType.QUADS
-        self.order = PatchOrder()
-        self.pending = 0
-        self.complete_bytes = 0
+    def __init__(self, settings: ReadSettings) -> None:
+        TermReader.__init__(self, settings.factory, JenaFormat.THRIFT, limits=settings.limits)
+        RowReader.__init__(self, settings)
         #: Bytes of the rows that were read.
         self._size = 0
         self._growing = False
@@ -193,10 +167,7 @@ class PatchRowReader(RowReader, TermReader):
 
 
 class PatchRowWriter(RowWriter):
-    """Writes the rows of one source; see
-    :class:`~jelly_plugins.patch.text.writer.PatchTextWriter` for the parameters.
-
-    :param notation: has no effect: quoted triples have one form.
+    """Writes the rows of one source.
 
     >>> b"".join(PatchRowWriter().write([BEGIN, COMMIT])).hex()
     '650000650200'
@@ -204,18 +175,9 @@ class PatchRowWriter(RowWriter):
 
     mark = bytes.fromhex("650600")
 
-    def __init__(
-        self,
-        describe: Describe = describe,
-        *,
-        continues: bool = False,
-        notation: Notation = Notation.RDF_1_2,  # noqa: ARG002
-        strict: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-    ) -> None:
-        super().__init__(continues=continues, strict=strict)
-        self._describe = describe
-        self._rows = TermWriter(JenaFormat.THRIFT, describe, limits=limits)
+    def __init__(self, settings: WriteSettings = WRITE, *, continues: bool = False) -> None:
+        super().__init__(settings, continues=continues)
+        self._rows = TermWriter(JenaFormat.THRIFT, settings.describe, limits=settings.limits)
 
     def row(self, row: AnyOperation) -> bytes:
         """A row's bytes."""

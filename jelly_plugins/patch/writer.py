@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, islice, starmap
 from typing import Any, Final, TypedDict, Unpack
 
 from ..codec import (
-    DEFAULT_FRAME_BYTES,
-    DEFAULT_FRAME_ROWS,
     DEFAULT_GRAPH,
-    DEFAULT_LIMITS,
     AnyOperation,
     Describe,
     Kind,
@@ -31,15 +27,15 @@ from ..codec import (
 )
 from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
-from ..codec.common.options import member
-from ..codec.common.terms import WithGeneric, parts_of, terms_of
+from ..codec.common.terms import parts_of, terms_of
 from ..codec.patch.operations import BEGIN, COMMIT, END, header
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..errors import LimitError, StatementError
 from ..io.sinks import Counted, Destination, open_output
 from .formats import PatchFormat, format_named, format_of
 from .model import Patch, check_patches
-from .text.writer import PatchTextWriter
+from .rows import RowWriter, WriteSettings
+from .text_rows import PatchTextWriter
 from .thrift_rows import PatchRowWriter
 
 _GENERIC: Final = describe
@@ -74,18 +70,6 @@ class WriteOptions(TypedDict, total=False):
     limits: Limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Writing:
-    """The values of :class:`WriteOptions`."""
-
-    describe: Describe = describe
-    notation: Notation | str = Notation.RDF_1_2
-    strict: bool = False
-    frame_rows: int = DEFAULT_FRAME_ROWS
-    frame_bytes: int = DEFAULT_FRAME_BYTES
-    limits: Limits = DEFAULT_LIMITS
-
-
 class JellyWriter:
     """Writes the rows of a Jelly-Patch stream; the interface is that of
     :class:`~jelly_plugins.patch.rows.RowWriter`.
@@ -93,16 +77,16 @@ class JellyWriter:
     :ivar takes_quads: whether it is a stream of quads.
     """
 
-    def __init__(self, options: PatchOptions, writing: _Writing, *, continues: bool) -> None:
+    def __init__(self, options: PatchOptions, settings: WriteSettings, *, continues: bool) -> None:
         self.takes_quads = options.statement_type is PatchStatementType.QUADS
-        self._describe = writing.describe
+        self._describe = settings.describe
         self.encoder = PatchEncoder(
             options,
-            writing.describe,
-            frame_rows=writing.frame_rows,
-            frame_bytes=writing.frame_bytes,
+            settings.describe,
+            frame_rows=settings.frame_rows,
+            frame_bytes=settings.frame_bytes,
             continues=continues,
-            limits=writing.limits,
+            limits=settings.limits,
         )
 
     @property
@@ -164,22 +148,14 @@ class PatchSerializer:
         **settings: Unpack[WriteOptions],
     ) -> None:
         written = format_named(format)
-        writing = _Writing(**settings)
-        if writing.describe is not describe:
-            writing = replace(writing, describe=WithGeneric(writing.describe))
-        notation = member(Notation, writing.notation, "notation")
-        self._parser = LineParser(Dialect.RDF_1_2, False, False, writing.limits, quads=True)
-        self._writer: JellyWriter | PatchTextWriter | PatchRowWriter
+        known = WriteSettings(**settings)
+        self._parser = LineParser(Dialect.RDF_1_2, False, False, known.limits, quads=True)
+        self._writer: JellyWriter | RowWriter
         if written is PatchFormat.JELLY_PATCH:
-            self._writer = JellyWriter(options or PatchOptions(), writing, continues=continues)
-            return
-        self._writer = (PatchTextWriter if written is PatchFormat.RDF_PATCH else PatchRowWriter)(
-            writing.describe,
-            continues=continues,
-            notation=notation,
-            strict=writing.strict,
-            limits=writing.limits,
-        )
+            self._writer = JellyWriter(options or PatchOptions(), known, continues=continues)
+        else:
+            writer = PatchTextWriter if written is PatchFormat.RDF_PATCH else PatchRowWriter
+            self._writer = writer(known, continues=continues)
 
     @property
     def inside_patch(self) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from jelly_plugins import Iri, JellyError, StatementError
 from jelly_plugins.codec import Operation, OperationKind
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, PatchFormat, add, diff, write_patches
-from jelly_plugins.patch.text.writer import PatchTextWriter
+from jelly_plugins.patch.text_rows import PatchTextWriter
 from jelly_plugins.patch.thrift_rows import PatchRowWriter
 
 S = Iri("urn:s")

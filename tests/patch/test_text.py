@@ -11,7 +11,6 @@ from pyoxigraph import RdfFormat, parse
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Limits, Literal, Quad, Triple
 from jelly_plugins.codec import (
-    GenericFactory,
     Operation,
     OperationKind,
     PatchOptions,
@@ -39,8 +38,8 @@ from jelly_plugins.errors import (
     TruncatedError,
 )
 from jelly_plugins.patch import read_patches, write_patches
-from jelly_plugins.patch.text.reader import PatchTextReader
-from jelly_plugins.patch.text.writer import PatchTextWriter
+from jelly_plugins.patch.rows import ReadSettings, WriteSettings
+from jelly_plugins.patch.text_rows import PatchTextReader, PatchTextWriter
 
 from .strategies import logs
 
@@ -57,18 +56,16 @@ def read(
     generalized: bool = False,
     limits: Limits | None = None,
 ) -> list[Operation]:
-    reader = PatchTextReader(
-        GenericFactory(),
-        statement_type=statement_type,
-        generalized=generalized,
-        limits=limits or Limits(),
+    settings = ReadSettings(
+        statement_type=statement_type, generalized=generalized, limits=limits or Limits()
     )
+    reader = PatchTextReader(settings)
     rows = [row for batch in reader.batches(text) for row in batch]
     return [*rows, *(row for batch in reader.ending() for row in batch)]
 
 
 def write(rows: list[Operation], *, continues: bool = False, strict: bool = False) -> str:
-    writer = PatchTextWriter(continues=continues, strict=strict)
+    writer = PatchTextWriter(WriteSettings(strict=strict), continues=continues)
     text = b"".join(writer.write(rows)).decode()
     writer.finish()
     return text
@@ -116,7 +113,7 @@ Z .
 
 def test_text_in_chunks() -> None:
     text = "TX .\nA <urn:s> <urn:é> 'x' .\n".replace("'", '"').encode()
-    reader = PatchTextReader(GenericFactory())
+    reader = PatchTextReader(ReadSettings())
     rows = [row for batch in reader.batches(bytes((byte,)) for byte in text) for row in batch]
     assert rows == [BEGIN, add(quad(S, Iri("urn:é"), Literal("x")))]
     assert reader.inside_patch
@@ -125,7 +122,7 @@ def test_text_in_chunks() -> None:
 
 
 def test_rows_come_as_soon_as_their_line_is_there() -> None:
-    reader = PatchTextReader(GenericFactory())
+    reader = PatchTextReader(ReadSettings())
     rows = reader.batches(iter([b"TX .\nTC .\nTX", b" .\n"]))
     assert next(rows) == [BEGIN, COMMIT]
 
@@ -332,10 +329,10 @@ def test_long_terms_that_repeat_are_bounded_by_patch() -> None:
     rows = [add(quad(S, P, Literal("x" * 1000 * size))) for size in (1, 2, 2, 2)]
     limits = Limits(frame_expansion=5000)
     patch = [*rows, END]
-    text = b"".join(PatchTextWriter(limits=limits).write([*patch, *patch[:-2], END]))
+    text = b"".join(PatchTextWriter(WriteSettings(limits=limits)).write([*patch, *patch[:-2], END]))
     assert text.count(b"\n") == 8
     with pytest.raises(LimitError, match="frame_expansion"):
-        list(PatchTextWriter(limits=limits).write([*rows, rows[-1], END]))
+        list(PatchTextWriter(WriteSettings(limits=limits)).write([*rows, rows[-1], END]))
 
 
 def test_rows_are_written_in_order() -> None:
@@ -490,7 +487,9 @@ def test_quoted_triples_in_both_notations() -> None:
         (Notation.RDF_1_2, f"A <urn:s> <urn:p> <<( {inner} )>> .\n"),
         (Notation.RDF_STAR, f"A <urn:s> <urn:p> << {inner} >> .\n"),
     ):
-        assert b"".join(PatchTextWriter(notation=notation).write(rows)).decode() == text
+        assert (
+            b"".join(PatchTextWriter(WriteSettings(notation=notation)).write(rows)).decode() == text
+        )
         assert read(text) == rows
     assert write(rows) == f"A <urn:s> <urn:p> <<( {inner} )>> .\n"
     # Apache Jena 5 and Oxigraph read no other form.

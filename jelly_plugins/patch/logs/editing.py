@@ -29,6 +29,7 @@ from ..model import (
     Patch,
     add,
     add_namespace,
+    check_nesting,
     check_patches,
     delete,
     new_id,
@@ -122,6 +123,7 @@ def subject_of(operation: AnyOperation) -> tuple[Any, ...]:
     if kind in _STATEMENTS:
         # A triple is the same statement as a quad in the default graph.
         terms = terms_of(value)
+        check_nesting(terms)
         return terms if len(terms) == 4 else (*terms, DEFAULT_GRAPH)
     # A name is bound once in each graph, whatever its IRI.
     name, _, graph = value

@@ -1,11 +1,14 @@
-"""RDF Patch text to rows of patches.
+"""RDF Patch text to rows of patches, and back.
 
-Text goes in by chunks, rows come out one by one; no I/O, and memory for no more than a chunk and a
-line. The allowed order of rows is defined by the codec (``codec.patch.rules``).
+No I/O, and memory for no more than a chunk of text and a line. The order of rows is in
+``patch.rows``.
 
 Taken as other tools write them: names and keys with or without quotes, TB for TX, an H row without
 its dot, several rows on a line, comments; blank nodes as ``<_:label>`` or ``_:label``, numbers and
 booleans in short as in Turtle, quoted triples as ``<< s p o >>`` or ``<<( s p o )>>``.
+
+Written in the plainest form, one row on a line: blank nodes as ``<_:label>``, which Apache Jena and
+rdflib read with the intended label, and Z only where it is needed, since rdflib cannot read it.
 
 Reference: RDF Patch (https://afs.github.io/rdf-delta/rdf-patch.html); Z as Apache Jena has it.
 """
@@ -16,13 +19,20 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-from ...codec import DEFAULT_LIMITS, Kind, Limits, PatchStatementType, TermFactory
-from ...codec.common import positions
-from ...codec.common.limits import over
-from ...codec.common.terms import XSD_STRING, build
-from ...codec.patch.operations import ENDS, Header, Namespace, Operation, OperationKind
-from ...codec.patch.rules import PatchState
-from ...codec.text.lines import (
+from ..codec import Iri, Kind, Literal
+from ..codec.common import positions
+from ..codec.common.limits import over
+from ..codec.common.terms import XSD_STRING, build, parts_of
+from ..codec.patch.operations import (
+    ENDS,
+    AnyOperation,
+    Header,
+    Namespace,
+    Operation,
+    OperationKind,
+)
+from ..codec.patch.rules import PatchState
+from ..codec.text.lines import (
     END_OF_LINE,
     ESCAPE,
     LABEL,
@@ -34,8 +44,18 @@ from ...codec.text.lines import (
     Text,
     count_line_ends,
 )
-from ...errors import JellyError, LimitError, OrderError, TextError, TruncatedError
-from ..rows import PatchOrder, RowReader
+from ..codec.text.ntriples import Notation, term_text
+from ..codec.text.transcoding import LONG_TERM
+from ..errors import (
+    JellyError,
+    LimitError,
+    OrderError,
+    StatementError,
+    TermError,
+    TextError,
+    TruncatedError,
+)
+from .rows import WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
 
 #: What Apache Jena calls the default graph where it must have a name. The writer needs that only
 #: for a namespace that is deleted with its IRI, because a single term after its name is its graph.
@@ -85,37 +105,32 @@ _REST_OF_LINE: Final = re.compile(SPACE + END_OF_LINE)
 #: A cache of terms that reaches this many entries starts afresh.
 _CACHE_ENTRIES: Final = 1 << 16
 _CACHED_CHARACTERS: Final = 1 << 10
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*+")
+_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
+_NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
+
+#: What the parts of terms are called in errors, and which of them a literal may lack.
+_PARTS: Final = {
+    Kind.IRI: ("an IRI",),
+    Kind.BLANK_NODE: ("a blank node label",),
+    Kind.LITERAL: ("a lexical form", "a language tag", "a datatype"),
+}
+_OPTIONAL: Final = ("a language tag", "a datatype")
 
 
 class PatchTextReader(RowReader, LineReader):
-    """Reads the rows of one text.
+    """Reads the rows of one text. The limit ``nesting`` bounds quoted triples, ``frame_bytes`` the
+    length of a line.
 
-    :param factory: makes terms and statements.
-    :param statement_type: what a statement without a graph is: a quad in the default graph, or a
-        triple (and then none may have a graph). The text does not declare it.
-    :param generalized: whether any kind of term may occur in any position.
-    :param limits: ``nesting`` bounds quoted triples, ``frame_bytes`` the length of a line.
-
-    >>> from jelly_plugins.codec import GenericFactory
-    >>> reader = PatchTextReader(GenericFactory())
+    >>> reader = PatchTextReader(ReadSettings())
     >>> [[row.kind.name for row in rows] for rows in reader.batches("TX . D <urn:s> <urn:p> 1 .")]
     [['BEGIN', 'DELETE']]
     """
 
-    def __init__(
-        self,
-        factory: TermFactory[Any],
-        *,
-        statement_type: PatchStatementType = PatchStatementType.QUADS,
-        generalized: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-    ) -> None:
-        super().__init__(limits)
-        self.order = PatchOrder()
-        self.complete_bytes = 0
-        self._factory = factory
-        self._generalized = generalized
-        self._quads = statement_type is PatchStatementType.QUADS
+    def __init__(self, settings: ReadSettings) -> None:
+        LineReader.__init__(self, settings.limits)
+        RowReader.__init__(self, settings)
+        factory = settings.factory
         self._make = factory.quad if self._quads else factory.triple
         #: The current chunk, and the position in it.
         self._text = ""
@@ -392,3 +407,113 @@ class PatchTextReader(RowReader, LineReader):
     def _reject(self, message: str, pos: int | None = None) -> NoReturn:
         """Reject the text because of what is at the current position, or at ``pos``."""
         self.fail(message, self._text, self._pos if pos is None else pos)
+
+
+class PatchTextWriter(RowWriter):
+    """Writes the rows of one text.
+
+    The limit ``nesting`` bounds quoted triples, as in reading, and ``frame_expansion`` the long
+    terms that a patch repeats.
+
+    >>> from jelly_plugins.patch import BEGIN
+    >>> b"".join(PatchTextWriter().write([BEGIN]))
+    b'TX .\\n'
+    """
+
+    mark = b"Z .\n"
+
+    def __init__(self, settings: WriteSettings = WRITE, *, continues: bool = False) -> None:
+        super().__init__(settings, continues=continues)
+        self._opening, self._closing = Notation(settings.notation).value
+        self._texts: dict[Any, str] = {}
+        #: Bytes of the long terms that the patch repeats, so far.
+        self._repeated = 0
+
+    def row(self, row: AnyOperation) -> bytes:
+        """A row's line."""
+        kind, value = row
+        parts: list[str] = []
+        if kind in _STATEMENTS:
+            parts = [self._text(term) for term in parts_of(value, (3, 4), "a statement")]
+            if not all(parts[:3]):
+                raise StatementError("the default graph may only be the graph of a statement")
+            if not parts[-1]:
+                # The default graph.
+                parts.pop()
+        elif kind in _NAMESPACES:
+            parts = self._namespace(kind, value)
+        elif kind is OperationKind.HEADER:
+            key, term = parts_of(value, (2,), "a header")
+            _check_string(key, "a header's key")
+            plain = _PLAIN_KEY.fullmatch(key)
+            parts = [key if plain else term_text(Literal(key)), self._text(term)]
+        elif kind is OperationKind.END:
+            self._repeated = 0
+        return " ".join([kind.code, *parts, ".\n"]).encode()
+
+    def _namespace(self, kind: OperationKind, namespace: Namespace) -> list[str]:
+        name, iri, graph = parts_of(namespace, (3,), "a namespace")
+        _check_string(name, "a namespace's name")
+        parts = [term_text(Literal(name))]
+        graph_text = "" if graph is None else self._text(graph)
+        if iri is not None:
+            parts.append(self._text(iri))
+            if kind is OperationKind.DELETE_NAMESPACE:
+                graph_text = graph_text or f"<{DEFAULT_GRAPH_IRI}>"
+        elif kind is OperationKind.ADD_NAMESPACE:
+            raise StatementError("a namespace is added without an IRI")
+        return [*parts, graph_text] if graph_text else parts
+
+    def _text(self, term: Any) -> str:
+        if isinstance(term, tuple):
+            # Hashing tuples that are nested deeply enough ends the process.
+            return self._make(term, 0)
+        try:
+            text = self._texts.get(term)
+        except (TypeError, AttributeError):
+            # Unhashable terms have no parts, or parts that are not strings.
+            return self._make(term, 0)
+        if text is None:
+            text = self._make(term, 0)
+            if len(self._texts) >= _CACHE_ENTRIES:
+                self._texts.clear()
+            self._texts[term] = text
+        elif len(text) > LONG_TERM:
+            self._repeated += len(text)
+            if self._repeated > self._limits.frame_expansion:
+                what = "what a patch repeats of long terms"
+                raise over(self._limits, "frame_expansion", self._repeated, what)
+        return text
+
+    def _make(self, term: Any, depth: int) -> str:
+        kind, *parts = self._describe(term)
+        for part, what in zip(parts, _PARTS.get(kind, ()), strict=False):
+            if part is not None or what not in _OPTIONAL:
+                _check_string(part, what)
+        if kind == Kind.IRI:
+            if parts[0].startswith("_:"):
+                raise TermError(f"RDF Patch text has <{parts[0]}> for a blank node")
+            return term_text(Iri(parts[0]))
+        if kind == Kind.BLANK_NODE:
+            return term_text(Iri(f"_:{parts[0]}"))
+        if kind == Kind.LITERAL:
+            lex, langtag, datatype = parts
+            if langtag is None and datatype is not None:
+                # Readers accept a literal of rdf:langString without a tag, which N-Triples lacks.
+                return f"{term_text(Literal(lex))}^^{term_text(Iri(datatype))}"
+            return term_text(Literal(lex, langtag))
+        if kind == Kind.TRIPLE:
+            if depth >= self._limits.nesting:
+                raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
+            inner = " ".join(self._make(part, depth + 1) for part in parts)
+            return f"{self._opening}{inner}{self._closing}"
+        return ""
+
+
+def _check_string(value: Any, what: str) -> None:
+    """Reject a part of a row that is not a string.
+
+    :raises TermError: it is not.
+    """
+    if not isinstance(value, str):
+        raise TermError(f"{what} is not a string: {value!r}")
