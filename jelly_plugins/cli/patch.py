@@ -176,8 +176,8 @@ def convert(
 ) -> None:
     """Convert Jelly-Patch to RDF Patch text and back.
 
-    Also converts to other Jelly-Patch. Several logs become one: ids are kept, or created and
-    chained where missing. Memory use is constant.
+    Also converts to other Jelly-Patch. Several logs become one, in their order. Memory use is
+    constant.
 
     $ jelly patch convert change.jellyp -o change.rdfp
 

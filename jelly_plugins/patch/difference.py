@@ -24,12 +24,11 @@ from ..io.streams import read
 from .model import (
     BEGIN,
     COMMIT,
-    ID,
-    PREV,
     Operation,
     Patch,
     add,
     add_namespace,
+    chain_headers,
     check_nesting,
     delete,
 )
@@ -112,8 +111,8 @@ def diff(
     ]
     graph = DEFAULT_GRAPH if True in are_quads else None
     declared = [add_namespace(name, Iri(iri), graph) for name, iri in (namespaces or {}).items()]
-    headers = [(key, term) for key, term in ((ID, id), (PREV, prev)) if term is not None]
-    return Patch([BEGIN, *declared, *changes, COMMIT] if changes else [], headers)
+    rows = [BEGIN, *declared, *changes, COMMIT] if changes else []
+    return Patch(rows, chain_headers(id, prev))
 
 
 def _quads(

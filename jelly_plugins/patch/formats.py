@@ -8,16 +8,12 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from ..codec import PatchOptions, PatchStatementType, PatchStreamType
+from ..codec.common.detection import StreamKind, is_cut, kind_of
 from ..codec.common.options import member
-from ..codec.common.wire import read_varint
-from ..errors import OptionsError, WireError
+from ..errors import OptionsError
 from ..io.sinks import ending_of
 from ..jena.names import format_of as jena_format_of
 
-#: Bytes at the start of a source from which its format is detected.
-DETECTION_BYTES: Final = 24
-
-_FIRST_FIELD: Final = 0x0A
 #: How RDF Patch text starts.
 _TEXT: Final = re.compile(rb"(?:\xef\xbb\xbf)?+\s*+(?:#|(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[\s.<\"':])")
 #: How binary RDF Patch starts: a header, a statement, a namespace, a transaction or a mark.
@@ -115,18 +111,16 @@ def detect(head: bytes, name: str = "") -> PatchFormat | None:
     """The format of a source by its content, or by its name if its content is ambiguous; None if
     unknown.
 
-    :param head: the first :data:`DETECTION_BYTES`, or all there are.
+    :param head: the first bytes, see ``codec.common.detection.is_cut``.
     :param name: the source's name.
 
     >>> detect(b"TX ."), detect(b"<urn:s> <urn:p> <urn:o> .", "data.nt")
     (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
     """
-    opens = _opens_jelly(head)
-    if opens:
-        return PatchFormat.JELLY_PATCH
     by_name = format_of(name)
     # For a stream that is truncated in its first bytes, the name is more reliable.
-    if opens is None and by_name is PatchFormat.JELLY_PATCH:
+    is_truncated = by_name is PatchFormat.JELLY_PATCH and is_cut(head)
+    if is_truncated or kind_of(head) is StreamKind.JELLY_PATCH:
         return PatchFormat.JELLY_PATCH
     if _TEXT.match(head):
         return PatchFormat.RDF_PATCH
@@ -134,27 +128,3 @@ def detect(head: bytes, name: str = "") -> PatchFormat | None:
     if _THRIFT.match(head) and jena_format_of(name) is None:
         return PatchFormat.RDF_PATCH_THRIFT
     return by_name
-
-
-def _opens_jelly(head: bytes) -> bool | None:
-    """Whether a row of options comes first, in a frame with or without its length before it; None
-    if there are too few bytes.
-
-    No RDF Patch text looks like that: nothing may precede a line end there that is two more than
-    the character that starts the line after the next.
-    """
-    try:
-        _, start = read_varint(head, 0, len(head))
-        return _is_options_row(head, start) or _is_options_row(head, 0)
-    except (WireError, IndexError):
-        return None if len(head) < DETECTION_BYTES else False
-
-
-def _is_options_row(head: bytes, pos: int) -> bool:
-    if head[pos] != _FIRST_FIELD:
-        return False
-    row, start = read_varint(head, pos + 1, len(head))
-    if head[start] != _FIRST_FIELD:
-        return False
-    options, stop = read_varint(head, start + 1, len(head))
-    return row == stop - start + options

@@ -21,14 +21,14 @@ from ..codec import (
     PatchStreamType,
     TermFactory,
 )
-from ..codec.common.detection import StreamKind, kind_of
+from ..codec.common.detection import StreamKind, is_cut, kind_of
 from ..codec.common.wire import varint
 from ..codec.patch.operations import ENDS
 from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
 from ..notebook import table
 from .follow import Followed
-from .formats import DETECTION_BYTES, PatchFormat, detect, format_named
+from .formats import PatchFormat, detect, format_named
 from .model import Patch, group
 from .rows import PatchOrder, ReadSettings
 from .text_rows import PatchTextReader
@@ -280,7 +280,7 @@ class PatchReader(Closing):
             head = b""
             for chunk in chunks:
                 head += chunk
-                if len(head) >= DETECTION_BYTES:
+                if not is_cut(head):
                     break
             self._opening = head[:_OPENING]
             if self.format is None:

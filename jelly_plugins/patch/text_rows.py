@@ -185,6 +185,7 @@ class PatchTextReader(RowReader, LineReader):
         text = self._text
         match = _USUAL_LINE.match
         get = self._nodes.get
+        take_statement = self.order.take_statement
         end = len(text)
         while self._pos < end:
             start = self._pos
@@ -208,7 +209,8 @@ class PatchTextReader(RowReader, LineReader):
             statement = self._statement(terms, graph)
             self._pos = found.end()
             kind = OperationKind.ADD if code == "A" else OperationKind.DELETE
-            self._add(rows, Operation(kind, statement), start)
+            take_statement()
+            rows.append(Operation(kind, statement))
 
     def _line(self, rows: list[Operation]) -> None:
         """Read a line of any form, term by term; it may have no row, or several."""

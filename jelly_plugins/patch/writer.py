@@ -25,6 +25,7 @@ from ..codec import (
     delimit,
     describe,
 )
+from ..codec import describe as describe_generic
 from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.terms import parts_of, terms_of
@@ -38,7 +39,6 @@ from .rows import RowWriter, WriteSettings
 from .text_rows import PatchTextWriter
 from .thrift_rows import PatchRowWriter
 
-_GENERIC: Final = describe
 #: Rows that :func:`infer_options` looks at.
 LOOK_AHEAD: Final = 1000
 #: Rows that are handed to a serializer at once.
@@ -220,45 +220,41 @@ def infer_options(
     'QUADS'
     """
     triples: bool | None = False if more else None
-    star = more
-    generalized = False
-    # Terms of these types, in these positions, need nothing.
+    needs = {"rdf_star"} if more else set()
+    # Generic terms of these types, in these positions, need nothing.
     plain: set[tuple[int, type]] = set()
     for kind, value in rows:
         if kind in _STATEMENTS:
             terms = parts_of(value, (3, 4), "a statement")
             triples = triples is not False and len(terms) == 3
             for position, term in enumerate(terms):
-                if (position, type(term)) in plain:
-                    continue
-                uses_star, uses_generalized = _features(position, term, describe)
-                star = star or uses_star
-                generalized = generalized or uses_generalized
-                if describe is _GENERIC and not (uses_star or uses_generalized):
-                    plain.add((position, type(term)))
+                if (position, type(term)) not in plain:
+                    found = _needs(position, term, describe)
+                    needs |= found
+                    if describe is describe_generic and not found:
+                        plain.add((position, type(term)))
         elif kind in _NAMESPACES:
             triples = triples is not False and value[2] is None
-        elif kind is OperationKind.HEADER:
-            star = star or describe(value[1])[0] == Kind.TRIPLE
-    return PatchOptions(
-        statement_type=PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS,
-        rdf_star=star,
-        generalized_statements=generalized,
-    )
+        elif kind is OperationKind.HEADER and describe(value[1])[0] == Kind.TRIPLE:
+            needs.add("rdf_star")
+    flags: dict[str, Any] = dict.fromkeys(needs, True)
+    statement_type = PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS
+    return PatchOptions(statement_type=statement_type, **flags)
 
 
-def _features(position: int, term: Any, describe: Describe, depth: int = 0) -> tuple[bool, bool]:
-    """Whether a term needs ``rdf_star``, and whether it needs ``generalized_statements``."""
+def _needs(position: int, term: Any, describe: Describe, depth: int = 0) -> set[str]:
+    """The options that a term needs."""
     if term is DEFAULT_GRAPH:
-        return False, position != positions.GRAPH
+        return set() if position == positions.GRAPH else {"generalized_statements"}
     kind, *parts = describe(term)
-    generalized = positions.undeclared(position, kind, generalized=False, rdf_star=True) is not None
+    option = positions.undeclared(position, kind, generalized=False, rdf_star=True)
+    needs = set() if option is None else {option}
     if kind == Kind.TRIPLE:
         if depth == NESTING_CEILING:
             raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
-        inner = [_features(at, part, describe, depth + 1) for at, part in enumerate(parts)]
-        generalized = generalized or any(needs for _, needs in inner)
-    return kind == Kind.TRIPLE, generalized
+        inner = (_needs(at, part, describe, depth + 1) for at, part in enumerate(parts))
+        needs = needs.union({"rdf_star"}, *inner)
+    return needs
 
 
 def write_rows(

@@ -73,7 +73,7 @@ def test_group_streams() -> None:
     read: list[Operation] = []
 
     def rows() -> Iterator[Operation]:
-        for row in [header("id", S), ONE, TWO, END, header("id", P), END, END, ONE, END]:
+        for row in [header("id", S), ONE, TWO, ONE, END, header("id", P), END, END, ONE, END]:
             read.append(row)
             yield row
 

@@ -25,7 +25,7 @@ from jelly_plugins.patch import (
     header,
     invert,
 )
-from jelly_plugins.patch.logs.editing import invert_log, join
+from jelly_plugins.patch.logs.editing import invert_log
 
 S, P, G, H = Iri("urn:s"), Iri("urn:p"), Iri("urn:g"), Iri("urn:h")
 ONE, TWO, THREE = (Triple(S, P, Literal(str(number))) for number in (1, 2, 3))
@@ -155,21 +155,11 @@ def test_patches_without_id_and_effect_do_not_break_the_chain(blank: list[Operat
 
     result = compact(log())
     assert result.headers == [("id", Iri("urn:2")), ("prev", Iri("urn:0"))]
-    joined = list(join(log()))
-    assert joined == log()
     inverse = invert_log(log())
     assert [each.prev for each in inverse] == [Iri("urn:2"), inverse[0].id]
-    for failing in (compact, invert_log, lambda patches: list(join(patches))):
+    for failing in (compact, invert_log):
         with pytest.raises(ChainError, match="patch <urn:2>: it follows patch <urn:9>, but the"):
             failing(log(prev=9))
-
-
-def test_a_patch_without_id_and_with_an_effect_is_one_of_the_chain() -> None:
-    for operations in ([add(TWO)], [BEGIN, add(ONE), ABORT, BEGIN, add(TWO), COMMIT]):
-        first, second = join([Patch(headers=[("id", S)]), Patch(iter(operations))])
-        assert (second.prev, second.operations) == (S, operations)
-        assert second.id is not None
-        assert first.id == S
 
 
 changes = st.lists(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple, Unpack
 
 from ...codec import OperationKind
@@ -83,7 +84,7 @@ def check(src: Source, **settings: Unpack[ReadOptions]) -> Report:
         with reader:
             for number, patch in enumerate(group(reader), 1):
                 before = report.rows.copy()
-                report.rows.update(kind for kind, _ in patch.rows())
+                report.rows.update(map(itemgetter(0), patch.rows()))
                 report.patches = number
                 changes = report.rows - before
                 if patch.id is None and CHANGES.isdisjoint(changes):

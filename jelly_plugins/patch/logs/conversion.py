@@ -5,7 +5,7 @@ Flat in memory: rows are written as they are read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain, islice
 from typing import Any, Final
@@ -21,10 +21,10 @@ from ...codec.text.ntriples import Notation
 from ...io.sinks import Destination
 from ...io.sources import Source
 from ..formats import PatchFormat, PatchOptionChanges
-from ..model import group
+from ..model import Patch, group
 from ..reader import PatchReader
 from ..writer import LOOK_AHEAD, infer_options, rows_of, write_rows
-from .editing import join
+from .editing import Chain
 
 _UNCHANGED: Final = PatchOptionChanges()
 
@@ -42,9 +42,8 @@ def convert(
 ) -> None:
     """Write a log, or several as one, as Jelly-Patch or as RDF Patch text.
 
-    The rows of one log are kept as they are. Several become one log, see
-    :func:`~jelly_plugins.patch.logs.editing.join`; labels of blank nodes are kept, as those of one
-    log are.
+    The rows are kept as they are, and labels of blank nodes too. Several logs become one, in their
+    order; a patch that names another one before it than the last one with an ``id`` is an error.
     The Jelly-Patch stream written has the options of those read. Text becomes quads, unless
     ``changes`` say that it is triples, in a stream that may have quoted triples if it is longer
     than 1,000 rows.
@@ -62,11 +61,10 @@ def convert(
 
     >>> import io
     >>> file = io.BytesIO()
-    >>> logs = [b"A <urn:s> <urn:p> <urn:o> .", b"D <urn:s> <urn:p> <urn:o> ."]
+    >>> logs = [b"H id <urn:1> . Z .", b"D <urn:s> <urn:p> <urn:o> ."]
     >>> convert(logs, file, target_format=PatchFormat.JELLY_PATCH)
-    >>> first, second = group(PatchReader(file.getvalue()))
-    >>> first.prev is None, second.prev == first.id
-    (True, True)
+    >>> [len(patch.operations) for patch in group(PatchReader(file.getvalue()))]
+    [0, 1]
     """
     with ExitStack() as stack:
         readers = [
@@ -90,7 +88,9 @@ def convert(
         logs = [chain(rows, reader) for reader, rows in zip(readers, first, strict=True)]
         write_rows(
             # Each log by itself: one that ends inside a patch is not continued by the next.
-            logs[0] if len(logs) == 1 else rows_of(join(chain.from_iterable(map(group, logs)))),
+            logs[0]
+            if len(logs) == 1
+            else rows_of(_following(chain.from_iterable(map(group, logs)))),
             dst,
             format=target_format,
             options=changes.on(_common(known)),
@@ -98,6 +98,14 @@ def convert(
             strict=strict,
             limits=limits,
         )
+
+
+def _following(patches: Iterable[Patch]) -> Iterator[Patch]:
+    """Patches that must follow each other."""
+    known = Chain()
+    for patch in patches:
+        known.follow(patch, changes=False)
+        yield patch
 
 
 def _common(known: Sequence[PatchOptions]) -> PatchOptions:

@@ -1,4 +1,4 @@
-"""Patches and logs edited: joined, compacted, inverted. Files are not known here.
+"""Patches and logs edited: compacted, inverted. Files are not known here.
 
 Patches of a log are counted from 1. One without an ``id`` that changes nothing (a keepalive) is
 counted too, and none follows it: the next one follows the one before it.
@@ -7,14 +7,12 @@ counted too, and none follows it: the next one follows the one before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
 from typing import Any, Final
 
 from ...codec import DEFAULT_GRAPH
 from ...codec.common.terms import terms_of
 from ...codec.patch.operations import (
     AnyOperation,
-    Header,
     Operation,
     OperationKind,
     delete_namespace,
@@ -24,11 +22,10 @@ from ...errors import ChainError, OrderError, StatementError
 from ..model import (
     BEGIN,
     COMMIT,
-    ID,
-    PREV,
     Patch,
     add,
     add_namespace,
+    chain_headers,
     check_nesting,
     check_patches,
     delete,
@@ -37,9 +34,6 @@ from ..model import (
 from ..rows import PatchOrder
 
 _BOUNDS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
-#: Rows of a patch without an id that are looked through for one that has an effect: if it begins
-#: with a longer transaction, that is taken for one that is not aborted.
-_AHEAD: Final = 10_000
 _ADDS: Final = (OperationKind.ADD, OperationKind.ADD_NAMESPACE)
 _STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 
@@ -183,67 +177,6 @@ def reverse_of(operation: AnyOperation) -> AnyOperation:
 # Patches and logs
 
 
-def join(patches: Iterable[Patch]) -> Iterator[Patch]:
-    """The patches of several logs as those of one, in which each follows the one before.
-
-    An ``id`` or ``prev`` that a patch has is kept, and one that it lacks is made; the first patch
-    needs no ``prev``. Keepalives stay as they are. Patches stream, as those of a reader do.
-
-    :raises ChainError: a patch names another one before it than the one that is there.
-    :raises OrderError: a patch has its ``id`` or ``prev`` after its first operation, when it is
-        known already what they are.
-
-    >>> from jelly_plugins import Iri, Triple
-    >>> from jelly_plugins.patch import add
-    >>> operations = [add(Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o")))]
-    >>> first, second = join([Patch(headers=[("id", Iri("urn:1"))]), Patch(operations)])
-    >>> first.headers, second.prev
-    ([Header(key='id', value=Iri(value='urn:1'))], Iri(value='urn:1'))
-    """
-    known = Chain()
-    for patch in patches:
-        headers = list(patch.headers)
-        rows: Iterator[AnyOperation] = islice(patch.rows(), len(headers), None)
-        changes = True
-        if patch.id is None:
-            opening, changes = _opening(rows)
-            rows = chain(opening, rows)
-        before = known.last
-        if known.follow(patch, changes=changes):
-            if patch.prev is None and before is not None:
-                headers.insert(0, Header(PREV, before))
-            if patch.id is None:
-                known.last = new_id()
-                headers.insert(0, Header(ID, known.last))
-        yield Patch(_checked(rows), headers)
-
-
-def _opening(rows: Iterator[AnyOperation]) -> tuple[list[AnyOperation], bool]:
-    """The first rows of a patch, and whether it has an effect, which they show."""
-    read: list[AnyOperation] = []
-    inside = changes = False
-    for row in rows:
-        read.append(row)
-        if row.kind is OperationKind.COMMIT and changes:
-            break
-        if row.kind in _BOUNDS:
-            inside = row.kind is OperationKind.BEGIN
-            changes = False
-        elif row.kind is not OperationKind.HEADER:
-            changes = True
-            if not inside or len(read) > _AHEAD:
-                break
-    return read, changes
-
-
-def _checked(rows: Iterable[AnyOperation]) -> Iterator[AnyOperation]:
-    """The rows of a patch after the headers at its start."""
-    for row in rows:
-        if row.kind is OperationKind.HEADER and row.value.chain_key in (ID, PREV):
-            raise OrderError(f"the header {row.value.key!r} comes after the patch's operations")
-        yield row
-
-
 def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
     """One patch, in one transaction, that leaves what ``patches`` leave when applied in order.
 
@@ -296,11 +229,7 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
     # Deletions, then additions.
     operations.sort(key=lambda operation: operation.kind in _ADDS)
     rows = [BEGIN, *operations, COMMIT] if operations else []
-    return Patch(rows, _chain_headers(of_log[-1].id, of_log[0].prev))
-
-
-def _chain_headers(id_: Any, prev: Any) -> list[Header]:
-    return [Header(key, term) for key, term in ((ID, id_), (PREV, prev)) if term is not None]
+    return Patch(rows, chain_headers(of_log[-1].id, of_log[0].prev))
 
 
 def invert(patch: Patch, *, id: Any = None) -> Patch:  # noqa: A002
@@ -329,7 +258,7 @@ def invert(patch: Patch, *, id: Any = None) -> Patch:  # noqa: A002
     if not isinstance(patch, Patch):
         raise TypeError(f"a Patch is needed, not {patch!r}; read_patches(path) reads a log")
     operations = _inverse(parts_of(patch), {})
-    return Patch(operations, _chain_headers(id, patch.id))
+    return Patch(operations, chain_headers(id, patch.id))
 
 
 def _inverse(
@@ -375,6 +304,6 @@ def invert_log(patches: Iterable[Patch]) -> list[Patch]:
     prev = known.last
     for operations in reversed(inverses):
         made = new_id()
-        inverted.append(Patch(operations, _chain_headers(made, prev)))
+        inverted.append(Patch(operations, chain_headers(made, prev)))
         prev = made
     return inverted
