@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, oxigraph, write
 from jelly_plugins.codec import PhysicalType, StreamOptions
-from jelly_plugins.codec.text.ntriples import parse_ntriples
 from jelly_plugins.errors import JellyError, TermError
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.patch import (
@@ -27,13 +26,11 @@ from jelly_plugins.patch import (
     delete,
     diff,
     invert,
-    read_patches,
     write_patches,
 )
 
 from ..codec.strategies import triples
 from ..ntriples import write_lines
-from ..shared_data import shared
 
 S, P, OB, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")
 ONE, TWO, THREE = (Triple(S, P, Literal(str(number))) for number in (1, 2, 3))
@@ -170,22 +167,6 @@ def test_oxigraph() -> None:
         add(Quad(*THREE, G)),
         COMMIT,
     ]
-
-
-@pytest.mark.parametrize("name", ["so.nt.gz", "qudt-vocab.nt.gz"])
-def test_real_data(name: str, tmp_path: Path) -> None:
-    old = set(parse_ntriples(gzip.decompress(shared(f"data/{name}").read_bytes())))
-    new = set()
-    for number, statement in enumerate(sorted(old, key=repr)):
-        if number % 10 == 0:
-            continue
-        new.add(statement._replace(object=Literal(f"{number}")) if number % 10 == 1 else statement)
-    path = tmp_path / "patch.jellyp"
-    write_patches([diff(old, new)], path)
-    [patch] = read_patches(path)
-    assert applied(patch, old) == new
-    [patch] = read_patches(path)
-    assert applied(invert(patch), new) == old
 
 
 @pytest.mark.parametrize(

@@ -6,31 +6,22 @@ The default run takes the first lines of each file, the slow one all of them.
 from __future__ import annotations
 
 import gzip
-import io
 import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import pyoxigraph as ox
 import pytest
 from rdflib import Graph
 
-from jelly_plugins import Iri, PatchStreamType, oxigraph, rdflib
+from jelly_plugins import Iri, oxigraph, rdflib
 from jelly_plugins.codec.common.conversion import convert
-from jelly_plugins.codec.patch.options import PatchOptions
 from jelly_plugins.codec.text.ntriples import parse_ntriples
 from jelly_plugins.patch import (
-    END,
-    Operation,
     Patch,
-    PatchFormat,
-    PatchReader,
     check,
     diff,
     invert,
-    write_patches,
-    write_rows,
 )
 from jelly_plugins.rdflib.terms import RdflibFactory
 
@@ -152,52 +143,3 @@ def test_on_the_command_line(copies: Copies, tmp_path: Path) -> None:
     assert jelly("patch", "invert", there, "-o", undone).code == 0
     assert jelly("patch", "apply", undone, "--store", folder, "--check-unmatched").code == 0
     assert data(ox.Store(folder)) == held(copies.old)
-
-
-@edited
-def test_size(copies: Copies) -> None:
-    """A third of the text's size at most, or a little more where few statements share names."""
-    patch = copies.difference()
-    sizes = []
-    for form in (PatchFormat.JELLY_PATCH, PatchFormat.RDF_PATCH):
-        file = io.BytesIO()
-        write_patches([patch], file, format=form)
-        sizes.append(len(file.getvalue()))
-    long = len(patch.operations) > 2 * SHORT
-    assert sizes[0] * (3 if long else 2.5) <= sizes[1], sizes
-
-
-# Text and Jelly-Patch
-
-
-def rows_of(source: Any) -> list[Operation]:
-    with PatchReader(source) as rows:
-        return list(rows)
-
-
-def as_text_and_back(rows: list[Operation], stream_type: PatchStreamType) -> None:
-    """Rows as Jelly-Patch, that as text, and that as Jelly-Patch again."""
-    options = PatchOptions(stream_type=stream_type, rdf_star=True)
-    before = rows
-    for form in (PatchFormat.JELLY_PATCH, PatchFormat.RDF_PATCH, PatchFormat.JELLY_PATCH):
-        file = io.BytesIO()
-        write_rows(before, file, format=form, options=options)
-        before = rows_of(file.getvalue())
-        assert before == rows
-
-
-@pytest.mark.parametrize("stream_type", PatchStreamType)
-def test_real_logs(stream_type: PatchStreamType) -> None:
-    paths = sorted(shared("data/patch").glob("*.rdfp"))
-    assert paths
-    for path in paths:
-        as_text_and_back(rows_of(path), stream_type)
-
-
-@edited
-def test_long_logs(copies: Copies) -> None:
-    patch = copies.difference()
-    rows = [*patch.rows(), END]
-    quads = io.BytesIO()
-    write_rows(rows, quads, format=PatchFormat.RDF_PATCH)
-    as_text_and_back(rows_of(quads.getvalue()), PatchStreamType.PUNCTUATED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import RdfFormat, parse
 
@@ -13,7 +13,6 @@ from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Limits, Literal, Quad, 
 from jelly_plugins.codec import (
     Operation,
     OperationKind,
-    PatchOptions,
     PatchStatementType,
 )
 from jelly_plugins.codec.patch.operations import (
@@ -40,8 +39,6 @@ from jelly_plugins.errors import (
 from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.patch.rows import ReadSettings, WriteSettings
 from jelly_plugins.patch.text_rows import PatchTextReader, PatchTextWriter
-
-from .strategies import logs
 
 S, P, OB, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -119,12 +116,6 @@ def test_text_in_chunks() -> None:
     assert reader.inside_patch
     with pytest.raises(TruncatedError, match="line 3: the text ends inside a transaction"):
         list(reader.ending())
-
-
-def test_rows_come_as_soon_as_their_line_is_there() -> None:
-    reader = PatchTextReader(ReadSettings())
-    rows = reader.batches(iter([b"TX .\nTC .\nTX", b" .\n"]))
-    assert next(rows) == [BEGIN, COMMIT]
 
 
 def test_several_rows_on_a_line() -> None:
@@ -391,20 +382,6 @@ def test_what_text_cannot_say() -> None:
         deep = Triple(S, P, deep)
     with pytest.raises(LimitError, match="nesting"):
         write([add(quad(S, P, deep))])
-
-
-@given(logs())
-@settings(suppress_health_check=[HealthCheck.too_slow])
-def test_round_trip(log: tuple[PatchOptions, list[Operation]]) -> None:
-    options, rows = log
-    try:
-        text = write(rows)
-    except (TermError, OrderError) as error:
-        # An IRI that looks like a blank node.
-        assert "_:" in str(error)  # noqa: PT017
-        return
-    again = read(text, options.statement_type, generalized=True)
-    assert again == rows
 
 
 # What is rejected
