@@ -126,7 +126,8 @@ def _quads(
     if blank_nodes == "canonicalize" or (blank_nodes == "auto" and is_source(source)):
         statements = canonical(statements)
     for statement in statements:
-        check_nesting(statement)
+        if isinstance(statement.object, tuple) or isinstance(statement.subject, tuple):
+            check_nesting(statement)
         if blank_nodes == "reject":
             _reject_blank_nodes(statement)
         are_quads.add(len(statement) == 4)

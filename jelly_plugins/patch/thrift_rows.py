@@ -11,37 +11,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ..codec import AnyOperation, Kind, Namespace, Operation, OperationKind
-from ..codec.common.positions import GRAPH, OBJECT
+from ..codec import DEFAULT_GRAPH, AnyOperation, Header, Kind, Namespace, Operation, OperationKind
+from ..codec.common.positions import GRAPH, OBJECT, PREDICATE, SUBJECT
 from ..codec.common.terms import build, parts_of
-from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS, header
+from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS
 from ..errors import JellyError, StatementError, TruncatedError, WireError
 from ..jena import messages
+from ..jena.messages import Schema
 from ..jena.names import JenaFormat
 from ..jena.streams import batches
 from ..jena.terms import Message, TermReader, TermWriter
 from .rows import WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
 
-#: Rows of transactions, by their number: TX, TC, TA, and Z.
+_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
+#: Rows of transactions, by their number: TX, TC, TA, and Z; and their place in a row.
 _TRANSACTIONS: Final = (BEGIN, COMMIT, ABORT, END)
-_TRANSACTION_NUMBERS: Final = {row.kind: number for number, row in enumerate(_TRANSACTIONS)}
-_ROW: Final = Message(messages.PATCH_ROW)
-_HEADER: Final = Message(messages.PATCH_HEADER)
-#: Kinds of rows of statements and of namespaces, and their messages, by place in a row.
-_STATEMENTS: Final = {
-    2: (OperationKind.ADD, messages.PATCH_ADD),
-    3: (OperationKind.DELETE, messages.PATCH_DELETE),
-}
-_NAMESPACES: Final = {
-    4: (OperationKind.ADD_NAMESPACE, messages.PATCH_ADD_PREFIX),
-    5: (OperationKind.DELETE_NAMESPACE, messages.PATCH_DELETE_PREFIX),
-}
-_MESSAGES: Final = {
-    place: Message(schema) for place, (_, schema) in (_STATEMENTS | _NAMESPACES).items()
-}
-_PLACES: Final = {kind: place for place, (kind, _) in (_STATEMENTS | _NAMESPACES).items()}
-_HEADER_PLACE: Final = 1
 _TRANSACTION_PLACE: Final = 6
+#: The other rows by their place: kind, message, and for each member the position of a term, or None
+#: for a string.
+_TERMS: Final = (SUBJECT, PREDICATE, OBJECT, GRAPH)
+_ROWS: Final[dict[int, tuple[OperationKind, Schema, tuple[int | None, ...]]]] = {
+    1: (OperationKind.HEADER, messages.PATCH_HEADER, (None, OBJECT)),
+    2: (OperationKind.ADD, messages.PATCH_ADD, _TERMS),
+    3: (OperationKind.DELETE, messages.PATCH_DELETE, _TERMS),
+    4: (OperationKind.ADD_NAMESPACE, messages.PATCH_ADD_PREFIX, (GRAPH, None, None)),
+    5: (OperationKind.DELETE_NAMESPACE, messages.PATCH_DELETE_PREFIX, (GRAPH, None)),
+}
+_PLACES: Final = {kind: (place, schema) for place, (kind, schema, _) in _ROWS.items()}
+_MESSAGES: Final = {place: Message(schema) for place, (_, schema, _) in _ROWS.items()}
+_ROW: Final = Message(messages.PATCH_ROW)
 
 
 class PatchRowReader(RowReader, TermReader):
@@ -55,6 +53,8 @@ class PatchRowReader(RowReader, TermReader):
     def __init__(self, settings: ReadSettings) -> None:
         TermReader.__init__(self, settings.factory, JenaFormat.THRIFT, limits=settings.limits)
         RowReader.__init__(self, settings)
+        #: By position. Any kind of term may be an object.
+        self._allowed = (OBJECT, OBJECT, OBJECT, GRAPH) if settings.generalized else _TERMS
         #: Bytes of the rows that were read.
         self._size = 0
         self._growing = False
@@ -99,63 +99,47 @@ class PatchRowReader(RowReader, TermReader):
     def take(self, batch: list[Operation]) -> None:
         wire = self.wire
         place = wire.field(_ROW)
-        if place == _HEADER_PLACE:
-            key, value = self._header()
-            wire.field(_ROW)
-            row = header(key, value)
-        elif place == _TRANSACTION_PLACE:
+        if place == _TRANSACTION_PLACE:
             number = wire.number(32)
             wire.field(_ROW)
             if not 0 <= number < len(_TRANSACTIONS):
                 raise WireError(f"{number} is not a row of a transaction")
-            row = _TRANSACTIONS[number]
-        elif place in _STATEMENTS:
-            row = Operation(_STATEMENTS[place][0], self._statement(_MESSAGES[place]))
+            self.order.add(_TRANSACTIONS[number], batch)
+            return
+        kind, _, members = _ROWS[place]
+        message = _MESSAGES[place]
+        values: list[Any] = [None] * len(members)
+        wire.begin()
+        while at := wire.field(message):
+            position = members[at - 1]
+            if position is None:
+                values[at - 1] = wire.string_of(message, at)
+            else:
+                values[at - 1] = self.term(self._allowed[position])
+        wire.field(_ROW)
+        row = Operation(kind, self._value(kind, values))
+        if kind in _STATEMENTS:
+            self.order.take_statement()
+            batch.append(row)
         else:
-            row = self._namespace(place)
-        self.order.add(row, batch)
+            self.order.add(row, batch)
 
-    def _header(self) -> tuple[str, Any]:
-        key, value = "", None
-        self.wire.begin()
-        while place := self.wire.field(_HEADER):
-            if place == 1:
-                key = self.wire.string_of(_HEADER, place)
-            else:
-                value = self.term(OBJECT)
-        return key, value
-
-    def _statement(self, message: Message) -> Any:
-        terms: list[Any] = [None] * 4
-        self.wire.begin()
-        while place := self.wire.field(message):
-            position = place - 1
-            # Any kind of term may be an object.
-            allowed = OBJECT if self._generalized and position != GRAPH else position
-            terms[position] = self.term(allowed)
-        self.wire.field(_ROW)
-        graph = self._graph(terms[GRAPH], "a statement")
-        if not self._quads:
-            return build(self.factory.triple, tuple(terms[:3]))
-        return build(self.factory.quad, (*terms[:3], graph))
-
-    def _namespace(self, at: int) -> Operation:
-        message = _MESSAGES[at]
-        graph, texts = None, []
-        self.wire.begin()
-        while place := self.wire.field(message):
-            if place == 1:
-                graph = self.term(GRAPH)
-            else:
-                texts.append(self.wire.string_of(message, place))
-        self.wire.field(_ROW)
-        graph = self._graph(graph, "a namespace")
-        if len(texts) == 1:
-            self.undeclare(texts[0])
-            return Operation(OperationKind.DELETE_NAMESPACE, Namespace(texts[0], None, graph))
-        iri = build(self.factory.iri, texts[1])
-        self.declare(*texts)
-        return Operation(OperationKind.ADD_NAMESPACE, Namespace(texts[0], iri, graph))
+    def _value(self, kind: OperationKind, values: list[Any]) -> Any:
+        """The value of a row, of those of its members."""
+        if kind is OperationKind.HEADER:
+            return Header(*values)
+        if kind in _STATEMENTS:
+            graph = self._graph(values[3], "a statement")
+            if not self._quads:
+                return build(self.factory.triple, tuple(values[:3]))
+            return build(self.factory.quad, (*values[:3], graph))
+        graph = self._graph(values[0], "a namespace")
+        if kind is OperationKind.DELETE_NAMESPACE:
+            self.undeclare(values[1])
+            return Namespace(values[1], None, graph)
+        iri = build(self.factory.iri, values[2])
+        self.declare(*values[1:])
+        return Namespace(values[1], iri, graph)
 
     def _graph(self, graph: Any, what: str) -> Any:
         """The graph of a row, of quads the default graph if it has none; None in triples."""
@@ -183,41 +167,29 @@ class PatchRowWriter(RowWriter):
         """A row's bytes."""
         kind, value = row
         rows = self._rows
+        graph: Any = DEFAULT_GRAPH
+        graph_at = 0
         if kind is OperationKind.HEADER:
             key, term = parts_of(value, (2,), "a header")
             members = [(1, rows.string(key, "a header's key")), (2, rows.encoded(term))]
-            struct = rows.struct(messages.PATCH_HEADER, members)
-            return rows.row_of(messages.PATCH_ROW, _HEADER_PLACE, struct)
-        place = _PLACES.get(kind)
-        if place is None:
-            number = _TRANSACTION_NUMBERS[kind]
-            return rows.row_of(messages.PATCH_ROW, _TRANSACTION_PLACE, number)
-        if place in _STATEMENTS:
+        elif kind in _STATEMENTS:
             terms = parts_of(value, (3, 4), "a statement")
-            members = [(at, rows.encoded(term)) for at, term in enumerate(terms[:3], 1)]
-            if len(terms) == 4:
-                members += self._graph_member(4, terms[3])
-            struct = rows.struct(_STATEMENTS[place][1], members)
+            members = [(place, rows.encoded(term)) for place, term in enumerate(terms[:3], 1)]
+            graph, graph_at = (*terms, DEFAULT_GRAPH)[3], 3
+        elif kind in _PLACES:
+            name, iri, graph = parts_of(value, (3,), "a namespace")
+            graph = DEFAULT_GRAPH if graph is None else graph
+            members = [(2, rows.string(name, "a prefix"))]
+            # There is no field for the IRI of a deleted one, which applying does not need.
+            if kind is OperationKind.ADD_NAMESPACE:
+                if iri is None:
+                    raise StatementError("a namespace is added without an IRI")
+                members.append((3, rows.string(self._describe(iri)[1], "an IRI")))
         else:
-            struct = rows.struct(_NAMESPACES[place][1], self._namespace_members(kind, value))
+            number = next(n for n, each in enumerate(_TRANSACTIONS) if each.kind is kind)
+            return rows.row_of(messages.PATCH_ROW, _TRANSACTION_PLACE, number)
+        if self._describe(graph)[0] != Kind.DEFAULT_GRAPH:
+            members.insert(graph_at, (graph_at + 1, rows.encoded(graph)))
+        place, schema = _PLACES[kind]
+        struct = rows.struct(schema, members)
         return rows.row_of(messages.PATCH_ROW, place, struct)
-
-    def _namespace_members(
-        self, kind: OperationKind, namespace: Namespace
-    ) -> list[tuple[int, bytes]]:
-        name, iri, graph = parts_of(namespace, (3,), "a namespace")
-        prefix = self._rows.string(name, "a prefix")
-        members = [] if graph is None else self._graph_member(1, graph)
-        members.append((2, prefix))
-        # There is no field for the IRI of a deleted one, which applying the patch does not need.
-        if kind is OperationKind.ADD_NAMESPACE:
-            if iri is None:
-                raise StatementError("a namespace is added without an IRI")
-            members.append((3, self._rows.string(self._describe(iri)[1], "an IRI")))
-        return members
-
-    def _graph_member(self, place: int, graph: Any) -> list[tuple[int, bytes]]:
-        """A graph as a member; none for the default graph."""
-        if self._describe(graph)[0] == Kind.DEFAULT_GRAPH:
-            return []
-        return [(place, self._rows.encoded(graph))]

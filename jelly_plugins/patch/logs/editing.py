@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ...codec import DEFAULT_GRAPH
-from ...codec.common.terms import terms_of
+from ...codec import DEFAULT_GRAPH, Quad
+from ...codec.common.terms import parts_of as items_of
 from ...codec.patch.operations import (
     AnyOperation,
     Operation,
@@ -116,9 +116,11 @@ def subject_of(operation: AnyOperation) -> tuple[Any, ...]:
     kind, value = operation
     if kind in _STATEMENTS:
         # A triple is the same statement as a quad in the default graph.
-        terms = terms_of(value)
-        check_nesting(terms)
-        return terms if len(terms) == 4 else (*terms, DEFAULT_GRAPH)
+        terms = value if type(value) is Quad else items_of(value, (3, 4), "a statement")
+        s, p, o, g = terms if len(terms) == 4 else (*terms, DEFAULT_GRAPH)
+        if isinstance(o, tuple) or isinstance(s, tuple) or isinstance(p, tuple):
+            check_nesting((s, p, o))
+        return s, p, o, g
     # A name is bound once in each graph, whatever its IRI.
     name, _, graph = value
     return (None, name, DEFAULT_GRAPH if graph is None else graph)
