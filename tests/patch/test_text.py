@@ -214,12 +214,6 @@ def test_rdflib_reads_and_writes_the_same() -> None:
     assert set(again.quads()) == set(dataset.quads())
 
 
-def test_prefixed_names_are_rejected() -> None:
-    # Apache Jena neither reads nor writes them: the prefixes are changes to the data.
-    with pytest.raises(TextError, match="line 2, column 3: no subject can be read here"):
-        read('PA "ex" <http://ex/> .\nA ex:s ex:p ex:o .')
-
-
 def test_names_and_keys_with_and_without_quotes() -> None:
     rows = read("PA ex: <urn:x> . PA ex <urn:x> . PA 'ex' <urn:x> . PA \"ex\" <urn:x> .")
     assert rows[:-1] == [add_namespace("ex", Iri("urn:x"), DEFAULT_GRAPH)] * 4
@@ -247,13 +241,6 @@ def test_blank_nodes() -> None:
 
 
 # Where patches end
-
-
-def test_z_ends_patches() -> None:
-    assert read("") == []
-    assert read("# nothing") == []
-    assert read("Z .\nZ .") == [END, END]
-    assert read("TX . TC . Z . TX . TC .") == [BEGIN, COMMIT, END, BEGIN, COMMIT, END]
 
 
 def test_headers_open_patches() -> None:

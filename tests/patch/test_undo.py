@@ -20,7 +20,6 @@ from jelly_plugins.patch import (
     delete,
     delete_namespace,
     diff,
-    header,
     invert,
 )
 from jelly_plugins.patch.logs.editing import invert_log
@@ -38,11 +37,6 @@ def test_the_inverse_goes_backwards() -> None:
     assert inverse.operations == [delete(THREE), BEGIN, add(TWO), delete(ONE), COMMIT]
     assert inverse.headers == [("id", H), ("prev", S)]
     assert invert(Patch([])).headers == []
-
-
-def test_what_was_aborted_is_not_undone() -> None:
-    patch = Patch([BEGIN, add(ONE), ABORT, BEGIN, add(TWO), COMMIT, BEGIN, COMMIT])
-    assert invert(patch).operations == [BEGIN, delete(TWO), COMMIT]
 
 
 def test_namespaces_are_undone() -> None:
@@ -64,10 +58,6 @@ def test_namespaces_are_undone() -> None:
         invert(Patch([add_namespace("x", S, H), delete_namespace("x", None, G)]))
 
 
-def test_what_streams_can_be_undone() -> None:
-    assert invert(Patch(iter([add(ONE), header("x", S)]), [("id", S)])).prev == S
-
-
 @pytest.mark.parametrize(
     "operations", [[COMMIT], [BEGIN], [BEGIN, BEGIN, COMMIT], [BEGIN, COMMIT, ABORT]]
 )
@@ -78,17 +68,6 @@ def test_order_is_checked(operations: list[Operation]) -> None:
 
 
 # Compaction
-
-
-def test_the_last_operation_counts() -> None:
-    log = [
-        Patch([BEGIN, add(ONE), delete(TWO), COMMIT]),
-        Patch([delete(ONE), add(THREE)]),
-        Patch([BEGIN, delete(THREE), ABORT, add(TWO)]),
-    ]
-    assert compact(log).operations == [BEGIN, delete(ONE), add(TWO), add(THREE), COMMIT]
-    assert compact(log, exact=True).operations == [BEGIN, add(THREE), COMMIT]
-    assert compact([]) == compact([Patch(), Patch([BEGIN, COMMIT])]) == Patch()
 
 
 def test_namespaces_are_compacted_by_name_and_graph() -> None:

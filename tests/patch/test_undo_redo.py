@@ -27,7 +27,6 @@ from jelly_plugins.oxigraph import positions as store_positions
 from jelly_plugins.oxigraph import record as record_store
 from jelly_plugins.oxigraph import replay as replay_store
 from jelly_plugins.patch import (
-    ABORT,
     BEGIN,
     COMMIT,
     Patch,
@@ -114,26 +113,6 @@ def last(log: Path) -> list[Any]:
     return [(kind.code, value[:3]) for kind, value in patch.operations if value is not None]
 
 
-def test_a_second_undo_goes_further_back(log: Path) -> None:
-    write(log, [add(ONE)], [add(TWO)], [add(THREE)])
-    assert undo(log)[0].header("undoes") == Iri("urn:3")
-    assert undo(log)[0].header("undoes") == Iri("urn:2")
-    assert redo(log)[0].header("redoes") == Iri("urn:2")
-    assert last(log) == [("A", TWO)]
-    [again, rest] = redo(log)[:1] + undo(log)[:1]
-    assert (again.header("redoes"), rest.header("undoes")) == (Iri("urn:3"), Iri("urn:3"))
-    assert [patch.prev for patch in read_patches(log)][1:] == [
-        patch.id for patch in read_patches(log)
-    ][:-1]
-    assert undo(log, count=2)[1].header("undoes") == Iri("urn:1")
-    with pytest.raises(ChainError, match="has no patch to undo"):
-        undo(log)
-    assert [patch.header("redoes") for patch in redo(log, to="urn:2")] == [
-        Iri("urn:1"),
-        Iri("urn:2"),
-    ]
-
-
 def test_what_is_appended_is_returned(log: Path) -> None:
     write(log, [BEGIN, add(ONE), COMMIT], [BEGIN, delete(ONE), add(TWO), COMMIT])
     appended = undo(log, count=2) + redo(log)
@@ -165,26 +144,6 @@ def test_to_a_patch(log: Path) -> None:
     with pytest.raises(ChainError, match="has no patch to redo"):
         redo(log)
     assert log.read_bytes() == before
-
-
-def test_what_was_without_effect_is_not_undone(log: Path) -> None:
-    write(
-        log,
-        [add(ONE)],
-        [
-            add(ONE),
-            BEGIN,
-            add(TWO),
-            ABORT,
-            BEGIN,
-            add(THREE),
-            delete(THREE),
-            delete(THREE),
-            COMMIT,
-        ],
-    )
-    undo(log)
-    assert last(log) == [("A", THREE), ("D", THREE)]
 
 
 def test_namespaces(log: Path) -> None:
