@@ -283,19 +283,13 @@ def _statements(name: str, given: Format | None, base: str | None, *, canonicali
 
 
 @app.register
-def invert(
-    log: str,
-    *,
-    target: Target,
-    reading: Reading,
-) -> None:
+def invert(log: str, *, target: Target, reading: Reading) -> None:
     """Write the log that undoes a log.
 
     The result is the inverse of each patch, the last one first; it follows the log. It restores the
     data if each addition added something and each deletion deleted something.
 
     $ jelly patch invert change.jellyp -o undo.jellyp
-
     """
     from ..patch import write_patches
     from ..patch.logs.editing import invert_log
@@ -306,13 +300,7 @@ def invert(
 
 
 @app.register
-def compact(
-    logs: list[str],
-    *,
-    target: Target,
-    reading: Reading,
-    exact: bool = False,
-) -> None:
+def compact(logs: list[str], *, target: Target, reading: Reading, exact: bool = False) -> None:
     """Write one patch with the same effect as a log.
 
     Several logs count as one, in their order.
@@ -344,22 +332,23 @@ class Patches:
     count: Positive | None = None
     to: Annotated[str | None, Parsed("ID")] = None
 
-    def append(
-        self, function: Callable[..., list[Patch]], header: str, log: str, as_json: bool
-    ) -> None:
+    def append(self, name: str, log: str, as_json: bool) -> None:
         """Append patches to a log.
 
-        :param header: their header that has the id of another patch.
+        :param name: of the function that does so; their header ``undoes`` or ``redoes`` has the id
+            of another patch.
         """
         if log == STANDARD:
             raise UsageError("a log to append to is a file")
         if self.count is not None and self.to is not None:
             raise UsageError("--count and --to exclude each other")
         console.require_files([log])
-        appended = function(log, **vars(self), limits=limits())
-        for patch in appended:
-            shown = {"patch": _shown(patch.id), header: _shown(patch.header(header))}
-            console.line(shown, as_json)
+        from .. import patch
+
+        appended = getattr(patch, name)(log, **vars(self), limits=limits())
+        for each in appended:
+            about = _shown(each.header(f"{name}es"))
+            console.line({"patch": _shown(each.id), f"{name}es": about}, as_json)
         if not appended and not as_json:
             print("nothing to append")
 
@@ -375,9 +364,7 @@ def undo(log: str, *, patches: Patches, json: bool = False) -> None:
 
     :param log: File of Jelly-Patch or RDF Patch text, to which patches are appended.
     """
-    from ..patch import undo as undo_
-
-    patches.append(undo_, "undoes", log, json)
+    patches.append("undo", log, json)
 
 
 @app.register
@@ -390,22 +377,14 @@ def redo(log: str, *, patches: Patches, json: bool = False) -> None:
 
     :param log: File of Jelly-Patch or RDF Patch text, to which patches are appended.
     """
-    from ..patch import redo as redo_
-
-    patches.append(redo_, "redoes", log, json)
+    patches.append("redo", log, json)
 
 
 # To read
 
 
 @app.register
-def show(
-    log: str,
-    *,
-    summary: bool = False,
-    json: bool = False,
-    reading: Reading,
-) -> None:
+def show(log: str, *, summary: bool = False, json: bool = False, reading: Reading) -> None:
     """Print a log as RDF Patch text, coloured on a terminal.
 
     $ jelly patch show change.jellyp
@@ -463,13 +442,7 @@ _STYLES: Final = {
 
 
 @app.register
-def check(
-    log: str,
-    *,
-    reading: Reading,
-    strict: bool = False,
-    json: bool = False,
-) -> None:
+def check(log: str, *, reading: Reading, strict: bool = False, json: bool = False) -> None:
     """Check a log: its syntax, the order of its rows, its chain.
 
     In a chain, the header prev of each patch names the patch before it.
@@ -477,7 +450,6 @@ def check(
     Exit code 0: no problems; 1: problems.
 
     $ jelly patch check change.jellyp
-
     """
     from ..patch import check as check_
 
