@@ -34,7 +34,7 @@ from .rows import PatchOrder, ReadSettings
 from .text_rows import PatchTextReader
 from .thrift_rows import PatchRowReader
 
-#: Bytes at the start of a source that are kept for the error if it is not a log.
+#: Bytes at the start of a source, at most, from which its format is detected.
 _OPENING: Final = 1024
 
 
@@ -207,8 +207,7 @@ class PatchReader(Closing):
         self._rows = self._each()
 
     def _jelly_reader(self, settings: ReadSettings, *, resumable: bool) -> JellyReader:
-        strict, limits = settings.strict, settings.limits
-        decoder = PatchDecoder(settings.factory, limits=limits, strict=strict)
+        decoder = PatchDecoder(settings.factory, limits=settings.limits, strict=settings.strict)
         return JellyReader(decoder, settings, resumable=resumable)
 
     @property
@@ -280,7 +279,7 @@ class PatchReader(Closing):
             head = b""
             for chunk in chunks:
                 head += chunk
-                if not is_cut(head):
+                if not is_cut(head) or len(head) >= _OPENING:
                     break
             self._opening = head[:_OPENING]
             if self.format is None:

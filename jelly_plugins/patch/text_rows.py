@@ -215,7 +215,6 @@ class PatchTextReader(RowReader, LineReader):
     def _line(self, rows: list[Operation]) -> None:
         """Read a line of any form, term by term; it may have no row, or several."""
         while not self._take(_REST_OF_LINE):
-            self._skip()
             start = self._pos
             found = self._take(_CODE)
             kind = None if found is None else _KINDS.get(found[0])
@@ -230,7 +229,8 @@ class PatchTextReader(RowReader, LineReader):
             elif kind in (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE):
                 value = self._namespace(kind)
             # rdflib leaves the dot of a header out.
-            if kind is not OperationKind.HEADER or not self._at(_REST_OF_LINE):
+            is_open = _REST_OF_LINE.match(self._text, self._pos) is not None
+            if kind is not OperationKind.HEADER or not is_open:
                 self._end_row()
             self._add(rows, Operation(kind, value), start)
 
@@ -247,15 +247,12 @@ class PatchTextReader(RowReader, LineReader):
             self._complete = self._pos
 
     def _header(self) -> Header:
-        self._skip()
         quoted = self._take(_STRING)
         found = quoted or self._take(_SINGLE_QUOTED) or self._take(_WORD)
         if found is None:
             self._reject("a header has no key")
         key = self._unescape(quoted) if quoted else found[1]
-        value = self._term(positions.OBJECT)
-        self._skip()
-        return Header(key, value)
+        return Header(key, self._term(positions.OBJECT))
 
     def _statement(self, terms: tuple[Any, ...], graph: Any) -> Any:
         if self._quads:
@@ -266,10 +263,9 @@ class PatchTextReader(RowReader, LineReader):
 
     def _graph(self) -> Any:
         """The graph's name, None where there is none or one of the default graph."""
-        self._skip()
-        if self._text.startswith(".", self._pos):
+        if self._at("."):
             return None
-        if self._at(_REST_OF_LINE):
+        if _REST_OF_LINE.match(self._text, self._pos):
             self._end_row()
         named = _ONLY_IRI.match(self._text, self._pos)
         if named is not None and named[1] in _DEFAULT_GRAPHS:
@@ -279,15 +275,12 @@ class PatchTextReader(RowReader, LineReader):
 
     def _namespace(self, kind: OperationKind) -> Namespace:
         """A name, then its IRI and its graph, of which a row PD may have none or only the graph."""
-        self._skip()
         quoted = self._take(_STRING)
         found = quoted or self._take(_SINGLE_QUOTED) or self._take(_NAME)
         name = self._unescape(quoted) if quoted else (found[1] or "" if found else "")
-        self._skip()
         start = self._pos
         named = self._take(_ONLY_IRI)
-        iri = None if named is None else self._node(named[1], start)
-        self._skip()
+        iri = None if named is None else self._node(named[1], named.start())
         if kind is OperationKind.ADD_NAMESPACE:
             # Apache Jena writes a string.
             text = self._take(_STRING) if iri is None else None
@@ -295,7 +288,7 @@ class PatchTextReader(RowReader, LineReader):
                 iri = build(self._factory.iri, self._unescape(text))
             elif iri is None:
                 self._reject("a namespace is an IRI")
-        elif self._text.startswith(".", self._pos):
+        elif self._at("."):
             self._pos, iri = start, None
         start = self._pos
         graph = self._graph()
@@ -306,8 +299,7 @@ class PatchTextReader(RowReader, LineReader):
         return Namespace(name, iri, graph)
 
     def _end_row(self) -> None:
-        self._skip()
-        if not self._text.startswith(".", self._pos):
+        if not self._at("."):
             self._reject("the row does not end here with a '.'")
         self._pos += 1
 
@@ -315,8 +307,7 @@ class PatchTextReader(RowReader, LineReader):
 
     def _term(self, position: int, depth: int = 0) -> Any:
         """Read the term in ``position``, inside ``depth`` quoted triples."""
-        self._skip()
-        if self._text.startswith("<<", self._pos):
+        if self._at("<<"):
             self._check(position, Kind.TRIPLE, self._pos)
             return self._quoted_triple(depth + 1)
         start = self._pos
@@ -346,12 +337,10 @@ class PatchTextReader(RowReader, LineReader):
         if depth > limits.nesting:
             error = over(limits, "nesting", depth, "the depth of quoted triples")
             raise LimitError(f"line {self.line(self._text[: self._pos])}: {error.message}")
-        parenthesised = self._text.startswith("<<(", self._pos)
-        opening, closing = ("<<(", ")>>") if parenthesised else ("<<", ">>")
+        opening, closing = ("<<(", ")>>") if self._at("<<(") else ("<<", ">>")
         self._pos += len(opening)
         terms = [self._term(position, depth) for position in range(3)]
-        self._skip()
-        if not self._text.startswith(closing, self._pos):
+        if not self._at(closing):
             self._reject(f"the quoted triple does not end here with {closing}")
         self._pos += len(closing)
         return build(self._factory.quoted_triple, *terms)
@@ -387,16 +376,15 @@ class PatchTextReader(RowReader, LineReader):
 
     # Position
 
-    def _skip(self) -> None:
-        """Skip spaces."""
+    def _at(self, text: str) -> bool:
+        """Skip spaces; return whether a text comes next."""
         found = _SKIP.match(self._text, self._pos)
         self._pos = found.end() if found else self._pos
-
-    def _at(self, pattern: re.Pattern[str]) -> bool:
-        return pattern.match(self._text, self._pos) is not None
+        return self._text.startswith(text, self._pos)
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Match a pattern, and advance past it if it matches."""
+        """Skip spaces, match a pattern, and advance past it if it matches."""
+        self._at("")
         found = pattern.match(self._text, self._pos)
         if found is not None:
             self._pos = found.end()
