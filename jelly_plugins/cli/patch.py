@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,7 +18,7 @@ from click.exceptions import Exit
 from ..codec.text.ntriples import Notation
 from ..io.names import Format
 from ..io.names import format_of as rdf_format_of
-from ..patch.formats import PatchFormat, format_of
+from ..patch.formats import PatchFormat, PatchOptionChanges, format_of
 from ..patch.replay.settings import ReplaySettings
 from . import console
 from .console import STANDARD
@@ -162,23 +164,6 @@ def status(*, store: str, json: bool = False) -> None:
 # From file to file
 
 
-@dataclass(frozen=True, kw_only=True)
-class Changes:
-    """Options of the stream written: those of ``PatchOptionChanges``, whose module takes long to
-    import.
-
-    :ivar preset: table sizes of the Jelly-Patch written.
-    :ivar stream_type: stream type of the Jelly-Patch written.
-    :ivar statement_type: statement type of RDF Patch text, which does not declare it.
-    """
-
-    preset: Literal["big", "small"] | None = None
-    stream_type: Literal["flat", "frame", "punctuated"] | None = None
-    statement_type: Literal["triples", "quads"] | None = None
-    generalized_statements: bool | None = None
-    rdf_star: bool | None = None
-
-
 @app.register
 def convert(
     logs: list[str],
@@ -187,18 +172,17 @@ def convert(
     from_: PatchFormat | None = None,
     notation: Notation = Notation.RDF_1_2,
     strict: bool = False,
-    changes: Changes,
+    changes: PatchOptionChanges,
 ) -> None:
     """Convert Jelly-Patch to RDF Patch text and back.
 
-    Also converts to other Jelly-Patch. Several logs become one: ids are kept, or created and
-    chained where missing. Memory use is constant.
+    Also converts to other Jelly-Patch. Several logs become one, in their order. Memory use is
+    constant.
 
     $ jelly patch convert change.jellyp -o change.rdfp
 
     :param notation: Of quoted triples in text.
     """
-    from ..patch.logs.conversion import PatchOptionChanges
     from ..patch.logs.conversion import convert as convert_
 
     form, dst = target.open(logs)
@@ -209,7 +193,7 @@ def convert(
             dst,
             source_format=from_,
             target_format=form,
-            changes=PatchOptionChanges(**vars(changes)),
+            changes=changes,
             notation=notation,
             strict=strict,
             limits=limits(),
@@ -299,19 +283,13 @@ def _statements(name: str, given: Format | None, base: str | None, *, canonicali
 
 
 @app.register
-def invert(
-    log: str,
-    *,
-    target: Target,
-    reading: Reading,
-) -> None:
+def invert(log: str, *, target: Target, reading: Reading) -> None:
     """Write the log that undoes a log.
 
     The result is the inverse of each patch, the last one first; it follows the log. It restores the
     data if each addition added something and each deletion deleted something.
 
     $ jelly patch invert change.jellyp -o undo.jellyp
-
     """
     from ..patch import write_patches
     from ..patch.logs.editing import invert_log
@@ -322,13 +300,7 @@ def invert(
 
 
 @app.register
-def compact(
-    logs: list[str],
-    *,
-    target: Target,
-    reading: Reading,
-    exact: bool = False,
-) -> None:
+def compact(logs: list[str], *, target: Target, reading: Reading, exact: bool = False) -> None:
     """Write one patch with the same effect as a log.
 
     Several logs count as one, in their order.
@@ -360,25 +332,23 @@ class Patches:
     count: Positive | None = None
     to: Annotated[str | None, Parsed("ID")] = None
 
-    def append(
-        self, function: Callable[..., list[Patch]], header: str, log: str, as_json: bool
-    ) -> None:
+    def append(self, name: str, log: str, as_json: bool) -> None:
         """Append patches to a log.
 
-        :param header: their header that has the id of another patch.
+        :param name: of the function that does so; their header ``undoes`` or ``redoes`` has the id
+            of another patch.
         """
         if log == STANDARD:
             raise UsageError("a log to append to is a file")
         if self.count is not None and self.to is not None:
             raise UsageError("--count and --to exclude each other")
         console.require_files([log])
-        from ..codec.text.ntriples import term_text
+        from .. import patch
 
-        appended = function(log, **vars(self), limits=limits())
-        for patch in appended:
-            other = patch.header(header)
-            if patch.id and other:
-                console.line({"patch": term_text(patch.id), header: term_text(other)}, as_json)
+        appended = getattr(patch, name)(log, **vars(self), limits=limits())
+        for each in appended:
+            about = _shown(each.header(f"{name}es"))
+            console.line({"patch": _shown(each.id), f"{name}es": about}, as_json)
         if not appended and not as_json:
             print("nothing to append")
 
@@ -394,9 +364,7 @@ def undo(log: str, *, patches: Patches, json: bool = False) -> None:
 
     :param log: File of Jelly-Patch or RDF Patch text, to which patches are appended.
     """
-    from ..patch import undo as undo_
-
-    patches.append(undo_, "undoes", log, json)
+    patches.append("undo", log, json)
 
 
 @app.register
@@ -409,22 +377,14 @@ def redo(log: str, *, patches: Patches, json: bool = False) -> None:
 
     :param log: File of Jelly-Patch or RDF Patch text, to which patches are appended.
     """
-    from ..patch import redo as redo_
-
-    patches.append(redo_, "redoes", log, json)
+    patches.append("redo", log, json)
 
 
 # To read
 
 
 @app.register
-def show(
-    log: str,
-    *,
-    summary: bool = False,
-    json: bool = False,
-    reading: Reading,
-) -> None:
+def show(log: str, *, summary: bool = False, json: bool = False, reading: Reading) -> None:
     """Print a log as RDF Patch text, coloured on a terminal.
 
     $ jelly patch show change.jellyp
@@ -432,26 +392,44 @@ def show(
     :param summary: Print a line for each patch only.
     :param json: Print one line of JSON per patch, with its counts.
     """
-    from ..patch.logs.listing import lines, summaries
+    from ..patch.text_rows import PatchTextWriter
 
+    write = _printer()
     with reading.patches([log], "show", printing=True) as patches:
-        if json or summary:
-            for each in summaries(patches):
-                shown = {"id": each.id, "prev": each.prev, "rows": each.rows}
-                console.line({"patch": each.number, **shown}, json)
-        elif not sys.stdout.isatty():
-            for line in lines(patches):
-                print(line.text)
-        else:
-            from rich.console import Console
-            from rich.text import Text
-
-            terminal = Console()
-            for kind, text in lines(patches):
-                style = "bold" if kind is None else _STYLES.get(kind.code, "dim")
-                terminal.print(Text(text, style), soft_wrap=True)
+        for number, patch in enumerate(patches, 1):
+            if json or summary:
+                rows = Counter(kind.code for kind, _ in patch.rows())
+                # The rows may have brought headers.
+                ids = {"id": _shown(patch.id), "prev": _shown(patch.prev)}
+                console.line({"patch": number, **ids, "rows": rows}, json)
+                continue
+            write(f"# patch {number}", "bold")
+            writer = PatchTextWriter()
+            for row in patch.rows():
+                text = writer.row(row).decode().removesuffix("\n")
+                text = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04X}", text)
+                write(text, _STYLES.get(row.kind.code, "dim"))
 
 
+def _printer() -> Callable[[str, str], object]:
+    """What prints a line, in a style if it is on a terminal."""
+    if not sys.stdout.isatty():
+        return lambda text, _: print(text)
+    from rich.console import Console
+    from rich.text import Text
+
+    terminal = Console()
+    return lambda text, style: terminal.print(Text(text, style), soft_wrap=True)
+
+
+def _shown(term: Any) -> str | None:
+    from ..codec.text.ntriples import term_text
+
+    return None if term is None else term_text(term)
+
+
+#: Control characters that N-Triples does not escape; a terminal may take them for commands.
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 #: How lines look on a terminal, by the code of their row in RDF Patch.
 _STYLES: Final = {
     "A": "green",
@@ -464,13 +442,7 @@ _STYLES: Final = {
 
 
 @app.register
-def check(
-    log: str,
-    *,
-    reading: Reading,
-    strict: bool = False,
-    json: bool = False,
-) -> None:
+def check(log: str, *, reading: Reading, strict: bool = False, json: bool = False) -> None:
     """Check a log: its syntax, the order of its rows, its chain.
 
     In a chain, the header prev of each patch names the patch before it.
@@ -478,9 +450,7 @@ def check(
     Exit code 0: no problems; 1: problems.
 
     $ jelly patch check change.jellyp
-
     """
-    from ..codec.text.ntriples import term_text
     from ..patch import check as check_
 
     with console.open_sources([log], "check") as [opened]:
@@ -491,11 +461,7 @@ def check(
             strict=strict,
             limits=limits(),
         )
-    ids = {
-        name: None if term is None else term_text(term)
-        for name in ("first_id", "first_prev", "last_id")
-        for term in [getattr(report, name)]
-    }
+    ids = {name: _shown(getattr(report, name)) for name in ("first_id", "first_prev", "last_id")}
     rows = {kind.code: number for kind, number in report.rows.items()}
     console.report(report, json, **ids, rows=rows, valid=bool(report))
     if not report:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from itertools import chain
+from typing import Any, Final
 
 from ..codec import (
     DEFAULT_LIMITS,
     AnyOperation,
     Limits,
+    Operation,
     OperationColumns,
     OperationKind,
     PatchColumnDecoder,
-    PatchStreamType,
     TermFactory,
 )
 from ..codec.patch.columns import OperationGatherer
@@ -21,7 +22,9 @@ from ..codec.text.ntriples import Notation
 from ..codec.text.transcoding import TextFactory
 from ..errors import JellyError
 from ..io.sources import Source
-from .reader import PatchReader
+from .reader import JellyReader, PatchReader
+
+_STATEMENT: Final = Operation(OperationKind.ADD)
 
 
 class PatchColumnReader(PatchReader):
@@ -50,12 +53,13 @@ class PatchColumnReader(PatchReader):
         limits: Limits = DEFAULT_LIMITS,
         **batches: Any,
     ) -> None:
+        self._decoder = PatchColumnDecoder(notation, validator=validator, limits=limits, **batches)
+        self._gathered = OperationGatherer(limits, **batches)
         factory: Any = TextFactory(notation) if validator is None else validator
         super().__init__(src, factory=factory, wait=wait, resumable=resumable, limits=limits)
-        self._gathered = OperationGatherer(limits, **batches)
-        self._decoder: Any = PatchColumnDecoder(
-            notation, validator=validator, limits=limits, **batches
-        )
+
+    def _jelly_reader(self, settings: Any, *, resumable: bool) -> JellyReader:
+        return _JellyColumns(self._decoder, settings, resumable=resumable)
 
     def __iter__(self) -> Iterator[OperationColumns]:  # type: ignore[override]
         return self._rows  # type: ignore[return-value]
@@ -63,48 +67,43 @@ class PatchColumnReader(PatchReader):
     def __next__(self) -> OperationColumns:  # type: ignore[override]
         return next(self._rows)  # type: ignore[return-value]
 
-    def _read_text(self, chunks: Iterator[bytes]) -> Iterator[Any]:
-        with self._locating():
-            try:
-                yield from self._gathered.add(super()._read_text(chunks))
-            except JellyError:
-                yield from self._gathered.flush()
-                raise
-            yield from self._gathered.flush()
-
-    def _read_jelly(self, chunks: Iterator[bytes]) -> Iterator[Iterable[Any]]:
+    def _lists(self, chunks: Iterator[bytes], *, growing: bool) -> Iterator[Iterable[Any]]:
+        found: Iterator[Any] = chain.from_iterable(super()._lists(chunks, growing=growing))
+        is_jelly = self._source is self._jelly
+        flush = self._decoder.flush if is_jelly else self._gathered.flush
         try:
-            for batch in self._decode(chunks):
+            for batch in found if is_jelly else self._gathered.add(found):
                 yield (batch,)
         except JellyError:
-            yield self._decoder.flush()
+            yield flush()
             raise
+        yield flush()
 
-    def _decode(self, chunks: Iterator[bytes]) -> Iterator[OperationColumns]:
-        for batch in self._decoded(chunks):
-            options = self._decoder.options
-            punctuated = options.stream_type is PatchStreamType.PUNCTUATED
-            yield batch if punctuated else replace(batch, others=tuple(self._split_others(batch)))
 
-    def _decoded(self, chunks: Iterator[bytes]) -> Iterator[OperationColumns]:
+class _JellyColumns(JellyReader):
+    """Reads the columns of a Jelly-Patch stream."""
+
+    def batches(self, chunks: Iterable[bytes], *, growing: bool = False) -> Iterator[Any]:  # noqa: ARG002
         for chunk in chunks:
-            for frame in self._splitter.feed(chunk):
-                yield from self._decoder.decode(frame)
-        if self._wait is not None:
-            yield from self._decoder.flush()
-            return
-        for frame in self._splitter.finish():
-            yield from self._decoder.decode(frame)
-        yield from self._finish()
+            yield from map(self._decode, self.splitter.feed(chunk))
 
-    def _split_others(self, batch: OperationColumns) -> Iterator[tuple[int, AnyOperation]]:
-        """The rows of a batch besides statements, with the ends of patches, see
-        :meth:`.PatchReader._split`."""
+    def _decode(self, frame: bytes) -> Iterator[Any]:
+        for batch in self.decoder.decode(frame):
+            yield batch if self.has_marks else replace(batch, others=tuple(self._others(batch)))
+
+    def finish(self) -> Iterator[Any]:
+        for batch in super().finish():
+            yield batch if self.has_marks else replace(batch, others=tuple(self._others(batch)))
+
+    def _others(self, batch: OperationColumns) -> Iterator[tuple[int, AnyOperation]]:
+        """The rows of a batch besides statements, with the ends of patches."""
         before = 0
         for at, row in (*batch.others, (len(batch.adds), None)):
+            rows: list[AnyOperation] = []
             if at > before:
                 # For the order of rows, one statement is as good as many.
-                self._order.take(OperationKind.ADD)
+                self.add(_STATEMENT, [])
                 before = at
             if row is not None:
-                yield from ((at, each) for each in self._split((row,)))
+                self.add(row, rows)
+                yield from ((at, each) for each in rows)

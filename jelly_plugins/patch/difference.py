@@ -5,29 +5,33 @@ Namespaces are not compared. Memory holds the old statements and what is new.
 
 from __future__ import annotations
 
-import ctypes
 import io
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from decimal import Decimal
-from itertools import chain
-from operator import is_
-from typing import Any, Final, TypeAlias, cast, get_args
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias, cast, get_args
 from typing import Literal as Choice
 
 from ..backends import find_owner
 from ..codec import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple, describe
 from ..codec.common.canonical_labels import canonical_labels
 from ..codec.common.terms import parts_of
-from ..codec.text.forms import XSD
+from ..codec.text.forms import TEXTS, XSD, is_canonical
 from ..errors import TermError
 from ..formats.settings import ConversionSettings
 from ..formats.table import read_statements
 from ..io.names import Format, format_of
 from ..io.sources import Source, is_source
 from ..io.streams import read
-from .model import BEGIN, COMMIT, ID, PREV, Operation, Patch, add, add_namespace, delete
+from .model import (
+    BEGIN,
+    COMMIT,
+    Operation,
+    Patch,
+    add,
+    add_namespace,
+    chain_headers,
+    check_nesting,
+    delete,
+)
 
 #: Labels of blank nodes: canonical for files and kept for all else; or kept; or canonical; or there
 #: must be no blank nodes.
@@ -35,24 +39,6 @@ BlankNodes: TypeAlias = Choice["auto", "keep", "canonicalize", "reject"]
 
 #: A file in any RDF format, a graph, dataset or store of a backend, or the statements themselves.
 Statements: TypeAlias = Source | Iterable[Any]
-
-_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)")
-_TIMES: Final = frozenset(
-    (
-        "dateTime",
-        "dateTimeStamp",
-        "date",
-        "time",
-        "gYear",
-        "gYearMonth",
-        "gMonth",
-        "gMonthDay",
-        "gDay",
-        "duration",
-        "yearMonthDuration",
-        "dayTimeDuration",
-    )
-)
 
 
 def diff(
@@ -69,9 +55,11 @@ def diff(
     each predicate deletions before additions.
 
     The patch is minimal: each statement that it deletes is in ``old``, and none that it adds.
-    Exceptions are statements that differ from a deleted one only in the lexical form of a literal
-    (``1`` and ``01``, ``en`` and ``EN``). Stores such as Oxigraph hold both as one, so the
-    remaining one is also deleted and added again. If nothing changed, the patch has no operations.
+    Exceptions are statements that may differ from a deleted one only in the lexical form of a
+    literal (``1`` and ``01``, ``en`` and ``EN``). Stores such as Oxigraph hold both as one, so the
+    remaining one is also deleted and added again; the same goes for other literals of the same
+    datatype if one of the two is not in a usual form. If nothing changed, the patch has no
+    operations.
     If either side has quads, the patch has quads, and triples become quads in the default graph.
 
     :param old: a file, a graph, dataset or store, or statements; see
@@ -99,53 +87,51 @@ def diff(
     """
     if blank_nodes not in get_args(BlankNodes):
         raise ValueError(f"blank_nodes must be one of {get_args(BlankNodes)} (got {blank_nodes!r})")
-    quads: set[bool] = set()
+    are_quads: set[bool] = set()
     # Whether each old statement is in the new ones too.
-    kept = dict.fromkeys(_quads(old, base, blank_nodes, quads), False)
+    kept = dict.fromkeys(_quads(old, base, blank_nodes, are_quads), False)
     added: dict[Quad, None] = {}
-    for statement in _quads(new, base, blank_nodes, quads):
+    for statement in _quads(new, base, blank_nodes, are_quads):
         if statement in kept:
             kept[statement] = True
         else:
             added[statement] = None
     deleted = [statement for statement, stays in kept.items() if not stays]
-    values = set(map(_by_value, deleted)) - set(deleted)
-    if values:
-        again = [each for each, stays in kept.items() if stays and _by_value(each) in values]
-        deleted += again
-        added |= dict.fromkeys(again)
-    made: Callable[[Quad], Any] = (lambda quad: quad) if True in quads else _triple
+    again = _same_values(deleted, (statement for statement, stays in kept.items() if stays))
+    # By subject and predicate: what replaces something is next to it, and a writer repeats most
+    # terms.
+    subjects: dict[Any, dict[Any, list[Operation]]] = {}
+    for make, statements in ((delete, (*deleted, *again)), (add, (*added, *again))):
+        for quad in statements:
+            predicates = subjects.setdefault((quad.graph, quad.subject), {})
+            change = make(quad if True in are_quads else Triple._make(quad[:3]))
+            predicates.setdefault(quad.predicate, []).append(change)
     changes = [
-        change(made(statement))
-        for change, statement in _in_runs(
-            chain(((delete, each) for each in deleted), ((add, each) for each in added))
-        )
+        row for predicates in subjects.values() for rows in predicates.values() for row in rows
     ]
-    graph = DEFAULT_GRAPH if True in quads else None
+    graph = DEFAULT_GRAPH if True in are_quads else None
     declared = [add_namespace(name, Iri(iri), graph) for name, iri in (namespaces or {}).items()]
-    headers = [(key, term) for key, term in ((ID, id), (PREV, prev)) if term is not None]
-    return Patch([BEGIN, *declared, *changes, COMMIT] if changes else [], headers)
+    rows = [BEGIN, *declared, *changes, COMMIT] if changes else []
+    return Patch(rows, chain_headers(id, prev))
 
 
 def _quads(
-    source: Statements, base: str | None, blank_nodes: BlankNodes, quads: set[bool]
+    source: Statements, base: str | None, blank_nodes: BlankNodes, are_quads: set[bool]
 ) -> Iterator[Quad]:
     """The statements of a source as quads.
 
-    :param quads: takes whether there were quads, and whether there were triples.
+    :param are_quads: takes whether there were quads, and whether there were triples.
     """
     statements: Iterator[Any] = map(_statement, statements_of(source, base=base))
     if blank_nodes == "canonicalize" or (blank_nodes == "auto" and is_source(source)):
         statements = canonical(statements)
     for statement in statements:
+        if isinstance(statement.object, tuple) or isinstance(statement.subject, tuple):
+            check_nesting(statement)
         if blank_nodes == "reject":
             _reject_blank_nodes(statement)
-        if len(statement) == 4:
-            quads.add(True)
-            yield Quad._make(statement)
-        else:
-            quads.add(False)
-            yield Quad._make((*statement, DEFAULT_GRAPH))
+        are_quads.add(len(statement) == 4)
+        yield Quad._make(statement if len(statement) == 4 else (*statement, DEFAULT_GRAPH))
 
 
 def statements_of(source: Statements, *, base: str | None = None) -> Iterator[Any]:
@@ -176,61 +162,50 @@ def _statement(given: Any) -> Triple | Quad:
     return Triple._make(terms) if len(terms) == 3 else Quad._make(terms)
 
 
-def _in_runs(
-    changes: Iterable[tuple[Callable[[Any], Operation], Quad]],
-) -> Iterator[tuple[Callable[[Any], Operation], Quad]]:
-    """Changes with those of each subject together, and among them those of each predicate: what
-    replaces something is next to it, and a writer repeats most terms."""
-    subjects: dict[Any, dict[Any, list[Any]]] = {}
-    for change, quad in changes:
-        predicates = subjects.setdefault((quad.graph, quad.subject), {})
-        predicates.setdefault(quad.predicate, []).append((change, quad))
-    for predicates in subjects.values():
-        for run in predicates.values():
-            yield from run
+def _same_values(deleted: Iterable[Quad], kept: Iterable[Quad]) -> list[Quad]:
+    """Those statements of ``kept`` that a store may hold as one with a deleted one, because they
+    differ only in the lexical form of literals.
+
+    Two forms are the same value only if a store changes one of them; of those that it may change,
+    all of a datatype are taken for equal.
+    """
+    slots = {(slot, is_changed) for _, slot, is_changed in map(_slot, deleted)}
+    if not slots:
+        return []
+    found = []
+    for statement, slot, is_changed in map(_slot, kept):
+        if slot is not None and ((slot, True) in slots or (is_changed and (slot, False) in slots)):
+            found.append(statement)
+    return found
 
 
-def _by_value(statement: Any) -> Any:
-    """A statement with the values of its literals in their place; itself if there are none whose
-    lexical forms a store may change."""
-    parts = [
-        _value(part)
-        if isinstance(part, Literal)
-        else _by_value(part)
-        if isinstance(part, Triple)
-        else part
-        for part in statement
-    ]
-    return statement if all(map(is_, parts, statement)) else tuple(parts)
+def _slot(quad: Quad) -> tuple[Quad, Any, bool]:
+    """A statement; what it has in common with those of the same value, None if it has no literal
+    of which there are other forms; and whether a store may change its form."""
+    is_changed = False
 
+    def common(terms: Iterable[Any]) -> tuple[Any, ...]:
+        nonlocal is_changed
+        parts: list[Any] = []
+        for term in terms:
+            if isinstance(term, Triple):
+                parts.append(common(term))
+            elif not isinstance(term, Literal):
+                parts.append(term)
+            elif term.langtag is not None:
+                parts.append((term.lex, term.langtag.lower()))
+                is_changed = is_changed or not term.langtag.islower()
+            elif (
+                term.datatype is None or not term.datatype.startswith(XSD) or term.datatype in TEXTS
+            ):
+                parts.append(term)
+            else:
+                parts.append(term.datatype)
+                is_changed = is_changed or not is_canonical(term.lex, term.datatype)
+        return tuple(parts)
 
-def _value(literal: Literal) -> Any:
-    """The value of a literal, which literals of other values may have, too: all times of a datatype
-    are taken for equal, and all durations."""
-    if literal.langtag is not None:
-        return literal.lex, literal.langtag.lower()
-    name = (literal.datatype or "").removeprefix(XSD)
-    if literal.datatype is None or name == literal.datatype:
-        return literal
-    if name in _TIMES:
-        return None, name
-    value: Any = literal.lex
-    if name in ("float", "double"):
-        with suppress(ValueError):
-            value = float(value)
-    elif name == "boolean":
-        value = {"1": "true", "0": "false"}.get(value, value)
-    elif _DECIMAL.fullmatch(value):
-        value = Decimal(value)
-    if name == "float" and isinstance(value, float):
-        # Single precision, in which more are equal.
-        value = ctypes.c_float(value).value
-    # What is not equal to itself is never found.
-    return "NaN" if value != value else value, name
-
-
-def _triple(quad: Quad) -> Triple:
-    return Triple._make(quad[:3])
+    slot = common(quad)
+    return quad, None if slot == quad else slot, is_changed
 
 
 def _reject_blank_nodes(terms: Iterable[Any]) -> None:

@@ -1,20 +1,19 @@
-"""The formats of patches: their names and their detection."""
+"""The formats of patches: their names, their detection, and the options of what is written."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
-from ..codec.common.wire import read_varint
-from ..errors import OptionsError, WireError
+from ..codec import PatchOptions, PatchStatementType, PatchStreamType
+from ..codec.common.detection import StreamKind, is_cut, kind_of
+from ..codec.common.options import member
+from ..errors import OptionsError
 from ..io.sinks import ending_of
 from ..jena.names import format_of as jena_format_of
 
-#: Bytes at the start of a source from which its format is detected.
-DETECTION_BYTES: Final = 24
-
-_FIRST_FIELD: Final = 0x0A
 #: How RDF Patch text starts.
 _TEXT: Final = re.compile(rb"(?:\xef\xbb\xbf)?+\s*+(?:#|(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[\s.<\"':])")
 #: How binary RDF Patch starts: a header, a statement, a namespace, a transaction or a mark.
@@ -28,6 +27,44 @@ class PatchFormat(StrEnum):
     RDF_PATCH = "rdfp"
     #: Binary RDF Patch, as Apache Jena has it.
     RDF_PATCH_THRIFT = "trp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchOptionChanges:
+    """Options of the Jelly-Patch stream written, where the sources do not determine them.
+
+    :ivar preset: table sizes of the Jelly-Patch written: those of ``PatchOptions.big`` or
+        ``small``.
+    :ivar statement_type: statement type, also of RDF Patch text, which does not declare it: with
+        TRIPLES, its statements have no graph.
+    :ivar stream_type: stream type of the Jelly-Patch written.
+    :ivar generalized_statements: also whether generalized statements are accepted in text.
+    """
+
+    preset: Literal["big", "small"] | None = None
+    statement_type: PatchStatementType | str | None = None
+    stream_type: PatchStreamType | str | None = None
+    generalized_statements: bool | None = None
+    rdf_star: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in (
+            ("statement_type", PatchStatementType),
+            ("stream_type", PatchStreamType),
+        ):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, member(kind, given, name))
+
+    def on(self, options: PatchOptions) -> PatchOptions:
+        """Other options, changed.
+
+        >>> PatchOptionChanges(preset="small").on(PatchOptions())
+        ... # doctest: +ELLIPSIS
+        PatchOptions(..., max_name_table_size=128, max_prefix_table_size=16, ...)
+        """
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        return options.changed(named.pop("preset"), named)
 
 
 _ALIASES: Final = {
@@ -74,18 +111,16 @@ def detect(head: bytes, name: str = "") -> PatchFormat | None:
     """The format of a source by its content, or by its name if its content is ambiguous; None if
     unknown.
 
-    :param head: the first :data:`DETECTION_BYTES`, or all there are.
+    :param head: the first bytes, see ``codec.common.detection.is_cut``.
     :param name: the source's name.
 
     >>> detect(b"TX ."), detect(b"<urn:s> <urn:p> <urn:o> .", "data.nt")
     (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
     """
-    opens = _opens_jelly(head)
-    if opens:
-        return PatchFormat.JELLY_PATCH
     by_name = format_of(name)
     # For a stream that is truncated in its first bytes, the name is more reliable.
-    if opens is None and by_name is PatchFormat.JELLY_PATCH:
+    is_truncated = by_name is PatchFormat.JELLY_PATCH and is_cut(head)
+    if is_truncated or kind_of(head) is StreamKind.JELLY_PATCH:
         return PatchFormat.JELLY_PATCH
     if _TEXT.match(head):
         return PatchFormat.RDF_PATCH
@@ -93,27 +128,3 @@ def detect(head: bytes, name: str = "") -> PatchFormat | None:
     if _THRIFT.match(head) and jena_format_of(name) is None:
         return PatchFormat.RDF_PATCH_THRIFT
     return by_name
-
-
-def _opens_jelly(head: bytes) -> bool | None:
-    """Whether a row of options comes first, in a frame with or without its length before it; None
-    if there are too few bytes.
-
-    No RDF Patch text looks like that: nothing may precede a line end there that is two more than
-    the character that starts the line after the next.
-    """
-    try:
-        _, start = read_varint(head, 0, len(head))
-        return _is_options_row(head, start) or _is_options_row(head, 0)
-    except (WireError, IndexError):
-        return None if len(head) < DETECTION_BYTES else False
-
-
-def _is_options_row(head: bytes, pos: int) -> bool:
-    if head[pos] != _FIRST_FIELD:
-        return False
-    row, start = read_varint(head, pos + 1, len(head))
-    if head[start] != _FIRST_FIELD:
-        return False
-    options, stop = read_varint(head, start + 1, len(head))
-    return row == stop - start + options

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from uuid import uuid4
 
+from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.terms import Iri, Term, parts_of
 from ..codec.patch.operations import (
     ABORT,
@@ -81,13 +82,15 @@ class Patch:
     (Iri(value='urn:1'), None, ['TX', 'A', 'TC'])
     """
 
-    __slots__ = ("_operations", "_source", "headers")
+    __slots__ = ("_is_left", "_operations", "_source", "headers")
 
     def __init__(
         self, operations: Iterable[Operation] = (), headers: Iterable[tuple[str, Any]] = ()
     ) -> None:
         self.headers: list[Header] = [Header(*parts_of(each, (2,), "a header")) for each in headers]
         self._operations: list[Operation] | None = None
+        #: Whether the reader has moved to the next patch before all was read.
+        self._is_left = False
         self._source: Iterator[AnyOperation] | None = None
         if isinstance(operations, Iterator):
             self._source = operations
@@ -152,6 +155,8 @@ class Patch:
             if row.kind is OperationKind.HEADER:
                 _add_header(self.headers, row)
             yield row
+        if self._is_left:
+            raise RuntimeError("the reader has moved to the next patch")
 
     def read_all(self) -> None:
         """Read the operations into memory, unless streaming has begun."""
@@ -184,6 +189,11 @@ class Patch:
         return f"<Patch of {operations} operations; {headers or 'no headers'}>"
 
 
+def chain_headers(id_: Any, prev: Any) -> list[Header]:
+    """The headers ``id`` and ``prev``; None for one that is left out."""
+    return [Header(key, term) for key, term in ((ID, id_), (PREV, prev)) if term is not None]
+
+
 def new_id() -> Iri:
     """Make an id that no other patch has: a random UUID, as a URN."""
     return Iri(uuid4().urn)
@@ -207,11 +217,13 @@ def group(rows: Iterable[AnyOperation]) -> Iterator[Patch]:
         while row.kind is OperationKind.HEADER:
             _add_header(headers, row)
             row = _next(source)
-        rest = _Rest(row, source)
+        rest = _rest(row, source)
         patch = Patch(rest, headers)
         yield patch
         patch.read_all()
-        rest.close()
+        for _ in rest:
+            # What was not read is skipped.
+            patch._is_left = True
 
 
 def _add_header(headers: list[Header], row: AnyOperation) -> None:
@@ -220,33 +232,11 @@ def _add_header(headers: list[Header], row: AnyOperation) -> None:
         raise LimitError(f"a patch has more than {_HEADERS} headers")
 
 
-class _Rest(Iterator[AnyOperation]):
+def _rest(row: AnyOperation, source: Iterator[AnyOperation]) -> Iterator[AnyOperation]:
     """Rows of one patch out of those of many: from its first operation up to its END."""
-
-    def __init__(self, first: AnyOperation, source: Iterator[AnyOperation]) -> None:
-        self._next: AnyOperation | None = first
-        self._source = source
-        self._ended = False
-        self._closed = False
-
-    def __next__(self) -> AnyOperation:
-        if self._closed:
-            raise RuntimeError("the reader has moved to the next patch")
-        if self._ended:
-            raise StopIteration
-        row = self._next or _next(self._source)
-        self._next = None
-        if row.kind is OperationKind.END:
-            self._ended = True
-            raise StopIteration
-        return row
-
-    def close(self) -> None:
-        """Skip what was not read."""
-        if not self._ended:
-            for _ in self:
-                pass
-            self._closed = True
+    while row.kind is not OperationKind.END:
+        yield row
+        row = _next(source)
 
 
 def _next(source: Iterator[AnyOperation]) -> AnyOperation:
@@ -270,3 +260,15 @@ def check_patches(patches: object) -> None:
         raise TypeError(
             f"patches are needed, not {patches!r}; read_patches(path) reads those of a log"
         )
+
+
+def check_nesting(terms: Iterable[Any], depth: int = 0) -> None:
+    """Reject a statement whose hash would end the process, since it nests too many triples.
+
+    :raises LimitError: it does.
+    """
+    for term in terms:
+        if isinstance(term, tuple):
+            if depth == NESTING_CEILING:
+                raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
+            check_nesting(term, depth + 1)

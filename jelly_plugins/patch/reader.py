@@ -7,13 +7,10 @@ Flat in memory: rows come as the source is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, TypedDict, Unpack
 
 from ..codec import (
-    DEFAULT_LIMITS,
     AnyOperation,
     FrameSplitter,
     Limits,
@@ -24,27 +21,20 @@ from ..codec import (
     PatchStreamType,
     TermFactory,
 )
-from ..codec.common.detection import StreamKind, kind_of
-from ..codec.common.options import member
+from ..codec.common.detection import StreamKind, is_cut, kind_of
 from ..codec.common.wire import varint
-from ..codec.patch.operations import END, ENDS, OperationKind
+from ..codec.patch.operations import ENDS
 from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError, TruncatedError
 from ..io.sources import Closing, Input, Source
-from ..io.streams import GENERIC
 from ..notebook import table
 from .follow import Followed
-from .formats import DETECTION_BYTES, PatchFormat, detect, format_named
+from .formats import PatchFormat, detect, format_named
 from .model import Patch, group
-from .text.order import PatchOrder
-from .text.reader import PatchTextReader
+from .rows import PatchOrder, ReadSettings
+from .text_rows import PatchTextReader
 from .thrift_rows import PatchRowReader
 
-#: Error message for text whose last patch may be truncated.
-AFTER_HEADERS: Final = (
-    "the log ends after the headers of a patch, which may be truncated: a row Z or a transaction "
-    "would complete it"
-)
-#: Bytes at the start of a source that are kept for the error if it is not a log.
+#: Bytes at the start of a source, at most, from which its format is detected.
 _OPENING: Final = 1024
 
 
@@ -70,16 +60,92 @@ class ReadOptions(TypedDict, total=False):
     limits: Limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Reading:
-    """The values of :class:`ReadOptions`."""
+class JellyReader:
+    """Reads the rows of a Jelly-Patch stream; the interface is that of
+    :class:`~jelly_plugins.patch.rows.RowReader`.
 
-    format: PatchFormat | str | None = None
-    factory: TermFactory[Any] = GENERIC
-    statement_type: PatchStatementType | str = PatchStatementType.QUADS
-    generalized: bool = False
-    strict: bool = False
-    limits: Limits = DEFAULT_LIMITS
+    :param decoder: a PatchDecoder, or what has its interface.
+    :param resumable: see :class:`PatchReader`.
+    """
+
+    def __init__(self, decoder: Any, settings: ReadSettings, *, resumable: bool) -> None:
+        self.decoder = decoder
+        self.complete_bytes = 0
+        self.splitter = FrameSplitter(limits=settings.limits)
+        self._strict = settings.strict
+        self._resumable = resumable
+        #: Of the rows, unless marks end patches; and the deviation that there are more patches.
+        self._order = PatchOrder()
+        self._several: OrderError | None = None
+
+    @property
+    def inside_patch(self) -> bool:
+        return self.splitter.pending > 0 or self.decoder.inside_patch
+
+    @property
+    def deviations(self) -> list[JellyError]:
+        several = () if self._several is None else (self._several,)
+        return [*self.decoder.deviations, *several]
+
+    def batches(self, chunks: Iterable[bytes], *, growing: bool = False) -> Iterator[Any]:  # noqa: ARG002
+        """Read rows, those of each frame together."""
+        size = 0
+        for chunk in chunks:
+            for frame in self.splitter.feed(chunk):
+                rows = self._decode(frame)
+                size += len(varint(len(frame))) + len(frame)
+                if rows and rows[-1].kind in ENDS:
+                    self.complete_bytes = size
+                yield rows
+
+    def ending(self) -> Iterator[Any]:
+        """The rows at the end of the source.
+
+        :raises TruncatedError: it ends inside a patch.
+        """
+        yield from map(self._decode, self.splitter.finish())
+        yield self.finish()
+
+    def finish(self) -> Any:
+        if self._resumable and self.decoder.ends_loosely:
+            raise TruncatedError(
+                "the stream ends after operations outside a transaction, without a mark that "
+                "they are complete",
+                frame=self.decoder.next_frame - 1,
+            )
+        return self.decoder.finish()
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether marks end patches."""
+        options = self.decoder.options
+        return options is None or options.stream_type is PatchStreamType.PUNCTUATED
+
+    def _decode(self, frame: bytes) -> Any:
+        operations = self.decoder.decode(frame).operations
+        if self.has_marks:
+            return operations
+        rows: list[AnyOperation] = []
+        for row in operations:
+            self.add(row, rows)
+        return rows
+
+    def add(self, row: AnyOperation, rows: list[AnyOperation]) -> None:
+        """Add a row of a stream of type FLAT, or of a frame of one of type FRAME, which are one
+        patch. Jelly-JVM writes several patches into one, with their headers, so that these begin
+        patches as they do in text.
+
+        :raises OrderError: reading is strict, and there is another patch.
+        """
+        if not self._order.add(row, rows):
+            return
+        if self._several is None:
+            is_frame = self.decoder.options.stream_type is PatchStreamType.FRAME
+            extent = "frame" if is_frame else "stream"
+            message = f"a header begins another patch in a {extent} that is one patch"
+            self._several = OrderError(message, frame=self.decoder.next_frame - 1)
+        if self._strict:
+            raise self._several
 
 
 class PatchReader(Closing):
@@ -122,37 +188,27 @@ class PatchReader(Closing):
         resumable: bool = False,
         **settings: Unpack[ReadOptions],
     ) -> None:
-        reading = _Reading(**settings)
-        limits = reading.limits
+        self._settings = ReadSettings(**settings)
         #: The source's format; None until something was read, unless it was given.
-        self.format = format_named(reading.format)
-        self._settings: dict[str, Any] = {
-            "statement_type": member(PatchStatementType, reading.statement_type, "statement_type"),
-            "generalized": reading.generalized,
-            "limits": limits,
-        }
+        self.format = format_named(self._settings.format)
         self._input = Input(src)
         self._wait = wait
         self._starve = starve
         self._followed = None if wait is None else Followed(src)
-        self._resumable = resumable
-        self._splitter = FrameSplitter(limits=limits)
-        self._decoder = PatchDecoder(reading.factory, limits=limits, strict=reading.strict)
-        self._factory = reading.factory
-        self._strict = reading.strict
-        #: Of the rows, unless marks end patches; and the deviation that there are more patches.
-        self._order = PatchOrder()
-        self._several: OrderError | None = None
-        #: Reads what is not Jelly-Patch.
-        self._text: PatchTextReader | PatchRowReader | None = None
-        #: Whether nothing shows that the source is a log.
+        self._jelly = self._jelly_reader(self._settings, resumable=resumable)
+        #: Reads the rows; of Jelly-Patch until the format is detected.
+        self._source: JellyReader | PatchTextReader | PatchRowReader = self._jelly
+        #: Whether nothing shows that the source is a log, and its first bytes.
         self._guessed = False
         self._opening = b""
-        self._complete_bytes = 0
-        #: The rows, as many together as come together: of a Jelly-Patch stream, those of a frame as
-        #: a list. For callers that process them in batches.
+        #: The rows in lists, those that come together: of a Jelly-Patch stream, those of a frame.
+        #: For callers that process them in batches.
         self.batches = self._read()
         self._rows = self._each()
+
+    def _jelly_reader(self, settings: ReadSettings, *, resumable: bool) -> JellyReader:
+        decoder = PatchDecoder(settings.factory, limits=settings.limits, strict=settings.strict)
+        return JellyReader(decoder, settings, resumable=resumable)
 
     @property
     def name(self) -> str:
@@ -162,32 +218,30 @@ class PatchReader(Closing):
     @property
     def options(self) -> PatchOptions | None:
         """The options of a Jelly-Patch stream, once its first frame was read; None for text."""
-        return self._decoder.options
+        options: PatchOptions | None = self._jelly.decoder.options
+        return options
 
     @property
     def deviations(self) -> list[JellyError]:
         """What was read so far though it is not valid, as the errors that it would be if reading
         were strict: each kind of it once, with the place of the first."""
-        several = () if self._several is None else (self._several,)
-        return [error.locate(source=self.name) for error in (*self._decoder.deviations, *several)]
+        return [error.locate(source=self.name) for error in self._jelly.deviations]
 
     @property
     def is_bare(self) -> bool:
         """Whether the source is a single frame of Jelly-Patch, without its length before it."""
-        return self._splitter.delimited is False and self._decoder.options is not None
+        return self._jelly.splitter.delimited is False and self.options is not None
 
     @property
     def complete_bytes(self) -> int:
         """Bytes up to the end of the last complete transaction or patch that was read."""
-        return self._complete_bytes if self._text is None else self._text.complete_bytes
+        return self._source.complete_bytes
 
     @property
     def inside_patch(self) -> bool:
         """Whether something was read that is not complete: rows after the last END, or part of a
         frame or line. A stream of type FLAT is one patch, of which there may always be more."""
-        if self._text is not None:
-            return self._text.inside_patch
-        return self._splitter.pending > 0 or self._decoder.inside_patch
+        return self._source.inside_patch
 
     def __iter__(self) -> Iterator[Operation]:
         # Not itself: a call for each row would cost more than decoding it.
@@ -215,126 +269,55 @@ class PatchReader(Closing):
             yield from batch
 
     def _read(self) -> Generator[Iterable[Operation]]:
-        """The rows, as many together as come together."""
-        with self._locating():
-            if self._wait is not None and self._input.compression is not None:
+        """The rows in lists; an error names the source, which is closed in the end."""
+        growing = self._wait is not None
+        try:
+            if growing and self._input.compression is not None:
                 raise SourceError(f"compressed with {self._input.compression}: cannot be followed")
             # The format is detected from the first bytes.
             chunks = self._chunks()
             head = b""
             for chunk in chunks:
                 head += chunk
-                if len(head) >= DETECTION_BYTES:
+                if not is_cut(head) or len(head) >= _OPENING:
                     break
-            chunks = chain((head,), chunks)
             self._opening = head[:_OPENING]
             if self.format is None:
                 self.format = detect(head, self.name)
                 self._guessed = self.format is None
-            if self.format is None or self.format is PatchFormat.JELLY_PATCH:
+            if self.format is PatchFormat.RDF_PATCH:
+                self._source = PatchTextReader(self._settings)
+            elif self.format is PatchFormat.RDF_PATCH_THRIFT:
+                self._source = PatchRowReader(self._settings)
+            else:
                 self.format = PatchFormat.JELLY_PATCH
-                yield from self._read_jelly(chunks)
-                return
-            thrift = self.format is PatchFormat.RDF_PATCH_THRIFT
-            self._text = (PatchRowReader if thrift else PatchTextReader)(
-                self._factory, **self._settings
-            )
-            yield self._read_text(chunks)
-
-    @contextmanager
-    def _locating(self) -> Iterator[None]:
-        """Have errors name the source, and close it in the end."""
-        try:
-            yield
+            yield from self._lists(chain((head,), chunks), growing=growing)
         except JellyError as error:
-            if self._decoder.options is None:
-                if kind_of(self._opening) is StreamKind.JELLY_RDF:
-                    message = "this is Jelly-RDF, not a log of patches"
-                    raise SourceError(message, source=self.name) from None
-                only_zeros = self._opening and not self._opening.strip(b"\0")
-                if only_zeros and not isinstance(error, LimitError):
-                    # Zeros are empty frames; Jelly-JVM writes one for a log without patches.
-                    raise OptionsError(
-                        "this is not Jelly-Patch, or an empty stream without its options: there "
-                        "are only zeros",
-                        source=self.name,
-                    ) from None
-                if self._guessed:
-                    error.message = f"neither Jelly-Patch nor RDF Patch text: {error.message}"
-            error.locate(source=self.name)
-            raise
+            raise self._explained(error).locate(source=self.name) from error.__cause__
         finally:
             self._input.close()
 
-    def _read_text(self, chunks: Iterator[bytes]) -> Iterator[Operation]:
-        assert self._text is not None
-        with self._locating():
-            yield from self._text.rows(chunks, growing=self._wait is not None)
-            if self._wait is None:
-                ending = self._text.finish()
-                if ending and not self._text.order.has_operations:
-                    raise TruncatedError(AFTER_HEADERS)
-                yield from ending
+    def _lists(self, chunks: Iterator[bytes], *, growing: bool) -> Iterator[Iterable[Operation]]:
+        yield from self._source.batches(chunks, growing=growing)
+        if not growing:
+            yield from self._source.ending()
 
-    def _read_jelly(self, chunks: Iterator[bytes]) -> Iterator[Iterable[Operation]]:
-        size = 0
-        for chunk in chunks:
-            for frame in self._splitter.feed(chunk):
-                operations = self._decode_frame(frame)
-                size += len(varint(len(frame))) + len(frame)
-                if operations and operations[-1].kind in ENDS:
-                    self._complete_bytes = size
-                yield operations
-        if self._wait is None:
-            for frame in self._splitter.finish():
-                yield self._decode_frame(frame)
-            yield self._finish()
-
-    def _decode_frame(self, frame: bytes) -> list[AnyOperation]:
-        operations = self._decoder.decode(frame).operations
-        options = self._decoder.options
-        if options is not None and options.stream_type is not PatchStreamType.PUNCTUATED:
-            return list(self._split(operations))
-        return operations
-
-    def _split(self, operations: Iterable[AnyOperation]) -> Iterator[AnyOperation]:
-        """The rows of a stream of type FLAT, or of a frame of one of type FRAME, which are one
-        patch. Jelly-JVM writes several patches into one, with their headers, so that these begin
-        patches as they do in text.
-
-        :raises OrderError: reading is strict, and there is another patch.
-        """
-        for row in operations:
-            if row.kind is not OperationKind.HEADER:
-                self._order.take(row.kind)
-            elif self._order.header(row.value.key):
-                self._note_several()
-                yield END
-            yield row
-
-    def _note_several(self) -> None:
-        if self._several is None:
-            assert self._decoder.options is not None
-            extent = (
-                "frame" if self._decoder.options.stream_type is PatchStreamType.FRAME else "stream"
+    def _explained(self, error: JellyError) -> JellyError:
+        """An error, or a clearer one for a source that is not a log."""
+        if self.options is not None:
+            return error
+        if kind_of(self._opening) is StreamKind.JELLY_RDF:
+            return SourceError("this is Jelly-RDF, not a log of patches")
+        only_zeros = self._opening and not self._opening.strip(b"\0")
+        if only_zeros and not isinstance(error, LimitError):
+            # Zeros are empty frames; Jelly-JVM writes one for a log without patches.
+            return OptionsError(
+                "this is not Jelly-Patch, or an empty stream without its options: there are only "
+                "zeros"
             )
-            message = f"a header begins another patch in a {extent} that is one patch"
-            self._several = OrderError(message, frame=self._decoder.next_frame - 1)
-        if self._strict:
-            raise self._several
-
-    def _finish(self) -> Any:
-        """End the Jelly-Patch stream and return its last rows.
-
-        :raises TruncatedError: it ends inside a patch.
-        """
-        if self._resumable and self._decoder.ends_loosely:
-            raise TruncatedError(
-                "the stream ends after operations outside a transaction, without a mark that "
-                "they are complete",
-                frame=self._decoder.next_frame - 1,
-            )
-        return self._decoder.finish()
+        if self._guessed:
+            error.message = f"neither Jelly-Patch nor RDF Patch text: {error.message}"
+        return error
 
     def _chunks(self) -> Iterator[bytes]:
         while True:

@@ -1,6 +1,6 @@
 """Binary RDF Patch (``.trp``): rows of patches in Thrift's compact protocol, back to back.
 
-The order of rows is that of text, see ``text.order``: what Z is in text is a row ``txn`` of its own
+The order of rows is that of text, see ``patch.rows``: what Z is in text is a row ``txn`` of its own
 kind here.
 
 Apache Jena's schema has ``RDF_Patch_Row``; there is no Protocol Buffers variant.
@@ -9,193 +9,137 @@ Apache Jena's schema has ``RDF_Patch_Row``; there is no Protocol Buffers variant
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Any, Final
 
-from ..codec import (
-    DEFAULT_LIMITS,
-    Describe,
-    Kind,
-    Limits,
-    Namespace,
-    Operation,
-    OperationKind,
-    PatchStatementType,
-    TermFactory,
-    describe,
-)
-from ..codec.common.positions import GRAPH, OBJECT
+from ..codec import DEFAULT_GRAPH, AnyOperation, Header, Kind, Namespace, Operation, OperationKind
+from ..codec.common.positions import GRAPH, OBJECT, PREDICATE, SUBJECT
 from ..codec.common.terms import build, parts_of
-from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS, header
-from ..errors import StatementError, TruncatedError, WireError
+from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS
+from ..errors import JellyError, StatementError, TruncatedError, WireError
 from ..jena import messages
+from ..jena.messages import Schema
 from ..jena.names import JenaFormat
 from ..jena.streams import batches
 from ..jena.terms import Message, TermReader, TermWriter
-from .text.order import PatchOrder
-from .text.writer import PatchTextWriter
+from .rows import WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
 
-#: Rows of transactions, by their number: TX, TC, TA, and Z.
+_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
+#: Rows of transactions, by their number: TX, TC, TA, and Z; and their place in a row.
 _TRANSACTIONS: Final = (BEGIN, COMMIT, ABORT, END)
-_TRANSACTION_NUMBERS: Final = {row.kind: number for number, row in enumerate(_TRANSACTIONS)}
-_ROW: Final = Message(messages.PATCH_ROW)
-_HEADER: Final = Message(messages.PATCH_HEADER)
-#: Kinds of rows of statements and of namespaces, and their messages, by place in a row.
-_STATEMENTS: Final = {
-    2: (OperationKind.ADD, messages.PATCH_ADD),
-    3: (OperationKind.DELETE, messages.PATCH_DELETE),
-}
-_NAMESPACES: Final = {
-    4: (OperationKind.ADD_NAMESPACE, messages.PATCH_ADD_PREFIX),
-    5: (OperationKind.DELETE_NAMESPACE, messages.PATCH_DELETE_PREFIX),
-}
-_MESSAGES: Final = {
-    place: Message(schema) for place, (_, schema) in (_STATEMENTS | _NAMESPACES).items()
-}
-_PLACES: Final = {kind: place for place, (kind, _) in (_STATEMENTS | _NAMESPACES).items()}
-_HEADER_PLACE: Final = 1
 _TRANSACTION_PLACE: Final = 6
+#: The other rows by their place: kind, message, and for each member the position of a term, or None
+#: for a string.
+_TERMS: Final = (SUBJECT, PREDICATE, OBJECT, GRAPH)
+_ROWS: Final[dict[int, tuple[OperationKind, Schema, tuple[int | None, ...]]]] = {
+    1: (OperationKind.HEADER, messages.PATCH_HEADER, (None, OBJECT)),
+    2: (OperationKind.ADD, messages.PATCH_ADD, _TERMS),
+    3: (OperationKind.DELETE, messages.PATCH_DELETE, _TERMS),
+    4: (OperationKind.ADD_NAMESPACE, messages.PATCH_ADD_PREFIX, (GRAPH, None, None)),
+    5: (OperationKind.DELETE_NAMESPACE, messages.PATCH_DELETE_PREFIX, (GRAPH, None)),
+}
+_PLACES: Final = {kind: (place, schema) for place, (kind, schema, _) in _ROWS.items()}
+_MESSAGES: Final = {place: Message(schema) for place, (_, schema, _) in _ROWS.items()}
+_ROW: Final = Message(messages.PATCH_ROW)
 
 
-class PatchRowReader(TermReader):
-    """Reads the rows of one source; see :class:`~jelly_plugins.patch.text.reader.PatchTextReader`,
-    whose interface this has.
+class PatchRowReader(RowReader, TermReader):
+    """Reads the rows of one source.
 
-    :param factory: makes terms and statements.
-    :param statement_type: what a statement without a graph is. The rows do not declare it.
-    :param generalized: whether any kind of term may occur in any position.
-    :param limits: the limits on untrusted input.
-
-    >>> from jelly_plugins.codec import GenericFactory
-    >>> reader = PatchRowReader(GenericFactory())
-    >>> [row.kind.name for row in reader.rows([bytes.fromhex("650000" "650200")])]
-    ['BEGIN', 'COMMIT']
+    >>> reader = PatchRowReader(ReadSettings())
+    >>> [[row.kind.name for row in rows] for rows in reader.batches([bytes.fromhex("650000")])]
+    [['BEGIN']]
     """
 
-    def __init__(
-        self,
-        factory: TermFactory[Any],
-        *,
-        statement_type: PatchStatementType = PatchStatementType.QUADS,
-        generalized: bool = False,
-        limits: Limits = DEFAULT_LIMITS,
-    ) -> None:
-        super().__init__(factory, JenaFormat.THRIFT, limits=limits)
-        self._generalized = generalized
-        self._quads = statement_type is PatchStatementType.QUADS
-        self.order = PatchOrder()
-        self._growing = False
-        #: Bytes of a last row that was not complete, in a source that grows.
-        self._pending = 0
-        #: Bytes of the rows that were read, and of those up to the end of a transaction or patch.
+    def __init__(self, settings: ReadSettings) -> None:
+        TermReader.__init__(self, settings.factory, JenaFormat.THRIFT, limits=settings.limits)
+        RowReader.__init__(self, settings)
+        #: By position. Any kind of term may be an object.
+        self._allowed = (OBJECT, OBJECT, OBJECT, GRAPH) if settings.generalized else _TERMS
+        #: Bytes of the rows that were read.
         self._size = 0
-        self.complete_bytes = 0
+        self._growing = False
+        self._error: JellyError | None = None
 
-    @property
-    def inside_patch(self) -> bool:
-        """Whether there was something after the last END: rows, or part of one."""
-        return self.order.inside_patch or self._pending > 0
+    def truncated(self, message: str) -> TruncatedError:
+        return TruncatedError(f"the input {message}", row=self.row)
 
-    def rows(self, chunks: Iterable[bytes], *, growing: bool = False) -> Iterator[Operation]:
-        """Read rows. END comes where the source has it, and where the headers of the next patch
-        begin; for the last patch, :meth:`finish` has it.
+    def batches(
+        self, chunks: Iterable[bytes], *, growing: bool = False
+    ) -> Iterator[list[Operation]]:
+        """Read rows, those of each chunk together.
 
         :param growing: whether a last row that is not complete is left out.
-        :raises JellyError: with the row, while iterating.
+        :raises JellyError: with the row, after the rows before it.
         """
         self._growing = growing
-        return chain.from_iterable(batches(chunks, self._decode, self.end))
-
-    def finish(self) -> list[Operation]:
-        """Mark the end of the source.
-
-        :return: END, unless there were no rows after the last one.
-        :raises TruncatedError: it ended inside a transaction.
-        """
-        if self.order.inside_transaction:
-            raise TruncatedError("the input ends inside a transaction", row=self.row)
-        return self.order.finish()
+        for rows in batches(chunks, self._decode, self.end):
+            yield rows
+            if self._error is not None:
+                raise self._error
 
     def end(self, rest: bytes = b"") -> None:
-        self._pending = len(rest)
+        self.pending = len(rest)
         if rest and not self._growing:
             super().end(rest)
 
     def _decode(self, data: bytes, at: int) -> tuple[list[Operation], int]:
         found: list[Operation] = []
-        _, stop = self.read_rows(data, at, found)
+        try:
+            _, stop = self.read_rows(data, at, found)
+        except JellyError as error:
+            self._error = error
+            return found, at
         self._size += stop - at
         if found and found[-1].kind in ENDS:
-            # A mark after a transaction comes with the next patch.
-            is_mark = found[-1] is END
+            # A mark comes with the next patch.
+            is_mark = found[-1].kind is OperationKind.END
             self.complete_bytes = self._size - (len(PatchRowWriter.mark) if is_mark else 0)
         return found, stop
 
     def take(self, batch: list[Operation]) -> None:
         wire = self.wire
         place = wire.field(_ROW)
-        if place == _HEADER_PLACE:
-            key, value = self._header()
-            wire.field(_ROW)
-            row = header(key, value)
-            if self.order.header(key):
-                batch.append(END)
-            batch.append(row)
-        elif place == _TRANSACTION_PLACE:
+        if place == _TRANSACTION_PLACE:
             number = wire.number(32)
             wire.field(_ROW)
             if not 0 <= number < len(_TRANSACTIONS):
                 raise WireError(f"{number} is not a row of a transaction")
-            row = _TRANSACTIONS[number]
-        elif place in _STATEMENTS:
-            row = Operation(_STATEMENTS[place][0], self._statement(_MESSAGES[place]))
-        else:
-            row = self._namespace(place)
-        if place != _HEADER_PLACE:
-            self.order.take(row.kind)
+            self.order.add(_TRANSACTIONS[number], batch)
+            return
+        kind, _, members = _ROWS[place]
+        message = _MESSAGES[place]
+        values: list[Any] = [None] * len(members)
+        wire.begin()
+        while at := wire.field(message):
+            position = members[at - 1]
+            if position is None:
+                values[at - 1] = wire.string_of(message, at)
+            else:
+                values[at - 1] = self.term(self._allowed[position])
+        wire.field(_ROW)
+        row = Operation(kind, self._value(kind, values))
+        if kind in _STATEMENTS:
+            self.order.take_statement()
             batch.append(row)
+        else:
+            self.order.add(row, batch)
 
-    def _header(self) -> tuple[str, Any]:
-        key, value = "", None
-        self.wire.begin()
-        while place := self.wire.field(_HEADER):
-            if place == 1:
-                key = self.wire.string_of(_HEADER, place)
-            else:
-                value = self.term(OBJECT)
-        return key, value
-
-    def _statement(self, message: Message) -> Any:
-        terms: list[Any] = [None] * 4
-        self.wire.begin()
-        while place := self.wire.field(message):
-            position = place - 1
-            # Any kind of term may be an object.
-            allowed = OBJECT if self._generalized and position != GRAPH else position
-            terms[position] = self.term(allowed)
-        self.wire.field(_ROW)
-        graph = self._graph(terms[GRAPH], "a statement")
-        if not self._quads:
-            return build(self.factory.triple, tuple(terms[:3]))
-        return build(self.factory.quad, (*terms[:3], graph))
-
-    def _namespace(self, at: int) -> Operation:
-        message = _MESSAGES[at]
-        graph, texts = None, []
-        self.wire.begin()
-        while place := self.wire.field(message):
-            if place == 1:
-                graph = self.term(GRAPH)
-            else:
-                texts.append(self.wire.string_of(message, place))
-        self.wire.field(_ROW)
-        graph = self._graph(graph, "a namespace")
-        if len(texts) == 1:
-            self.undeclare(texts[0])
-            return Operation(OperationKind.DELETE_NAMESPACE, Namespace(texts[0], None, graph))
-        iri = build(self.factory.iri, texts[1])
-        self.declare(*texts)
-        return Operation(OperationKind.ADD_NAMESPACE, Namespace(texts[0], iri, graph))
+    def _value(self, kind: OperationKind, values: list[Any]) -> Any:
+        """The value of a row, of those of its members."""
+        if kind is OperationKind.HEADER:
+            return Header(*values)
+        if kind in _STATEMENTS:
+            graph = self._graph(values[3], "a statement")
+            if not self._quads:
+                return build(self.factory.triple, tuple(values[:3]))
+            return build(self.factory.quad, (*values[:3], graph))
+        graph = self._graph(values[0], "a namespace")
+        if kind is OperationKind.DELETE_NAMESPACE:
+            self.undeclare(values[1])
+            return Namespace(values[1], None, graph)
+        iri = build(self.factory.iri, values[2])
+        self.declare(*values[1:])
+        return Namespace(values[1], iri, graph)
 
     def _graph(self, graph: Any, what: str) -> Any:
         """The graph of a row, of quads the default graph if it has none; None in triples."""
@@ -206,9 +150,8 @@ class PatchRowReader(TermReader):
         return graph
 
 
-class PatchRowWriter(PatchTextWriter):
-    """Writes the rows of one source; see
-    :class:`~jelly_plugins.patch.text.writer.PatchTextWriter` for the parameters.
+class PatchRowWriter(RowWriter):
+    """Writes the rows of one source.
 
     >>> b"".join(PatchRowWriter().write([BEGIN, COMMIT])).hex()
     '650000650200'
@@ -216,53 +159,37 @@ class PatchRowWriter(PatchTextWriter):
 
     mark = bytes.fromhex("650600")
 
-    def __init__(
-        self, describe: Describe = describe, *, limits: Limits = DEFAULT_LIMITS, **settings: Any
-    ) -> None:
-        super().__init__(describe, limits=limits, **settings)
-        self._rows = TermWriter(JenaFormat.THRIFT, describe, limits=limits)
+    def __init__(self, settings: WriteSettings = WRITE, *, continues: bool = False) -> None:
+        super().__init__(settings, continues=continues)
+        self._rows = TermWriter(JenaFormat.THRIFT, settings.describe, limits=settings.limits)
 
-    def row(self, kind: OperationKind, value: Any) -> bytes:
-        """A row's bytes.
-
-        :raises JellyError: it cannot be written.
-        """
+    def row(self, row: AnyOperation) -> bytes:
+        """A row's bytes."""
+        kind, value = row
         rows = self._rows
+        graph: Any = DEFAULT_GRAPH
+        graph_at = 0
         if kind is OperationKind.HEADER:
             key, term = parts_of(value, (2,), "a header")
             members = [(1, rows.string(key, "a header's key")), (2, rows.encoded(term))]
-            struct = rows.struct(messages.PATCH_HEADER, members)
-            return rows.row_of(messages.PATCH_ROW, _HEADER_PLACE, struct)
-        place = _PLACES.get(kind)
-        if place is None:
-            number = _TRANSACTION_NUMBERS[kind]
-            return rows.row_of(messages.PATCH_ROW, _TRANSACTION_PLACE, number)
-        if place in _STATEMENTS:
+        elif kind in _STATEMENTS:
             terms = parts_of(value, (3, 4), "a statement")
-            members = [(at, rows.encoded(term)) for at, term in enumerate(terms[:3], 1)]
-            if len(terms) == 4:
-                members += self._graph_member(4, terms[3])
-            struct = rows.struct(_STATEMENTS[place][1], members)
+            members = [(place, rows.encoded(term)) for place, term in enumerate(terms[:3], 1)]
+            graph, graph_at = (*terms, DEFAULT_GRAPH)[3], 3
+        elif kind in _PLACES:
+            name, iri, graph = parts_of(value, (3,), "a namespace")
+            graph = DEFAULT_GRAPH if graph is None else graph
+            members = [(2, rows.string(name, "a prefix"))]
+            # There is no field for the IRI of a deleted one, which applying does not need.
+            if kind is OperationKind.ADD_NAMESPACE:
+                if iri is None:
+                    raise StatementError("a namespace is added without an IRI")
+                members.append((3, rows.string(self._describe(iri)[1], "an IRI")))
         else:
-            struct = rows.struct(_NAMESPACES[place][1], self._namespace_members(kind, value))
+            number = next(n for n, each in enumerate(_TRANSACTIONS) if each.kind is kind)
+            return rows.row_of(messages.PATCH_ROW, _TRANSACTION_PLACE, number)
+        if self._describe(graph)[0] != Kind.DEFAULT_GRAPH:
+            members.insert(graph_at, (graph_at + 1, rows.encoded(graph)))
+        place, schema = _PLACES[kind]
+        struct = rows.struct(schema, members)
         return rows.row_of(messages.PATCH_ROW, place, struct)
-
-    def _namespace_members(
-        self, kind: OperationKind, namespace: Namespace
-    ) -> list[tuple[int, bytes]]:
-        name, iri, graph = parts_of(namespace, (3,), "a namespace")
-        prefix = self._rows.string(name, "a prefix")
-        members = [] if graph is None else self._graph_member(1, graph)
-        members.append((2, prefix))
-        # There is no field for the IRI of a deleted one, which applying the patch does not need.
-        if kind is OperationKind.ADD_NAMESPACE:
-            if iri is None:
-                raise StatementError("a namespace is added without an IRI")
-            members.append((3, self._rows.string(self._describe(iri)[1], "an IRI")))
-        return members
-
-    def _graph_member(self, place: int, graph: Any) -> list[tuple[int, bytes]]:
-        """A graph as a member; none for the default graph."""
-        if self._describe(graph)[0] == Kind.DEFAULT_GRAPH:
-            return []
-        return [(place, self._rows.encoded(graph))]

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice, starmap
 from typing import Any, Final, TypedDict, Unpack
 
 from ..codec import (
-    DEFAULT_FRAME_BYTES,
-    DEFAULT_FRAME_ROWS,
     DEFAULT_GRAPH,
-    DEFAULT_LIMITS,
     AnyOperation,
     Describe,
     Kind,
@@ -32,16 +28,15 @@ from ..codec import (
 from ..codec import describe as describe_generic
 from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
-from ..codec.common.options import member
-from ..codec.common.terms import WithGeneric, parts_of, terms_of
+from ..codec.common.terms import parts_of, terms_of
 from ..codec.patch.operations import BEGIN, COMMIT, END, header
 from ..codec.text.ntriples import Dialect, LineParser, Notation
-from ..codec.text.transcoding import CHUNK
 from ..errors import LimitError, StatementError
 from ..io.sinks import Counted, Destination, open_output
 from .formats import PatchFormat, format_named, format_of
 from .model import Patch, check_patches
-from .text.writer import PatchTextWriter
+from .rows import RowWriter, WriteSettings
+from .text_rows import PatchTextWriter
 from .thrift_rows import PatchRowWriter
 
 #: Rows that :func:`infer_options` looks at.
@@ -75,16 +70,57 @@ class WriteOptions(TypedDict, total=False):
     limits: Limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Writing:
-    """The values of :class:`WriteOptions`."""
+class JellyWriter:
+    """Writes the rows of a Jelly-Patch stream; the interface is that of
+    :class:`~jelly_plugins.patch.rows.RowWriter`.
 
-    describe: Describe = describe
-    notation: Notation | str = Notation.RDF_1_2
-    strict: bool = False
-    frame_rows: int = DEFAULT_FRAME_ROWS
-    frame_bytes: int = DEFAULT_FRAME_BYTES
-    limits: Limits = DEFAULT_LIMITS
+    :ivar takes_quads: whether it is a stream of quads.
+    """
+
+    def __init__(self, options: PatchOptions, settings: WriteSettings, *, continues: bool) -> None:
+        self.takes_quads = options.statement_type is PatchStatementType.QUADS
+        self._describe = settings.describe
+        self.encoder = PatchEncoder(
+            options,
+            settings.describe,
+            frame_rows=settings.frame_rows,
+            frame_bytes=settings.frame_bytes,
+            continues=continues,
+            limits=settings.limits,
+        )
+
+    @property
+    def inside_patch(self) -> bool:
+        inside: bool = self.encoder.inside_patch
+        return inside
+
+    def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
+        yield from map(delimit, self.encoder.add(map(self._fitting, rows)))
+
+    def finish(self) -> bytes:
+        return b"".join(map(delimit, self.encoder.finish()))
+
+    def _fitting(self, row: AnyOperation) -> AnyOperation:
+        """A row that fits the type of statements."""
+        kind, value = row
+        quads = self.takes_quads
+        if kind in _STATEMENTS:
+            terms = terms_of(value)
+            if quads and len(terms) == 3:
+                return Operation(kind, (*terms, DEFAULT_GRAPH))
+            if not quads and len(terms) == 4:
+                self._check_default(terms[3])
+                return Operation(kind, terms[:3])
+        elif kind in _NAMESPACES and (value[2] is None) is quads:
+            if quads:
+                return Operation(kind, Namespace(value[0], value[1], DEFAULT_GRAPH))
+            self._check_default(value[2])
+            return Operation(kind, Namespace(value[0], value[1]))
+        return row
+
+    def _check_default(self, graph: Any) -> None:
+        if self._describe(graph)[0] != Kind.DEFAULT_GRAPH:
+            raise StatementError("a graph is named in a stream of triples")
 
 
 class PatchSerializer:
@@ -112,41 +148,19 @@ class PatchSerializer:
         **settings: Unpack[WriteOptions],
     ) -> None:
         written = format_named(format)
-        writing = _Writing(**settings)
-        limits = writing.limits
-        notation = member(Notation, writing.notation, "notation")
-        known = describe if writing.describe is describe else WithGeneric(writing.describe)
-        self._describe = known
-        self._parser = LineParser(Dialect.RDF_1_2, False, False, limits, quads=True)
-        self._text: PatchTextWriter | None = None
-        if written is not PatchFormat.JELLY_PATCH:
+        known = WriteSettings(**settings)
+        self._parser = LineParser(Dialect.RDF_1_2, False, False, known.limits, quads=True)
+        self._writer: JellyWriter | RowWriter
+        if written is PatchFormat.JELLY_PATCH:
+            self._writer = JellyWriter(options or PatchOptions(), known, continues=continues)
+        else:
             writer = PatchTextWriter if written is PatchFormat.RDF_PATCH else PatchRowWriter
-            self._takes_quads = False
-            self._text = writer(
-                known,
-                continues=continues,
-                notation=notation,
-                strict=writing.strict,
-                limits=limits,
-            )
-            return
-        options = options or PatchOptions()
-        #: Whether it is a Jelly-Patch stream of quads.
-        self._takes_quads = options.statement_type is PatchStatementType.QUADS
-        self._fit = self._to_quad if self._takes_quads else self._to_triple
-        self._encoder = PatchEncoder(
-            options,
-            known,
-            frame_rows=writing.frame_rows,
-            frame_bytes=writing.frame_bytes,
-            continues=continues,
-            limits=limits,
-        )
+            self._writer = writer(known, continues=continues)
 
     @property
     def inside_patch(self) -> bool:
         """Whether there were rows after the last END."""
-        return (self._text or self._encoder).inside_patch
+        return self._writer.inside_patch
 
     def add(self, rows: Iterable[AnyOperation]) -> bytes:
         """Write rows. After END, in Jelly-Patch streams of type FRAME and PUNCTUATED and in text,
@@ -155,26 +169,11 @@ class PatchSerializer:
         :return: what is ready to be written.
         :raises JellyError: a row cannot be written.
         """
-        if self._text is None:
-            return b"".join(map(delimit, self._encoder.add(map(self._fit, rows))))
-        return b"".join(self._text.write(rows))
+        return b"".join(self._writer.write(rows))
 
     def chunks(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
-        """Write rows as :meth:`add` does, in chunks of limited size: text may be much longer than
-        the rows, each of which has its terms in full."""
-        if self._text is None:
-            yield self.add(rows)
-            return
-        pending: list[bytes] = []
-        size = 0
-        for line in self._text.write(rows):
-            pending.append(line)
-            size += len(line)
-            if size > CHUNK:
-                yield b"".join(pending)
-                pending.clear()
-                size = 0
-        yield b"".join(pending)
+        """Write rows as :meth:`add` does, in chunks of limited size."""
+        return self._writer.write(rows)
 
     def add_transaction(
         self, headers: Sequence[tuple[str, Any]], deleted: bytes, added: bytes
@@ -187,10 +186,11 @@ class PatchSerializer:
         :raises TextError: with the line.
         :raises JellyError: a statement cannot be written.
         """
-        parser = self._parser
+        parser, writer = self._parser, self._writer
         parser.begin()
-        if self._takes_quads:
-            return b"".join(map(delimit, self._encoder.add_patch(headers, deleted, added, parser)))
+        if isinstance(writer, JellyWriter) and writer.takes_quads:
+            frames = writer.encoder.add_patch(headers, deleted, added, parser)
+            return b"".join(map(delimit, frames))
         statements = (
             Operation(kind, statement)
             for kind, lines in zip(_STATEMENTS, (deleted, added), strict=True)
@@ -204,37 +204,7 @@ class PatchSerializer:
         :return: the remaining bytes.
         :raises OrderError: the last patch is not ended.
         """
-        if self._text is not None:
-            self._text.finish()
-            return b""
-        return b"".join(map(delimit, self._encoder.finish()))
-
-    @staticmethod
-    def _to_quad(row: AnyOperation) -> AnyOperation:
-        kind, value = row
-        if kind in _STATEMENTS:
-            terms = terms_of(value)
-            if len(terms) == 3:
-                return Operation(kind, (*terms, DEFAULT_GRAPH))
-        elif kind in _NAMESPACES and value[2] is None:
-            return Operation(kind, Namespace(value[0], value[1], DEFAULT_GRAPH))
-        return row
-
-    def _to_triple(self, row: AnyOperation) -> AnyOperation:
-        kind, value = row
-        if kind in _STATEMENTS:
-            terms = terms_of(value)
-            if len(terms) == 4:
-                self._check_default(terms[3])
-                return Operation(kind, terms[:3])
-        elif kind in _NAMESPACES and value[2] is not None:
-            self._check_default(value[2])
-            return Operation(kind, Namespace(value[0], value[1]))
-        return row
-
-    def _check_default(self, graph: Any) -> None:
-        if self._describe(graph)[0] != Kind.DEFAULT_GRAPH:
-            raise StatementError("a graph is named in a stream of triples")
+        return self._writer.finish()
 
 
 def infer_options(
@@ -250,45 +220,41 @@ def infer_options(
     'QUADS'
     """
     triples: bool | None = False if more else None
-    star = more
-    generalized = False
-    # Terms of these types, in these positions, need nothing.
+    needs = {"rdf_star"} if more else set()
+    # Generic terms of these types, in these positions, need nothing.
     plain: set[tuple[int, type]] = set()
     for kind, value in rows:
         if kind in _STATEMENTS:
             terms = parts_of(value, (3, 4), "a statement")
             triples = triples is not False and len(terms) == 3
             for position, term in enumerate(terms):
-                if (position, type(term)) in plain:
-                    continue
-                uses_star, uses_generalized = _features(position, term, describe)
-                star = star or uses_star
-                generalized = generalized or uses_generalized
-                if describe is describe_generic and not (uses_star or uses_generalized):
-                    plain.add((position, type(term)))
+                if (position, type(term)) not in plain:
+                    found = _needs(position, term, describe)
+                    needs |= found
+                    if describe is describe_generic and not found:
+                        plain.add((position, type(term)))
         elif kind in _NAMESPACES:
             triples = triples is not False and value[2] is None
-        elif kind is OperationKind.HEADER:
-            star = star or describe(value[1])[0] == Kind.TRIPLE
-    return PatchOptions(
-        statement_type=PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS,
-        rdf_star=star,
-        generalized_statements=generalized,
-    )
+        elif kind is OperationKind.HEADER and describe(value[1])[0] == Kind.TRIPLE:
+            needs.add("rdf_star")
+    flags: dict[str, Any] = dict.fromkeys(needs, True)
+    statement_type = PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS
+    return PatchOptions(statement_type=statement_type, **flags)
 
 
-def _features(position: int, term: Any, describe: Describe, depth: int = 0) -> tuple[bool, bool]:
-    """Whether a term needs ``rdf_star``, and whether it needs ``generalized_statements``."""
+def _needs(position: int, term: Any, describe: Describe, depth: int = 0) -> set[str]:
+    """The options that a term needs."""
     if term is DEFAULT_GRAPH:
-        return False, position != positions.GRAPH
+        return set() if position == positions.GRAPH else {"generalized_statements"}
     kind, *parts = describe(term)
-    generalized = positions.undeclared(position, kind, generalized=False, rdf_star=True) is not None
+    option = positions.undeclared(position, kind, generalized=False, rdf_star=True)
+    needs = set() if option is None else {option}
     if kind == Kind.TRIPLE:
         if depth == NESTING_CEILING:
             raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
-        inner = [_features(at, part, describe, depth + 1) for at, part in enumerate(parts)]
-        generalized = generalized or any(needs for _, needs in inner)
-    return kind == Kind.TRIPLE, generalized
+        inner = (_needs(at, part, describe, depth + 1) for at, part in enumerate(parts))
+        needs = needs.union({"rdf_star"}, *inner)
+    return needs
 
 
 def write_rows(
@@ -358,13 +324,14 @@ def write_patches(
     format = format_named(format) or _format_for(dst)  # noqa: A001
     known = isinstance(patches, list | tuple) and all(patch.in_memory for patch in patches)
     if known and options is None and format is PatchFormat.JELLY_PATCH:
-        options = infer_options(_rows(patches), settings.get("describe", describe))
+        options = infer_options(rows_of(patches), settings.get("describe", describe))
     counted = Counted(patches)
-    write_rows(_rows(counted), dst, format=format, options=options, **settings)
+    write_rows(rows_of(counted), dst, format=format, options=options, **settings)
     return counted.count
 
 
-def _rows(patches: Iterable[Patch]) -> Iterator[AnyOperation]:
+def rows_of(patches: Iterable[Patch]) -> Iterator[AnyOperation]:
+    """The rows of patches, with END after each."""
     for patch in patches:
         yield from patch.rows()
         yield END

@@ -153,14 +153,8 @@ def test_several_logs_become_one(tmp_path: Path) -> None:
     others = [log_file(tmp_path, f"{n}.rdfp", WITHOUT_IDS % n) for n in range(2)]
     whole = tmp_path / "whole.jellyp"
     assert jelly("patch", "convert", first, *others, "-o", whole).code == 0
-    patches = list(read_patches(whole))
-    assert [each.id for each in patches[:2]] == [Iri("urn:1"), Iri("urn:2")]
-    assert [each.prev for each in patches] == [None, *(each.id for each in patches[:3])]
-    assert len({each.id for each in patches}) == 4
-    operations = [operation for each in patches for operation in each.operations]
-    sources = [read_patches(each) for each in (first, *others)]
-    assert operations == [row for log in sources for each in log for row in each.operations]
-    assert check(whole)
+    sources = [list(read_patches(each)) for each in (first, *others)]
+    assert list(read_patches(whole)) == [patch for log in sources for patch in log]
 
 
 def test_logs_that_do_not_follow_each_other_are_rejected(tmp_path: Path) -> None:

@@ -143,8 +143,8 @@ def test_jelly_is_not_taken_for_text(stream_type: PatchStreamType, names: int) -
         encoder = PatchEncoder(options)
         key = "x" * length
         frames = encoder.add([header(key, Literal(key)), END]) + encoder.finish()
-        assert detect(delimit(frames[0])[:24], "x.rdfp") is PatchFormat.JELLY_PATCH
-        assert detect(frames[0][:24], "x.rdfp") is PatchFormat.JELLY_PATCH
+        assert detect(delimit(frames[0]), "x.rdfp") is PatchFormat.JELLY_PATCH
+        assert detect(frames[0], "x.rdfp") is PatchFormat.JELLY_PATCH
 
 
 def test_format_can_be_given() -> None:
@@ -168,17 +168,6 @@ def test_errors_name_the_source(tmp_path: Path) -> None:
 
 
 # Patches
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_patches(format: PatchFormat) -> None:  # noqa: A002
-    patches = list(read_patches(written(ROWS, format)))
-    assert [patch.id for patch in patches] == [Iri("urn:1"), Iri("urn:2")]
-    assert [patch.prev for patch in patches] == [None, Iri("urn:1")]
-    assert patches[0].operations == ROWS[1:4]
-    file = io.BytesIO()
-    write_patches(patches, file, format=format)
-    assert list(PatchReader(file.getvalue())) == ROWS
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -220,13 +209,6 @@ def test_real_logs(name: str, stream_type: PatchStreamType) -> None:
     assert list(PatchReader(text)) == rows
     # Without options, what is needed is found out.
     assert list(PatchReader(written(rows, PatchFormat.JELLY_PATCH))) == rows
-
-
-def test_real_log_of_all_features() -> None:
-    [patch] = read_patches(shared("data/patch/quads-all-features-rdf11.rdfp"))
-    assert [key for key, _ in patch.headers] == ["id", "label", "blank", "number", "label-pl"]
-    codes = [operation.kind.code for operation in patch]
-    assert codes == ["TX", *["PA"] * 3, *["PD"] * 3, *["A"] * 7, "TC", "TX", *["D"] * 7, "TA"]
 
 
 @given(logs())
@@ -306,16 +288,6 @@ def test_triples_and_quads_in_the_default_graph_are_the_same() -> None:
     for row in (add(Quad(*SPO, G)), add_namespace("x", S, G)):
         with pytest.raises(StatementError, match="named in a stream of triples"):
             written([row, END], PatchFormat.JELLY_PATCH, options=options)
-
-
-def test_text_of_triples() -> None:
-    text = b"A <urn:s> <urn:p> <urn:o> ."
-    assert list(PatchReader(text)) == [add(Quad(*SPO, DEFAULT_GRAPH)), END]
-    triples = PatchStatementType.TRIPLES
-    assert list(PatchReader(text, statement_type=triples)) == [add(SPO), END]
-    with pytest.raises(TextError, match="LITERAL as subject"):
-        list(PatchReader(b"A 1 <urn:p> 1 ."))
-    assert len(list(PatchReader(b"A 1 <urn:p> 1 .", generalized=True))) == 2
 
 
 def test_frames_have_the_size_asked_for() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from jelly_plugins import Iri, JellyError, StatementError
-from jelly_plugins.codec import OperationKind
+from jelly_plugins.codec import Operation, OperationKind
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, PatchFormat, add, diff, write_patches
-from jelly_plugins.patch.text.writer import PatchTextWriter
+from jelly_plugins.patch.text_rows import PatchTextWriter
 from jelly_plugins.patch.thrift_rows import PatchRowWriter
 
 S = Iri("urn:s")
@@ -49,7 +49,7 @@ CLASSES = [Long, Longer, FourLong]
 def test_the_terms_of_a_statement_are_its_items(made: Any, width: int) -> None:
     given = made([S] * width)
     writers = (PatchTextWriter, PatchRowWriter)
-    calls = [lambda each=each: each().row(OperationKind.ADD, given) for each in writers]
+    calls = [lambda each=each: each().row(Operation(OperationKind.ADD, given)) for each in writers]
     calls += [lambda: diff([given], []), lambda: diff([given], [], blank_nodes="canonicalize")]
     calls += [
         lambda format_=format_: write_patches(
@@ -81,7 +81,7 @@ def test_a_header_has_two_parts(made: Any) -> None:
 def test_a_namespace_has_three_parts(made: Any) -> None:
     for writer in (PatchTextWriter(), PatchRowWriter()):
         with pytest.raises(StatementError, match="a namespace of 2 terms"):
-            writer.row(OperationKind.ADD_NAMESPACE, made(["p", S]))
+            writer.row(Operation(OperationKind.ADD_NAMESPACE, made(["p", S])))
 
 
 @pytest.mark.parametrize("made", CLASSES)

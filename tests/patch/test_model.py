@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +19,13 @@ from jelly_plugins.patch import (
     OperationKind,
     Patch,
     add,
+    compact,
     delete,
+    diff,
     group,
     header,
+    invert,
+    write_patches,
 )
 
 S, P = Iri("urn:s"), Iri("urn:p")
@@ -73,7 +78,7 @@ def test_group_streams() -> None:
     read: list[Operation] = []
 
     def rows() -> Iterator[Operation]:
-        for row in [header("id", S), ONE, TWO, END, header("id", P), END, END, ONE, END]:
+        for row in [header("id", S), ONE, TWO, ONE, END, header("id", P), END, END, ONE, END]:
             read.append(row)
             yield row
 
@@ -130,3 +135,22 @@ def test_a_patch_with_too_many_headers() -> None:
         with pytest.raises(LimitError, match="more than 65536 headers"):
             next(iter(group([*rows, END]))).read_all()
     assert len(next(iter(group([*[header("k", S)] * 65_536, END]))).headers) == 65_536
+
+
+def test_one_patch_is_not_several(tmp_path: Path) -> None:
+    patch = diff([], [Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])
+    with pytest.raises(TypeError, match=r"for one patch, give \[patch\]"):
+        write_patches(patch, tmp_path / "x.jellyp")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"for one patch, give \[patch\]"):
+        compact(patch)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_is_no_patch(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"patches are needed, not 'x\.jellyp'; read_patches"):
+        write_patches("x.jellyp", tmp_path / "y.jellyp")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"patches are needed, not 'x\.jellyp'; read_patches"):
+        compact("x.jellyp")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"a Patch is needed, not 'x\.jellyp'"):
+        invert("x.jellyp")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []

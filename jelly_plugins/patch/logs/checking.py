@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple, Unpack
 
 from ...codec import OperationKind
-from ...codec.patch.operations import Header
 from ...codec.text.ntriples import term_text
 from ...errors import JellyError
 from ...io.sources import Source
 from ...notebook import Shown
 from ..formats import PatchFormat
-from ..model import ID, PREV
+from ..model import ID, PREV, Patch, group
 from ..reader import PatchReader, ReadOptions
 from ..replay.transactions import CHANGES
 
@@ -76,62 +76,43 @@ def check(src: Source, **settings: Unpack[ReadOptions]) -> Report:
     """
     report = Report()
     # A log that cannot be opened is an error, not a problem of the log.
-    rows = PatchReader(src, **settings)
-    # The ids and prevs of the patch that is read, and its number of changes.
-    headers: dict[str, list[Any]] = {ID: [], PREV: []}
-    changes = 0
-    # The last patch that counts, if any, and the numbers of those with an id.
-    last: _Ends | None = None
+    reader = PatchReader(src, **settings)
+    # The last patch that is not a keepalive, and the numbers of those with an id.
+    last: Patch | None = None
     numbers: dict[Any, int] = {}
     try:
-        with rows:
-            for kind, value in rows:
-                if kind is not OperationKind.END:
-                    report.rows[kind] += 1
-                    changes += kind in CHANGES
-                    if isinstance(value, Header) and value.chain_key in headers:
-                        headers[value.chain_key].append(value.value)
+        with reader:
+            for number, patch in enumerate(group(reader), 1):
+                before = report.rows.copy()
+                report.rows.update(map(itemgetter(0), patch.rows()))
+                report.patches = number
+                changes = report.rows - before
+                if patch.id is None and CHANGES.isdisjoint(changes):
                     continue
-                # A patch without an id that changes nothing is skipped, see ``position``.
-                if changes or headers[ID]:
-                    ends = _Ends(*(next(iter(headers[key]), None) for key in (ID, PREV)))
-                    number = report.patches + 1
-                    problems = [
-                        f"{len(values)} headers {key}"
-                        for key, values in headers.items()
-                        if len(values) > 1
-                    ]
-                    problems += _problems(ends, last, numbers)
-                    report.problems += [Problem(number, each) for each in problems]
-                    if last is None:
-                        report.first_id, report.first_prev = ends
-                    if ends.id is not None:
-                        numbers.setdefault(ends.id, number)
-                    report.last_id = ends.id
-                    last = ends
-                report.patches += 1
-                headers = {ID: [], PREV: []}
-                changes = 0
+                report.problems += [
+                    Problem(number, each) for each in _problems(patch, last, numbers)
+                ]
+                if last is None:
+                    report.first_id, report.first_prev = patch.id, patch.prev
+                report.last_id = patch.id
+                last = patch
+                if patch.id is not None:
+                    numbers.setdefault(patch.id, number)
     except JellyError as error:
         report.problems.append(Problem(report.patches + 1, str(error)))
-    report.format = rows.format
-    report.deviations = [str(error) for error in rows.deviations]
+    report.format = reader.format
+    report.deviations = [str(error) for error in reader.deviations]
     return report
 
 
-class _Ends(NamedTuple):
-    """What a patch is called, and what it follows."""
+def _problems(patch: Patch, last: Patch | None, numbers: Mapping[Any, int]) -> Iterator[str]:
+    """What is wrong with the ids of a patch.
 
-    id: Any
-    prev: Any
-
-
-def _problems(patch: _Ends, last: _Ends | None, numbers: Mapping[Any, int]) -> Iterator[str]:
-    """What is wrong with the ends of a patch.
-
-    :param last: of the patch before; None for the first.
+    :param last: the patch before; None for the first.
     :param numbers: of the patches before that have an id.
     """
+    keys = Counter(each.chain_key for each in patch.headers)
+    yield from (f"{keys[key]} headers {key}" for key in (ID, PREV) if keys[key] > 1)
     if last is not None:
         if patch.prev is None:
             if numbers or patch.id is not None:

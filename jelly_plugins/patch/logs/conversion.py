@@ -5,68 +5,28 @@ Flat in memory: rows are written as they are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Final
 
 from ...codec import (
     DEFAULT_LIMITS,
     Limits,
-    Operation,
     PatchOptions,
     PatchStatementType,
-    PatchStreamType,
 )
-from ...codec.common.options import TABLES, member
-from ...codec.patch.operations import END
+from ...codec.common.options import TABLES
 from ...codec.text.ntriples import Notation
-from ...formats.settings import Preset
 from ...io.sinks import Destination
 from ...io.sources import Source
-from ..formats import PatchFormat
-from ..model import group
+from ..formats import PatchFormat, PatchOptionChanges
+from ..model import Patch, group
 from ..reader import PatchReader
-from ..writer import LOOK_AHEAD, infer_options, write_rows
-from .editing import join
+from ..writer import LOOK_AHEAD, infer_options, rows_of, write_rows
+from .editing import Chain
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatchOptionChanges:
-    """Options of the Jelly-Patch stream written, where the sources do not determine them.
-
-    :ivar preset: table sizes of the Jelly-Patch written: those of ``PatchOptions.big`` or
-        ``small``.
-    :ivar statement_type: also the type of text sources: with TRIPLES, their statements have no
-        graph.
-    :ivar generalized_statements: also whether generalized statements are accepted in text.
-    """
-
-    preset: Preset | None = None
-    statement_type: PatchStatementType | str | None = None
-    stream_type: PatchStreamType | str | None = None
-    generalized_statements: bool | None = None
-    rdf_star: bool | None = None
-
-    def __post_init__(self) -> None:
-        for name, kind in (
-            ("statement_type", PatchStatementType),
-            ("stream_type", PatchStreamType),
-        ):
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, member(kind, given, name))
-
-    def on(self, options: PatchOptions) -> PatchOptions:
-        """Other options, changed.
-
-        >>> PatchOptionChanges(preset="small").on(PatchOptions())
-        ... # doctest: +ELLIPSIS
-        PatchOptions(..., max_name_table_size=128, max_prefix_table_size=16, ...)
-        """
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
-        return options.changed(named.pop("preset"), named)
+_UNCHANGED: Final = PatchOptionChanges()
 
 
 def convert(
@@ -75,16 +35,15 @@ def convert(
     *,
     source_format: PatchFormat | str | None = None,
     target_format: PatchFormat | str | None = None,
-    changes: PatchOptionChanges = PatchOptionChanges(),
+    changes: PatchOptionChanges = _UNCHANGED,
     notation: Notation | str = Notation.RDF_1_2,
     strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> None:
     """Write a log, or several as one, as Jelly-Patch or as RDF Patch text.
 
-    The rows of one log are kept as they are. Several become one log, see
-    :func:`~jelly_plugins.patch.logs.editing.join`; labels of blank nodes are kept, as those of one
-    log are.
+    The rows are kept as they are, and labels of blank nodes too. Several logs become one, in their
+    order; a patch that names another one before it than the last one with an ``id`` is an error.
     The Jelly-Patch stream written has the options of those read. Text becomes quads, unless
     ``changes`` say that it is triples, in a stream that may have quoted triples if it is longer
     than 1,000 rows.
@@ -102,11 +61,10 @@ def convert(
 
     >>> import io
     >>> file = io.BytesIO()
-    >>> logs = [b"A <urn:s> <urn:p> <urn:o> .", b"D <urn:s> <urn:p> <urn:o> ."]
+    >>> logs = [b"H id <urn:1> . Z .", b"D <urn:s> <urn:p> <urn:o> ."]
     >>> convert(logs, file, target_format=PatchFormat.JELLY_PATCH)
-    >>> first, second = group(PatchReader(file.getvalue()))
-    >>> first.prev is None, second.prev == first.id
-    (True, True)
+    >>> [len(patch.operations) for patch in group(PatchReader(file.getvalue()))]
+    [0, 1]
     """
     with ExitStack() as stack:
         readers = [
@@ -129,7 +87,10 @@ def convert(
         ]
         logs = [chain(rows, reader) for reader, rows in zip(readers, first, strict=True)]
         write_rows(
-            logs[0] if len(logs) == 1 else _joined(logs),
+            # Each log by itself: one that ends inside a patch is not continued by the next.
+            logs[0]
+            if len(logs) == 1
+            else rows_of(_following(chain.from_iterable(map(group, logs)))),
             dst,
             format=target_format,
             options=changes.on(_common(known)),
@@ -139,11 +100,12 @@ def convert(
         )
 
 
-def _joined(logs: Sequence[Iterator[Operation]]) -> Iterator[Operation]:
-    # Each log by itself: one that ends inside a patch is not continued by the next.
-    for patch in join(chain.from_iterable(map(group, logs))):
-        yield from patch.rows()
-        yield END
+def _following(patches: Iterable[Patch]) -> Iterator[Patch]:
+    """Patches that must follow each other."""
+    known = Chain()
+    for patch in patches:
+        known.follow(patch, changes=False)
+        yield patch
 
 
 def _common(known: Sequence[PatchOptions]) -> PatchOptions:

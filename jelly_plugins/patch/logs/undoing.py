@@ -9,27 +9,20 @@ redone. Stores are not known here: they replay the log.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from errno import ENOENT
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ...codec import DEFAULT_LIMITS, Limits, Term, describe
-from ...codec.patch.operations import (
-    BEGIN,
-    COMMIT,
-    AnyOperation,
-    OperationKind,
-    delete_namespace,
-    header,
-)
+from ...codec.patch.operations import BEGIN, COMMIT, AnyOperation, header
 from ...codec.text.ntriples import term_text
 from ...errors import ChainError, OptionsError, SourceError
 from ..model import ID, PREV, Patch
 from ..reader import read_patches
 from ..recording import LogWriter, RecordSettings
 from ..replay.settings import as_term
-from .editing import committed, inverted_operation, subject_of
+from .editing import Chain, committed, effective, reverse_of, subject_of
 
 #: Keys of headers: the id of the patch that a patch undoes, or repeats after it was undone.
 UNDOES: Final = "undoes"
@@ -133,18 +126,18 @@ def _append(
     with LogWriter(log, settings, describe=describe) as writer:
         start = writer.place
         try:
-            ids, line, depth, target = _history(log, sought, limits)
-            if sought is None:
-                target = depth + step * (count or 1)
-            numbers = _steps(line, depth, target, step, sought)
+            history = _History(sought)
+            for patch, _ in _patches(log, limits):
+                history.add(patch)
+            numbers = history.steps(step, count or 1)
             effects = _effects(log, numbers, limits)
             key = UNDOES if step < 0 else REDOES
             made = []
             for number in numbers:
                 operations = effects[number]
                 if step < 0:
-                    operations = [inverted_operation(each, {}) for each in reversed(operations)]
-                before, about = writer.place.head, ids[number]
+                    operations = list(map(reverse_of, reversed(operations)))
+                before, about = writer.place.head, history.ids[number]
                 writer.append(operations, [header(key, about)])
                 headers = [(ID, writer.place.head), (PREV, before), (key, about)]
                 made.append(Patch([BEGIN, *operations, COMMIT], headers))
@@ -154,91 +147,86 @@ def _append(
     return made
 
 
-class _History(NamedTuple):
+class _History:
     """The patches of a log as an editor has its history.
 
+    :param sought: id of a patch in the syntax of N-Triples, None for none.
     :ivar ids: ids of all patches, by their numbers from 0.
-    :ivar line: numbers of the patches that are in effect, and after them of those that are undone.
-    :ivar depth: number of those that are in effect.
-    :ivar target: the depth after the patch sought; None if other patches have followed since.
     """
 
-    ids: list[Any]
-    line: list[int]
-    depth: int
-    target: int | None
+    def __init__(self, sought: str | None) -> None:
+        self.ids: list[Any] = []
+        self._sought = sought
+        #: Those in effect after the patch sought.
+        self._found: list[int] | None = None
+        self._chain = Chain()
+        #: Numbers of the patches that are in effect, and after them of those that are undone; and
+        #: how many are in effect.
+        self._line: list[int] = []
+        self._depth = 0
 
+    def add(self, patch: Patch) -> None:
+        """Take the next patch.
 
-def _history(log: str | os.PathLike[str], sought: str | None, limits: Limits) -> _History:
-    """Read the history of a log.
-
-    :param sought: id of a patch in the syntax of N-Triples.
-    :raises ChainError: a patch does not follow the one before it; or a header names another patch
-        than the one that is next; or the log has no patch ``sought``.
-    """
-    ids: list[Any] = []
-    done: list[int] = []
-    undone: list[int] = []
-    found: list[int] | None = None
-    for headers, _ in _patches(log, limits):
-        patch, number = headers[ID], len(ids)
-        if ids and PREV in headers and headers[PREV] != ids[-1]:
-            raise ChainError(
-                f"patch {term_text(patch)} follows patch {term_text(headers[PREV])}, but the log "
-                f"has {term_text(ids[-1])} before it",
-                expected=term_text(ids[-1]),
-                found=term_text(headers[PREV]),
-            )
-        ids.append(patch)
-        for key, source, goal in ((UNDOES, done, undone), (REDOES, undone, done)):
-            if key not in headers:
+        :raises ChainError: it does not follow the one before it, or its header names another patch
+            than the one that is next to undo or redo.
+        """
+        self._chain.follow(patch, changes=True)
+        line, number = self._line, len(self.ids)
+        id_: Any = patch.id
+        self.ids.append(id_)
+        for key, at, step in ((UNDOES, self._depth - 1, -1), (REDOES, self._depth, 1)):
+            named = patch.header(key)
+            if named is None:
                 continue
-            if not source or ids[source[-1]] != headers[key]:
-                expected = term_text(ids[source[-1]]) if source else None
+            known = self.ids[line[at]] if 0 <= at < len(line) else None
+            if named != known:
+                expected = None if known is None else term_text(known)
                 raise ChainError(
-                    f"patch {term_text(patch)}: its header {key} is {term_text(headers[key])}, but "
-                    f"the next patch to {key[:4]} is {expected or 'none'}",
+                    f"patch {term_text(id_)}: its header {key} is {term_text(named)}, but the "
+                    f"next patch to {key[:4]} is {expected or 'none'}",
                     expected=expected,
-                    found=term_text(headers[key]),
+                    found=term_text(named),
                 )
-            goal.append(source.pop())
+            self._depth += step
             break
         else:
-            undone.clear()
-            done.append(number)
-        if sought is not None and term_text(patch) == sought:
-            found = list(done)
-    if sought is not None and found is None:
-        raise ChainError(f"the log has no patch {sought}", expected=sought)
-    line = [*done, *reversed(undone)]
-    target = None if found is None or line[: len(found)] != found else len(found)
-    return _History(ids, line, len(done), target)
+            line[self._depth :] = [number]
+            self._depth += 1
+        if term_text(id_) == self._sought:
+            self._found = line[: self._depth]
 
+    def steps(self, step: int, count: int) -> list[int]:
+        """The numbers of the patches to undo or to redo, in order.
 
-def _steps(
-    line: list[int], depth: int, target: int | None, step: int, sought: str | None
-) -> list[int]:
-    """The numbers of the patches to undo or to redo, in order.
-
-    :param target: the depth to reach; see :class:`_History`.
-    :param step: -1 to undo, 1 to redo.
-    :raises ChainError: there are none.
-    """
-    doing, other = ("undo", "redo") if step < 0 else ("redo", "undo")
-    if target is None:
-        raise ChainError(
-            f"the log cannot {doing} to patch {sought}: it was undone, and other patches followed",
-            found=sought,
-        )
-    if not 0 <= target <= len(line):
-        left = depth if target < 0 else len(line) - depth
-        found = f"only {left} patches" if left else "no patch"
-        raise ChainError(f"the log has {found} to {doing}")
-    if (target - depth) * step < 0:
-        raise ChainError(
-            f"the state after patch {sought} is reached by {other}, not by {doing}", found=sought
-        )
-    return line[target:depth][::-1] if step < 0 else line[depth:target]
+        :param step: -1 to undo, 1 to redo.
+        :param count: how many, if no patch is sought.
+        :raises ChainError: there are none, or the log does not have the patch sought.
+        """
+        line, depth, sought = self._line, self._depth, self._sought
+        doing, other = ("undo", "redo") if step < 0 else ("redo", "undo")
+        goal = depth + step * count
+        if sought is not None:
+            if self._found is None:
+                raise ChainError(f"the log has no patch {sought}", expected=sought)
+            goal = len(self._found)
+            if line[:goal] != self._found:
+                raise ChainError(
+                    f"the log cannot {doing} to patch {sought}: it was undone, and other patches "
+                    "followed",
+                    found=sought,
+                )
+            if (goal - depth) * step < 0:
+                raise ChainError(
+                    f"the state after patch {sought} is reached by {other}, not by {doing}",
+                    found=sought,
+                )
+        if not 0 <= goal <= len(line):
+            left = depth if step < 0 else len(line) - depth
+            raise ChainError(
+                f"the log has {f'only {left} patches' if left else 'no patch'} to {doing}"
+            )
+        return line[goal:depth][::-1] if step < 0 else line[depth:goal]
 
 
 def _effects(
@@ -250,69 +238,33 @@ def _effects(
 
     :param numbers: of the patches, from 0.
     """
-    if not numbers:
-        return {}
+
+    def patches() -> Iterator[tuple[int, list[AnyOperation]]]:
+        for number, (_, changes) in enumerate(islice(_patches(log, limits), end)):
+            yield number, changes
+
+    end = max(numbers, default=-1) + 1
     wanted = frozenset(numbers)
-    end = max(wanted) + 1
-
-    def changes() -> Iterator[tuple[int, list[AnyOperation]]]:
-        for number, (_, operations) in enumerate(islice(_patches(log, limits), end)):
-            yield number, operations
-
-    patches = {number: operations for number, operations in changes() if number in wanted}
-    subjects = {subject_of(row) for rows in patches.values() for row in rows}
-    before: dict[Any, AnyOperation] = {}
-    for number, rows in changes():
+    subjects = {subject_of(row) for number, rows in patches() if number in wanted for row in rows}
+    effects: dict[int, list[AnyOperation]] = {}
+    last: dict[Any, AnyOperation] = {}
+    for number, rows in patches():
         if number in wanted:
-            patches[number] = list(_effective(patches[number], before))
-            continue
-        for row in rows:
-            subject = subject_of(row)
-            if subject in subjects:
-                before[subject] = row
-    return patches
+            effects[number] = list(effective(rows, last))
+        else:
+            last |= {of: row for row in rows if (of := subject_of(row)) in subjects}
+    return effects
 
 
 def _patches(
     log: str | os.PathLike[str], limits: Limits
-) -> Iterator[tuple[dict[str, Any], list[AnyOperation]]]:
-    """The headers and the changes of the patches of a log, each of which has an id. A patch that
-    repeats the one before it is left out."""
+) -> Iterator[tuple[Patch, list[AnyOperation]]]:
+    """The patches of a log, each of which has an id, and their changes. A patch that repeats the
+    one before it is left out."""
     previous = None
     for patch in read_patches(log, limits=limits):
+        # The operations may bring headers.
         changes = list(committed(patch))
-        headers: dict[str, Any] = {}
-        for each in patch.headers:
-            headers.setdefault(each.chain_key, each.value)
-        if headers[ID] != previous:
-            yield headers, changes
-        previous = headers[ID]
-
-
-def _effective(
-    operations: Iterable[AnyOperation], last: dict[Any, AnyOperation]
-) -> Iterator[AnyOperation]:
-    """Those operations that do not repeat earlier ones; a namespace that replaces another one
-    deletes that first.
-
-    :param last: the last operation on each subject, which is kept up.
-    """
-    for operation in operations:
-        subject = subject_of(operation)
-        before = last.get(subject)
-        last[subject] = operation
-        if before is None:
-            yield operation
-            continue
-        same = before.kind is operation.kind
-        if operation.kind not in (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE):
-            if not same:
-                yield operation
-            continue
-        name, iri, graph = operation.value
-        if before.kind is OperationKind.ADD_NAMESPACE:
-            if same and before.value.iri == iri:
-                continue
-            yield delete_namespace(name, before.value.iri, graph)
-        if operation.kind is OperationKind.ADD_NAMESPACE:
-            yield operation
+        if patch.id != previous:
+            yield patch, changes
+        previous = patch.id

@@ -1,1 +1,0 @@
-"""RDF Patch text: grammar, terms, reader and writer."""

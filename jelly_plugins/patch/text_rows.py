@@ -1,0 +1,509 @@
+"""RDF Patch text to rows of patches, and back.
+
+No I/O, and memory for no more than a chunk of text and a line. The order of rows is in
+``patch.rows``.
+
+Taken as other tools write them: names and keys with or without quotes, TB for TX, an H row without
+its dot, several rows on a line, comments; blank nodes as ``<_:label>`` or ``_:label``, numbers and
+booleans in short as in Turtle, quoted triples as ``<< s p o >>`` or ``<<( s p o )>>``.
+
+Written in the plainest form, one row on a line: blank nodes as ``<_:label>``, which Apache Jena and
+rdflib read with the intended label, and Z only where it is needed, since rdflib cannot read it.
+
+Reference: RDF Patch (https://afs.github.io/rdf-delta/rdf-patch.html); Z as Apache Jena has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NoReturn
+
+from ..codec import Iri, Kind, Literal
+from ..codec.common import positions
+from ..codec.common.limits import over
+from ..codec.common.terms import XSD_STRING, build, parts_of
+from ..codec.patch.operations import (
+    ENDS,
+    AnyOperation,
+    Header,
+    Namespace,
+    Operation,
+    OperationKind,
+)
+from ..codec.patch.rules import PatchState
+from ..codec.text.lines import (
+    END_OF_LINE,
+    ESCAPE,
+    LABEL,
+    LITERAL,
+    NOT_IN_IRI,
+    SPACE,
+    STRING,
+    LineReader,
+    Text,
+    count_line_ends,
+)
+from ..codec.text.ntriples import Notation, term_text
+from ..codec.text.transcoding import LONG_TERM
+from ..errors import (
+    JellyError,
+    LimitError,
+    OrderError,
+    StatementError,
+    TermError,
+    TextError,
+    TruncatedError,
+)
+from .rows import WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
+
+#: What Apache Jena calls the default graph where it must have a name. The writer needs that only
+#: for a namespace that is deleted with its IRI, because a single term after its name is its graph.
+DEFAULT_GRAPH_IRI: Final = "urn:x-arq:DefaultGraph"
+_DEFAULT_GRAPHS: Final = frozenset((f"<{DEFAULT_GRAPH_IRI}>", f"<{DEFAULT_GRAPH_IRI}Node>"))
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+_KINDS: Final = {kind.code: kind for kind in OperationKind} | {"TB": OperationKind.BEGIN}
+#: An IRI or a blank node, with its delimiters.
+_IRI: Final = rf"(<(?:[^{NOT_IN_IRI}]++|{ESCAPE})*+>)"
+_NODE: Final = rf"(<(?:[^{NOT_IN_IRI}]++|{ESCAPE})*+>|_:{LABEL})"
+#: A statement's row of a usual form, as a whole line. Term by term, reading takes 2.5 times as
+#: long.
+_USUAL_LINE: Final = re.compile(
+    SPACE.join(
+        [
+            r"([AD])[ \t]++",
+            _NODE,
+            _IRI,
+            rf"(?:{_NODE}|{LITERAL})",
+            rf"{_NODE}?+",
+            r"\.",
+            END_OF_LINE,
+        ]
+    )
+)
+
+_CODE: Final = re.compile(r"[A-Z]++(?![^\s.<\"'#])")
+_STRING: Final = re.compile(STRING)
+_SINGLE_QUOTED: Final = re.compile(r"'([^'\\\n\r]*+)'")
+_WORD: Final = re.compile(r"([^\s\"'<>#]++)")
+_NAME: Final = re.compile(rf"({LABEL})?:?")
+_TERM: Final = re.compile(rf"{_NODE}|{LITERAL}")
+_ONLY_IRI: Final = re.compile(rf"(?!<_:){_IRI}")
+
+_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
+_NUMBER: Final = re.compile(
+    r"(?:(?P<double>[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)[eE][+-]?[0-9]++)"
+    r"|(?P<decimal>[+-]?[0-9]*+\.[0-9]++)"
+    r"|(?P<integer>[+-]?[0-9]++)"
+    r"|(?P<boolean>true|false)(?![^\s.#]))(?!:)"
+)
+_DIRECTION: Final = re.compile(r"--(?:ltr|rtl)(?![A-Za-z])")
+_SKIP: Final = re.compile(SPACE)
+_REST_OF_LINE: Final = re.compile(SPACE + END_OF_LINE)
+#: A cache of terms that reaches this many entries starts afresh.
+_CACHE_ENTRIES: Final = 1 << 16
+_CACHED_CHARACTERS: Final = 1 << 10
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*+")
+_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
+_NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
+
+#: What the parts of terms are called in errors, and which of them a literal may lack.
+_PARTS: Final = {
+    Kind.IRI: ("an IRI",),
+    Kind.BLANK_NODE: ("a blank node label",),
+    Kind.LITERAL: ("a lexical form", "a language tag", "a datatype"),
+}
+_OPTIONAL: Final = ("a language tag", "a datatype")
+
+
+class PatchTextReader(RowReader, LineReader):
+    """Reads the rows of one text. The limit ``nesting`` bounds quoted triples, ``frame_bytes`` the
+    length of a line.
+
+    >>> reader = PatchTextReader(ReadSettings())
+    >>> [[row.kind.name for row in rows] for rows in reader.batches("TX . D <urn:s> <urn:p> 1 .")]
+    [['BEGIN', 'DELETE']]
+    """
+
+    def __init__(self, settings: ReadSettings) -> None:
+        LineReader.__init__(self, settings.limits)
+        RowReader.__init__(self, settings)
+        factory = settings.factory
+        self._make = factory.quad if self._quads else factory.triple
+        #: The current chunk, and the position in it.
+        self._text = ""
+        self._pos = 0
+        #: Position in the current chunk where the last complete transaction or patch ends; None if
+        #: that is in an earlier one.
+        self._complete: int | None = None
+        #: IRIs and blank nodes by their text.
+        self._nodes: dict[str, Any] = {}
+
+    def truncated(self, message: str) -> TruncatedError:
+        return TruncatedError(f"line {self.line_ends + 1}: the text {message}")
+
+    def batches(self, text: Text, *, growing: bool = False) -> Iterator[list[Operation]]:
+        """Read rows, those of each chunk together.
+
+        :param text: UTF-8, whole or in chunks.
+        :param growing: whether a last line without a line end is not complete, and is left out.
+        :raises TextError: with the line, after the rows before it.
+        :raises JellyError: the text is beyond the limits, or a term cannot be held.
+        """
+        size = 0
+        for data in self.chunks(text, growing=growing):
+            rows: list[Operation] = []
+            found: JellyError | None = None
+            self._text, self._pos, self._complete = "", 0, None
+            try:
+                self._text = self.decode(data if size else data.removeprefix(_BYTE_ORDER_MARK))
+                self._read(rows)
+            except JellyError as error:
+                found = self._of_end(error, data)
+            size += len(data)
+            if self._complete is not None:
+                self.complete_bytes = size - len(self._text[self._complete :].encode())
+            yield rows
+            if found is not None:
+                raise found
+            self.line_ends += count_line_ends(self._text)
+
+    def _of_end(self, error: JellyError, data: bytes) -> JellyError:
+        """The error of a chunk; another one if it is a row in a last line that is not whole."""
+        *before, last = data.splitlines(keepends=True) or [b""]
+        is_whole = last.rstrip(b" \t").endswith((b"\n", b"\r", b"."))
+        if is_whole or not isinstance(error, TextError):
+            return error
+        if error.line != self.line_ends + len(before) + 1:
+            return error
+        return TruncatedError(f"line {error.line}: the text ends inside a row: {error.message}")
+
+    def _read(self, rows: list[Operation]) -> None:
+        """Read the rows of the current chunk."""
+        text = self._text
+        match = _USUAL_LINE.match
+        get = self._nodes.get
+        take_statement = self.order.take_statement
+        end = len(text)
+        while self._pos < end:
+            start = self._pos
+            found = match(text, start)
+            if found is None:
+                self._line(rows)
+                continue
+            code, s, p, o, lex, langtag, datatype, g = found.groups()
+            if p.startswith("<_:") and not self._generalized:
+                self._reject("BLANK_NODE as predicate", found.start(3))
+            terms = (
+                get(s) or self._node(s, found.start(2)),
+                get(p) or self._node(p, found.start(3)),
+                self._literal(lex, langtag, datatype, found.start(5))
+                if o is None
+                else get(o) or self._node(o, found.start(4)),
+            )
+            graph = None
+            if g is not None and g not in _DEFAULT_GRAPHS:
+                graph = get(g) or self._node(g, found.start(8))
+            statement = self._statement(terms, graph)
+            self._pos = found.end()
+            kind = OperationKind.ADD if code == "A" else OperationKind.DELETE
+            take_statement()
+            rows.append(Operation(kind, statement))
+
+    def _line(self, rows: list[Operation]) -> None:
+        """Read a line of any form, term by term; it may have no row, or several."""
+        while not self._take(_REST_OF_LINE):
+            start = self._pos
+            found = self._take(_CODE)
+            kind = None if found is None else _KINDS.get(found[0])
+            if kind is None:
+                self._reject("no row of a patch starts here", start)
+            value: Any = None
+            if kind is OperationKind.HEADER:
+                value = self._header()
+            elif kind is OperationKind.ADD or kind is OperationKind.DELETE:
+                terms = tuple(self._term(position) for position in range(3))
+                value = self._statement(terms, self._graph())
+            elif kind in (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE):
+                value = self._namespace(kind)
+            # rdflib leaves the dot of a header out.
+            is_open = _REST_OF_LINE.match(self._text, self._pos) is not None
+            if kind is not OperationKind.HEADER or not is_open:
+                self._end_row()
+            self._add(rows, Operation(kind, value), start)
+
+    def _add(self, rows: list[Operation], row: Operation, start: int) -> None:
+        """Add a row, if it is allowed here."""
+        # A mark after a transaction comes with the next patch.
+        after_transaction = self.order.state is PatchState.PUNCTUATED
+        try:
+            if self.order.add(row, rows):
+                self._complete = start
+        except OrderError as error:
+            self._reject(error.message, start)
+        if row.kind in ENDS and not (after_transaction and row.kind is OperationKind.END):
+            self._complete = self._pos
+
+    def _header(self) -> Header:
+        quoted = self._take(_STRING)
+        found = quoted or self._take(_SINGLE_QUOTED) or self._take(_WORD)
+        if found is None:
+            self._reject("a header has no key")
+        key = self._unescape(quoted) if quoted else found[1]
+        return Header(key, self._term(positions.OBJECT))
+
+    def _statement(self, terms: tuple[Any, ...], graph: Any) -> Any:
+        if self._quads:
+            terms += (self._factory.default_graph if graph is None else graph,)
+        elif graph is not None:
+            self._reject("a statement has a graph in a patch of triples")
+        return build(self._make, terms)
+
+    def _graph(self) -> Any:
+        """The graph's name, None where there is none or one of the default graph."""
+        if self._at("."):
+            return None
+        if _REST_OF_LINE.match(self._text, self._pos):
+            self._end_row()
+        named = _ONLY_IRI.match(self._text, self._pos)
+        if named is not None and named[1] in _DEFAULT_GRAPHS:
+            self._pos = named.end()
+            return None
+        return self._term(positions.GRAPH)
+
+    def _namespace(self, kind: OperationKind) -> Namespace:
+        """A name, then its IRI and its graph, of which a row PD may have none or only the graph."""
+        quoted = self._take(_STRING)
+        found = quoted or self._take(_SINGLE_QUOTED) or self._take(_NAME)
+        name = self._unescape(quoted) if quoted else (found[1] or "" if found else "")
+        start = self._pos
+        named = self._take(_ONLY_IRI)
+        iri = None if named is None else self._node(named[1], named.start())
+        if kind is OperationKind.ADD_NAMESPACE:
+            # Apache Jena writes a string.
+            text = self._take(_STRING) if iri is None else None
+            if text is not None:
+                iri = build(self._factory.iri, self._unescape(text))
+            elif iri is None:
+                self._reject("a namespace is an IRI")
+        elif self._at("."):
+            self._pos, iri = start, None
+        start = self._pos
+        graph = self._graph()
+        if not self._quads and graph is not None:
+            self._reject("a namespace has a graph in a patch of triples", start)
+        if self._quads and graph is None:
+            graph = self._factory.default_graph
+        return Namespace(name, iri, graph)
+
+    def _end_row(self) -> None:
+        if not self._at("."):
+            self._reject("the row does not end here with a '.'")
+        self._pos += 1
+
+    # Terms. ``pos`` is the term's position, for an error.
+
+    def _term(self, position: int, depth: int = 0) -> Any:
+        """Read the term in ``position``, inside ``depth`` quoted triples."""
+        if self._at("<<"):
+            self._check(position, Kind.TRIPLE, self._pos)
+            return self._quoted_triple(depth + 1)
+        start = self._pos
+        found = self._take(_TERM)
+        if found is None:
+            found = self._take(_NUMBER)
+            if found is None:
+                self._reject(f"no {positions.POSITIONS[position]} can be read here")
+            kind = Kind.LITERAL
+            term = self._literal(found[0], None, f"{_XSD}{found.lastgroup}", start)
+        else:
+            node, lex, langtag, datatype = found.groups()
+            if node is not None:
+                term = self._node(node, start)
+                is_label = node.startswith(("_:", "<_:"))
+                kind = Kind.BLANK_NODE if is_label else Kind.IRI
+            else:
+                kind = Kind.LITERAL
+                if langtag is not None and _DIRECTION.match(self._text, self._pos):
+                    self._reject("Jelly cannot carry the base direction of a string")
+                term = self._literal(lex, langtag, datatype, start)
+        self._check(position, kind, start)
+        return term
+
+    def _quoted_triple(self, depth: int) -> Any:
+        limits = self.limits
+        if depth > limits.nesting:
+            error = over(limits, "nesting", depth, "the depth of quoted triples")
+            raise LimitError(f"line {self.line(self._text[: self._pos])}: {error.message}")
+        opening, closing = ("<<(", ")>>") if self._at("<<(") else ("<<", ">>")
+        self._pos += len(opening)
+        terms = [self._term(position, depth) for position in range(3)]
+        if not self._at(closing):
+            self._reject(f"the quoted triple does not end here with {closing}")
+        self._pos += len(closing)
+        return build(self._factory.quoted_triple, *terms)
+
+    def _check(self, position: int, kind: Kind, pos: int) -> None:
+        """Reject a kind of term that is not allowed in its position."""
+        if positions.undeclared(position, kind, self._generalized, rdf_star=True) is not None:
+            self._reject(f"{kind.name} as {positions.POSITIONS[position]}", pos)
+
+    def _node(self, text: str, pos: int) -> Any:
+        """An IRI or a blank node, by its text."""
+        term = self._nodes.get(text)
+        if term is None:
+            raw = text[1:-1] if text.startswith("<") else text
+            value = self.unescape(raw, self._text, pos)
+            if raw.startswith("_:"):
+                term = build(self._factory.blank_node, value[2:])
+            else:
+                term = build(self._factory.iri, value)
+            if len(text) <= _CACHED_CHARACTERS:
+                if len(self._nodes) >= _CACHE_ENTRIES:
+                    self._nodes.clear()
+                self._nodes[text] = term
+        return term
+
+    def _literal(self, raw: str, langtag: str | None, datatype: str | None, pos: int) -> Any:
+        lex = self.unescape(raw, self._text, pos)
+        if datatype is not None:
+            datatype = self.unescape(datatype, self._text, pos)
+        if datatype == XSD_STRING:
+            datatype = None
+        return build(self._factory.literal, lex, langtag, datatype)
+
+    # Position
+
+    def _at(self, text: str) -> bool:
+        """Skip spaces; return whether a text comes next."""
+        found = _SKIP.match(self._text, self._pos)
+        self._pos = found.end() if found else self._pos
+        return self._text.startswith(text, self._pos)
+
+    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Skip spaces, match a pattern, and advance past it if it matches."""
+        self._at("")
+        found = pattern.match(self._text, self._pos)
+        if found is not None:
+            self._pos = found.end()
+        return found
+
+    def _unescape(self, found: re.Match[str]) -> str:
+        """The string of a match."""
+        return self.unescape(found[1], self._text, found.start())
+
+    def _reject(self, message: str, pos: int | None = None) -> NoReturn:
+        """Reject the text because of what is at the current position, or at ``pos``."""
+        self.fail(message, self._text, self._pos if pos is None else pos)
+
+
+class PatchTextWriter(RowWriter):
+    """Writes the rows of one text.
+
+    The limit ``nesting`` bounds quoted triples, as in reading, and ``frame_expansion`` the long
+    terms that a patch repeats.
+
+    >>> from jelly_plugins.patch import BEGIN
+    >>> b"".join(PatchTextWriter().write([BEGIN]))
+    b'TX .\\n'
+    """
+
+    mark = b"Z .\n"
+
+    def __init__(self, settings: WriteSettings = WRITE, *, continues: bool = False) -> None:
+        super().__init__(settings, continues=continues)
+        self._opening, self._closing = Notation(settings.notation).value
+        self._texts: dict[Any, str] = {}
+        #: Bytes of the long terms that the patch repeats, so far.
+        self._repeated = 0
+
+    def row(self, row: AnyOperation) -> bytes:
+        """A row's line."""
+        kind, value = row
+        parts: list[str] = []
+        if kind in _STATEMENTS:
+            parts = [self._text(term) for term in parts_of(value, (3, 4), "a statement")]
+            if not all(parts[:3]):
+                raise StatementError("the default graph may only be the graph of a statement")
+            if not parts[-1]:
+                # The default graph.
+                parts.pop()
+        elif kind in _NAMESPACES:
+            parts = self._namespace(kind, value)
+        elif kind is OperationKind.HEADER:
+            key, term = parts_of(value, (2,), "a header")
+            _check_string(key, "a header's key")
+            plain = _PLAIN_KEY.fullmatch(key)
+            parts = [key if plain else term_text(Literal(key)), self._text(term)]
+        elif kind is OperationKind.END:
+            self._repeated = 0
+        return " ".join([kind.code, *parts, ".\n"]).encode()
+
+    def _namespace(self, kind: OperationKind, namespace: Namespace) -> list[str]:
+        name, iri, graph = parts_of(namespace, (3,), "a namespace")
+        _check_string(name, "a namespace's name")
+        parts = [term_text(Literal(name))]
+        graph_text = "" if graph is None else self._text(graph)
+        if iri is not None:
+            parts.append(self._text(iri))
+            if kind is OperationKind.DELETE_NAMESPACE:
+                graph_text = graph_text or f"<{DEFAULT_GRAPH_IRI}>"
+        elif kind is OperationKind.ADD_NAMESPACE:
+            raise StatementError("a namespace is added without an IRI")
+        return [*parts, graph_text] if graph_text else parts
+
+    def _text(self, term: Any) -> str:
+        if isinstance(term, tuple):
+            # Hashing tuples that are nested deeply enough ends the process.
+            return self._make(term, 0)
+        try:
+            text = self._texts.get(term)
+        except (TypeError, AttributeError):
+            # Unhashable terms have no parts, or parts that are not strings.
+            return self._make(term, 0)
+        if text is None:
+            text = self._make(term, 0)
+            if len(self._texts) >= _CACHE_ENTRIES:
+                self._texts.clear()
+            self._texts[term] = text
+        elif len(text) > LONG_TERM:
+            self._repeated += len(text)
+            if self._repeated > self._limits.frame_expansion:
+                what = "what a patch repeats of long terms"
+                raise over(self._limits, "frame_expansion", self._repeated, what)
+        return text
+
+    def _make(self, term: Any, depth: int) -> str:
+        kind, *parts = self._describe(term)
+        for part, what in zip(parts, _PARTS.get(kind, ()), strict=False):
+            if part is not None or what not in _OPTIONAL:
+                _check_string(part, what)
+        if kind == Kind.IRI:
+            if parts[0].startswith("_:"):
+                raise TermError(f"RDF Patch text has <{parts[0]}> for a blank node")
+            return term_text(Iri(parts[0]))
+        if kind == Kind.BLANK_NODE:
+            return term_text(Iri(f"_:{parts[0]}"))
+        if kind == Kind.LITERAL:
+            lex, langtag, datatype = parts
+            if langtag is None and datatype is not None:
+                # Readers accept a literal of rdf:langString without a tag, which N-Triples lacks.
+                return f"{term_text(Literal(lex))}^^{term_text(Iri(datatype))}"
+            return term_text(Literal(lex, langtag))
+        if kind == Kind.TRIPLE:
+            if depth >= self._limits.nesting:
+                raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
+            inner = " ".join(self._make(part, depth + 1) for part in parts)
+            return f"{self._opening}{inner}{self._closing}"
+        return ""
+
+
+def _check_string(value: Any, what: str) -> None:
+    """Reject a part of a row that is not a string.
+
+    :raises TermError: it is not.
+    """
+    if not isinstance(value, str):
+        raise TermError(f"{what} is not a string: {value!r}")
