@@ -17,12 +17,11 @@ from ..notebook import table
 from .formats import (
     DETECTION_BYTES,
     ResultsFormat,
+    codec_of,
     detected,
     format_named,
     format_of,
-    text_format,
 )
-from .terms import Solution
 
 #: Cells that solutions may have in all, and how many more for each byte of the source: in JSON and
 #: XML a solution without a binding takes a few bytes, however many variables there are.
@@ -87,7 +86,7 @@ class ResultsReader(Closing):
             self._items = items = self._read()
             # The first item is a mark: the header was read.
             next(items)
-            self._solutions: Iterator[Solution] = items
+            self._solutions: Iterator[tuple[Any, ...]] = items
             if form is ResultsFormat.JELLY:
                 self._solutions = (each for frame in items for each in frame.solutions())
         except BaseException as error:
@@ -110,10 +109,10 @@ class ResultsReader(Closing):
         known = ("name", "format", "variables", "boolean", "options")
         return table(type(self).__name__, [(each, getattr(self, each)) for each in known])
 
-    def __iter__(self) -> Iterator[Solution]:
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return self._solutions
 
-    def __next__(self) -> Solution:
+    def __next__(self) -> tuple[Any, ...]:
         return next(self._solutions)
 
     def frames(self) -> Iterator[ResultsFrame]:
@@ -150,23 +149,22 @@ class ResultsReader(Closing):
             if self.format is ResultsFormat.JELLY:
                 yield from self._jelly_frames()
                 return
-            reading = self._sized(self._chunks), self._factory, self._limits
-            if (jena := self.format.jena) is not None:
-                from .jena import read_rows
-
-                found = read_rows(*reading, jena)
+            codec = codec_of(self.format)
+            items = codec.read(self._sized(self._chunks), self._factory, self._limits)
+            header = next(items)
+            if isinstance(header, bool):
+                self.boolean = header
             else:
-                found = text_format(self.format).read(*reading)
-            self.variables, self.boolean, solutions = found
+                self.variables = header
             yield None
-            yield from self._counted(solutions)
+            yield from self._counted(items)
         except JellyError as error:
             error.locate(source=self.name)
             raise
         finally:
             self._input.close()
 
-    def _counted(self, solutions: Iterator[Solution]) -> Iterator[Solution]:
+    def _counted(self, solutions: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
         """The solutions, whose cells are bounded by the bytes of the source.
 
         :raises LimitError: there are too many.
@@ -216,7 +214,7 @@ class ResultsReader(Closing):
         self.options = decoder.options
         self.variables, self.boolean = list(decoder.variables or ()), decoder.boolean
 
-    def _grouped(self, solutions: Iterator[Solution]) -> Generator[ResultsFrame]:
+    def _grouped(self, solutions: Iterator[tuple[Any, ...]]) -> Generator[ResultsFrame]:
         """Solutions in frames of a bounded number of cells."""
         width = len(self.variables)
         step = max(1, min(_FRAME_ROWS, _FRAME_CELLS // max(1, width)))
