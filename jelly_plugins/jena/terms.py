@@ -23,6 +23,7 @@ from ..codec import native as _native_codec
 from ..codec.common.limits import over
 from ..codec.common.positions import GRAPH, OBJECT, POSITIONS, undeclared
 from ..codec.common.terms import build, terms_of, text_of
+from ..codec.text.lines import unescaped
 from ..codec.text.ntriples import TAGGED_DATATYPES, LineParser, read_label, term_text
 from ..errors import JellyError, StatementError, TermError
 from . import messages
@@ -84,17 +85,17 @@ class Terms(dict[bytes, Any]):
 
     def _made(self, text: str) -> Any:
         factory = self._factory
-        if "\\" in text or text.startswith("<<"):
+        if text.startswith("<<"):
             return self._of_generic(self._parser.term(text.encode(), OBJECT))
         if text[0] == "<":
-            return build(factory.iri, text[1:-1])
+            return build(factory.iri, unescaped(text[1:-1]))
         if text[0] == "_":
             return build(factory.blank_node, read_label(text[2:]))
         end = text.rfind('"')
         mark = text[end + 1 : end + 2]
         langtag = text[end + 2 :] if mark == "@" else None
-        datatype = text[end + 4 : -1] if mark == "^" else None
-        return build(factory.literal, text[1:end], langtag, datatype)
+        datatype = unescaped(text[end + 4 : -1]) if mark == "^" else None
+        return build(factory.literal, unescaped(text[1:end]), langtag, datatype)
 
     def _of_generic(self, term: Any) -> Any:
         kind, *parts = describe_generic(term)

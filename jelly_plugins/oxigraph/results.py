@@ -22,14 +22,14 @@ from ..codec import Limits, delimit
 from ..codec.common.limits import over
 from ..codec.sparql.encoder import encode_boolean
 from ..codec.sparql.options import RESULTS_LIMITS
+from ..codec.text.transcoding import LONG_TERM
 from ..errors import JellyError, OrderError, SourceError, TermError
 from ..formats.reading import PARSER_ERRORS, ChunkFile, parser_error
 from ..io.sinks import Destination
 from ..io.sources import CHUNK, Source
 from ..sparql.formats import ResultsFormat
-from ..sparql.json import json_boolean, json_chunks
+from ..sparql.json import FORMAT as JSON
 from ..sparql.reader import ResultsReader, read_results
-from ..sparql.terms import check_variables
 from ..sparql.writer import encode_results, write_boolean, write_results
 from .terms import DirectedFactory, describe_directed
 
@@ -69,38 +69,34 @@ def read_solutions(
 
 
 def _json(results: ResultsReader, limits: Limits) -> Iterator[bytes]:
-    """Results as JSON, in which each solution has copies of its terms.
-
-    A few bytes can repeat a term of megabytes: what long terms take in a frame is limited, as in
-    ``loading``.
-    """
-    copied = number = row = 0
+    """Results as JSON, in which each solution has copies of its terms: a few bytes can repeat a
+    term of megabytes, so that the text of a frame is limited."""
+    place: dict[str, int] = {}
+    size = usual = row = 0
 
     def solutions() -> Iterator[tuple[Any, ...]]:
-        nonlocal copied, number, row
+        nonlocal place, size, usual, row
         for frame in results.frames():
-            copied = 0
-            number = frame.index
+            usual = frame.size + LONG_TERM * frame.rows * len(results.variables)
+            size = 0
+            place = {"frame": frame.index}
             for solution in frame.solutions():
                 row += 1
+                if results.format is not ResultsFormat.JELLY:
+                    place = {"row": row}
                 yield solution
-
-    def count(size: int) -> None:
-        nonlocal copied
-        copied += size
-        if copied > limits.frame_expansion:
-            what = "what long terms of a frame take in its solutions"
-            error = over(limits, "frame_expansion", copied, what)
-            jelly = results.format is ResultsFormat.JELLY
-            place = {"frame": number} if jelly else {"row": row}
-            raise error.locate(source=results.name, **place)
 
     with results:
         if results.boolean is not None:
-            yield json_boolean(results.boolean)
+            yield JSON.boolean(results.boolean).encode()
             return
-        check_variables(results.variables, limits)
-        yield from json_chunks(results.variables, solutions(), describe_directed, count)
+        for chunk in JSON.write(results.variables, solutions(), describe_directed, limits):
+            size += len(chunk)
+            if size - usual > limits.frame_expansion:
+                what = "what terms of a frame take in its solutions"
+                error = over(limits, "frame_expansion", size - usual, what)
+                raise error.locate(source=results.name, **place)
+            yield chunk
 
 
 def write_solutions(

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from ..codec.common.detection import StreamKind, kind_of
 from ..io.sinks import ending_of
 from ..jena.names import JenaFormat, detect
-
-if TYPE_CHECKING:
-    from .terms import TextFormat
 
 
 class ResultsFormat(StrEnum):
@@ -100,17 +97,18 @@ def format_of(named: object) -> ResultsFormat | None:
         return None
 
 
-def text_format(form: ResultsFormat) -> TextFormat:
-    """The reader and the writers of one of the W3C's formats. Each needs libraries of its own, and
-    is imported on first use."""
+def codec_of(form: ResultsFormat) -> Any:
+    """The reader and writer of a format other than Jelly-SPARQL. Each needs libraries of its own,
+    and is imported on first use."""
     module, name = {
+        ResultsFormat.THRIFT: ("jena", "THRIFT"),
+        ResultsFormat.PROTOBUF: ("jena", "PROTOBUF"),
         ResultsFormat.JSON: ("json", "FORMAT"),
         ResultsFormat.XML: ("xml", "FORMAT"),
         ResultsFormat.CSV: ("tables", "CSV"),
         ResultsFormat.TSV: ("tables", "TSV"),
     }[form]
-    found: TextFormat = getattr(import_module(f".{module}", __package__), name)
-    return found
+    return getattr(import_module(f".{module}", __package__), name)
 
 
 def detected(head: bytes) -> ResultsFormat | None:

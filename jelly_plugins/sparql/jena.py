@@ -9,6 +9,7 @@ Reference: RDF Binary (Apache Jena), section "Thrift encoding of SPARQL Result S
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from ..codec import Describe, Limits, TermFactory
@@ -17,7 +18,7 @@ from ..jena import messages
 from ..jena.names import JenaFormat
 from ..jena.streams import batches
 from ..jena.terms import Message, TermReader, TermWriter
-from .terms import Results, Solution, check_count
+from .terms import check_count
 
 _VARIABLES: Final = Message(messages.VARIABLES)
 _VARIABLE: Final = Message(messages.VARIABLE)
@@ -30,62 +31,81 @@ _UNDEFINED: Final = 7
 _OBJECT: Final = 2
 
 
-def read_rows(
-    chunks: Iterator[bytes],
-    factory: TermFactory[Any],
-    limits: Limits,
-    format: JenaFormat,  # noqa: A002
-) -> Results:
-    """Read the row of variables.
+class RowsFormat:
+    """RDF Thrift or RDF Protobuf."""
 
-    :raises JellyError: here or while iterating, with the row; the variables are row 0.
-    """
-    rows = _RowDecoder(format, factory, limits)
-    solutions = _solutions(chunks, rows)
-    # The first item is a mark: the variables were read.
-    next(solutions)
-    return Results(rows.variables, None, solutions)
+    def __init__(self, encoding: JenaFormat) -> None:
+        self._encoding = encoding
 
+    def read(
+        self, chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits
+    ) -> Iterator[Any]:
+        """Read results: first the names of the variables, then the solutions.
 
-def _solutions(chunks: Iterator[bytes], rows: _RowDecoder) -> Iterator[Solution]:
-    begun = False
-    for batch in batches(chunks, rows.decode, rows.end):
-        # The row of variables may be longer than a chunk.
-        if not begun and rows.started:
-            begun = True
-            yield ()
-        yield from batch
+        :raises JellyError: while iterating, with the row; the variables are row 0.
+        """
+        rows = _RowDecoder(self._encoding, factory, limits)
+        return chain.from_iterable(batches(chunks, rows.decode, rows.end))
+
+    def write(
+        self,
+        variables: Sequence[str],
+        solutions: Iterable[Sequence[Any]],
+        describe: Describe,
+        limits: Limits,
+    ) -> Iterator[bytes]:
+        """Write results, row by row."""
+        writer = TermWriter(self._encoding, describe, limits=limits)
+        check_count(len(variables), limits)
+        if len(set(variables)) < len(variables):
+            raise TermError("two variables have the same name")
+        names = [writer.string(name, "a variable's name") for name in variables]
+        try:
+            members = [writer.struct(messages.VARIABLE, [(1, name)]) for name in names]
+            yield writer.row_of(messages.VARIABLES, 1, members)
+            undefined = writer.struct(messages.UNDEFINED, [])
+            unbound = writer.struct(messages.TERM, [(_UNDEFINED, undefined)])
+            for solution in solutions:
+                if len(solution) != len(variables):
+                    raise StatementError(f"{len(solution)} terms for {len(variables)} variables")
+                row = [unbound if term is None else writer.encoded(term) for term in solution]
+                yield writer.whole_row(writer.struct(messages.RESULT, [(1, row)] if row else []))
+        except JellyError as error:
+            error.locate(row=writer.row)
+            raise
+
+    def boolean(self, value: bool) -> str:  # noqa: ARG002
+        raise TermError(
+            f"{self._encoding} has no place for the result of an ASK query: write another format"
+        )
 
 
 class _RowDecoder(TermReader):
-    """Reads rows of results.
-
-    :ivar variables: names of the variables, in order; empty before the first row was read.
-    :ivar started: whether the row of variables was read.
-    """
+    """Reads rows of results."""
 
     def __init__(self, format: JenaFormat, factory: TermFactory[Any], limits: Limits) -> None:  # noqa: A002
         super().__init__(factory, format, limits=limits)
-        self.variables: list[str] = []
-        self.started = False
         self.optional = True
+        #: Number of variables; None before the row of variables.
+        self._width: int | None = None
 
-    def decode(self, data: bytes, at: int) -> tuple[list[Solution], int]:
-        """Read rows; return the solutions and the position after the last whole row."""
-        solutions: list[Solution] = []
-        _, stop = self.read_rows(data, at, solutions)
-        return solutions, stop
+    def decode(self, data: bytes, at: int) -> tuple[list[Any], int]:
+        """Read rows; return their contents and the position after the last whole row."""
+        found: list[Any] = []
+        _, stop = self.read_rows(data, at, found)
+        return found, stop
 
-    def take(self, batch: list[Solution]) -> None:
-        if self.started:
-            batch.append(self._solution())
+    def take(self, batch: list[Any]) -> None:
+        if self._width is None:
+            names = self._names()
+            self._width = len(names)
+            batch.append(names)
         else:
-            self.variables = self._names()
-            self.started = True
+            batch.append(self._solution(self._width))
 
     def end(self, rest: bytes = b"") -> None:
         super().end(rest)
-        if not self.started:
+        if self._width is None:
             raise TruncatedError("the results have no row of variables: they are empty")
 
     def _names(self) -> list[str]:
@@ -100,12 +120,11 @@ class _RowDecoder(TermReader):
                 names.append(name)
                 check_count(len(names), self.limits)
         if len(set(names)) < len(names):
-            raise StatementError("a variable is named twice")
+            raise StatementError("two variables have the same name")
         return names
 
-    def _solution(self) -> Solution:
+    def _solution(self, width: int) -> tuple[Any, ...]:
         terms: list[Any] = []
-        width = len(self.variables)
         while self.wire.field(_RESULT):
             for _ in range(self.wire.elements()):
                 if len(terms) == width:
@@ -116,30 +135,5 @@ class _RowDecoder(TermReader):
         return tuple(terms)
 
 
-def encode_rows(
-    variables: Sequence[str],
-    solutions: Iterable[Sequence[Any]],
-    format: JenaFormat,  # noqa: A002
-    *,
-    describe: Describe,
-    limits: Limits,
-) -> Iterator[bytes]:
-    """Encode results, row by row."""
-    writer = TermWriter(format, describe, limits=limits)
-    check_count(len(variables), limits)
-    if len(set(variables)) < len(variables):
-        raise TermError("a variable is named twice")
-    names = [writer.string(name, "a variable's name") for name in variables]
-    try:
-        members = [writer.struct(messages.VARIABLE, [(1, name)]) for name in names]
-        yield writer.row_of(messages.VARIABLES, 1, members)
-        undefined = writer.struct(messages.UNDEFINED, [])
-        unbound = writer.struct(messages.TERM, [(_UNDEFINED, undefined)])
-        for solution in solutions:
-            if len(solution) != len(variables):
-                raise StatementError(f"{len(solution)} terms for {len(variables)} variables")
-            row = [unbound if term is None else writer.encoded(term) for term in solution]
-            yield writer.whole_row(writer.struct(messages.RESULT, [(1, row)] if row else []))
-    except JellyError as error:
-        error.locate(row=writer.row)
-        raise
+THRIFT: Final = RowsFormat(JenaFormat.THRIFT)
+PROTOBUF: Final = RowsFormat(JenaFormat.PROTOBUF)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain, count, islice
 from typing import Any, Final
 
@@ -17,12 +17,11 @@ from ..notebook import table
 from .formats import (
     DETECTION_BYTES,
     ResultsFormat,
+    codec_of,
     detected,
     format_named,
     format_of,
-    text_format,
 )
-from .terms import Solution
 
 #: Cells that solutions may have in all, and how many more for each byte of the source: in JSON and
 #: XML a solution without a binding takes a few bytes, however many variables there are.
@@ -75,7 +74,7 @@ class ResultsReader(Closing):
             named = format_named(format) if format is not None else format_of(self.name)
             found = detected(head)
             if named is ResultsFormat.JELLY and found is not ResultsFormat.JELLY:
-                self._reject(head, found)
+                _reject(head, found)
             form = named or found
             if not head and (form is None or not form.is_binary):
                 raise SourceError("the results are empty: they have no header")
@@ -87,7 +86,7 @@ class ResultsReader(Closing):
             self._items = items = self._read()
             # The first item is a mark: the header was read.
             next(items)
-            self._solutions: Iterator[Solution] = items
+            self._solutions: Iterator[tuple[Any, ...]] = items
             if form is ResultsFormat.JELLY:
                 self._solutions = (each for frame in items for each in frame.solutions())
         except BaseException as error:
@@ -110,10 +109,10 @@ class ResultsReader(Closing):
         known = ("name", "format", "variables", "boolean", "options")
         return table(type(self).__name__, [(each, getattr(self, each)) for each in known])
 
-    def __iter__(self) -> Iterator[Solution]:
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return self._solutions
 
-    def __next__(self) -> Solution:
+    def __next__(self) -> tuple[Any, ...]:
         return next(self._solutions)
 
     def frames(self) -> Iterator[ResultsFrame]:
@@ -130,19 +129,6 @@ class ResultsReader(Closing):
             self._items.close()
         self._input.close()
 
-    @staticmethod
-    def _reject(head: bytes, found: ResultsFormat | None) -> None:
-        """Raise an error that names the kind of content that should be Jelly-SPARQL, if it is
-        known."""
-        kind = kind_of(head)
-        if kind is not None or found in (ResultsFormat.JSON, ResultsFormat.XML):
-            raise SourceError(f"this is {kind or found}, not Jelly-SPARQL")
-        if head and not head.strip(b"\0"):
-            raise OptionsError(
-                "this is not Jelly-SPARQL, or an empty stream without its options: there are only "
-                "zeros"
-            )
-
     def _read(self) -> Generator[Any]:
         """A mark once the header was read, then the frames of Jelly-SPARQL, or the solutions of any
         other format."""
@@ -150,39 +136,30 @@ class ResultsReader(Closing):
             if self.format is ResultsFormat.JELLY:
                 yield from self._jelly_frames()
                 return
-            reading = self._sized(self._chunks), self._factory, self._limits
-            if (jena := self.format.jena) is not None:
-                from .jena import read_rows
-
-                found = read_rows(*reading, jena)
+            codec = codec_of(self.format)
+            items = codec.read(self._sized(self._chunks), self._factory, self._limits)
+            header = next(items)
+            if isinstance(header, bool):
+                self.boolean = header
             else:
-                found = text_format(self.format).read(*reading)
-            self.variables, self.boolean, solutions = found
+                self.variables = header
             yield None
-            yield from self._counted(solutions)
+            width = len(self.variables)
+            if width <= _CELLS_PER_BYTE:
+                yield from items
+            for row, solution in enumerate(items, 1):
+                if row * width > _CELLS + _CELLS_PER_BYTE * self._bytes:
+                    raise LimitError(
+                        f"the solutions have more than {_CELLS:,} cells, and {_CELLS_PER_BYTE} for "
+                        "each byte of the source",
+                        row=row,
+                    )
+                yield solution
         except JellyError as error:
             error.locate(source=self.name)
             raise
         finally:
             self._input.close()
-
-    def _counted(self, solutions: Iterator[Solution]) -> Iterator[Solution]:
-        """The solutions, whose cells are bounded by the bytes of the source.
-
-        :raises LimitError: there are too many.
-        """
-        width = len(self.variables)
-        if width <= _CELLS_PER_BYTE:
-            yield from solutions
-            return
-        for row, solution in enumerate(solutions, 1):
-            if row * width > _CELLS + _CELLS_PER_BYTE * self._bytes:
-                raise LimitError(
-                    f"the solutions have more than {_CELLS:,} cells, and {_CELLS_PER_BYTE} for "
-                    "each byte of the source",
-                    row=row,
-                )
-            yield solution
 
     def _sized(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         for chunk in chunks:
@@ -191,16 +168,20 @@ class ResultsReader(Closing):
 
     def _jelly_frames(self) -> Generator[ResultsFrame | None]:
         decoder = self._decoder()
+        splitter = FrameSplitter(limits=self._limits)
+        frames = chain.from_iterable(map(splitter.feed, self._chunks))
         asked: ResultsFrame | None = None
         try:
-            for number, data in enumerate(_frames(self._chunks, self._limits)):
+            for data in chain(frames, _later(splitter.finish)):
                 frame = decoder.decode(data)
+                if frame.index == 0:
+                    self.options, self.boolean = decoder.options, decoder.boolean
+                    self.variables = list(decoder.variables or ())
                 if decoder.boolean is not None:
                     # Only metadata may follow.
                     asked = asked or frame
                     continue
-                if number == 0:
-                    self._note(decoder)
+                if frame.index == 0:
                     yield None
                 yield frame
             decoder.finish()
@@ -208,15 +189,10 @@ class ResultsReader(Closing):
             error.locate(frame=decoder.next_frame)
             raise
         if asked is not None:
-            self._note(decoder)
             yield None
             yield asked
 
-    def _note(self, decoder: ResultsDecoder) -> None:
-        self.options = decoder.options
-        self.variables, self.boolean = list(decoder.variables or ()), decoder.boolean
-
-    def _grouped(self, solutions: Iterator[Solution]) -> Generator[ResultsFrame]:
+    def _grouped(self, solutions: Iterator[tuple[Any, ...]]) -> Generator[ResultsFrame]:
         """Solutions in frames of a bounded number of cells."""
         width = len(self.variables)
         step = max(1, min(_FRAME_ROWS, _FRAME_CELLS // max(1, width)))
@@ -236,12 +212,18 @@ class ResultsReader(Closing):
         return list(cells)
 
 
-def _frames(chunks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
-    """The frames of a Jelly-SPARQL stream."""
-    splitter = FrameSplitter(limits=limits)
-    for chunk in chunks:
-        yield from splitter.feed(chunk)
-    yield from splitter.finish()
+def _later(finish: Callable[[], Iterable[bytes]]) -> Iterator[bytes]:
+    """The items of a function that is called once they are wanted."""
+    yield from finish()
+
+
+def _reject(head: bytes, found: ResultsFormat | None) -> None:
+    """Raise an error that names the kind of content that should be Jelly-SPARQL, if it is known."""
+    kind = kind_of(head)
+    if kind is not None or found in (ResultsFormat.JSON, ResultsFormat.XML):
+        raise SourceError(f"this is {kind or found}, not Jelly-SPARQL")
+    if head and not head.strip(b"\0"):
+        raise OptionsError("this is not Jelly-SPARQL, or a stream without its options: only zeros")
 
 
 def _peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:

@@ -1,13 +1,18 @@
-"""What the W3C's formats of SPARQL results have in common: checked names and terms. See
-:mod:`.json`, :mod:`.xml` and :mod:`.tables`.
+"""What the W3C's formats of SPARQL results have in common: their rows and terms.
+
+In between text and the terms of a library, a term is the object that SPARQL JSON has for it,
+whichever the format: only this module checks terms and makes them. See :mod:`.json`, :mod:`.xml`
+and :mod:`.tables` for the formats.
+
+Reference: SPARQL 1.2 Query Results JSON Format, section "Encoding RDF terms".
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final
 
 from ..codec import Describe, Kind, Limits, TermFactory
 from ..codec.common.limits import NESTING_CEILING, over
@@ -15,165 +20,286 @@ from ..codec.common.terms import build
 from ..codec.text.lines import LANGTAG, NAME_START, NOT_IN_IRI
 from ..codec.text.ntriples import TAGGED_DATATYPES, read_label, written_label
 from ..codec.text.transcoding import LONG_TERM
-from ..errors import JellyError, LimitError, StatementError, TermError, TextError
+from ..errors import JellyError, StatementError, TermError, TextError
 from ..io.sources import CHUNK
 
 #: The name of a variable: VARNAME of SPARQL.
 _NAME: Final = re.compile(rf"[{NAME_START}0-9][{NAME_START}0-9\u00b7\u0300-\u036f\u203f\u2040]*+")
-
 _IRI: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*+:[^{NOT_IN_IRI}\ud800-\udfff]*+")
-_TAG: Final = re.compile(LANGTAG)
-_LONG_SUBTAG: Final = re.compile("[A-Za-z0-9]{9}")
+_TAG: Final = re.compile(rf"(?!.*[A-Za-z0-9]{{9}}){LANGTAG}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 #: The parts of a quoted triple.
 PARTS: Final = ("subject", "predicate", "object")
-
-#: A cache of terms that reaches this many entries is cleared.
-CACHE_ENTRIES: Final = 1 << 16
-
-#: A solution: a term for each variable, None where it is unbound.
-Solution = tuple[Any, ...]
-
-_KINDS: Final = {"uri": "uri", "bnode": "bnode", "literal": "literal", "typed-literal": "literal"}
 _MEMBERS: Final = ("type", "value", "datatype", "xml:lang", "its:dir")
 
+#: The limits that no others exceed.
+CEILING: Final = Limits(nesting=NESTING_CEILING)
+#: A cache of terms has at most this many entries.
+_CACHE_ENTRIES: Final = 1 << 16
 
-class Results(NamedTuple):
-    """Results whose header was read, and whose solutions are read as they are iterated.
-
-    :ivar boolean: the result of an ASK query; None if there are solutions.
-    """
-
-    variables: list[str]
-    boolean: bool | None
-    solutions: Iterator[Solution]
+#: A row that a format's reader yields: its line, if known, and its cells: a list of texts,
+#: one for each variable, or a dict of the objects of terms. Instead of cells, the first row has the
+#: names of the variables, or the result of an ASK query, which is also the last row then.
+Row = tuple[int | None, Any]
 
 
-class TextFormat(NamedTuple):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextFormat:
     """A format of the W3C's.
 
-    :ivar read: reads the header of chunks of a document.
-    :ivar write: the chunks of a document, of the names of variables and of solutions.
-    :ivar boolean: the document with the result of an ASK query; None if the format has no place for
-        it.
+    :ivar rows: reads the rows of a document in chunks; raises a JellyError while iterating.
+    :ivar term: makes the object of the term in a cell that is text.
+    :ivar head: the text before the solutions, of the names of the variables.
+    :ivar opening: the text before a cell, of the name of its variable.
+    :ivar term_text: the text of a term.
+    :ivar boolean: the document with the result of an ASK query.
+    :ivar around: the text before and after the cells of a solution.
+    :ivar between: the text between two solutions, ``separator`` that between two cells, and
+        ``closing`` that after each bound cell.
+    :ivar unbound: the text of an unbound cell; None if it is omitted.
+    :ivar empty: the text of cells without text.
+    :ivar foot: the text after the solutions.
     """
 
-    read: Callable[[Iterator[bytes], TermFactory[Any], Limits], Results]
-    write: Callable[[Sequence[str], Iterable[Sequence[Any]], Describe], Iterator[bytes]]
-    boolean: Callable[[bool], bytes] | None = None
+    rows: Callable[[Iterator[bytes], Limits], Iterator[Row]]
+    head: Callable[[Sequence[str]], str]
+    term_text: Callable[[dict[str, Any]], str]
+    boolean: Callable[[bool], str]
+    term: Callable[[str], dict[str, Any]] | None = None
+    opening: Callable[[str], str] = lambda _: ""
+    around: tuple[str, str] = ("", "\n")
+    between: str = ""
+    separator: str = ""
+    closing: str = ""
+    unbound: str | None = None
+    empty: str = ""
+    foot: str = ""
+
+    def read(
+        self, chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits
+    ) -> Iterator[Any]:
+        """Read results: first the names of the variables, or the result of an ASK query, then the
+        solutions.
+
+        :raises JellyError: while iterating, with the line or the number of the solution, from 1.
+        """
+        terms = _TermReader(self, factory, limits)
+        variables: list[str] = []
+        for number, (line, cells) in enumerate(self.rows(chunks, limits)):
+            try:
+                if not number:
+                    variables = [] if isinstance(cells, bool) else cells
+                    check_variables(variables, limits)
+                    yield cells
+                elif type(cells) is dict:
+                    for name in cells.keys() - variables:
+                        raise TextError(f"the variable {name[:80]!r} is not in the head")
+                    found = [
+                        terms.term(cells[name]) if name in cells else None for name in variables
+                    ]
+                    yield tuple(found)
+                else:
+                    # An empty cell is unbound.
+                    yield tuple([terms[cell] if cell else None for cell in cells])
+            except (TermError, TextError) as error:
+                row = number if number and line is None else None
+                raise TextError(error.message, line=line).locate(row=row) from None
+            except JellyError as error:
+                error.locate(row=number or None)
+                raise
+
+    def write(
+        self,
+        variables: Sequence[str],
+        solutions: Iterable[Sequence[Any]],
+        describe: Describe,
+        limits: Limits,
+    ) -> Iterator[bytes]:
+        """Write a document in chunks; memory grows with the longest solution only.
+
+        :raises JellyError: a term cannot be written; with the number of the solution, from 1.
+        """
+        check_variables(variables, limits)
+        texts = _TermTexts(self, describe)
+        openings = [self.opening(name) for name in variables]
+        unbound = self.unbound
+        separator = self.separator
+        before, after = self.around
+        parts = [self.head(variables)]
+        size = len(parts[0])
+        for row, solution in enumerate(solutions, 1):
+            try:
+                if len(solution) != len(variables):
+                    raise StatementError(
+                        f"a solution has {len(solution)} terms for {len(variables)} variables"
+                    )
+                cells: list[Any] = [
+                    unbound
+                    if term is None
+                    # Hashing tuples that are nested deeply enough ends the process.
+                    else texts.made(term)
+                    if isinstance(term, tuple)
+                    else texts[term]
+                    for term in solution
+                ]
+            except TypeError as error:
+                raise TermError(f"a cell is not a term: {error}", row=row) from None
+            except JellyError as error:
+                error.locate(row=row)
+                raise
+            if unbound is None:
+                named = zip(openings, cells, strict=True)
+                cells = [opening + cell for opening, cell in named if cell is not None]
+            joined = separator.join(cells) or self.empty
+            parts.append(f"{self.between if row > 1 else ''}{before}{joined}{after}")
+            size += len(parts[-1])
+            if size >= CHUNK:
+                yield "".join(parts).encode()
+                parts.clear()
+                size = 0
+        parts.append(self.foot)
+        yield "".join(parts).encode()
 
 
-def check_iri(iri: str, name: str) -> None:
-    """Check an IRI, which must be absolute.
+class _Cache(dict[Any, Any]):
+    """Terms or texts of a format."""
 
-    :param name: the format's name in errors.
-    :raises TermError: strict RDF 1.2 cannot express it.
-    """
-    if _IRI.fullmatch(iri) is None:
-        raise TermError(f"{name} cannot express the IRI {iri[:80]!r}")
-
-
-def check_literal(lex: str, tag: str | None, datatype: str | None, name: str) -> None:
-    """Check a literal whose datatype requires no language tag, see :func:`check_iri`."""
-    if tag is not None and (_TAG.fullmatch(tag) is None or _LONG_SUBTAG.search(tag)):
-        raise TermError(f"{name} cannot express the language tag {tag[:80]!r}")
-    if datatype is not None:
-        check_iri(datatype, name)
-    if _SURROGATE.search(lex):
-        raise TermError("a term has a surrogate, which is not a character")
+    def keep(self, key: Any, value: Any, size: int) -> None:
+        if size <= LONG_TERM:
+            if len(self) >= _CACHE_ENTRIES:
+                self.clear()
+            self[key] = value
 
 
-class TermReader:
-    """Makes the terms of a factory, and keeps short ones.
+class _TermReader(_Cache):
+    """Makes the terms of a factory: those of cells by their text, and others by their members."""
 
-    :raises JellyError: from each method; the term is not valid, or the factory rejects it.
-    """
-
-    def __init__(self, factory: TermFactory[Any], limits: Limits) -> None:
+    def __init__(self, form: TextFormat, factory: TermFactory[Any], limits: Limits) -> None:
+        super().__init__()
+        self._form = form
         self._factory = factory
         self._limits = limits
-        self._kept = lru_cache(CACHE_ENTRIES)(self._made)
 
-    def term(
-        self,
-        kind: str,
-        text: str,
-        datatype: str | None = None,
-        language: str | None = None,
-        direction: str | None = None,
-    ) -> Any:
-        """Make a term.
+    def __missing__(self, cell: str) -> Any:
+        assert self._form.term is not None
+        given = self._form.term(cell)
+        if given["type"] == "triple":
+            found = self.term(given)
+        else:
+            found, _ = self._made(*map(given.get, _MEMBERS))
+        self.keep(cell, found, len(cell))
+        return found
 
-        :param kind: ``"uri"``, ``"bnode"`` or ``"literal"``.
-        """
-        size = len(text) + len(datatype or "") + len(language or "")
-        make = self._kept if size <= LONG_TERM else self._made
-        return make(kind, text, datatype, language, direction)
-
-    def parsed(self, given: Any, depth: int = 0) -> Any:
-        """Make a term of its object in SPARQL JSON.
+    def term(self, given: Any, depth: int = 0) -> Any:
+        """Make a term of its object.
 
         :param depth: number of quoted triples around it.
+        :raises JellyError: the term is not valid, or the factory rejects it.
         """
-        if not isinstance(given, dict):
+        if type(given) is not dict:
             raise TextError("a term is not an object")
-        kind, value, datatype, language, direction = map(given.get, _MEMBERS)
-        if kind is None or value is None:
-            raise TextError(f'a term has no "{"type" if kind is None else "value"}"')
-        if kind == "triple" and isinstance(value, dict):
-            self.check_depth(depth + 1)
-            if not value.keys() >= set(PARTS):
-                raise TextError("a quoted triple lacks a part")
-            return self.triple([self.parsed(value[name], depth + 1) for name in PARTS])
-        for each in (kind, value, datatype, language, direction):
-            if each is not None and not isinstance(each, str):
-                raise TextError("a member of a term is not a string")
-        if kind not in _KINDS:
-            raise TextError(f"{kind[:80]!r} is not a type of term")
-        return self.term(_KINDS[kind], value, datatype, language, direction)
+        key = tuple(map(given.get, _MEMBERS))
+        if key[0] == "triple":
+            return self._quoted_triple(key[1], depth + 1)
+        try:
+            found = self.get(key)
+        except TypeError:
+            raise TextError("a member of a term is not a string") from None
+        if found is None:
+            found, size = self._made(*key)
+            self.keep(key, found, size)
+        return found
 
-    def triple(self, parts: Sequence[Any]) -> Any:
-        """Make a quoted triple of its terms."""
-        return build(self._factory.quoted_triple, *parts)
-
-    def check_depth(self, depth: int) -> None:
-        """Check the depth of a quoted triple.
-
-        :raises LimitError: it is too deep.
-        """
-        if depth > self._limits.nesting:
-            raise over(self._limits, "nesting", depth, "the depth of quoted triples")
+    def _quoted_triple(self, parts: Any, depth: int) -> Any:
+        check_depth(depth, self._limits)
+        if type(parts) is not dict or not parts.keys() >= set(PARTS):
+            raise TextError("a quoted triple lacks a part")
+        terms = [self.term(parts[name], depth) for name in PARTS]
+        return build(self._factory.quoted_triple, *terms)
 
     def _made(
-        self,
-        kind: str,
-        text: str,
-        datatype: str | None,
-        language: str | None,
-        direction: str | None,
-    ) -> Any:
-        if kind == "uri":
-            check_iri(text, "SPARQL")
-            return build(self._factory.iri, text)
-        if kind == "bnode":
-            if not text:
-                raise TextError("a blank node has no label")
-            return build(self._factory.blank_node, read_label(text))
+        self, kind: Any, value: Any, datatype: Any, language: Any, direction: Any
+    ) -> tuple[Any, int]:
+        """Make a term of its members; return it and its size."""
+        for each in (kind, value, datatype, language, direction):
+            if each is not None and type(each) is not str:
+                raise TextError("a member of a term is not a string")
+        if kind is None or value is None:
+            raise TextError(f'a term has no "{"type" if kind is None else "value"}"')
         # An empty tag is no language, as in XML.
         language = language or None
-        if direction is not None and (language is None or direction not in ("ltr", "rtl")):
-            raise TextError("a base direction is not valid, or has no language")
-        if language is None:
-            check_literal(text, None, None, "SPARQL")
-            if datatype is not None:
-                check_iri(datatype, "SPARQL")
-            return build(self._factory.literal, text, None, datatype)
-        if datatype is not None and datatype not in TAGGED_DATATYPES:
-            raise TextError("a literal has a language and a datatype")
-        check_literal(text, language, None, "SPARQL")
-        tag = f"{language}--{direction}" if direction else language
-        return build(self._factory.literal, text, tag, None)
+        _check(kind, value, datatype, language, direction)
+        factory = self._factory
+        size = len(value)
+        if kind == "uri":
+            return build(factory.iri, value), size
+        if kind == "bnode":
+            return build(factory.blank_node, read_label(value)), size
+        if kind not in ("literal", "typed-literal"):
+            raise TextError(f"{kind[:80]!r} is not a type of term")
+        if language is not None:
+            datatype = None
+            language = f"{language}--{direction}" if direction else language
+        size += len(datatype or language or "")
+        return build(factory.literal, value, language, datatype), size
+
+
+class _TermTexts(_Cache):
+    """The texts of terms that can be hashed."""
+
+    def __init__(self, form: TextFormat, describe: Describe) -> None:
+        super().__init__()
+        self._form = form
+        self._describe = describe
+
+    def __missing__(self, term: Any) -> str:
+        text = self.made(term)
+        self.keep(term, text, len(text))
+        return text
+
+    def made(self, term: Any) -> str:
+        """Write a term, and the text after it."""
+        return self._form.term_text(self._object(term, 0)) + self._form.closing
+
+    def _object(self, term: Any, depth: int) -> dict[str, Any]:
+        """The object of a term.
+
+        :param depth: number of quoted triples around it.
+        :raises JellyError: the format cannot express it, or readers would reject its depth.
+        """
+        check_depth(depth, CEILING)
+        kind, *parts = self._describe(term)
+        if kind == Kind.TRIPLE:
+            values = [self._object(part, depth + 1) for part in parts]
+            if values[0]["type"] not in ("uri", "bnode") or values[1]["type"] != "uri":
+                raise TermError(
+                    "results cannot have a quoted triple whose subject is not an IRI or a blank "
+                    "node, or whose predicate is not an IRI"
+                )
+            return {"type": "triple", "value": dict(zip(PARTS, values, strict=True))}
+        found = {}
+        if kind == Kind.IRI:
+            found = {"type": "uri", "value": parts[0]}
+        elif kind == Kind.BLANK_NODE:
+            found = {"type": "bnode", "value": written_label(parts[0])}
+        elif kind == Kind.LITERAL:
+            lex, tag, datatype = parts
+            found = {"type": "literal", "value": lex}
+            if tag is not None:
+                found["xml:lang"], mark, direction = tag.partition("--")
+                if mark:
+                    found["its:dir"] = direction
+            elif datatype is not None:
+                found["datatype"] = datatype
+        else:
+            raise TermError("the default graph is not a term of a solution")
+        members: Any = map(found.get, _MEMBERS)
+        _check(*members)
+        return found
+
+
+# Checks
 
 
 def check_variables(variables: Sequence[str], limits: Limits) -> None:
@@ -203,98 +329,34 @@ def check_count(count: int, limits: Limits) -> None:
         raise over(limits, "frame_cells", count, "the number of cells of a solution")
 
 
-# Writing
+def check_depth(depth: int, limits: Limits) -> None:
+    """Check the depth of a quoted triple.
 
-#: The text of a term of these parts: the type of term in SPARQL JSON; then a value, or a value,
-#: datatype, language and base direction, or the parts of three terms.
-TermText = Callable[[tuple[Any, ...]], str]
-
-
-def written(
-    form: str,
-    around: tuple[str, str],
-    variables: Sequence[str],
-    solutions: Iterable[Sequence[Any]],
-    *,
-    describe: Describe,
-    term_text: TermText,
-    row_text: Callable[[list[str | None]], str],
-    on_long: Callable[[int], object] | None = None,
-) -> Iterator[bytes]:
-    """A document in chunks; memory grows with the longest solution only.
-
-    :param around: the text before the solutions, and after them.
-    :param row_text: the text of a solution, of the texts of its terms.
-    :param on_long: called with the length of each long term before it is copied.
-    :raises JellyError: a term cannot be written; with the number of the solution, from 1, as its
-        row.
+    :raises LimitError: it is too deep.
     """
-    name = f"the format {form}"
-    known: dict[Any, str | None] = {None: None}
-    head, foot = around
-    parts = [head]
-    size = len(head)
-    for row, solution in enumerate(solutions, 1):
-        if len(solution) != len(variables):
-            raise StatementError(
-                f"a solution has {len(solution)} terms for {len(variables)} variables", row=row
-            )
-        texts = []
-        try:
-            for term in solution:
-                text = known.get(term)
-                if text is None and term is not None:
-                    text = term_text(_parts(term, describe, name, 0))
-                    if len(text) <= LONG_TERM:
-                        if len(known) >= CACHE_ENTRIES:
-                            known = {None: None}
-                        known[term] = text
-                    elif on_long is not None:
-                        on_long(len(text))
-                texts.append(text)
-        except TypeError as error:
-            raise TermError(f"a cell is not a term: {error}", row=row) from None
-        except JellyError as error:
-            error.locate(row=row)
-            raise
-        parts.append(row_text(texts))
-        size += len(parts[-1])
-        if size >= CHUNK:
-            yield "".join(parts).encode()
-            parts.clear()
-            size = 0
-    parts.append(foot)
-    yield "".join(parts).encode()
+    if depth > limits.nesting:
+        raise over(limits, "nesting", depth, "the depth of quoted triples")
 
 
-def _parts(term: Any, describe: Describe, name: str, depth: int) -> tuple[Any, ...]:
-    """The parts of a term, see :data:`TermText`.
+def _check(
+    kind: str, value: str, datatype: str | None, language: str | None, direction: str | None
+) -> None:
+    """Check the members of a term that is not a quoted triple.
 
-    :raises JellyError: the format cannot express it, or readers would reject its depth.
+    :raises TermError: strict RDF 1.2 cannot express the term.
     """
-    if depth > NESTING_CEILING:
-        raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
-    kind, *parts = describe(term)
-    if kind == Kind.IRI:
-        check_iri(parts[0], name)
-        return ("uri", parts[0])
-    if kind == Kind.BLANK_NODE:
-        return ("bnode", written_label(parts[0]))
-    if kind == Kind.LITERAL:
-        lex, tag, datatype = parts
-        direction = None
-        if tag is not None:
-            tag, mark, direction = tag.partition("--")
-            if mark and direction not in ("ltr", "rtl"):
-                raise TermError(f"{direction[:80]!r} is not a base direction")
-        check_literal(lex, tag, None if datatype in TAGGED_DATATYPES else datatype, name)
-        return ("literal", lex, datatype, tag, direction)
-    if kind != Kind.TRIPLE:
-        raise TermError("the default graph is not a term of a solution")
-    found = [_parts(part, describe, name, depth + 1) for part in parts]
-    if found[0][0] not in ("uri", "bnode") or found[1][0] != "uri":
-        raise TermError(
-            "results cannot have a quoted triple whose subject is not an IRI or a blank node, or "
-            "whose predicate is not an IRI"
-        )
-    return ("triple", *found)
+    if kind == "bnode" and not value:
+        raise TermError("a blank node has no label")
+    if _SURROGATE.search(value):
+        raise TermError("a term has a surrogate, which is not a character")
+    if direction is not None and (language is None or direction not in ("ltr", "rtl")):
+        raise TermError(f"the base direction {direction[:80]!r} is not valid, or has no language")
+    if language is not None:
+        if _TAG.fullmatch(language) is None:
+            raise TermError(f"{language[:80]!r} is not a language tag")
+        if datatype is not None and datatype not in TAGGED_DATATYPES:
+            raise TermError("a literal has a language and a datatype")
+        datatype = None
+    for iri in (value if kind == "uri" else None, datatype):
+        if iri is not None and _IRI.fullmatch(iri) is None:
+            raise TermError(f"{iri[:80]!r} is not an absolute IRI")

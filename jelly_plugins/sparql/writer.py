@@ -9,10 +9,9 @@ from typing import Any, Final
 from ..codec import Describe, Limits, delimit, describe
 from ..codec.sparql.encoder import DEFAULT_FRAME_CELLS, ResultsEncoder, encode_boolean
 from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
-from ..errors import TermError
 from ..io.sinks import Counted, Destination, open_output
 from ..io.sources import name_of
-from .formats import ResultsFormat, format_named, format_of, text_format
+from .formats import ResultsFormat, codec_of, format_named, format_of
 
 _BATCH: Final = 4096
 
@@ -95,15 +94,8 @@ def write_results(
             frame_cells=frame_cells,
             limits=limits,
         )
-    elif form.jena is not None:
-        from .jena import encode_rows
-
-        chunks = encode_rows(variables, counted, form.jena, describe=describe, limits=limits)
     else:
-        from .terms import check_variables
-
-        check_variables(variables, limits)
-        chunks = text_format(form).write(variables, counted, describe)
+        chunks = codec_of(form).write(variables, counted, describe, limits)
     with open_output(dst) as out:
         for chunk in chunks:
             out.write(chunk)
@@ -124,10 +116,8 @@ def write_boolean(
     form = format_for(dst, format)
     if form is ResultsFormat.JELLY:
         data = delimit(encode_boolean(value, options=options))
-    elif form.jena is None and (boolean := text_format(form).boolean) is not None:
-        data = boolean(value)
     else:
-        raise TermError(f"the format {form} has no place for the result of an ASK query")
+        data = codec_of(form).boolean(value).encode()
     with open_output(dst) as out:
         out.write(data)
 

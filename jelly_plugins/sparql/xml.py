@@ -1,29 +1,19 @@
-"""Results in XML: :func:`read_xml` reads them, :func:`xml_chunks` and :func:`xml_boolean` write.
+"""Results in XML.
 
 References: SPARQL 1.2 Query Results XML Format; Internationalization Tag Set 2.0, "Directionality".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
-from xml.etree.ElementTree import Element, TreeBuilder
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 from xml.parsers import expat
 
-from ..codec import Describe, Limits, TermFactory
+from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, TermError, TextError
 from ..formats.rdf_xml import NO_CHARACTER
-from .terms import (
-    PARTS,
-    Results,
-    Solution,
-    TermReader,
-    TextFormat,
-    check_count,
-    check_variables,
-    written,
-)
+from .terms import PARTS, Row, TextFormat, check_count, check_depth
 
 _SPARQL: Final = "http://www.w3.org/2005/sparql-results#"
 #: The attributes of a literal, and their names in SPARQL JSON.
@@ -48,34 +38,37 @@ _CHILDREN: Final = {
     "triple": frozenset(PARTS),
 } | dict.fromkeys(PARTS, _TERMS)
 
+_HEADER: Final = f'<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="{_SPARQL}"'
+_ITS: Final = ' xmlns:its="http://www.w3.org/2005/11/its" its:version="2.0"'
+# A parser reads a carriage return as a line feed.
+_ESCAPES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 
-def read_xml(chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits) -> Results:
-    """Read the header.
 
-    :raises JellyError: here or while iterating; the document is not well-formed or valid, or the
-        factory rejects a term.
+class _Element(NamedTuple):
+    """An open element.
+
+    :ivar values: what its children contain: bindings and parts of a quoted triple by name, and a
+        term by the empty string.
     """
-    document = _Document(factory, limits)
-    solutions = document.solutions(chunks)
-    # The first item is a mark: the header was read.
-    next(solutions)
-    return Results(document.variables, document.boolean, solutions)
+
+    name: str
+    attributes: dict[str, str]
+    values: dict[str, Any]
 
 
 class _Document:
     """Reads a document from expat's events; only one solution is held as elements."""
 
-    def __init__(self, factory: TermFactory[Any], limits: Limits) -> None:
-        self.variables: list[str] = []
-        self.boolean: bool | None = None
+    def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._terms = TermReader(factory, limits)
-        self._builder = TreeBuilder()
-        #: The elements that are open.
-        self._open: list[Element] = []
+        self._names: list[str] = []
+        self._rows: list[Row] = []
+        self._boolean: bool | None = None
+        self._open: list[_Element] = []
+        #: The text since the last tag.
+        self._text: list[str] = []
         #: Elements that may occur once, and did.
         self._seen: set[str] = set()
-        self._found: list[Solution] = []
         #: Bytes since the last tag.
         self._waiting = 0
         self._parser = parser = expat.ParserCreate(namespace_separator=" ")
@@ -85,26 +78,19 @@ class _Document:
             parser.SetReparseDeferralEnabled(False)
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._builder.data
+        parser.CharacterDataHandler = self._text.append
         parser.StartDoctypeDeclHandler = self._document_type
 
-    def solutions(self, chunks: Iterator[bytes]) -> Iterator[Solution]:
-        """A mark once the header or the result of ASK is known, then the solutions."""
-        begun = False
+    def rows(self, chunks: Iterator[bytes]) -> Iterator[Row]:
         for chunk in chunks:
             self._waiting += len(chunk)
             if self._waiting > self._limits.string_bytes:
                 raise over(self._limits, "string_bytes", self._waiting, "the length of a text")
             self._parse(chunk, final=False)
-            if not begun and "results" in self._seen:
-                begun = True
-                yield ()
-            found, self._found = self._found, []
-            yield from found
+            yield from self._rows
+            self._rows.clear()
         self._parse(b"", final=True)
-        if not begun:
-            yield ()
-        yield from self._found
+        yield from self._rows
 
     def _parse(self, chunk: bytes, *, final: bool) -> None:
         try:
@@ -112,9 +98,9 @@ class _Document:
         except expat.ExpatError as error:
             message = expat.errors.messages[error.code]
             raise TextError(message, line=error.lineno, column=error.offset + 1) from None
-        except (TermError, TextError) as error:
-            line = self._parser.CurrentLineNumber
-            raise TextError(error.message, line=line) from None
+        except TextError as error:
+            error.line = self._parser.CurrentLineNumber
+            raise
         except JellyError:
             raise
         except (LookupError, ValueError) as error:
@@ -125,146 +111,119 @@ class _Document:
     def _document_type(*_: Any) -> None:
         raise TextError("results have no document type")
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
+    def _taken_text(self, element: str) -> str:
+        """The text since the last tag, which must be white space in most elements."""
         self._waiting = 0
-        namespace, _, local = name.rpartition(" ")
-        parent = self._open[-1].tag if self._open else ""
-        if namespace != _SPARQL or local not in _CHILDREN.get(parent, ()):
+        if not self._text:
+            return ""
+        text = "".join(self._text)
+        self._text.clear()
+        if element in _CHILDREN and text.strip(_WHITE):
+            raise TextError(f"text is not expected in <{element}>")
+        return text
+
+    def _start(self, full_name: str, attributes: dict[str, str]) -> None:
+        parent = self._open[-1].name if self._open else ""
+        self._taken_text(parent)
+        namespace, _, name = full_name.rpartition(" ")
+        if namespace != _SPARQL or name not in _CHILDREN.get(parent, ()):
             place = f"in <{parent}>" if parent else "the element of SPARQL results"
-            raise TextError(f"<{local}> is not {'expected ' if parent else ''}{place}")
-        if local in ("head", "results", "boolean"):
-            if local in self._seen or self._seen & {"results", "boolean"}:
-                raise TextError(f"<{local}> is not expected after the results")
-            self._seen.add(local)
-        elif local in ("variable", "binding") and "name" not in attributes:
-            raise TextError(f"<{local}> has no attribute name")
-        if local == "results":
-            check_variables(self.variables, self._limits)
-        elif local == "variable":
-            self.variables.append(attributes["name"])
-            check_count(len(self.variables), self._limits)
-        self._open.append(self._builder.start(local, attributes))
-        if local == "triple":
-            self._terms.check_depth(sum(each.tag == local for each in self._open))
-        elif local == "result":
-            results = self._open[-2]
-            _check_text(results)
-            del results[:-1]
+            raise TextError(f"<{name}> is not {'expected ' if parent else ''}{place}")
+        if name in ("head", "results", "boolean"):
+            if name in self._seen or self._seen & {"results", "boolean"}:
+                raise TextError(f"<{name}> is not expected after the results")
+            self._seen.add(name)
+            if name == "results":
+                self._add_row(self._names)
+        elif name in ("variable", "binding"):
+            if "name" not in attributes:
+                raise TextError(f"<{name}> has no attribute name")
+            if name == "variable":
+                self._names.append(attributes["name"])
+                check_count(len(self._names), self._limits)
+        self._open.append(_Element(name, attributes, {}))
+        if name == "triple":
+            check_depth(sum(each.name == name for each in self._open), self._limits)
+
+    def _add_row(self, cells: Any) -> None:
+        self._rows.append((self._parser.CurrentLineNumber, cells))
 
     def _end(self, _: str) -> None:
-        self._waiting = 0
-        element = self._open.pop()
-        local = element.tag
-        self._builder.end(local)
-        if local in _CHILDREN:
-            _check_text(element)
-        if local == "result":
-            self._found.append(self._solution(element))
-        elif local == "boolean":
-            text = (element.text or "").strip(_WHITE)
-            if text not in ("true", "false"):
+        name, attributes, values = self._open.pop()
+        text = self._taken_text(name)
+        key = ""
+        value: Any = None
+        if name == "binding" or name in PARTS:
+            key = attributes["name"] if name == "binding" else name
+            if not values:
+                raise TextError(f"<{name}> has no term")
+            value = values[""]
+        elif name == "literal":
+            value = {"type": name, "value": text}
+            for attribute in attributes:
+                if attribute in _ATTRIBUTES:
+                    value[_ATTRIBUTES[attribute]] = attributes[attribute]
+        elif name == "triple":
+            value = {"type": name, "value": values}
+        elif name in _TERMS:
+            value = {"type": name, "value": text.strip(_WHITE)}
+        else:
+            self._end_outer(name, text, values)
+        if value is not None:
+            siblings = self._open[-1].values
+            if key in siblings:
+                what = f"<{name}> for {key[:80]!r}" if name == "binding" else f"<{name}>"
+                raise TextError(f"there are two {what} in <{self._open[-1].name}>")
+            siblings[key] = value
+
+    def _end_outer(self, name: str, text: str, values: dict[str, Any]) -> None:
+        """Read the end of an element that is not part of a solution."""
+        if name == "result":
+            self._add_row(values)
+        elif name == "boolean":
+            self._boolean = {"true": True, "false": False}.get(text.strip(_WHITE))
+            if self._boolean is None:
                 raise TextError(f"{text[:80]!r} is not a result of ASK")
-            self.boolean = text == "true"
-        elif local == "sparql" and not self._seen & {"results", "boolean"}:
-            raise TextError("there are neither <results> nor <boolean>")
-
-    def _solution(self, result: Element) -> Solution:
-        bound: dict[str, Any] = {}
-        for binding in result:
-            name = binding.attrib["name"]
-            if name in bound:
-                raise TextError(f"the variable {name[:80]!r} is bound twice in a solution")
-            bound[name] = self._terms.parsed(_term_in(binding))
-        solution = tuple([bound.pop(name, None) for name in self.variables])
-        for name in bound:
-            raise TextError(f"the variable {name[:80]!r} is not in the head")
-        return solution
+        elif name == "sparql":
+            if not self._seen & {"results", "boolean"}:
+                raise TextError("there are neither <results> nor <boolean>")
+            if self._boolean is not None:
+                self._add_row(self._boolean)
 
 
-def _check_text(element: Element) -> None:
-    """Check that an element whose last child may be open contains no text of its own."""
-    for text in [element.text, *[child.tail for child in element]]:
-        if text and text.strip(_WHITE):
-            raise TextError(f"text is not expected in <{element.tag}>")
-
-
-def _term_in(element: Element) -> dict[str, Any]:
-    """The term in an element, as SPARQL JSON has it."""
-    if len(element) != 1:
-        what = "a binding" if element.tag == "binding" else f"<{element.tag}>"
-        raise TextError(f"{what} has {'two terms' if len(element) else 'no term'}")
-    term = element[0]
-    if term.tag == "triple":
-        parts = {part.tag: _term_in(part) for part in term}
-        if len(parts) < len(term):
-            raise TextError("a quoted triple has two parts of the same kind")
-        return {"type": "triple", "value": parts}
-    text = term.text or ""
-    if term.tag != "literal":
-        return {"type": term.tag, "value": text.strip(_WHITE)}
-    found = {_ATTRIBUTES[name]: term.attrib[name] for name in term.attrib if name in _ATTRIBUTES}
-    return {"type": "literal", "value": text, **found}
-
-
-_HEADER: Final = f'<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="{_SPARQL}"'
-_ITS: Final = ' xmlns:its="http://www.w3.org/2005/11/its" its:version="2.0"'
-# A parser reads a carriage return as a line feed.
-_ESCAPES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
-
-
-def xml_chunks(
-    variables: Sequence[str], solutions: Iterable[Sequence[Any]], describe: Describe
-) -> Iterator[bytes]:
-    """Solutions as XML, see :func:`.terms.written`."""
-    openings = [f'<binding name="{name}">' for name in variables]
-
-    def row_text(texts: list[str | None]) -> str:
-        bound = [
-            f"{opening}{text}</binding>"
-            for opening, text in zip(openings, texts, strict=True)
-            if text is not None
-        ]
-        return f"<result>{''.join(bound)}</result>\n"
-
-    names = "".join(f'<variable name="{name}"/>' for name in variables)
-    return written(
-        "srx",
-        (f"{_HEADER}{_ITS}><head>{names}</head><results>\n", "</results></sparql>\n"),
-        variables,
-        solutions,
-        describe=describe,
-        term_text=_element,
-        row_text=row_text,
-    )
-
-
-def xml_boolean(value: bool) -> bytes:
-    """The result of an ASK query as XML."""
-    text = "true" if value else "false"
-    return f"{_HEADER}><head/><boolean>{text}</boolean></sparql>\n".encode()
-
-
-def _element(parts: tuple[Any, ...]) -> str:
-    """A term as an element."""
-    kind, *values = parts
+def _term_text(term: dict[str, Any]) -> str:
+    kind = term["type"]
+    value = term["value"]
     if kind == "triple":
-        inside = [
-            f"<{name}>{_element(part)}</{name}>" for name, part in zip(PARTS, values, strict=True)
-        ]
+        inside = [f"<{name}>{_term_text(value[name])}</{name}>" for name in PARTS]
         return f"<triple>{''.join(inside)}</triple>"
-    attributes = ""
-    if kind == "literal":
-        _, datatype, language, direction = values
-        if language is not None:
-            attributes = f' xml:lang="{language}"'
-            attributes += f' its:dir="{direction}"' if direction else ""
-        elif datatype is not None:
-            attributes = f' datatype="{datatype.translate(_ESCAPES)}"'
-    text = values[0]
-    found = NO_CHARACTER.search(text)
+    found = NO_CHARACTER.search(value)
     if found is not None:
         raise TermError(f"XML has no character {found[0]!r}")
-    return f"<{kind}{attributes}>{text.translate(_ESCAPES)}</{kind}>"
+    attributes = ""
+    for name in _ATTRIBUTES.values():
+        if name in term:
+            attributes += f' {name}="{term[name].translate(_ESCAPES)}"'
+    return f"<{kind}{attributes}>{value.translate(_ESCAPES)}</{kind}>"
 
 
-FORMAT: Final = TextFormat(read_xml, xml_chunks, xml_boolean)
+def _head(variables: Sequence[str]) -> str:
+    names = "".join(f'<variable name="{name}"/>' for name in variables)
+    return f"{_HEADER}{_ITS}><head>{names}</head><results>\n"
+
+
+def _boolean(value: bool) -> str:
+    text = "true" if value else "false"
+    return f"{_HEADER}><head/><boolean>{text}</boolean></sparql>\n"
+
+
+FORMAT: Final = TextFormat(
+    rows=lambda chunks, limits: _Document(limits).rows(chunks),
+    head=_head,
+    opening=lambda name: f'<binding name="{name}">',
+    term_text=_term_text,
+    boolean=_boolean,
+    around=("<result>", "</result>\n"),
+    closing="</binding>",
+    foot="</results></sparql>\n",
+)

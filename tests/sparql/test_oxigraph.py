@@ -23,8 +23,8 @@ from pyoxigraph import (
     parse_query_results,
 )
 
-from jelly_plugins import Iri
-from jelly_plugins.errors import TermError
+from jelly_plugins import Iri, Limits
+from jelly_plugins.errors import LimitError, SourceError, TermError
 from jelly_plugins.oxigraph import encode_solutions, read_solutions, write_solutions
 from jelly_plugins.sparql import (
     ResultsFormat,
@@ -155,3 +155,24 @@ def test_results_into_every_format() -> None:
         if form is not ResultsFormat.CSV:
             rows = list(read_results(file.getvalue(), format=form))
             assert len(rows) == 101
+
+
+def test_a_query_that_oxigraph_cannot_evaluate() -> None:
+    # Nothing listens there.
+    query = "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }"
+    with pytest.raises(SourceError, match="Oxigraph cannot evaluate the query: "):
+        write_solutions(found(query), io.BytesIO(), format="tsv")
+
+
+@pytest.mark.parametrize("form", ["jellys", "srt"])
+def test_long_terms_that_repeat(form: str) -> None:
+    """Each solution has a copy of them in the text that pyoxigraph parses."""
+    file = io.BytesIO()
+    write_results(["o"], [(Iri("urn:" + "x" * 10_000),)] * 1000, file, format=form)
+    limits = Limits(name_table=8192, frame_expansion=1_000_000)
+    with pytest.raises(LimitError, match="frame_expansion") as caught:
+        list(read_solutions(file.getvalue(), limits=limits))  # type: ignore[arg-type]
+    assert caught.value.source == "<bytes>"
+    assert (caught.value.frame is None) == (form == "srt")
+    limits = Limits(name_table=8192, frame_expansion=20_000_000)
+    assert len(list(read_solutions(file.getvalue(), limits=limits))) == 1000  # type: ignore[arg-type]
