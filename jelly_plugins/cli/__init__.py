@@ -52,6 +52,9 @@ def main() -> None:
 
 def _main() -> None:
     _open_closed_streams()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Not all encodings have all characters of names and terms.
+        sys.stdout.reconfigure(errors="backslashreplace")
     for number in _SIGNALS:
         # One that the parent process ignores (``nohup``) stays ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:

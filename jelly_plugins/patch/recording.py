@@ -54,6 +54,8 @@ except ImportError:  # Windows: two writers of one log are not detected there.
 
 #: The row that ends a patch, at the end of a text.
 _MARK: Final = re.compile(rb"(?:^|\n)Z[ \t]*\.?\s*\Z")
+#: The end of a line of text.
+_LINE_END: Final = re.compile(rb"\r\n?|\n")
 #: Patches after which the file is looked at: whether it is there still, and as it was left.
 _LOOK_EVERY: Final = 100
 
@@ -396,6 +398,11 @@ class LogWriter:
             self._check_grows(rows)
             # Followers of the log have applied the transactions that are complete.
             size = rows.complete_bytes
+            if self.format is PatchFormat.RDF_PATCH:
+                # The last line keeps its end: followers look for it.
+                self._file.seek(size)
+                if (end := _LINE_END.match(self._file.read(2))) is not None:
+                    size += end.end()
             self._file.truncate(size)
             self.place = Place()
             if not size:

@@ -133,6 +133,18 @@ def test_stdin_and_stdout_are_bytes(tmp_path: Path) -> None:
     assert jelly_process("convert", "-", "--from", "nt", stdin=text.out).out == data
 
 
+def test_characters_that_the_encoding_of_stdout_has_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
+    log = tmp_path / "日本.rdfp"
+    log.write_text('TX .\nA <urn:s> <urn:p> "日本" .\nTC .\n', encoding="utf-8")
+    for arguments in (("patch", "show"), ("patch", "check")):
+        done = jelly_process(*arguments, log)
+        assert (done.code, done.err) == (0, "")
+    assert rb'"\u65e5\u672c"' in jelly_process("patch", "show", log).out
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -439,6 +439,12 @@ def test_a_name_that_is_none(store: Store, tmp_path: Path, name: str) -> None:
     assert (store.objects(), store.positions()) == ([], [])
 
 
+def test_what_is_no_patch(store: Store) -> None:
+    backend: Any = rdflib_backend if isinstance(store.store, Graph) else oxigraph_backend
+    with pytest.raises(TypeError, match="a Patch is needed, not 1"):
+        backend.replay(store.store, [1])
+
+
 @pytest.mark.parametrize("graph", [None, "urn:g", URIRef("urn:g"), ox.Literal("g")])
 def test_a_graph_that_is_no_term_of_the_store(graph: Any) -> None:
     with pytest.raises(TypeError, match="a NamedNode, BlankNode or DefaultGraph"):

@@ -21,7 +21,7 @@ from jelly_plugins.codec import (
     describe,
 )
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, Operation, add, delete
-from jelly_plugins.patch import Patch, check, read_patches, write_patches
+from jelly_plugins.patch import Patch, check, read_patches, recording, write_patches
 from jelly_plugins.patch.recording import LogWriter, RecordSettings
 
 from .. import programs
@@ -104,13 +104,23 @@ def test_an_operation_that_cannot_be_said(path: Path) -> None:
     assert contents(path) == [rows(1), rows(3)]
 
 
-def test_a_torn_tail_at_any_byte(path: Path) -> None:
+def test_a_torn_tail_at_any_byte(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    class Watched(io.FileIO):
+        def truncate(self, size: int | None = None, /) -> int:
+            assert size is not None
+            sizes.append(size)
+            return super().truncate(size)
+
+    monkeypatch.setattr(recording, "FileIO", Watched)
     with writer(path) as log:
         for number in range(3):
             log.append(rows(number))
         whole = path.read_bytes()
         log.append(rows(3))
     longer = path.read_bytes()
+    sizes.clear()
     for size in range(len(whole), len(longer)):
         path.write_bytes(longer[:size])
         with writer(path) as log:
@@ -120,6 +130,8 @@ def test_a_torn_tail_at_any_byte(path: Path) -> None:
         expected = [rows(number) for number in range(patches)]
         assert contents(path) == [*expected, rows(7)]
         assert patches == 3 or size > len(longer) - 3
+    # Followers find what they have applied.
+    assert min(sizes) == len(whole)
 
 
 @pytest.mark.parametrize("form", ["rdfp", PatchStreamType.FRAME, PatchStreamType.PUNCTUATED])

@@ -15,6 +15,7 @@ from pyoxigraph import Quad, Store
 from ...reserved import BOOKKEEPING_IRI, reject_graph
 from ..plain_text import check_terms, plain_text
 from ..rows import Row, row_of
+from ..terms import GraphName
 from .bookkeeping import BOOKKEEPING
 from .transaction import Update
 
@@ -156,6 +157,13 @@ class Changes:
         from .updates import UpdateEffect
 
         UpdateEffect(self._store, self, settings).take(update)
+
+    def has_graph(self, name: GraphName | None) -> bool:
+        """Whether the store has a graph, or something was added to it here; None is the default
+        graph."""
+        if name is None or self._store.contains_named_graph(name):
+            return True
+        return any(there and quad.graph_name == name for quad, there in self._net.items())
 
     def _change(self, quads: list[Quad], there: bool) -> None:
         changes = requested(quads, there)

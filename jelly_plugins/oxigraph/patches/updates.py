@@ -295,8 +295,11 @@ class UpdateEffect:
         elif verb != "CREATE":
             at = words.index("TO")
             source, target = words[at - 1], words[-1]
-            if self._graph(operation, source) == self._graph(operation, target):
+            graph = self._graph(operation, source)
+            if graph == self._graph(operation, target):
                 return
+            if verb == "MOVE" and "SILENT" not in rest and not self._changes.has_graph(graph):
+                raise RuntimeError(f"The graph {graph} does not exist")
             if verb != "ADD":
                 self._clear(operation, target)
             self._run(operation, insert=_in_graph(target), where=_in_graph(source))

@@ -299,6 +299,8 @@ def _may_have(log: Source | Iterable[Patch], settings: ReplaySettings) -> bool:
 def _converted(patches: Iterable[Patch], factory: TermFactory[Any]) -> Iterator[AnyOperation]:
     """The rows of patches in generic terms, with a factory's terms."""
     for patch in patches:
+        if not isinstance(patch, Patch):
+            raise TypeError(f"a Patch is needed, not {patch!r:.80}")
         for kind, value in patch.rows():
             yield Operation(kind, _value(kind, value, factory))
         yield END
