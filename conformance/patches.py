@@ -9,7 +9,6 @@ from pathlib import Path
 from jelly_plugins.codec import (
     DEFAULT_GRAPH,
     FrameSplitter,
-    GenericFactory,
     Literal,
     Operation,
     OperationKind,
@@ -25,7 +24,8 @@ from jelly_plugins.codec.common.options import read_options
 from jelly_plugins.codec.patch.operations import END
 from jelly_plugins.errors import JellyError, OptionsError, TermError
 from jelly_plugins.patch import PatchFormat, PatchReader
-from jelly_plugins.patch.text.reader import PatchTextReader
+from jelly_plugins.patch.rows import ReadSettings
+from jelly_plugins.patch.text_rows import PatchTextReader
 from jelly_plugins.proto import patch_pb2
 from jelly_plugins.tools.compare import compare_streams
 
@@ -119,14 +119,19 @@ def _split(rows: Iterable[Operation]) -> list[Rows]:
 
 def _parse(path: Path, statement_type: PatchStatementType) -> Rows:
     """Read the rows of one patch from text."""
-    reader = PatchTextReader(GenericFactory(), statement_type=statement_type, generalized=True)
+    reader = PatchTextReader(ReadSettings(statement_type=statement_type, generalized=True))
     try:
-        rows = [*reader.rows(path.read_bytes()), *reader.finish()]
+        rows = list(chain.from_iterable(reader.batches(path.read_bytes())))
     except JellyError as error:
         raise FailedError(f"the suite's own file cannot be read: {path}: {error}") from error
-    if END in rows[:-1]:
+    if reader.order.inside_transaction:
+        raise FailedError(f"the suite's own file ends inside a transaction: {path}")
+    # Z may end the patch.
+    if rows[-1:] == [END]:
+        rows.pop()
+    if END in rows:
         raise FailedError(f"the suite's own file has more than one patch: {path}")
-    return rows[:-1]
+    return rows
 
 
 def _check_patches(found: Sequence[Rows], expected: Sequence[Rows]) -> None:

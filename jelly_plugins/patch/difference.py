@@ -128,8 +128,11 @@ def _quads(
     for statement in statements:
         if isinstance(statement.object, tuple) or isinstance(statement.subject, tuple):
             check_nesting(statement)
-        if blank_nodes == "reject":
-            _reject_blank_nodes(statement)
+        for label in _labels(statement) if blank_nodes == "reject" else ():
+            raise TermError(
+                f"the blank node _:{label} has no meaning outside its graph: "
+                'blank_nodes="keep" keeps its label, "canonicalize" gives it a canonical one'
+            )
         are_quads.add(len(statement) == 4)
         yield Quad._make(statement if len(statement) == 4 else (*statement, DEFAULT_GRAPH))
 
@@ -208,17 +211,6 @@ def _slot(quad: Quad) -> tuple[Quad, Any, bool]:
     return quad, None if slot == quad else slot, is_changed
 
 
-def _reject_blank_nodes(terms: Iterable[Any]) -> None:
-    for term in terms:
-        if isinstance(term, BlankNode):
-            raise TermError(
-                f"the blank node _:{term.label} has no meaning outside its graph: "
-                'blank_nodes="keep" keeps its label, "canonicalize" gives it a canonical one'
-            )
-        if isinstance(term, tuple):
-            _reject_blank_nodes(term)
-
-
 def canonical(statements: Iterable[Any]) -> Iterator[Any]:
     """Give canonical labels to the blank nodes of statements, which may change their order.
 
@@ -250,7 +242,12 @@ def relabelled(statement: Any, labels: dict[str, str]) -> Any:
 
 def has_blank_nodes(terms: Iterable[Any]) -> bool:
     """Whether a statement has a blank node, in a quoted triple or outside."""
-    return any(
-        isinstance(term, BlankNode) or (isinstance(term, tuple) and has_blank_nodes(term))
-        for term in terms
-    )
+    return any(True for _ in _labels(terms))
+
+
+def _labels(terms: Iterable[Any]) -> Iterator[str]:
+    for term in terms:
+        if isinstance(term, BlankNode):
+            yield term.label
+        elif isinstance(term, tuple):
+            yield from _labels(term)

@@ -9,7 +9,6 @@ from typing import Final, Literal
 
 from ..codec import PatchOptions, PatchStatementType, PatchStreamType
 from ..codec.common.detection import StreamKind, is_cut, kind_of
-from ..codec.common.options import member
 from ..errors import OptionsError
 from ..io.sinks import ending_of
 from ..jena.names import format_of as jena_format_of
@@ -46,15 +45,6 @@ class PatchOptionChanges:
     stream_type: PatchStreamType | str | None = None
     generalized_statements: bool | None = None
     rdf_star: bool | None = None
-
-    def __post_init__(self) -> None:
-        for name, kind in (
-            ("statement_type", PatchStatementType),
-            ("stream_type", PatchStreamType),
-        ):
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, member(kind, given, name))
 
     def on(self, options: PatchOptions) -> PatchOptions:
         """Other options, changed.

@@ -92,6 +92,10 @@ _NAME: Final = re.compile(rf"({LABEL})?:?")
 _TERM: Final = re.compile(rf"{_NODE}|{LITERAL}")
 _ONLY_IRI: Final = re.compile(rf"(?!<_:){_IRI}")
 
+#: Messages of errors.
+_NO_ROW: Final = "no row of a patch starts here"
+_CUT_CHARACTER: Final = "(unexpected end of data)"
+
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 _NUMBER: Final = re.compile(
     r"(?:(?P<double>[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)[eE][+-]?[0-9]++)"
@@ -178,6 +182,10 @@ class PatchTextReader(RowReader, LineReader):
             return error
         if error.line != self.line_ends + len(before) + 1:
             return error
+        # What could not be the beginning of a row, or of a character.
+        is_other = error.message == _NO_ROW and self._text[self._pos :].strip()
+        if is_other or (not self._text and not error.message.endswith(_CUT_CHARACTER)):
+            return error
         return TruncatedError(f"line {error.line}: the text ends inside a row: {error.message}")
 
     def _read(self, rows: list[Operation]) -> None:
@@ -219,7 +227,7 @@ class PatchTextReader(RowReader, LineReader):
             found = self._take(_CODE)
             kind = None if found is None else _KINDS.get(found[0])
             if kind is None:
-                self._reject("no row of a patch starts here", start)
+                self._reject(_NO_ROW, start)
             value: Any = None
             if kind is OperationKind.HEADER:
                 value = self._header()

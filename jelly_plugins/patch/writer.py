@@ -242,6 +242,14 @@ def infer_options(
     return PatchOptions(statement_type=statement_type, **flags)
 
 
+def inferred(
+    rows: Iterator[AnyOperation], describe: Describe = describe
+) -> tuple[PatchOptions, Iterator[AnyOperation]]:
+    """Options for rows by the first ones, see :func:`infer_options`; and all the rows."""
+    first = list(islice(rows, LOOK_AHEAD))
+    return infer_options(first, describe, more=len(first) == LOOK_AHEAD), chain(first, rows)
+
+
 def _needs(position: int, term: Any, describe: Describe, depth: int = 0) -> set[str]:
     """The options that a term needs."""
     if term is DEFAULT_GRAPH:
@@ -273,10 +281,7 @@ def write_rows(
     format = format_named(format) or _format_for(dst)  # noqa: A001
     iterator = iter(rows)
     if options is None and format is PatchFormat.JELLY_PATCH:
-        first = list(islice(iterator, LOOK_AHEAD))
-        more = len(first) == LOOK_AHEAD
-        options = infer_options(first, settings.get("describe", describe), more=more)
-        iterator = chain(first, iterator)
+        options, iterator = inferred(iterator, settings.get("describe", describe))
     serializer = PatchSerializer(format, options, **settings)
     count = 0
     with open_output(dst) as out:

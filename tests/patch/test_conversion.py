@@ -13,7 +13,6 @@ import pytest
 
 from jelly_plugins import DEFAULT_GRAPH, Iri, PatchOptions, PatchStatementType, Quad, Triple
 from jelly_plugins.codec import Operation
-from jelly_plugins.errors import TruncatedError
 from jelly_plugins.patch import (
     END,
     Patch,
@@ -153,11 +152,3 @@ def test_text_that_ends_in_headers_says_that_it_is_whole() -> None:
         assert text.getvalue() == opening + headers
         with PatchReader(text.getvalue()) as reader:
             assert len(list(reader)) == 3 + 5 * bool(opening)
-
-
-@pytest.mark.parametrize("end", [b"H id <urn:2> .\nH prev <urn:1>", b"H id <urn:2> .\n"])
-def test_text_that_is_cut_after_headers_is_truncated(end: bytes) -> None:
-    cut = b"H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\nZ .\n" + end
-    for read in (lambda: list(read_patches(cut)), lambda: convert([cut], io.BytesIO())):
-        with pytest.raises(TruncatedError):
-            read()

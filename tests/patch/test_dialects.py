@@ -98,9 +98,11 @@ def test_other_choices_by_their_names() -> None:
         write_patches([PATCH], io.BytesIO(), format="rdfp", notation="turtle")
     write_patches([PATCH], io.BytesIO(), format="rdfp", notation="rdf-star")
     changes = PatchOptionChanges(stream_type="frame", statement_type="quads")
-    assert changes.stream_type is PatchStreamType.FRAME
-    with pytest.raises(OptionsError, match="stream_type must be one of"):
-        PatchOptionChanges(stream_type="frames")
+    assert changes.on(PatchOptions()).stream_type is PatchStreamType.FRAME
+    changes = PatchOptionChanges(stream_type="frames")
+    for form in ("jellyp", "rdfp"):
+        with pytest.raises(OptionsError, match="stream_type must be one of"):
+            convert([data], io.BytesIO(), target_format=form, changes=changes)
     assert PatchOptions(stream_type="flat").stream_type is PatchStreamType.FLAT  # type: ignore[arg-type]
     with pytest.raises(OptionsError, match="stream_type must be one of frame, flat, punctuated"):
         PatchOptions(stream_type="frames")  # type: ignore[arg-type]

@@ -10,9 +10,9 @@ import pytest
 from pyoxigraph import NamedNode, Store
 from pyoxigraph import Quad as OxigraphQuad
 
-from jelly_plugins import BlankNode, Literal, Quad, Triple
+from jelly_plugins import BlankNode, Quad, Triple
 from jelly_plugins.codec import Operation, OperationKind, PatchStatementType, delimit
-from jelly_plugins.errors import OrderError, StatementError, TruncatedError
+from jelly_plugins.errors import StatementError, TruncatedError
 from jelly_plugins.oxigraph import count_quads, record, replay
 from jelly_plugins.patch import PatchFormat, PatchReader, Report, check, read_patches
 from jelly_plugins.patch.logs.conversion import convert
@@ -180,21 +180,3 @@ def test_operations_outside_a_transaction_are_read_without_a_mark() -> None:
     assert replay(store, log).operations == 1
     assert replay(store, log).operations == 0
     assert count_quads(store) == 0
-
-
-def test_a_stream_that_holds_several_patches_is_written_as_text_split_at_their_headers() -> None:
-    rows = (
-        *(header("id", "1"), w.start(), STATEMENT, w.commit()),
-        *(header("id", "2"), header("prev", "1"), w.start(), STATEMENT, w.commit()),
-    )
-    bare = w.frame(w.options(w.FRAME), *w.SPO, *rows)
-    for log in (jelly(*rows, stream=w.FLAT), bare):
-        text = as_text(log)
-        assert text.count(b"Z .") == 1
-        first, second = read_patches(text)
-        assert (first.id, second.prev) == (Literal("1"), Literal("1"))
-        assert bool(check(text))
-        with pytest.raises(OrderError, match="begins another patch in a"):
-            as_text(log, strict=True)
-        for target in (Store(), Store()):
-            assert replay(target, log).patches == 2

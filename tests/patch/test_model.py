@@ -16,7 +16,6 @@ from jelly_plugins.patch import (
     END,
     Header,
     Operation,
-    OperationKind,
     Patch,
     add,
     compact,
@@ -108,26 +107,6 @@ def test_group_keeps_what_was_not_read() -> None:
 def test_group_rejects_what_has_no_end(rows: list[Operation]) -> None:
     with pytest.raises(TruncatedError, match="end inside a patch"):
         list(group(rows))
-
-
-def test_an_operation_is_what_its_kind_and_value_are() -> None:
-    statement = Triple(S, P, S)
-    assert add(statement) == Operation(OperationKind.ADD, statement) != delete(statement)
-    assert {add(statement), add(statement), delete(statement)} == {
-        add(statement),
-        delete(statement),
-    }
-    assert [kind.code for kind in OperationKind] == [
-        "A",
-        "D",
-        "PA",
-        "PD",
-        "TX",
-        "TC",
-        "TA",
-        "H",
-        "Z",
-    ]
 
 
 def test_a_patch_with_too_many_headers() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Final
 
 from ...codec import (
@@ -23,7 +23,7 @@ from ...io.sources import Source
 from ..formats import PatchFormat, PatchOptionChanges
 from ..model import Patch, group
 from ..reader import PatchReader
-from ..writer import LOOK_AHEAD, infer_options, rows_of, write_rows
+from ..writer import inferred, rows_of, write_rows
 from .editing import Chain
 
 _UNCHANGED: Final = PatchOptionChanges()
@@ -80,12 +80,8 @@ def convert(
             )
             for source in sources
         ]
-        first = [list(islice(reader, LOOK_AHEAD)) for reader in readers]
-        known = [
-            reader.options or infer_options(rows, more=len(rows) == LOOK_AHEAD)
-            for reader, rows in zip(readers, first, strict=True)
-        ]
-        logs = [chain(rows, reader) for reader, rows in zip(readers, first, strict=True)]
+        guessed, logs = zip(*map(inferred, map(iter, readers)), strict=True)
+        known = [reader.options or guess for reader, guess in zip(readers, guessed, strict=True)]
         write_rows(
             # Each log by itself: one that ends inside a patch is not continued by the next.
             logs[0]
