@@ -447,7 +447,10 @@ class PatchTextWriter(RowWriter):
             parts = [key if plain else term_text(Literal(key)), self._text(term)]
         elif kind is OperationKind.END:
             self._repeated = 0
-        return " ".join([kind.code, *parts, ".\n"]).encode()
+        line = " ".join([kind.code, *parts, ".\n"]).encode()
+        if len(line) > self._limits.frame_bytes:
+            raise over(self._limits, "frame_bytes", len(line), "the length of a line")
+        return line
 
     def _namespace(self, kind: OperationKind, namespace: Namespace) -> list[str]:
         name, iri, graph = parts_of(namespace, (3,), "a namespace")

@@ -433,6 +433,10 @@ def test_limits() -> None:
         read("A <urn:s> <urn:p> " + "<< <urn:s> <urn:p> " * 70)
     with pytest.raises(LimitError, match="length of a line"):
         read("H x 'y' .".ljust(101), limits=Limits(frame_bytes=100))
+    writer = PatchTextWriter(WriteSettings(limits=Limits(frame_bytes=100)))
+    assert writer.row(header("x", Literal("y" * 90)))
+    with pytest.raises(LimitError, match="length of a line"):
+        writer.row(header("x", Literal("y" * 100)))
 
 
 @given(st.text("HADPTXCZ<>_:\"'.# \n\\@^0x"))
