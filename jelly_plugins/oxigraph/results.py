@@ -46,8 +46,9 @@ def read_solutions(
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param format: a :class:`~jelly_plugins.sparql.ResultsFormat` or a name of one; by default
         the source's name or content decides.
-    :param limits: the limits on untrusted input; ``frame_expansion`` also bounds the characters of
-        long terms in the solutions of a frame, each of which has copies of its terms.
+    :param limits: the limits on untrusted input; ``frame_expansion`` also bounds the text of the
+        solutions of a frame, each of which has copies of its terms, besides 1024 bytes for each
+        cell.
     :raises JellyError: here or while iterating, with the source, and with frame or row.
     :raises TermError: likewise; Oxigraph cannot hold a term.
 
