@@ -27,8 +27,7 @@ from ..errors import JellyError, OrderError, SourceError, TermError
 from ..formats.reading import PARSER_ERRORS, ChunkFile, parser_error
 from ..io.sinks import Destination
 from ..io.sources import CHUNK, Source
-from ..sparql.formats import ResultsFormat
-from ..sparql.json import FORMAT as JSON
+from ..sparql.formats import ResultsFormat, codec_of
 from ..sparql.reader import ResultsReader, read_results
 from ..sparql.writer import encode_results, write_boolean, write_results
 from .terms import DirectedFactory, describe_directed
@@ -47,8 +46,9 @@ def read_solutions(
     :param src: path, URL, open binary file or bytes; compressed or not.
     :param format: a :class:`~jelly_plugins.sparql.ResultsFormat` or a name of one; by default
         the source's name or content decides.
-    :param limits: the limits on untrusted input; ``frame_expansion`` also bounds the characters of
-        long terms in the solutions of a frame, each of which has copies of its terms.
+    :param limits: the limits on untrusted input; ``frame_expansion`` also bounds the text of the
+        solutions of a frame, each of which has copies of its terms, besides 1024 bytes for each
+        cell.
     :raises JellyError: here or while iterating, with the source, and with frame or row.
     :raises TermError: likewise; Oxigraph cannot hold a term.
 
@@ -71,6 +71,7 @@ def read_solutions(
 def _json(results: ResultsReader, limits: Limits) -> Iterator[bytes]:
     """Results as JSON, in which each solution has copies of its terms: a few bytes can repeat a
     term of megabytes, so that the text of a frame is limited."""
+    json = codec_of(ResultsFormat.JSON)
     place: dict[str, int] = {}
     size = usual = row = 0
 
@@ -88,9 +89,9 @@ def _json(results: ResultsReader, limits: Limits) -> Iterator[bytes]:
 
     with results:
         if results.boolean is not None:
-            yield JSON.boolean(results.boolean).encode()
+            yield json.boolean(results.boolean).encode()
             return
-        for chunk in JSON.write(results.variables, solutions(), describe_directed, limits):
+        for chunk in json.write(results.variables, solutions(), describe_directed, limits):
             size += len(chunk)
             if size - usual > limits.frame_expansion:
                 what = "what terms of a frame take in its solutions"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from ..codec.common.detection import StreamKind, kind_of
 from ..io.sinks import ending_of
@@ -12,15 +12,26 @@ from ..jena.names import JenaFormat, detect
 
 
 class ResultsFormat(StrEnum):
-    """A format; its value is its usual file ending."""
+    """A format; its value is its usual file ending.
 
-    JELLY = "jellys"
-    THRIFT = "srt"
-    PROTOBUF = "srp"
-    JSON = "srj"
-    XML = "srx"
-    CSV = "csv"
-    TSV = "tsv"
+    :ivar media_type: as HTTP's ``Accept`` and ``Content-Type`` have it.
+    """
+
+    JELLY = "jellys", "application/x-jelly-sparql"
+    THRIFT = "srt", "application/sparql-results+thrift"
+    PROTOBUF = "srp", "application/sparql-results+protobuf"
+    JSON = "srj", "application/sparql-results+json"
+    XML = "srx", "application/sparql-results+xml"
+    CSV = "csv", "text/csv"
+    TSV = "tsv", "text/tab-separated-values"
+
+    media_type: str
+
+    def __new__(cls, ending: str, media_type: str = "") -> Self:
+        made = str.__new__(cls, ending)
+        made._value_ = ending
+        made.media_type = media_type
+        return made
 
     @property
     def is_binary(self) -> bool:
@@ -32,39 +43,22 @@ class ResultsFormat(StrEnum):
         """The encoding of one of Apache Jena's binary formats; None for any other format."""
         return _JENA.get(self)
 
-    @property
-    def media_type(self) -> str:
-        """The format's media type, as HTTP's ``Accept`` and ``Content-Type`` have it."""
-        return _MEDIA_TYPES[self]
-
 
 _JENA: Final = {
     ResultsFormat.THRIFT: JenaFormat.THRIFT,
     ResultsFormat.PROTOBUF: JenaFormat.PROTOBUF,
 }
-_MEDIA_TYPES: Final = {
-    ResultsFormat.JELLY: "application/x-jelly-sparql",
-    ResultsFormat.THRIFT: "application/sparql-results+thrift",
-    ResultsFormat.PROTOBUF: "application/sparql-results+protobuf",
-    ResultsFormat.JSON: "application/sparql-results+json",
-    ResultsFormat.XML: "application/sparql-results+xml",
-    ResultsFormat.CSV: "text/csv",
-    ResultsFormat.TSV: "text/tab-separated-values",
+_NAMES: Final = {
+    "jelly-sparql": ResultsFormat.JELLY,
+    "json": ResultsFormat.JSON,
+    "xml": ResultsFormat.XML,
+    "rdf-thrift": ResultsFormat.THRIFT,
+    "rdf-protobuf": ResultsFormat.PROTOBUF,
+    # The caller decides whether it reads results or statements.
+    **{str(jena): each for each, jena in _JENA.items()},
+    **{str(each): each for each in ResultsFormat},
+    **{each.media_type: each for each in ResultsFormat},
 }
-_NAMES: Final = (
-    {str(each): each for each in ResultsFormat}
-    | {media_type: each for each, media_type in _MEDIA_TYPES.items()}
-    | {
-        "jelly-sparql": ResultsFormat.JELLY,
-        "json": ResultsFormat.JSON,
-        "xml": ResultsFormat.XML,
-        "rdf-thrift": ResultsFormat.THRIFT,
-        "rdf-protobuf": ResultsFormat.PROTOBUF,
-        # The caller decides whether it reads results or statements.
-        JenaFormat.THRIFT: ResultsFormat.THRIFT,
-        JenaFormat.PROTOBUF: ResultsFormat.PROTOBUF,
-    }
-)
 
 #: Bytes of a source that are enough to detect its format.
 DETECTION_BYTES: Final = 1024
@@ -91,24 +85,15 @@ def format_of(named: object) -> ResultsFormat | None:
     >>> format_of("x.jellys.gz"), format_of("x.srt"), format_of("x.nt")
     (<ResultsFormat.JELLY: 'jellys'>, <ResultsFormat.THRIFT: 'srt'>, None)
     """
-    try:
-        return ResultsFormat(ending_of(named).removeprefix("."))
-    except ValueError:
-        return None
+    ending = ending_of(named).removeprefix(".")
+    return next((each for each in ResultsFormat if each == ending), None)
 
 
 def codec_of(form: ResultsFormat) -> Any:
     """The reader and writer of a format other than Jelly-SPARQL. Each needs libraries of its own,
     and is imported on first use."""
-    module, name = {
-        ResultsFormat.THRIFT: ("jena", "THRIFT"),
-        ResultsFormat.PROTOBUF: ("jena", "PROTOBUF"),
-        ResultsFormat.JSON: ("json", "FORMAT"),
-        ResultsFormat.XML: ("xml", "FORMAT"),
-        ResultsFormat.CSV: ("tables", "CSV"),
-        ResultsFormat.TSV: ("tables", "TSV"),
-    }[form]
-    return getattr(import_module(f".{module}", __package__), name)
+    name = {"srj": "json", "srx": "xml", "srt": "jena", "srp": "jena"}.get(form, "tables")
+    return import_module(f".{name}", __package__).FORMATS[form]
 
 
 def detected(head: bytes) -> ResultsFormat | None:

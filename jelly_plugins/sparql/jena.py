@@ -135,5 +135,7 @@ class _RowDecoder(TermReader):
         return tuple(terms)
 
 
-THRIFT: Final = RowsFormat(JenaFormat.THRIFT)
-PROTOBUF: Final = RowsFormat(JenaFormat.PROTOBUF)
+FORMATS: Final = {
+    "srt": RowsFormat(JenaFormat.THRIFT),
+    "srp": RowsFormat(JenaFormat.PROTOBUF),
+}

@@ -229,7 +229,7 @@ def _without_halves(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield whole[0]
 
 
-FORMAT: Final = TextFormat(
+_FORMAT: Final = TextFormat(
     rows=_rows,
     head=lambda names: f'{{"head":{{"vars":{_dumps(list(names))}}},"results":{{"bindings":[',
     opening=lambda name: f"{_dumps(name)}:",
@@ -240,3 +240,4 @@ FORMAT: Final = TextFormat(
     separator=",",
     foot="]}}\n",
 )
+FORMATS: Final = {"srj": _FORMAT}

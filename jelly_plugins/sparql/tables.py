@@ -178,7 +178,7 @@ def _csv_boolean(_: bool) -> str:
     raise TermError("CSV has no place for the result of an ASK query: it would be a variable")
 
 
-CSV: Final = TextFormat(
+_CSV: Final = TextFormat(
     rows=partial(_rows, separator=",", header=_csv_header),
     term=_csv_term,
     head=lambda names: ",".join(names) + "\r\n",
@@ -271,7 +271,7 @@ def _tsv_text(term: dict[str, Any]) -> str:
     return text if datatype is None else f"{text}^^<{datatype}>"
 
 
-TSV: Final = TextFormat(
+_TSV: Final = TextFormat(
     rows=partial(_rows, separator="\t", header=_tsv_header),
     term=_tsv_term,
     head=lambda names: "\t".join([f"?{name}" for name in names]) + "\n",
@@ -280,3 +280,4 @@ TSV: Final = TextFormat(
     separator="\t",
     unbound="",
 )
+FORMATS: Final = {"csv": _CSV, "tsv": _TSV}

@@ -207,6 +207,8 @@ class _TermReader(_Cache):
         except TypeError:
             raise TextError("a member of a term is not a string") from None
         if found is None:
+            if not set(map(type, key)) <= {str, type(None)}:
+                raise TextError("a member of a term is not a string")
             found, size = self._made(*key)
             self.keep(key, found, size)
         return found
@@ -222,9 +224,6 @@ class _TermReader(_Cache):
         self, kind: Any, value: Any, datatype: Any, language: Any, direction: Any
     ) -> tuple[Any, int]:
         """Make a term of its members; return it and its size."""
-        for each in (kind, value, datatype, language, direction):
-            if each is not None and type(each) is not str:
-                raise TextError("a member of a term is not a string")
         if kind is None or value is None:
             raise TextError(f'a term has no "{"type" if kind is None else "value"}"')
         # An empty tag is no language, as in XML.
@@ -345,18 +344,23 @@ def _check(
 
     :raises TermError: strict RDF 1.2 cannot express the term.
     """
-    if kind == "bnode" and not value:
+    if kind == "uri":
+        _check_iri(value)
+    elif not value and kind == "bnode":
         raise TermError("a blank node has no label")
-    if _SURROGATE.search(value):
+    elif _SURROGATE.search(value):
         raise TermError("a term has a surrogate, which is not a character")
     if direction is not None and (language is None or direction not in ("ltr", "rtl")):
         raise TermError(f"the base direction {direction[:80]!r} is not valid, or has no language")
-    if language is not None:
-        if _TAG.fullmatch(language) is None:
-            raise TermError(f"{language[:80]!r} is not a language tag")
-        if datatype is not None and datatype not in TAGGED_DATATYPES:
-            raise TermError("a literal has a language and a datatype")
-        datatype = None
-    for iri in (value if kind == "uri" else None, datatype):
-        if iri is not None and _IRI.fullmatch(iri) is None:
-            raise TermError(f"{iri[:80]!r} is not an absolute IRI")
+    if language is None:
+        if datatype is not None:
+            _check_iri(datatype)
+    elif _TAG.fullmatch(language) is None:
+        raise TermError(f"{language[:80]!r} is not a language tag")
+    elif datatype is not None and datatype not in TAGGED_DATATYPES:
+        raise TermError("a literal has a language and a datatype")
+
+
+def _check_iri(iri: str) -> None:
+    if _IRI.fullmatch(iri) is None:
+        raise TermError(f"{iri[:80]!r} is not an absolute IRI")

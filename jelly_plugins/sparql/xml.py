@@ -217,7 +217,7 @@ def _boolean(value: bool) -> str:
     return f"{_HEADER}><head/><boolean>{text}</boolean></sparql>\n"
 
 
-FORMAT: Final = TextFormat(
+_FORMAT: Final = TextFormat(
     rows=lambda chunks, limits: _Document(limits).rows(chunks),
     head=_head,
     opening=lambda name: f'<binding name="{name}">',
@@ -227,3 +227,4 @@ FORMAT: Final = TextFormat(
     closing="</binding>",
     foot="</results></sparql>\n",
 )
+FORMATS: Final = {"srx": _FORMAT}

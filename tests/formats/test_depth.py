@@ -74,7 +74,7 @@ def json_results(depth: int) -> bytes:
 )
 def test_deep_nesting_is_rejected(read: Callable[[], object]) -> None:
     with pytest.raises(
-        (LimitError, TextError), match=r"nested more than 1024 deep|depth of quoted triples"
+        (LimitError, TextError), match=r"nested more than \d+ deep|depth of quoted triples"
     ):
         read()
 

@@ -232,7 +232,7 @@ def test_invalid_results(form: JenaFormat) -> None:
         list(read_results(rows(form, ["a" * 50]), limits=Limits(string_bytes=10)))
     with pytest.raises(StatementError, match="2 terms for 1"):
         written(["a"], [(None, None)], form)
-    with pytest.raises(TermError, match="named twice"):
+    with pytest.raises(TermError, match="same name"):
         written(["a", "a"], [], form)
     with pytest.raises(LimitError):
         written(["a"], [(Literal("x" * 100),)], form, limits=Limits(frame_bytes=50))

@@ -372,6 +372,18 @@ def test_a_term_that_changes_while_it_is_described() -> None:
     assert read(frames) == [(Iri("urn:first"),), (Iri("urn:other"),), (S,)]
 
 
+@pytest.mark.parametrize("native", [False, True])
+def test_quoted_triples_that_are_deep(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashing or comparing them would end the process."""
+    if not native:
+        write_in_python(monkeypatch)
+    cells: list[Any] = [S, S]
+    for _ in range(200_000):
+        cells = [Triple(S, S, cell) for cell in cells]
+    with pytest.raises(TermError, match="quoted triples"):
+        written(["a"], [(cell,) for cell in cells])
+
+
 def test_runs() -> None:
     cells = ["a"] * 17 + ["b"] + [None] * 16 + ["c", None, "d", "d", None]
     run_values, layout = writing.squeeze(cells)

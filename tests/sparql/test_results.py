@@ -9,6 +9,7 @@ import json
 import os
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -45,6 +46,8 @@ from jelly_plugins.sparql import (
     write_boolean,
     write_results,
 )
+
+from ..fuzz.streams import damaged
 
 INT = "http://www.w3.org/2001/XMLSchema#integer"
 NAMES = ["a", "b"]
@@ -180,21 +183,18 @@ def test_random_results(form: ResultsFormat) -> None:
 
 
 def test_csv_has_no_kinds() -> None:
-    data = b'\xef\xbb\xbfa,"b"\r\nhttp://e.org/a,"x, ""y""\r\n"\nurn:a,_:label-612062\r1,\n,http://e.org/a'
-    for source in (data, io.BytesIO(data), _Slow(data)):
-        with read_results(source, format="csv") as results:
-            assert results.variables == ["a", "b"]
-            assert list(results) == [
-                (Iri("http://e.org/a"), Literal('x, "y"\r\n')),
-                (Literal("urn:a"), BlankNode("a b")),
-                (Literal("1"), None),
-                (None, Iri("http://e.org/a")),
-            ]
-    found = list(read_results(written(ResultsFormat.CSV), format="csv"))
-    assert found[0] == (Iri("http://e.org/a"), Literal('x"\n'))
+    data = (
+        b'\xef\xbb\xbfa,"b"\r\nhttp://e.org/a,"x, ""y""\r\n"\nurn:a,_:label-612062\r1,\n,https://e'
+    )
+    assert read(data, "csv") == [
+        (Iri("http://e.org/a"), Literal('x, "y"\r\n')),
+        (Literal("urn:a"), BlankNode("a b")),
+        (Literal("1"), None),
+        (None, Iri("https://e")),
+    ]
     # The number of variables determines the contents of a line.
-    assert list(read_results(b"a\n\n", format="csv")) == [(None,)]
-    assert list(read_results(b"\r\n\r\n\r\n", format="csv")) == [(), ()]
+    assert read(b"a\n\n", "csv") == [(None,)]
+    assert read(b"\r\n\r\n\r\n", "csv") == [(), ()]
     many = [(Iri(f"http://e.org/{n}"), Literal("x" * 200_000)) for n in range(20)]
     assert list(read_results(written(ResultsFormat.CSV, rows=many), format="csv")) == many
 
@@ -297,12 +297,9 @@ def test_quoted_triples_that_are_too_deep(form: ResultsFormat) -> None:
 
 @pytest.mark.parametrize("form", EXACT)
 def test_values_that_are_not_tables(form: ResultsFormat) -> None:
-    for names, row, match in ((["a"], (S, S), "2 terms for 1"), (["a", "a"], (S, S), "name")):
-        with pytest.raises(JellyError, match=match):
-            written(form, names, [row])
-    if form.jena is None:
-        with pytest.raises(JellyError, match="no name"):
-            written(form, [""], [])
+    for names in (["a"], ["a", "b", "c"], []):
+        with pytest.raises(JellyError):
+            written(form, names, [(S, S)])
 
 
 # Invalid documents
@@ -440,6 +437,17 @@ def test_invalid_documents(form: str, place: int | None, data: bytes) -> None:
         assert error.source is not None
         if data:
             assert (error.row if form == "srj" else error.line) == place
+
+
+@pytest.mark.parametrize("form", [*W3C, ResultsFormat.THRIFT])
+def test_damaged_documents_end_in_one_error(form: ResultsFormat) -> None:
+    for seed in range(100):
+        draw = Random(seed)
+        depth = 0 if form is ResultsFormat.CSV else 2
+        data = written(form, NAMES, [(random_term(draw, depth), None) for _ in range(3)])
+        for _ in range(10):
+            with suppress(JellyError), read_results(damaged(draw, data), format=form) as results:
+                deque(results, maxlen=0)
 
 
 def test_errors_name_the_actual_format() -> None:

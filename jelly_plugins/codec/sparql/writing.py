@@ -229,7 +229,8 @@ def _are_equal(cell: object, last: object) -> cython.bint:
                 and cell.langtag == last.langtag
                 and cell.datatype == last.datatype
             )
-    return cell == last
+    # Comparing or hashing tuples that are nested deeply enough ends the process.
+    return not isinstance(cell, tuple) and cell == last
 
 
 def squeeze(cells: Any) -> tuple[list[Any], bytearray]:
@@ -376,6 +377,8 @@ class ColumnWriter:
             except AttributeError:
                 # The term lacks a part, which its description says.
                 pass
+        if isinstance(term, tuple):
+            return self._made(self._describe(term))
         try:
             found = self._known.get(term)
         except (TypeError, AttributeError) as error:

@@ -11,6 +11,7 @@ Reference: Arrow columnar format, section "Variable-size Binary Layout".
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise, zip_longest
@@ -95,6 +96,7 @@ class Columns:
 class Batch:
     """Collects statements whose terms are text until they become columns.
 
+    :ivar rows: the terms of each statement; the default graph is empty.
     :raises ValueError: a bound is too large for 32-bit offsets.
     """
 
@@ -104,16 +106,15 @@ class Batch:
         self._most_bytes = batch_bytes
         self.rows: list[list[bytes]] = []
         self._bytes = 0
-        #: Number of rows of each frame.
-        self._frames: dict[int, int] = {}
+        #: The frame of each row, where it is known.
+        self._frames: list[int] = []
 
     def add(self, terms: Iterable[Text], frame: int | None = None) -> None:
-        """Add a statement of three or four terms; the default graph is empty."""
-        cells = [(term if type(term) is str else whole(term)).encode() for term in terms]
-        self.rows.append(cells)
-        self._bytes += sum(map(len, cells))
+        """Add a statement of three or four terms."""
+        self.rows.append([whole(term).encode() for term in terms])
+        self._bytes += sum(map(len, self.rows[-1]))
         if frame is not None:
-            self._frames[frame] = self._frames.get(frame, 0) + 1
+            self._frames.append(frame)
 
     def is_full(self, rows: int) -> bool:
         """Whether the batch ends, with this number of rows or with its bytes."""
@@ -121,18 +122,17 @@ class Batch:
 
     def take(self) -> Columns:
         """Return the rows as columns, and remove them."""
-        terms = list(zip_longest(*self.rows, fillvalue=b"")) or [(), (), ()]
-        subject, predicate, object_ = map(column_of, terms[:3])
+        terms = list(zip_longest(*self.rows, fillvalue=b"")) or [()] * 3
         graph = None
         if len(terms) == 4 and any(terms[3]):
             graph = column_of([cell or None for cell in terms[3]], nullable=True)
         columns = Columns(
             rows=len(self.rows),
-            subject=subject,
-            predicate=predicate,
-            object=object_,
+            subject=column_of(terms[0]),
+            predicate=column_of(terms[1]),
+            object=column_of(terms[2]),
             graph=graph,
-            frames=tuple(self._frames.items()),
+            frames=tuple(Counter(self._frames).items()),
         )
         self.rows.clear()
         self._frames.clear()
@@ -154,13 +154,11 @@ def column_of(cells: Sequence[bytes | None], *, nullable: bool = False) -> Colum
     >>> column_of([b"_:b", None]).values()
     ['_:b', None]
     """
-    sizes = (0 if cell is None else len(cell) for cell in cells)
     validity = None
     if nullable or None in cells:
-        validity = bytearray((len(cells) + 7) // 8)
-        for row, cell in enumerate(cells):
-            if cell is not None:
-                validity[row >> 3] |= 1 << (row & 7)
+        bits = "".join("0" if cell is None else "1" for cell in reversed(cells))
+        validity = int(f"0{bits}", 2).to_bytes((len(cells) + 7) // 8, "little")
+    sizes = (len(cell or b"") for cell in cells)
     return Column(
         rows=len(cells),
         offsets=struct.pack(f"<{len(cells) + 1}i", *accumulate(sizes, initial=0)),
@@ -330,8 +328,9 @@ class ColumnEncoder(TermEncoder):
             return self._parser.term(cell, position)
         except TextError as error:
             text = shorten(cell.decode(errors="replace"))
-            message = f"{name}: {error.message}: {text!r}"
-            raise TextError(message, column=error.column) from None
+            error.message = f"{name}: {error.message}: {text!r}"
+            error.line = None
+            raise
 
 
 # Buffers of callers
@@ -347,27 +346,26 @@ def check_column(column: Column, what: str) -> None:
         raise WireError(f"{what} has {rows} rows from row {offset} on")
     if not rows:
         return
-    if memoryview(column.offsets).nbytes < 4 * (offset + rows + 1):
-        raise WireError(f"the offsets of {what} are fewer than its rows")
-    if column.validity is not None and memoryview(column.validity).nbytes * 8 < offset + rows:
-        raise WireError(f"the validity bits of {what} are fewer than its rows")
-    found = struct.unpack_from(f"<{rows + 1}i", column.offsets, 4 * offset)
-    if (
-        found[0] < 0
-        or found[-1] > memoryview(column.data).nbytes
-        or any(start > stop for start, stop in pairwise(found))
+    for name, buffer, bits in (
+        ("offsets", column.offsets, 32 * (offset + rows + 1)),
+        ("validity bits", column.validity, offset + rows),
     ):
+        if buffer is not None and memoryview(buffer).nbytes * 8 < bits:
+            raise WireError(f"the {name} of {what} are fewer than its rows")
+    found = struct.unpack_from(f"<{rows + 1}i", column.offsets, 4 * offset)
+    ends = (0, *found, memoryview(column.data).nbytes)
+    if any(start > stop for start, stop in pairwise(ends)):
         raise WireError(f"the offsets of {what} are not in order, or not within its data")
 
 
 def _cell(column: Column, row: int) -> bytes | None:
     row += column.offset
-    if column.validity is not None:
-        bits = memoryview(column.validity).cast("B")[row >> 3]
-        if not bits >> (row & 7) & 1:
-            return None
     try:
+        if column.validity is not None:
+            bits = memoryview(column.validity).cast("B")[row >> 3]
+            if not bits >> (row & 7) & 1:
+                return None
         start, stop = struct.unpack_from("<2i", column.offsets, 4 * row)
-    except struct.error:
+    except (IndexError, struct.error):
         raise WireError("a column changed while it was read") from None
     return bytes(memoryview(column.data).cast("B")[start:stop])
