@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from json import dumps
 from threading import Thread, current_thread
-from typing import Any
+from typing import Any, Final
 
 from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, parse_query_results
 
@@ -23,7 +24,7 @@ from ..codec.common.limits import over
 from ..codec.sparql.encoder import encode_boolean
 from ..codec.sparql.options import RESULTS_LIMITS
 from ..codec.text.transcoding import LONG_TERM
-from ..errors import JellyError, OrderError, SourceError, TermError
+from ..errors import JellyError, LimitError, OrderError, SourceError, TermError
 from ..formats.reading import PARSER_ERRORS, ChunkFile, parser_error
 from ..io.sinks import Destination
 from ..io.sources import CHUNK, Source
@@ -31,6 +32,11 @@ from ..sparql.formats import ResultsFormat, codec_of
 from ..sparql.reader import ResultsReader, read_results
 from ..sparql.writer import encode_results, write_boolean, write_results
 from .terms import DirectedFactory, describe_directed
+
+#: Bytes of a part of a term in JSON that pyoxigraph's parser surely holds.
+_LONGEST: Final = 8_000_000
+#: Bytes that a character may take there.
+_CHARACTER: Final = 6
 
 
 def read_solutions(
@@ -51,6 +57,7 @@ def read_solutions(
         cell.
     :raises JellyError: here or while iterating, with the source, and with frame or row.
     :raises TermError: likewise; Oxigraph cannot hold a term.
+    :raises LimitError: likewise; a term has more than 8 MB in JSON.
 
     >>> rows = bytes.fromhex("191c18017300" "00" "191c1c180475726e3a000000")
     >>> list(read_solutions(rows))
@@ -91,13 +98,27 @@ def _json(results: ResultsReader, limits: Limits) -> Iterator[bytes]:
         if results.boolean is not None:
             yield json.boolean(results.boolean).encode()
             return
-        for chunk in json.write(results.variables, solutions(), describe_directed, limits):
+        for chunk in json.write(results.variables, solutions(), _describe, limits):
             size += len(chunk)
             if size - usual > limits.frame_expansion:
                 what = "what terms of a frame take in its solutions"
                 error = over(limits, "frame_expansion", size - usual, what)
                 raise error.locate(source=results.name, **place)
             yield chunk
+
+
+def _describe(term: Any) -> tuple[Any, ...]:
+    """Take a term apart, see ``codec.Describe``.
+
+    :raises LimitError: it is too long for pyoxigraph's parser.
+    """
+    parts = describe_directed(term)
+    for part in parts[1:]:
+        if isinstance(part, str) and len(part) * _CHARACTER > _LONGEST:
+            size = len(dumps(part, ensure_ascii=False).encode())
+            if size > _LONGEST:
+                raise LimitError(f"a term of {size} bytes is longer than Oxigraph reads in results")
+    return parts
 
 
 def write_solutions(

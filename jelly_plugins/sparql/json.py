@@ -26,6 +26,8 @@ _WHOLE: Final = re.compile(
     rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})*+",
     re.DOTALL,
 )
+#: Bytes of a string or number from which on text is gathered.
+_LONG: Final = 1 << 16
 #: Bytes of the longest escape, a pair of surrogates.
 _ESCAPE: Final = 12
 #: Bytes that an empty solution before the head takes in memory.
@@ -68,12 +70,23 @@ class _Document:
     def _parsed(self, ijson: Any, chunks: Iterator[bytes]) -> Iterator[tuple[str, Any]]:
         events = ijson.sendable_list()
         parser = ijson.basic_parse_coro(events)
-        for chunk in _without_halves(without_mark(chunks)):
+        held: list[bytes] = []
+        #: Bytes of ``held``, and those that were parsed since the last event.
+        size = parsed = 0
+        for chunk in chain(_without_halves(without_mark(chunks)), (b"",)):
             self._check_size(self._unused, "the length of a string or solution")
             self._unused += len(chunk)
-            # An empty chunk would be the end of the text.
-            if chunk:
-                parser.send(chunk)
+            held.append(chunk)
+            size += len(chunk)
+            # The parser reads a string or number that goes on from its start again.
+            if chunk and size + parsed > _LONG and size < parsed:
+                continue
+            # An empty text would be the end for it.
+            if text := b"".join(held):
+                parser.send(text)
+            parsed = 0 if events else parsed + size
+            held.clear()
+            size = 0
             yield from events
             events.clear()
         parser.close()

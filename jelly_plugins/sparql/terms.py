@@ -118,7 +118,8 @@ class TextFormat:
     ) -> Iterator[bytes]:
         """Write a document in chunks; memory grows with the longest solution only.
 
-        :raises JellyError: a term cannot be written; with the number of the solution, from 1.
+        :raises JellyError: a term cannot be written, or a solution has more than ``string_bytes``
+            bytes; with the number of the solution, from 1.
         """
         check_variables(variables, limits)
         texts = _TermTexts(self, describe)
@@ -152,6 +153,10 @@ class TextFormat:
                 named = zip(openings, cells, strict=True)
                 cells = [opening + cell for opening, cell in named if cell is not None]
             joined = separator.join(cells) or self.empty
+            most = limits.string_bytes
+            if len(joined) > most // 4 and (length := len(joined.encode())) > most:
+                what = "the length of a solution"
+                raise over(limits, "string_bytes", length, what).locate(row=row)
             parts.append(f"{self.between if row > 1 else ''}{before}{joined}{after}")
             size += len(parts[-1])
             if size >= CHUNK:

@@ -24,6 +24,7 @@ from pyoxigraph import (
 )
 
 from jelly_plugins import Iri, Limits
+from jelly_plugins import Literal as GenericLiteral
 from jelly_plugins.errors import LimitError, SourceError, TermError
 from jelly_plugins.oxigraph import encode_solutions, read_solutions, write_solutions
 from jelly_plugins.sparql import (
@@ -162,6 +163,15 @@ def test_a_query_that_oxigraph_cannot_evaluate() -> None:
     query = "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }"
     with pytest.raises(SourceError, match="Oxigraph cannot evaluate the query: "):
         write_solutions(found(query), io.BytesIO(), format="tsv")
+
+
+@pytest.mark.parametrize("text", ["x" * 9_000_000, "\n" * 5_000_000])
+def test_terms_longer_than_oxigraph_reads(text: str) -> None:
+    file = io.BytesIO()
+    write_results(["o"], [(Iri("urn:s"),), (GenericLiteral(text),)], file, format="jellys")
+    with pytest.raises(LimitError, match="longer than Oxigraph reads") as caught:
+        list(read_solutions(file.getvalue()))  # type: ignore[arg-type]
+    assert caught.value.row == 2
 
 
 @pytest.mark.parametrize("form", ["jellys", "srt"])

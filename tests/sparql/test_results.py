@@ -698,6 +698,15 @@ def test_limits(form: str, data: bytes, limit: str) -> None:
         list(read_results(_Slow(data), format=form, limits=limits))
 
 
+@pytest.mark.parametrize("form", W3C)
+def test_a_solution_that_is_too_long_is_not_written(form: ResultsFormat) -> None:
+    rows = [(Literal("x"),), (Literal("x" * 1000),), (Literal("\u20ac" * 700),)]
+    assert len(read(written(form, ["a"], rows, limits=Limits(string_bytes=3000)), form)) == 3
+    for most, row in ((2000, 3), (900, 2)):
+        with pytest.raises(LimitError, match=f"^row {row}: the length of a solution"):
+            written(form, ["a"], rows, limits=Limits(string_bytes=most))
+
+
 def test_depth_of_json() -> None:
     """Outside of terms."""
     for opening, closing in ((b"[", b"]"), (b'{"x":', b"}")):
