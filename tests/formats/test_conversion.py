@@ -263,6 +263,14 @@ def test_what_several_sources_lose_is_reported() -> None:
     with pytest.raises(OptionsError, match="metadata"):
         made(sources, formats, "jelly")
     assert len(list(read(made(sources, formats, "jelly", lossy=True)))) == 2
+    out = io.BytesIO()
+    options = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS)
+    write_frames([Frame(0, empty_graphs=[Iri("urn:empty")])], out, options=options)
+    sources = [out.getvalue(), TRIG]
+    formats = [Format.JELLY, Format.TRIG]
+    with pytest.raises(TermError, match="empty graph"):
+        made(sources, formats, "jelly")
+    assert len(list(read(made(sources, formats, "jelly", lossy=True)))) == 1
 
 
 # Parts
