@@ -39,23 +39,13 @@ from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
 from jelly_plugins.io.streams import write_bytes
 
+from ..conversions import converted as made
+
 NT = b'<urn:s> <urn:p> "o"@en .\n_:b <urn:q> <<( <urn:a> <urn:b> _:c )>> .\n'
 TURTLE = b"""@prefix ex: <http://example.org/> . @prefix not: <http://example.com/> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 ex:s ex:p ex:o, 1 ."""
 TRIG = b"GRAPH <urn:g> { <urn:s> <urn:p> _:b }"
-
-
-def made(sources: Any, source: Any, target: str, **settings: Any) -> bytes:
-    out = io.BytesIO()
-    convert(
-        sources,
-        out,
-        source_format=source,
-        target_format=target,
-        settings=ConversionSettings(**settings),
-    )
-    return out.getvalue()
 
 
 def statements(data: bytes, form: Format) -> list[Any]:
