@@ -61,6 +61,7 @@ def test_pyright_finds_no_error_in_a_users_program(folder: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_keywords_are_completed(folder: Path) -> None:
     with language_server(folder) as ask:
         for call, keywords in CALLS:

@@ -18,12 +18,13 @@ from jelly_plugins import (
     PhysicalType,
     StreamOptions,
     TextError,
-    convert,
     read,
 )
 from jelly_plugins.backends import get_backend
 from jelly_plugins.io.names import Format
 from jelly_plugins.tools.compare import compare_datasets
+
+from .conversions import converted
 
 # rdflib's own code uses what rdflib warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -33,12 +34,6 @@ ex:s ex:p 1.5 , "a\\nb"@en , _:b . _:b ex:p "x" , true , "<urn:x>" . """
 QUADS = TRIPLES + b"ex:g { ex:s ex:p _:b . _:b ex:p _:c } _:g { ex:s a ex:t }"
 #: Formats that Oxigraph reads itself, where nothing is counted.
 DIRECT = (Format.N_TRIPLES, Format.N_QUADS, Format.TURTLE, Format.TRIG)
-
-
-def converted(data: bytes, target: Format | str, source: str = "trig") -> bytes:
-    out = io.BytesIO()
-    convert(data, out, source_format=source, target_format=target)
-    return out.getvalue()
 
 
 class Target:
@@ -80,9 +75,9 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
 @pytest.mark.parametrize("form", Format)
 def test_every_format(form: Format, kind: Target) -> None:
     graphs = form.has_graphs
-    data = converted(QUADS if graphs else TRIPLES, form)
+    data = converted(QUADS if graphs else TRIPLES, "trig", form)
     number = 9 if graphs else 6
-    expected = list(read(converted(QUADS if graphs else TRIPLES, "jelly")))
+    expected = list(read(converted(QUADS if graphs else TRIPLES, "trig", "jelly")))
     target = kind.new(graphs=graphs)
     uncounted = "store" in kind.kind and form in DIRECT
     assert kind.load(target, data, format=form) == (None if uncounted else number)
@@ -106,7 +101,7 @@ def test_an_error_leaves_all_as_it_was(form: Format, kind: Target) -> None:
     target = kind.new(graphs=form.has_graphs)
     kind.load(target, b"<urn:s> <urn:p> <urn:o> .", format="nt")
     before = kind.contents(target)
-    data = converted(TRIPLES, form)
+    data = converted(TRIPLES, "trig", form)
     with pytest.raises(JellyError) as caught:
         kind.load(target, data[: len(data) - 8], format=form)
     assert caught.value.source == "<bytes>"
@@ -117,7 +112,7 @@ def test_an_error_leaves_all_as_it_was(form: Format, kind: Target) -> None:
 @pytest.mark.parametrize("form", [form for form in Format if form.has_graphs])
 def test_quads_into_one_graph(form: Format, kind: Target) -> None:
     """Those of the default graph alone."""
-    data = converted(b"<urn:s> <urn:p> <urn:o> .", form, "nt")
+    data = converted(b"<urn:s> <urn:p> <urn:o> .", "nt", form)
     target = kind.new(graphs=False)
     into: dict[str, Any] = {}
     if "store" in kind.kind:
@@ -126,7 +121,7 @@ def test_quads_into_one_graph(form: Format, kind: Target) -> None:
         assert kind.load(target, data, format=form, **into) in (None, 1)
     assert len(target) == 1
     with pytest.raises(JellyError, match=r"Dataset|named graph"):
-        kind.load(target, converted(QUADS, form), format=form, **into)
+        kind.load(target, converted(QUADS, "trig", form), format=form, **into)
     assert len(target) == 1
 
 

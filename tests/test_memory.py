@@ -26,13 +26,11 @@ PER_BYTE = 7
 #: The cases of a default run.
 SHORT = (
     "read",
-    "rdflib.load",
     "oxigraph.load",
     "N-Quads to Jelly",
     "Turtle to Jelly",
     "messages in NDJSON-LD",
     "Jelly-Patch",
-    "check of RDF Patch",
     "RDF Thrift",
 )
 LONG = [

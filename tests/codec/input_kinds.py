@@ -17,16 +17,18 @@ import zstandard
 
 
 class Trickle(io.RawIOBase):
-    """Returns one byte at a time."""
+    """Returns one byte at a time, or a few."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, step: int = 1) -> None:
+        super().__init__()
         self._data = io.BytesIO(data)
+        self._step = step
 
     def readable(self) -> bool:
         return True
 
-    def read(self, size: int = -1, /) -> bytes:
-        return self._data.read(min(size, 1))
+    def readinto(self, buffer: Any, /) -> int:
+        return self._data.readinto(memoryview(buffer)[: self._step])
 
 
 @contextmanager

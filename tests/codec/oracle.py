@@ -1,15 +1,26 @@
-"""A second reader of Jelly-RDF, which reads Protocol Buffers messages and trusts all input.
+"""Second readers of Jelly-RDF and Jelly-Patch, which read Protocol Buffers messages and trust all
+input.
 
-It was written from the specification alone and is as short as possible. Tests compare the codec
-with it. It has no limits and rejects nothing.
+They were written from the specification alone and are as short as possible. Tests compare the
+codec with them. They have no limits and reject nothing.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from jelly_plugins.codec import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple
-from jelly_plugins.proto import rdf_pb2
+from jelly_plugins.codec import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Iri,
+    Literal,
+    Operation,
+    OperationKind,
+    Quad,
+    Triple,
+)
+from jelly_plugins.codec.patch.operations import END, Header, Namespace
+from jelly_plugins.proto import patch_pb2, rdf_pb2
 
 
 class Table:
@@ -25,7 +36,7 @@ class Table:
 
 
 class Oracle:
-    """Reads the frames of one stream."""
+    """Reads the frames of one stream of Jelly-RDF."""
 
     def __init__(self) -> None:
         self.names, self.prefixes, self.datatypes = Table(), Table(), Table()
@@ -93,3 +104,40 @@ class Oracle:
         if kind == "datatype":
             return Literal(message.lex, datatype=self.datatypes.values[message.datatype])
         return Literal(message.lex)
+
+
+class PatchOracle(Oracle):
+    """Reads the frames of one stream of Jelly-Patch."""
+
+    def operations(self, data: bytes) -> list[Operation]:
+        """Return the operations of a frame, with an END where the frame's end implies one."""
+        operations = []
+        for row in patch_pb2.RdfPatchFrame.FromString(data).rows:
+            field = row.WhichOneof("row")
+            value = getattr(row, field)
+            if field == "options":
+                self.options = value
+            elif field in ("name", "prefix", "datatype"):
+                getattr(self, f"{field}s" if field != "prefix" else "prefixes").assign(value)
+            else:
+                number = row.DESCRIPTOR.fields_by_name[field].number
+                operations.append(Operation(OperationKind(number), self.value(field, value)))
+        if self.options.stream_type == patch_pb2.PATCH_STREAM_TYPE_FRAME:
+            operations.append(END)
+        return operations
+
+    def value(self, field: str, message: Any) -> Any:
+        """Return the contents of a row."""
+        quads = self.options.statement_type == patch_pb2.PATCH_STATEMENT_TYPE_QUADS
+        if field.startswith("statement"):
+            positions = ("subject", "predicate", "object", "graph")
+            if quads:
+                return Quad(*self.repeatable(message, *positions))
+            return Triple(*self.repeatable(message, *positions[:3]))
+        if field.startswith("namespace"):
+            iri = self.iri(message.value) if message.HasField("value") else None
+            graph = self.repeatable(message, "graph")[0] if quads else None
+            return Namespace(message.name, iri, graph)
+        if field == "header":
+            return Header(message.key, self.term(message, "value"))
+        return None

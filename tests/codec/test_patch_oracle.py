@@ -18,7 +18,7 @@ from jelly_plugins.codec.patch.operations import END
 from jelly_plugins.proto import patch_pb2
 
 from ..patch.strategies import logs
-from .patch_oracle import PatchOracle
+from .oracle import PatchOracle
 
 pytestmark = pytest.mark.usefixtures("patch_kernel")
 

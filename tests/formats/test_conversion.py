@@ -39,23 +39,13 @@ from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
 from jelly_plugins.io.streams import write_bytes
 
+from ..conversions import converted as made
+
 NT = b'<urn:s> <urn:p> "o"@en .\n_:b <urn:q> <<( <urn:a> <urn:b> _:c )>> .\n'
 TURTLE = b"""@prefix ex: <http://example.org/> . @prefix not: <http://example.com/> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 ex:s ex:p ex:o, 1 ."""
 TRIG = b"GRAPH <urn:g> { <urn:s> <urn:p> _:b }"
-
-
-def made(sources: Any, source: Any, target: str, **settings: Any) -> bytes:
-    out = io.BytesIO()
-    convert(
-        sources,
-        out,
-        source_format=source,
-        target_format=target,
-        settings=ConversionSettings(**settings),
-    )
-    return out.getvalue()
 
 
 def statements(data: bytes, form: Format) -> list[Any]:
@@ -263,6 +253,14 @@ def test_what_several_sources_lose_is_reported() -> None:
     with pytest.raises(OptionsError, match="metadata"):
         made(sources, formats, "jelly")
     assert len(list(read(made(sources, formats, "jelly", lossy=True)))) == 2
+    out = io.BytesIO()
+    options = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS)
+    write_frames([Frame(0, empty_graphs=[Iri("urn:empty")])], out, options=options)
+    sources = [out.getvalue(), TRIG]
+    formats = [Format.JELLY, Format.TRIG]
+    with pytest.raises(TermError, match="empty graph"):
+        made(sources, formats, "jelly")
+    assert len(list(read(made(sources, formats, "jelly", lossy=True)))) == 1
 
 
 # Parts

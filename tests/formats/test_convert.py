@@ -34,6 +34,8 @@ from jelly_plugins.io.names import Format
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.rdflib import load as rdflib_load
 
+from ..conversions import converted as written
+
 NT, JELLY = Format.N_TRIPLES, Format.JELLY
 #: Formats of text with statements, not frames.
 TEXTS = [each for each in Format if not each.is_binary and each is not Format.JELLY_TEXT]
@@ -56,12 +58,6 @@ def test_the_logical_type_follows_the_physical_type(logical: int, physical: Phys
 
 def converted(source: Any, out: Any, form: Format, target: Format) -> Conversion:
     return convert(source, out, source_format=form, target_format=target)
-
-
-def written(source: Any, form: Format, target: Format) -> bytes:
-    out = io.BytesIO()
-    converted(source, out, form, target)
-    return out.getvalue()
 
 
 def test_a_seekable_file_is_read_again_from_its_position(tmp_path: Path) -> None:

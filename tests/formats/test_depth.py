@@ -23,13 +23,13 @@ from jelly_plugins.formats.depth import (
 from jelly_plugins.messages import read_messages
 from jelly_plugins.sparql import read_results
 
+from .. import conversions
+
 DEEP = 100_000
 
 
 def converted(text: str, form: str) -> bytes:
-    out = io.BytesIO()
-    convert(text.encode(), out, source_format=form, target_format="nq")
-    return out.getvalue()
+    return conversions.converted(text.encode(), form, "nq")
 
 
 def drained(chunks: Iterable[bytes]) -> bytes:

@@ -19,6 +19,8 @@ from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.names import Format
 
+from ..codec.input_kinds import Trickle
+
 OPENING = '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
 
 
@@ -30,23 +32,9 @@ def cut(data: bytes, size: int) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
-class Chunks(io.RawIOBase):
-    """A file that is read in chunks of a size."""
-
-    def __init__(self, data: bytes, size: int) -> None:
-        super().__init__()
-        self._chunks = iter(cut(data, size))
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, _: int = -1, /) -> bytes:
-        return next(self._chunks, b"")
-
-
 def statements(data: bytes, base: str | None, size: int) -> list[Any]:
     settings = ConversionSettings(base=base)
-    return list(read_statements(Chunks(data, size), Format.RDF_XML, settings))
+    return list(read_statements(Trickle(data, size), Format.RDF_XML, settings))
 
 
 def objects(text: str | bytes, base: str | None = None, *, size: int = 1 << 16) -> list[Any]:

@@ -28,7 +28,7 @@ from .writers import written
 
 FORMATS: Final = tuple(JenaFormat)
 _PREFIXES: Final = {"x": "urn:x:", "": "http://a/b#", "xsd": "http://www.w3.org/2001/XMLSchema#"}
-_NAMES: Final = ("x", "x", "x", "x", "", "xsd", "none")
+_NAMES: Final = (*("x", "x", "", "xsd") * 20, "none")
 _STRINGS: Final = (
     *("", "urn:a", "http://a/b#c", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString", "a b"),
     *("<>", "en", "en-US", "en--ltr", "é😀", "ltr", "y" * 70, "z" * 1100, '"\\\n', "_:b", "x:é"),
@@ -118,9 +118,11 @@ class _Rows:
 
     def _term(self, part: str, depth: int) -> Any:
         kind = self._rng.random()
-        if kind < 0.35 and self._known[part]:
-            return self._rng.choice(self._known[part])
-        if kind < 0.4:
+        if kind < 0.35:
+            if self._known[part]:
+                return self._rng.choice(self._known[part])
+            kind = 0.5
+        elif kind < 0.353:
             return "repeat", {}
         if part != "O" and kind > 0.65 and self._rng.random() < 0.95:
             kind = 0.5 if part == "P" else 0.7
@@ -170,7 +172,8 @@ class _Rows:
 def made_rows(rng: random.Random, name: JenaFormat, count: int | None = None) -> bytes:
     """Make rows of a stream, most of them valid."""
     maker = _Rows(rng, name)
-    opening = [("prefixDecl", {"prefix": "x", "uri": "urn:x:"})] if rng.random() < 0.7 else []
+    opening = [("prefixDecl", {"prefix": each, "uri": iri}) for each, iri in _PREFIXES.items()]
+    opening *= rng.random() < 0.95
     count = count or rng.choice((1, 5, 20))
     return b"".join(rows_of(name, row) for row in (*opening, *(maker.row() for _ in range(count))))
 

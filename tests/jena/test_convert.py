@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from jelly_plugins import Iri, JellyError, Literal, TermError, Triple
 from jelly_plugins.codec import Limits
-from jelly_plugins.formats.convert import convert
-from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.io.names import Format
 from jelly_plugins.jena import JenaFormat, JenaReader, detect, write
 from jelly_plugins.jena import read as read_rows
 
+from ..conversions import converted
+
 TEXT = b'<urn:s> <urn:p> "x"@en .\n_:b <urn:p> <urn:o> <urn:g> .\n'
 JENA = [Format.RDF_THRIFT, Format.RDF_PROTOBUF]
-
-
-def converted(data: bytes, source: Format, target: Format, **settings: Any) -> bytes:
-    out = io.BytesIO()
-    convert(
-        [data],
-        out,
-        source_format=source,
-        target_format=target,
-        settings=ConversionSettings(**settings),
-    )
-    return out.getvalue()
 
 
 @pytest.mark.parametrize("jena", JENA)

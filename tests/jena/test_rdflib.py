@@ -24,8 +24,8 @@ from jelly_plugins.rdflib import load
 from ..fuzz.jena import random_rows
 from ..shared_data import shared
 
-# rdflib warns of features that it uses itself.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+# rdflib warns of features that it uses itself, and of lexical forms.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
 NAMES = {JenaFormat.THRIFT: "rdf-thrift", JenaFormat.PROTOBUF: "rdf-protobuf"}
 FORMATS = list(JenaFormat)

@@ -11,6 +11,7 @@ import pytest
 
 from jelly_plugins import BlankNode, Iri, Limits, Literal, Quad, Triple
 from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS, describe
+from jelly_plugins.codec.text.ntriples import parse_nquads
 from jelly_plugins.errors import (
     JellyError,
     LimitError,
@@ -346,6 +347,21 @@ def test_limits_of_writing(kernel: Kernel, form: JenaFormat) -> None:
     encoder.add_prefix("a", "urn:a")
     with pytest.raises(LimitError, match="prefix_table"):
         encoder.add_prefix("b", "urn:b")
+
+
+def test_lines_in_any_form(kernel: Kernel, form: JenaFormat) -> None:
+    text = (
+        b"# comment\n\n<urn:s> <urn:p> <urn:o>.\n"
+        b'_:a <urn:p> "\\u00e9\\n"@en-GB <urn:g> . # more\n'
+        b"<urn:s> <urn:p> <<( <urn:a> <urn:b> _:c )>> .\r\n"
+        b'<urn:s> <urn:p> "x"^^<http://www.w3.org/2001/XMLSchema#string> _:g .\n'
+        b'_:label-612062 <urn:p> "" .'
+    )
+    rows = kernel.lines(text, form)
+    assert kernel.read(rows, form) == [
+        Triple(*statement[:3]) if statement.graph is DEFAULT_GRAPH else statement
+        for statement in parse_nquads(text)
+    ]
 
 
 # Chunks of N-Quads from rows, and rows from chunks

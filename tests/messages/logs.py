@@ -75,25 +75,6 @@ def _plain(term: Any) -> Any:
     return term
 
 
-class Dripping(io.RawIOBase):
-    """Returns a few bytes at a time."""
-
-    def __init__(self, data: bytes, step: int = 1) -> None:
-        super().__init__()
-        self._data = data
-        self._step = step
-        self._pos = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        chunk = self._data[self._pos : self._pos + min(self._step, len(buffer))]
-        buffer[: len(chunk)] = chunk
-        self._pos += len(chunk)
-        return len(chunk)
-
-
 def outcome(data: Any, format_: str, **settings: Any) -> tuple[list[set[Any]], str | None]:
     """Return the messages of a log, and the error that ends it, if there is one."""
     found = []

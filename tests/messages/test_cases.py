@@ -9,8 +9,9 @@ import pytest
 
 from jelly_plugins import JellyError
 
+from ..codec.input_kinds import Trickle
 from ..shared_data import SHARED, shared
-from .logs import Dripping, sizes
+from .logs import sizes
 
 
 def cases() -> list[Any]:
@@ -59,7 +60,7 @@ def test_case(case: dict[str, Any], format_: str) -> None:
 def test_case_in_small_chunks(case: dict[str, Any], format_: str, step: int) -> None:
     from jelly_plugins.messages import read_messages
 
-    source: Any = Dripping(case["input"].encode(), step)
+    source: Any = Trickle(case["input"].encode(), step)
     messages = read_messages(source, format=names(case, format_)[0])
     if case["expect"] == "error":
         with pytest.raises(JellyError):

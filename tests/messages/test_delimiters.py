@@ -11,7 +11,8 @@ import pytest
 from jelly_plugins import BlankNode, Iri, JellyError, LimitError, Limits, Literal, TextError
 from jelly_plugins.messages import read_messages
 
-from .logs import DELIMITED, EARLY, EX, LOGS, Dripping, outcome, quad_sets, read, sizes, written
+from ..codec.input_kinds import Trickle
+from .logs import DELIMITED, EARLY, EX, LOGS, outcome, quad_sets, read, sizes, written
 
 V = 'VERSION "1.2-messages"\n'
 S = "<urn:s> <urn:p> <urn:o> .\n"
@@ -94,7 +95,7 @@ class TestAll:
 
     def test_a_message_is_yielded_as_soon_as_its_delimiter_is_complete(self, format_: str) -> None:
         first = V + S + "MESSAGE\n"
-        source = Dripping((first + S + "MESSAGE\n" + S).encode(), len(first))
+        source = Trickle((first + S + "MESSAGE\n" + S).encode(), len(first))
         messages: Any = read_messages(source, format=format_)  # type: ignore[arg-type]
         assert len(next(messages)) == 1
         assert source.read(1)

@@ -21,7 +21,8 @@ from jelly_plugins import (
 from jelly_plugins.formats.reading import ChunkFile
 from jelly_plugins.messages import read_messages
 
-from .logs import XSD, Dripping, read, sizes, written
+from ..codec.input_kinds import Trickle
+from .logs import XSD, read, sizes, written
 
 CONTEXT = '{"@context": {"@vocab": "urn:v:"}}\n'
 A = '{"@id": "urn:a", "p": 1}\n'
@@ -138,7 +139,7 @@ class TestLines:
     def test_a_message_is_yielded_as_soon_as_its_line_is_complete(self) -> None:
         from jelly_plugins.messages import read_messages
 
-        source = Dripping((CONTEXT + A + A).encode(), len(CONTEXT + A))
+        source = Trickle((CONTEXT + A + A).encode(), len(CONTEXT + A))
         messages = read_messages(source, format="ndjsonld")
         assert len(next(messages)) == 1
 

@@ -25,7 +25,6 @@ from .logs import (
     FORMATS,
     LOGS,
     XSD,
-    Dripping,
     outcome,
     quad_sets,
     read,
@@ -103,7 +102,7 @@ def test_cuts_at_every_byte(format_: str, dialect: str | None) -> None:
 @pytest.mark.parametrize("step", [1, 7, 100])
 def test_chunks_of_any_size(format_: str, dialect: str | None, step: int) -> None:
     data = written(LOGS[4], format_, dialect=dialect)
-    assert outcome(Dripping(data, step), format_, dialect=dialect) == outcome(
+    assert outcome(Trickle(data, step), format_, dialect=dialect) == outcome(
         data, format_, dialect=dialect
     )
 
@@ -122,7 +121,7 @@ MESSAGE ex:a.message.b ex:p ex:c..message .
 @pytest.mark.parametrize("step", range(1, 40))
 def test_names_that_begin_like_delimiters_in_chunks_of_any_size(step: int) -> None:
     assert outcome(_LOOKALIKES, "ttl")[1] is None
-    assert outcome(Dripping(_LOOKALIKES, step), "ttl") == outcome(_LOOKALIKES, "ttl")
+    assert outcome(Trickle(_LOOKALIKES, step), "ttl") == outcome(_LOOKALIKES, "ttl")
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -130,7 +129,7 @@ def test_names_that_begin_like_delimiters_in_chunks_of_any_size(step: int) -> No
 def test_a_byte_order_mark_is_skipped(format_: str, step: int) -> None:
     data = written(LOGS[4], format_)
     if format_ != "jelly":
-        marked = Dripping(b"\xef\xbb\xbf" + data, step)
+        marked = Trickle(b"\xef\xbb\xbf" + data, step)
         assert outcome(marked, format_) == outcome(data, format_)
 
 
@@ -185,7 +184,7 @@ def check_changed(format_: str, dialect: str | None, seed: int) -> None:
     chosen = random.Random(f"{format_}{dialect}{seed}")
     data = changed(written(chosen.choice(LOGS), format_, dialect=dialect), chosen)
     found, error = outcome(data, format_, dialect=dialect)
-    source: Any = Dripping(data, chosen.choice((1, 3, 50)))
+    source: Any = Trickle(data, chosen.choice((1, 3, 50)))
     again, other = outcome(source, format_, dialect=dialect)
     assert (error is None) == (other is None)
     # Frames that are read together are lost together.

@@ -13,10 +13,11 @@ import rdflib
 from rdflib import Dataset, Graph, URIRef
 from rdflib.compare import isomorphic
 
-from jelly_plugins import JellyError, TextError, convert, read_frames
+from jelly_plugins import JellyError, TextError, read_frames
 from jelly_plugins.codec import delimit
 from jelly_plugins.rdflib import load, read_graphs, read_statements
 
+from ..conversions import converted
 from ..shared_data import shared
 from .support import parse, to_bytes
 
@@ -34,12 +35,6 @@ PLUGINS = {
     "jelly-plugins-turtle": "turtle",
     "jelly-plugins-xml": "rdf/xml",
 }
-
-
-def converted(data: bytes, source: str, target: str) -> bytes:
-    out = io.BytesIO()
-    convert(data, out, source_format=source, target_format=target)
-    return out.getvalue()
 
 
 @pytest.mark.parametrize(("plugin", "name"), PLUGINS.items())
