@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from rdflib.graph import ConjunctiveGraph, Dataset, Graph
+from rdflib.graph import ConjunctiveGraph, Graph
 
 from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDecoder
 from ..io.sinks import Destination, open_output
+from ..io.streams import WriteSettings
 from ..rdflib import oxigraph_store
-from ..rdflib.plugin.dump import Namespaces, encode, namespaces_of, parts_of
+from ..rdflib.plugin.dump import Namespaces, encode_graph, namespaces_of, parts_of
 from ..rdflib.plugin.load import load
 from ..rdflib.plugin.parser import BytesParser
 from ..rdflib.plugin.serializer import BytesSerializer
@@ -39,24 +40,18 @@ def dump(
     :raises JellyError: a term cannot be written.
     """
     format = format or format_for(dst)  # noqa: A001
-    inner = oxigraph_store.inner_store(graph)
-    if inner is not None and (
-        isinstance(graph, Dataset) or not isinstance(graph, ConjunctiveGraph)
-    ):
+    prefixes = namespaces_of(graph, namespaces)
+    if oxigraph_store.writable(graph):
         return oxigraph_store.dump(
-            graph,
-            dst,
-            format=str(format),
-            namespaces={name: str(iri) for name, iri in namespaces_of(graph, namespaces)},
-            limits=limits,
+            graph, dst, format=str(format), namespaces=prefixes, limits=limits
         )
     writer = RowWriter(format, limits=limits)
     lines = TextDecoder(limits=limits)
     kind = PhysicalType.QUADS if isinstance(graph, ConjunctiveGraph) else PhysicalType.TRIPLES
-    prefixes = {name: str(iri) for name, iri in namespaces_of(graph, namespaces)}
     with open_output(dst) as out:
         out.write(declared(writer, prefixes, None))
-        for frame in encode(parts_of(graph), StreamOptions.flat(kind), limits=limits):
+        settings = WriteSettings(limits=limits)
+        for frame in encode_graph(parts_of(graph), StreamOptions.flat(kind), settings):
             out.write(writer.add_lines(b"".join(lines.decode(frame))))
     count: int = writer.statements
     return count

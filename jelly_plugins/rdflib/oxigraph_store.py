@@ -7,7 +7,7 @@ import os
 from threading import RLock
 from typing import Any
 
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Dataset, Graph
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
 from rdflib.term import BNode
 
 from ..backends import get_backend
@@ -37,9 +37,20 @@ def inner_store(graph: Graph) -> Any | None:
     return inner_store_of(graph.store)
 
 
-def readable_into(graph: Graph) -> bool:
-    """Whether statements may go into the inner store without the graph's own methods."""
-    return inner_store(graph) is not None and not overridden(graph)
+def fillable(graph: Graph, *, whole: bool) -> bool:
+    """Whether statements may go into the inner store without the graph's own methods.
+
+    :param whole: whether statements of other graphs than this one are added, too. For Oxigraph the
+        default graph of a ConjunctiveGraph is a named one.
+    """
+    named = whole and graph.identifier != DATASET_DEFAULT_GRAPH_ID
+    return not named and inner_store(graph) is not None and not overridden(graph)
+
+
+def writable(graph: Graph) -> bool:
+    """Whether the backend can write the graph; see :func:`fillable` for a ConjunctiveGraph."""
+    whole = isinstance(graph, Dataset) or not isinstance(graph, ConjunctiveGraph)
+    return whole and inner_store(graph) is not None
 
 
 def inner_store_of(store: Any) -> Any | None:
@@ -88,7 +99,10 @@ def load(
         )
     except TermError as error:
         if not whole and "a quad in a named graph" in error.message:
-            error.add_note("A Graph takes triples; rdflib.Dataset(store='Oxigraph') takes quads.")
+            error.add_note(
+                "A Graph takes triples; rdflib.Dataset(store='Oxigraph') takes quads, and "
+                "jelly_plugins.rdflib.load fills a ConjunctiveGraph."
+            )
         raise
     namespaces.bind(graph)
     return count

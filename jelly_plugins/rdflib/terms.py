@@ -10,7 +10,7 @@ Terms that rdflib cannot hold are rejected where they occur: many files declare 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from functools import cache, partial
 from itertools import islice
 from typing import Any, Final, TypeAlias
@@ -65,6 +65,8 @@ class RdflibFactory:
     :param generalized: whether to accept generalized statements. rdflib can hold them, but most of
         its code, including all serializers, does not support them.
     :param named_graphs: if False, quads become triples, and must be in the default graph.
+    :param bnode_context: blank nodes by label, to which new ones are added.
+    :raises TypeError: ``bnode_context`` is not a mutable mapping.
 
     >>> factory = RdflibFactory(blank_nodes="keep")
     >>> factory.literal("01", None, "http://www.w3.org/2001/XMLSchema#integer").n3()
@@ -82,41 +84,45 @@ class RdflibFactory:
         blank_nodes: BlankNodes = "fresh",
         generalized: bool = False,
         named_graphs: bool = True,
+        bnode_context: MutableMapping[str, BNode] | None = None,
     ) -> None:
         if blank_nodes not in ("fresh", "keep"):
             raise ValueError(f"blank_nodes must be 'fresh' or 'keep' (got {blank_nodes!r})")
-        scope = BNode() if blank_nodes == "fresh" else None
+        if bnode_context is not None and not isinstance(bnode_context, MutableMapping):
+            raise TypeError(
+                "bnode_context must be a mutable mapping from labels to blank nodes "
+                f"(got {bnode_context!r})"
+            )
         module = compiled()
+        scope = BNode()
+        node: Callable[[str], BNode] = kept
+        if blank_nodes == "fresh":
+            node = partial(_fresh_node, scope)
         self.iri: Callable[[str], URIRef] = make_iri
-        self.blank_node: Callable[[str], BNode] = kept
         self.literal: Callable[[str, str | None, str | None], Literal] = make_literal
-        self.triple: Callable[[tuple[Any, Any, Any]], Any] = _check_triple
-        if scope is not None:
-            self.blank_node = partial(_fresh_node, scope)
+        check, check_quad = _check_triple, _check_quad
         if module is not None:
+            node = module.blank_node if node is kept else module.Scope(f"{scope}b", node).blank_node
             self.iri = module.iri
             self.literal = module.Literals(make_literal).literal
-            self.triple = module.Statements(_check_triple).check
-            if scope is None:
-                self.blank_node = module.blank_node
-            else:
-                fresh = partial(_fresh_node, scope)
-                self.blank_node = module.Scope(f"{scope}b", fresh).blank_node
+            check = module.Statements(check).check
+            check_quad = module.Statements(check_quad).check
         if generalized:
-            self.triple = _same
-        self.quad: Callable[[tuple[Any, Any, Any, Any]], Any]
-        if not named_graphs:
-            self.quad = partial(_in_default_graph, self.triple)
-        elif generalized:
-            self.quad = _check_graph_of
-        elif module is not None:
-            self.quad = module.Statements(_check_quad).check
-        else:
-            self.quad = _check_quad
+            check, check_quad = _same, _check_graph_of
+        self.blank_node = node if bnode_context is None else partial(_shared, bnode_context, node)
+        self.triple: Callable[[tuple[Any, Any, Any]], Any] = check
+        self.quad: Callable[[tuple[Any, Any, Any, Any]], Any] = (
+            check_quad if named_graphs else partial(_in_default_graph, check)
+        )
         self.check_graph: Callable[[Any], None] = partial(check_graph, named_graphs=named_graphs)
 
     def quoted_triple(self, _subject: Any, _predicate: Any, _object: Any, /) -> Any:
         raise TermError("rdflib cannot hold quoted triples")
+
+
+def _shared(nodes: MutableMapping[str, BNode], make: Callable[[str], BNode], label: str) -> BNode:
+    """The node of a label in a mapping, which gets a new one for a new label."""
+    return nodes[label] if label in nodes else nodes.setdefault(label, make(label))
 
 
 def _fresh_node(scope: str, label: str) -> BNode:
@@ -244,7 +250,8 @@ def check_graph(name: Node, /, *, named_graphs: bool) -> None:
     if not named_graphs and name != DATASET_DEFAULT_GRAPH_ID:
         raise TermError(
             "the stream has named graphs, which a Graph cannot show: parse into "
-            "rdflib.Dataset(), or use jelly_plugins.rdflib.read_statements"
+            "rdflib.Dataset(), or use jelly_plugins.rdflib.read_statements. "
+            "jelly_plugins.rdflib.load fills a ConjunctiveGraph"
         )
 
 

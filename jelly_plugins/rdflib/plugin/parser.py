@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +9,7 @@ from io import TextIOBase
 from typing import Any, ClassVar, Final
 from urllib.parse import quote
 
-from rdflib.graph import ConjunctiveGraph, Graph
+from rdflib.graph import Graph
 from rdflib.parser import InputSource, Parser, URLInputSource
 
 from ...errors import JellyError, SourceError
@@ -37,7 +36,7 @@ class BytesParser(Parser):
         if stream is None:
             raise SourceError("rdflib passes this source as text; the format is binary")
         try:
-            type(self)._load(_target(sink), stream, **settings)
+            type(self)._load(sink, stream, **settings)
         except JellyError as error:
             if isinstance(source, URLInputSource):
                 error.source = source.url
@@ -72,21 +71,6 @@ class TextParser(BytesParser):
             chunks = (part.encode() for part in iter(partial(stream.read, CHUNK), ""))
             source.setByteStream(ChunkFile(chunks))
         super().parse(source, sink, **{"base": _base_of(source, sink), **settings})
-
-
-def _target(sink: Graph) -> Graph:
-    """The graph whose ``parse`` was called. For a ConjunctiveGraph rdflib gives parsers its default
-    graph, which is like any other Graph; only the call stack shows the difference."""
-    code = getattr(ConjunctiveGraph.parse, "__code__", None)
-    frame = inspect.currentframe()
-    # Calls between rdflib's and this one: a subclass of a plugin may add one or two.
-    for _ in range(6):
-        frame = frame and frame.f_back
-        if frame is not None and frame.f_code is code:
-            called: Graph = frame.f_locals["self"]
-            # For a Dataset the default graph's identifier is enough.
-            return called if frame.f_locals.get("context") is sink else sink
-    return sink
 
 
 def _base_of(source: InputSource, sink: Graph) -> str | None:
