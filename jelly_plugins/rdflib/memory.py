@@ -1,5 +1,5 @@
 """The one place that knows rdflib's insides: whether the compiled module may make and read its
-terms, and write and read the indices of its store in memory.
+terms, and write and read the indices of its store in memory; graphs and namespaces of stores.
 
 For each triple, ``Memory.add`` notifies subscribers, converts the graph to a string, looks up
 subject and predicate, and computes about ten hashes. The compiled module adds triples to the same
@@ -222,6 +222,31 @@ def _batches(graph: Graph, terms: Any, extra: tuple[Any, ...], size: int) -> Ite
             found = []
     if found:
         yield found
+
+
+# What stores do not offer
+
+
+def graphs_in_memory(store: Any) -> set[Graph] | None:
+    """The graphs of a store in memory: to list them for each new one would take quadratic time;
+    None if it is a store of another class."""
+    known = getattr(store, "_Memory__all_contexts", None)
+    return known if isinstance(known, set) else None
+
+
+def namespace_tables(store: Any) -> tuple[dict[str, Any], dict[Any, str]] | None:
+    """A store's namespaces by name and its names by namespace, in rdflib's own stores in memory and
+    oxrdflib's: rdflib knows no way to unbind. None if the store has no such tables."""
+    pairs = [("_namespace_for_prefix", "_prefix_for_namespace")]
+    pairs += [
+        (f"_{kind.__name__}__namespace", f"_{kind.__name__}__prefix")
+        for kind in type(store).__mro__
+    ]
+    for first, second in pairs:
+        by_name, by_iri = getattr(store, first, None), getattr(store, second, None)
+        if isinstance(by_name, dict) and isinstance(by_iri, dict):
+            return by_name, by_iri
+    return None
 
 
 # Comparing

@@ -3,8 +3,6 @@ point, reads and writes the inner store without terms of rdflib."""
 
 from __future__ import annotations
 
-import os
-from threading import RLock
 from typing import Any
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
@@ -15,26 +13,19 @@ from ..errors import TermError
 from ..io.names import check_jelly_name
 from ..io.sinks import Destination
 from ..io.sources import Source
+from ..patch.replay.target import lock_of
 from .memory import overridden
 from .namespaces import DeclaredNamespaces
-
-#: An interrupt just before it is given up leaves it held: the same thread must get by all the same.
-_making = RLock()
-
-
-def _renew() -> None:
-    """Have a new lock in a child that was forked, where the thread that held it is not."""
-    global _making
-    _making = RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
 
 
 def inner_store(graph: Graph) -> Any | None:
     """The ``pyoxigraph.Store`` inside a graph's store, if there is one."""
-    return inner_store_of(graph.store)
+    store: Any = graph.store
+    if (type(store).__module__, type(store).__name__) != ("oxrdflib.store", "OxigraphStore"):
+        return None
+    # It is made at its first use: two threads would make one each, and one would be lost.
+    with lock_of(store):
+        return store._inner
 
 
 def fillable(graph: Graph, *, whole: bool) -> bool:
@@ -53,30 +44,15 @@ def writable(graph: Graph) -> bool:
     return whole and inner_store(graph) is not None
 
 
-def inner_store_of(store: Any) -> Any | None:
-    """The ``pyoxigraph.Store`` inside a store, if there is one."""
-    kind = type(store)
-    if (kind.__module__, kind.__name__) == ("oxrdflib.store", "OxigraphStore"):
-        # It is made at its first use: two threads would make one each, and one would be lost.
-        with _making:
-            return store._inner
-    return None
-
-
 def graph_name(graph: Graph) -> Any:
     """A graph's name in the store."""
-    return name_in_store(graph.identifier)
-
-
-def name_in_store(identifier: Any) -> Any:
-    """The name in the store of the graph of an identifier."""
     import pyoxigraph
 
-    if identifier == DATASET_DEFAULT_GRAPH_ID:
+    name = graph.identifier
+    if name == DATASET_DEFAULT_GRAPH_ID:
         return pyoxigraph.DefaultGraph()
-    if isinstance(identifier, BNode):
-        return pyoxigraph.BlankNode(str(identifier))
-    return pyoxigraph.NamedNode(str(identifier))
+    kind = pyoxigraph.BlankNode if isinstance(name, BNode) else pyoxigraph.NamedNode
+    return kind(str(name))
 
 
 def load(

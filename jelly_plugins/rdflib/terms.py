@@ -135,17 +135,6 @@ def _fresh_node(scope: str, label: str) -> BNode:
     return BNode(f"{scope}x{label.encode().hex()}")
 
 
-def other_form(term: Any) -> Literal | None:
-    """Return the other of rdflib's two forms of a literal of type xsd:string, with the datatype and
-    without one; None for any other term. In RDF 1.1 both are the same literal.
-    """
-    if not isinstance(term, Literal) or term.language is not None:
-        return None
-    if term.datatype is None:
-        return Literal(str(term), datatype=namespace.XSD.string)
-    return Literal(str(term)) if term.datatype == namespace.XSD.string else None
-
-
 def read_form(term: Any) -> Any:
     """Return the term that is read back after it was written: a literal of type xsd:string without
     its datatype, any other in the form of rdflib's constructor.

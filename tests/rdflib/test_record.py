@@ -548,3 +548,20 @@ def test_what_is_parsed_is_recorded(graph: Graph, path: Path) -> None:
         recorder.graph.parse(data=data, format="jelly-plugins")
     assert codes(path) == ["A"]
     check(graph, path)
+
+
+def test_another_form_of_a_literal_that_is_there_is_not_recorded(path: Path) -> None:
+    graph, replica = Graph(), Graph()
+    form = Literal("01", datatype=namespace.XSD.integer, normalize=False)
+    with record(graph, path) as recorder:
+        for change in (
+            lambda: recorder.graph.add((S, P, form)),
+            lambda: recorder.graph.add((S, P, ONE)),
+            lambda: recorder.graph.remove((S, P, form)),
+            lambda: recorder.graph.remove((S, P, ONE)),
+        ):
+            change()
+            recorder.commit()
+            replay(replica, path, check_unmatched=True)
+            assert len(replica) == (len(graph) > 0)
+    assert codes(path) == ["A", "D"]

@@ -6,10 +6,9 @@ before it is made, so that an exception in the middle changes nothing.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from rdflib.graph import Graph, QuotedGraph
 from rdflib.store import Store
@@ -24,7 +23,6 @@ from .stores import (
     is_in,
     name_of,
     namespace_restorer,
-    twin,
     unbind,
 )
 
@@ -42,13 +40,6 @@ class ChangeKind(Enum):
 
 #: What was done, the triple, and its graph; changes of graphs have no triple.
 Change: TypeAlias = tuple[ChangeKind, Any, Any]
-
-#: Objects by subject, predicate and graph, and by what they are read back as.
-_Forms: TypeAlias = dict[tuple[Any, Any, Any], defaultdict[Any, set[Any]]]
-
-STATEMENTS: Final = (ChangeKind.ADD, ChangeKind.REMOVE)
-#: Where a value is not known yet.
-_UNKNOWN: Final = ("unknown",)
 
 
 class Journal:
@@ -178,80 +169,49 @@ class Journal:
         with and without the datatype xsd:string, and a form that rdflib's constructor would change
         beside the form that it gives.
 
+        For each subject and predicate of a literal that has changed, all objects are looked at.
+
         :param place: gets the name of a graph, and returns the terms that follow the triple in its
             statements; None leaves them out.
         """
         places: dict[int, tuple[Any, ...] | None] = {}
-        noted = []
-        removed = False
+        # The last of an odd number of changes to a statement is its net effect.
+        changed: dict[tuple[Any, ...], tuple[ChangeKind, Any]] = {}
         for what, triple, graph in self.changes:
-            if what not in STATEMENTS:
+            if triple is None:
                 continue
             # Graphs live as long as they are noted here, and their names are slow to find.
-            extra = places.get(id(graph), _UNKNOWN)
-            if extra is _UNKNOWN:
-                extra = places[id(graph)] = place(name_of(graph))
-            if extra is not None:
-                removed = removed or what is ChangeKind.REMOVE
-                noted.append((what, (*triple, *extra), graph))
-        if not removed and all(
-            read_form(statement[2]) is statement[2]
-            and twin(self.store, statement[:3], graph) is None
-            for _, statement, graph in noted
-            if type(statement[2]) is Literal
-        ):
-            # Each was missing before it was added. Otherwise all objects of a subject and predicate
-            # are looked at, which takes long where there are many.
-            return iter([(what, statement) for what, statement, _ in noted])
-        return self._net(noted)
-
-    def _net(
-        self, noted: Iterable[tuple[ChangeKind, tuple[Any, ...], Any]]
-    ) -> Iterator[tuple[ChangeKind, tuple[Any, ...]]]:
-        """The net effect of changes.
-
-        :param noted: what each did, its statement, and its graph.
-        """
-        before: dict[tuple[Any, ...], bool] = {}
-        after: dict[tuple[Any, ...], bool] = {}
-        graphs = {}
-        for what, statement, graph in noted:
-            before.setdefault(statement, what is ChangeKind.REMOVE)
-            after[statement] = what is ChangeKind.ADD
-            graphs[statement] = graph
-        # Of the forms of a literal that are read back as one, each is as good as another.
-        known: _Forms = {}
-        merged: dict[tuple[Any, ...], tuple[bool, bool]] = {}
-        for statement, was in before.items():
-            triple, extra = statement[:3], statement[3:]
-            stays = any(
-                (*triple[:2], form, *extra) not in before
-                for form in self._forms(triple, graphs[statement], known)
-            )
-            key = (*triple[:2], read_form(triple[2]), *extra)
-            was_other, is_other = merged.get(key, (False, False))
-            merged[key] = (was or stays or was_other, after[statement] or stays or is_other)
-        for statement, (was, is_now) in merged.items():
-            if was is not is_now:
-                yield ChangeKind.ADD if is_now else ChangeKind.REMOVE, statement
-
-    def _forms(self, triple: Triple, graph: Any, known: _Forms) -> set[Any]:
-        """The objects in a graph that are read back as the object of a triple, with its subject and
-        predicate.
-
-        :param known: such objects by what they are read back as, by subject, predicate and graph.
-        """
-        subject, predicate, object_ = triple
-        if not isinstance(object_, Literal) or object_.language is not None:
-            return set()
-        key = (subject, predicate, name_of(graph))
-        forms = known.get(key)
-        if forms is None:
-            forms = known[key] = defaultdict(set)
-            for (_, _, each), _ in self.store.triples((subject, predicate, None), graph):
-                if isinstance(each, Literal):
-                    forms[read_form(each)].add(each)
-        return forms.get(read_form(object_), set())
+            if id(graph) not in places:
+                places[id(graph)] = place(name_of(graph))
+            extra = places[id(graph)]
+            if extra is None:
+                continue
+            statement = (*triple, *extra)
+            if changed.pop(statement, None) is None:
+                changed[statement] = what, graph
+        net: dict[tuple[Any, ...], set[ChangeKind]] = {}
+        #: What objects that have not changed are read back as.
+        others: dict[tuple[Any, ...], set[Any]] = {}
+        for statement, (what, graph) in changed.items():
+            (subject, predicate, object_), named = statement[:3], statement[3:]
+            if type(object_) is Literal and object_.language is None:
+                key = (subject, predicate, *named)
+                if key not in others:
+                    found = self.store.triples((subject, predicate, None), graph)
+                    others[key] = {
+                        read_form(triple[2])
+                        for triple, _ in found
+                        if (*triple, *named) not in changed
+                    }
+                object_ = read_form(object_)
+                if object_ in others[key]:
+                    continue
+                statement = (subject, predicate, object_, *named)
+            net.setdefault(statement, set()).add(what)
+        for statement, kinds in net.items():
+            # A form that takes the place of another changes nothing.
+            if len(kinds) == 1:
+                yield next(iter(kinds)), statement
 
     def _undo_change(self, what: ChangeKind, triple: Any, graph: Any) -> None:
         if what is ChangeKind.ADD:
