@@ -21,9 +21,8 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 from rdflib.term import BNode, Literal, Node, URIRef
 
 from ..backends import BlankNodes
-from ..codec import DEFAULT_GRAPH, BlankNode, DefaultGraph, Describe, Iri, Kind
+from ..codec import DEFAULT_GRAPH, BlankNode, DefaultGraph, Iri, Kind
 from ..codec import Literal as GenericLiteral
-from ..codec import describe as describe_generic
 from ..codec.common.positions import POSITIONS
 from ..codec.common.terms import XSD_STRING, terms_of
 from ..errors import JellyError, TermError
@@ -202,9 +201,14 @@ def _check_triple(terms: Any, /) -> Any:
 
     :raises TermError: the statement is generalized.
     """
-    if type(terms[1]) is not URIRef or type(terms[0]) is Literal:
-        raise _generalized(terms)
-    return terms
+    if type(terms[1]) is URIRef and type(terms[0]) is not Literal:
+        return terms
+    position = 0 if isinstance(terms[0], Literal) else 1
+    what = "literal" if isinstance(terms[position], Literal) else "blank node"
+    raise TermError(
+        f"rdflib is for RDF 1.1: a {what} cannot be a {POSITIONS[position]}; "
+        "generalized=True accepts it"
+    )
 
 
 def _check_graph_of(terms: Any, /) -> Any:
@@ -214,8 +218,7 @@ def _check_graph_of(terms: Any, /) -> Any:
 
 
 def _check_quad(terms: Any, /) -> Any:
-    _check_graph_of(terms)
-    return _check_triple(terms)
+    return _check_triple(_check_graph_of(terms))
 
 
 def _in_default_graph(check: Callable[[Any], Any], terms: Any, /) -> Any:
@@ -256,15 +259,6 @@ def _check_decimal(lex: str) -> None:
         )
 
 
-def _generalized(terms: tuple[Any, ...]) -> TermError:
-    position, term = (0, terms[0]) if isinstance(terms[0], Literal) else (1, terms[1])
-    what = "literal" if isinstance(term, Literal) else "blank node"
-    return TermError(
-        f"rdflib is for RDF 1.1: a {what} cannot be a {POSITIONS[position]}; "
-        "generalized=True accepts it"
-    )
-
-
 def describe_node(term: object) -> tuple[Any, ...]:
     """Describe a term of a graph; the default graph's name is ``codec.DEFAULT_GRAPH``.
 
@@ -299,24 +293,23 @@ _GENERIC: Final[dict[Kind, Callable[..., Any]]] = {
 
 
 class EncoderTerms:
-    """Converts terms of graphs for an encoder: the compiled module makes generic terms, which the
-    codec reads fastest. Without it, terms remain rdflib's.
+    """Converts terms of graphs to generic terms, which the codec reads fastest.
 
-    :ivar describe: describes the converted terms for the encoder.
     :ivar generic: the compiled converter; None without the compiled module.
     """
 
     def __init__(self) -> None:
         module = compiled()
         self.generic: Any = None if module is None else module.Generic(describe_node, generic_term)
-        self.describe: Describe = describe_node if module is None else describe_generic
 
     def term(self, term: Any) -> Any:
         """Convert a term or ``codec.DEFAULT_GRAPH``.
 
         :raises TermError: it is not an RDF term.
         """
-        return term if self.generic is None else self.generic.term(term)
+        return (
+            generic_term(describe_node(term)) if self.generic is None else self.generic.term(term)
+        )
 
     def statements(
         self, triples: Iterable[tuple[Any, ...]], extra: tuple[Any, ...]
@@ -330,10 +323,8 @@ class EncoderTerms:
         while batch := list(islice(iterator, BATCH)):
             if self.generic is not None:
                 yield self.generic.statements(batch, extra)
-            elif extra:
-                yield [(*terms_of(triple), *extra) for triple in batch]
             else:
-                yield batch
+                yield [(*map(self.term, terms_of(triple)), *extra) for triple in batch]
 
 
 def describe(term: object) -> tuple[Any, ...]:

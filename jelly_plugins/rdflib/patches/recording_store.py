@@ -29,12 +29,10 @@ class RecordingStore(Store):
         self.context_aware = store.context_aware
         self.formula_aware = store.formula_aware
         self.graph_aware = store.graph_aware
-        #: Graphs of the other store and of this one, by class and name.
-        self._inner: dict[tuple[type[Graph], Any], Graph] = {}
-        self._outer: dict[tuple[type[Graph], Any], Graph] = {}
+        #: Graphs of both stores, by store, class and name.
+        self._graphs: dict[tuple[Store, type[Graph], Any], Graph] = {}
 
     def add(self, triple: Any, context: Any, quoted: bool = False) -> None:
-        """Add a triple to a graph."""
         self._check()
         self.journal.add(triple, self._inside(context), quoted)
 
@@ -47,12 +45,10 @@ class RecordingStore(Store):
             self.journal.remove(triple, self._inside(context))
 
     def add_graph(self, graph: Graph) -> None:
-        """Add a graph, which may be empty."""
         self._check()
         self.journal.add_graph(self._inside(graph))
 
     def remove_graph(self, graph: Graph) -> None:
-        """Remove a graph with its statements."""
         self._check()
         self.journal.remove_graph(self._inside(graph))
 
@@ -69,7 +65,7 @@ class RecordingStore(Store):
     ) -> Iterator[tuple[Any, Iterator[Any]]]:
         """The triples that a pattern matches, each with its graphs."""
         for triple, graphs in self._store.triples(triple_pattern, self._inside(context)):
-            yield triple, map(self._outside, graphs)
+            yield triple, (self._mapped(graph, self) for graph in graphs)
 
     def __len__(self, context: Any = None) -> int:
         return self._store.__len__(self._inside(context))
@@ -77,42 +73,33 @@ class RecordingStore(Store):
     def contexts(self, triple: Any = None) -> Generator[Any, None, None]:
         """All graphs, or those that have a triple."""
         for graph in self._store.contexts(triple):
-            yield self._outside(graph)
+            yield self._mapped(graph, self)
 
     def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
-        """Bind a namespace."""
         self._check()
         self.journal.note_namespaces()
         self._store.bind(prefix, namespace, override)
 
     def prefix(self, namespace: URIRef) -> str | None:
-        """The name of a namespace."""
         return self._store.prefix(namespace)
 
     def namespace(self, prefix: str) -> URIRef | None:
-        """The namespace of a name."""
         return self._store.namespace(prefix)
 
     def namespaces(self) -> Iterator[tuple[str, URIRef]]:
-        """All names with their namespaces."""
         return self._store.namespaces()
 
     def _inside(self, graph: Any) -> Any:
         """A graph of the other store."""
-        return _mapped(graph, self._inner, self._store)
+        return self._mapped(graph, self._store)
 
-    def _outside(self, graph: Any) -> Any:
-        """A graph of this store."""
-        return _mapped(graph, self._outer, self)
-
-
-def _mapped(graph: Any, known: dict[tuple[type[Graph], Any], Graph], store: Store) -> Any:
-    """The graph of the same name in another store; names and None stay as they are."""
-    if not isinstance(graph, Graph):
-        return graph
-    kind = QuotedGraph if isinstance(graph, QuotedGraph) else Graph
-    key = (kind, graph.identifier)
-    found = known.get(key)
-    if found is None:
-        found = known[key] = kind(store, graph.identifier)
-    return found
+    def _mapped(self, graph: Any, store: Store) -> Any:
+        """The graph of the same name in a store; names and None stay as they are."""
+        if not isinstance(graph, Graph):
+            return graph
+        kind = QuotedGraph if isinstance(graph, QuotedGraph) else Graph
+        key = (store, kind, graph.identifier)
+        found = self._graphs.get(key)
+        if found is None:
+            found = self._graphs[key] = kind(store, graph.identifier)
+        return found

@@ -162,7 +162,6 @@ def encode(
     limits = settings.limits
     encoder = Encoder(
         options,
-        terms.describe,
         namespaces=namespaces,
         # A frame ends inside an element only if it would be larger than a reader accepts.
         frame_rows=limits.frame_rows + 1 if framed else settings.frame_rows,

@@ -119,7 +119,7 @@ def write_statements(
     triples = options.physical_type is PhysicalType.TRIPLES
     terms = EncoderTerms()
     batches = terms.statements((_fitted(each, triples) for each in iterator), ())
-    frames = encode(chain.from_iterable(batches), describe=terms.describe, **settings)
+    frames = encode(chain.from_iterable(batches), **settings)
     written: int = write_delimited(frames, dst)
     return written
 
