@@ -15,16 +15,9 @@ from rdflib.store import Store
 from rdflib.term import Literal, URIRef
 
 from ...reserved import reject_graph
+from ..memory import namespace_tables
 from ..terms import read_form
-from .stores import (
-    Triple,
-    bind_beside,
-    graph_exists,
-    is_in,
-    name_of,
-    namespace_restorer,
-    unbind,
-)
+from .stores import Triple, graph_exists, is_in, name_of, set_namespace
 
 
 class ChangeKind(Enum):
@@ -61,7 +54,7 @@ class Journal:
         self._graphs: set[Any] = set()
         self._last_graph: Any = None
         self.namespaces: dict[str, URIRef] | None = None
-        self._restore_namespaces: Callable[[], None] | None = None
+        self._tables: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
 
     def add(self, triple: Triple, graph: Any, quoted: bool = False) -> bool:
         """Add a triple to a graph.
@@ -138,25 +131,33 @@ class Journal:
         # Once: a copy of them for each change would take quadratic time.
         if self.namespaces is None:
             self.namespaces = dict(self.store.namespaces())
-            self._restore_namespaces = namespace_restorer(self._graph)
+            self._tables = [(table, dict(table)) for table in namespace_tables(self.store) or ()]
 
-    def bind(self, name: str, iri: URIRef) -> None:
-        """Bind a namespace, replacing the binding of its name."""
+    def set_namespace(self, name: str, iri: URIRef | None) -> None:
+        """Bind a name, or unbind it; see ``stores.set_namespace``."""
         self.note_namespaces()
-        bind_beside(self._graph, name, iri)
-
-    def unbind(self, name: str) -> None:
-        """Remove the binding of a namespace, if the store is one that can do that."""
-        self.note_namespaces()
-        unbind(self._graph, name)
+        set_namespace(self._graph, name, iri)
 
     def undo(self) -> None:
-        """Undo all changes, the last one first."""
+        """Undo all changes, the last one first. Stores without ``memory.namespace_tables`` keep
+        their namespaces."""
         while self.changes:
-            self._undo_change(*self.changes[-1])
+            what, triple, graph = self.changes[-1]
+            if what is ChangeKind.ADD:
+                self.store.remove(triple, graph)
+            elif what is ChangeKind.REMOVE:
+                self.store.add(triple, graph, isinstance(graph, QuotedGraph))
+            elif what is ChangeKind.DROP_GRAPH:
+                self.store.add_graph(graph)
+            # Others may have filled it meanwhile.
+            elif not is_in(self.store, (None, None, None), graph):
+                self.store.remove_graph(graph)
             self.changes.pop()
-        if self._restore_namespaces is not None:
-            self._restore_namespaces()
+        if self.namespaces is not None:
+            for table, content in self._tables:
+                table.clear()
+                table.update(content)
+            self._graph.namespace_manager.reset()
         self.keep()
 
     def net_changes(
@@ -213,21 +214,9 @@ class Journal:
             if len(kinds) == 1:
                 yield next(iter(kinds)), statement
 
-    def _undo_change(self, what: ChangeKind, triple: Any, graph: Any) -> None:
-        if what is ChangeKind.ADD:
-            self.store.remove(triple, graph)
-        elif what is ChangeKind.REMOVE:
-            self.store.add(triple, graph, isinstance(graph, QuotedGraph))
-        elif what is ChangeKind.MAKE_GRAPH:
-            # Others may have filled it meanwhile.
-            if next(iter(self.store.triples((None, None, None), graph)), None) is None:
-                self.store.remove_graph(graph)
-        else:
-            self.store.add_graph(graph)
-
     def keep(self) -> None:
         """Forget all changes, so that they stay."""
         self.changes.clear()
         self._graphs.clear()
         self._last_graph = None
-        self.namespaces = self._restore_namespaces = None
+        self.namespaces = None

@@ -8,6 +8,7 @@ on disk and :func:`jelly_plugins.oxigraph.record`.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any, Final, Self, Unpack
 
 from rdflib.graph import ConjunctiveGraph, Dataset, Graph
@@ -174,19 +175,7 @@ class GraphRecorder:
         journal = self._journal
         try:
             self._changed |= bool(journal.changes)
-            namespaces = self._namespace_changes()
-            graph = DEFAULT_GRAPH if self._whole else None
-            # With their IRIs, so that the patch can be inverted.
-            rows: list[AnyOperation] = [
-                delete_namespace(name, URIRef(before), graph)
-                for name, (before, _) in namespaces.items()
-                if before is not None
-            ]
-            rows += [
-                add_namespace(name, URIRef(now), graph)
-                for name, (_, now) in namespaces.items()
-                if now is not None
-            ]
+            rows: list[AnyOperation] = list(self._namespace_rows())
             for what, statement in journal.net_changes(self._place):
                 rows.append(Operation(_KINDS[what], statement))
             if rows:
@@ -212,14 +201,17 @@ class GraphRecorder:
         # Or it is another graph of the same store.
         return () if main else None
 
-    def _namespace_changes(self) -> dict[str, tuple[str | None, str | None]]:
-        """The names whose namespaces have changed, with those of before and of now."""
+    def _namespace_rows(self) -> Iterator[AnyOperation]:
+        """Operations for the names whose namespaces have changed: all deletions first."""
+        graph = DEFAULT_GRAPH if self._whole else None
         before = self._journal.namespaces
         if before is None:
-            return {}
+            return
         now = dict(self._journal.store.namespaces())
-        return {
-            name: (before.get(name), now.get(name))
-            for name in {**before, **now}
-            if before.get(name) != now.get(name)
-        }
+        for name, iri in before.items():
+            if now.get(name) != iri:
+                # With its IRI, so that the patch can be inverted.
+                yield delete_namespace(name, URIRef(iri), graph)
+        for name, iri in now.items():
+            if before.get(name) != iri:
+                yield add_namespace(name, URIRef(iri), graph)

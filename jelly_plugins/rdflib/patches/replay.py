@@ -33,7 +33,7 @@ from ..oxigraph_store import graph_name, inner_store
 from ..terms import RdflibFactory, default_graph, reject_no_graph
 from .journal import Journal
 from .recording_store import RecordingStore
-from .stores import bind_beside, check_recorded, twin, unbind
+from .stores import check_recorded, set_namespace, twin
 
 #: Positions of graphs, by their names, for as long as their stores live.
 _POSITIONS: Final[WeakKeyDictionary[Store, dict[str, dict[str, Position]]]] = WeakKeyDictionary()
@@ -182,9 +182,9 @@ def namespaces_of(graph: Graph, store: Any) -> Iterator[None]:
     finally:
         now = backend.namespaces(store, place)
         for prefix in before.keys() - now.keys():
-            unbind(graph, prefix)
+            set_namespace(graph, prefix, None)
         for prefix, iri in now.items():
-            bind_beside(graph, prefix, URIRef(iri))
+            set_namespace(graph, prefix, URIRef(iri))
         if before or now:
             graph.namespace_manager.reset()
 
@@ -282,11 +282,11 @@ class GraphTarget:
         if namespace.graph is not None:
             reject_graph(str(namespace.graph), what="a namespace")
         if kind is OperationKind.DELETE_NAMESPACE:
-            journal.unbind(namespace.name)
+            journal.set_namespace(namespace.name, None)
             return
         declared = DeclaredNamespaces()
         declared.add(namespace.name, namespace.iri)
-        journal.bind(namespace.name, namespace.iri)
+        journal.set_namespace(namespace.name, namespace.iri)
 
     def _named(self, name: tuple[Any, ...]) -> Graph:
         """The graph of a statement: by its fourth term, if there is one."""

@@ -3,7 +3,6 @@ whether a store is being recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary, ref
 
@@ -56,52 +55,28 @@ def graph_exists(graph: Any) -> bool:
     )
 
 
-def bind_beside(graph: Graph, name: str, iri: URIRef) -> None:
-    """Bind a namespace, replacing the binding of its name, and leave other names of the same
-    IRI unchanged, if the store supports that: rdflib would remove them. After the last one, the
-    caller resets the graph's namespace manager, which takes longer the more namespaces there are.
+def set_namespace(graph: Graph, name: str, iri: URIRef | None) -> None:
+    """Bind a name to a namespace instead of the one that it has, or to none.
+
+    Other names of the same IRI stay bound, if the store is one of ``memory.namespace_tables``. In
+    any other, rdflib removes them, and no name can be unbound. After the last change, the caller
+    resets the graph's namespace manager, which takes longer the more namespaces there are.
     """
     # Its first use binds rdflib's own namespaces.
     _ = graph.namespace_manager
     tables = namespace_tables(graph.store)
     if tables is None:
-        graph.bind(name, iri, override=True, replace=True)
+        if iri is not None:
+            graph.bind(name, iri, override=True, replace=True)
         return
     by_name, by_iri = tables
-    _take_away(by_name, by_iri, name)
-    by_name[name] = iri
-    by_iri[iri] = name
-
-
-def unbind(graph: Graph, name: str) -> None:
-    """Remove the binding of a name, if the store is one that can do that; see
-    :func:`bind_beside`."""
-    tables = namespace_tables(graph.store)
-    if tables is not None:
-        _take_away(*tables, name)
-
-
-def _take_away(by_name: dict[Any, Any], by_iri: dict[Any, Any], name: str) -> None:
-    """Take a name out of a store's tables; another name of its IRI takes its place."""
-    iri = by_name.pop(name, None)
-    if iri is not None and by_iri.get(iri) == name:
-        del by_iri[iri]
-        by_iri.update((bound, other) for other, bound in by_name.items() if bound == iri)
-
-
-def namespace_restorer(graph: Graph) -> Callable[[], None]:
-    """A function that gives a graph the namespaces back that it has now, if its store is one that
-    can do that."""
-    tables = namespace_tables(graph.store)
-    before = [dict(table) for table in tables or ()]
-
-    def restore() -> None:
-        for table, content in zip(tables or (), before, strict=True):
-            table.clear()
-            table.update(content)
-        graph.namespace_manager.reset()
-
-    return restore
+    before = by_name.pop(name, None)
+    if before is not None and by_iri.get(before) == name:
+        del by_iri[before]
+        by_iri.update((bound, other) for other, bound in by_name.items() if bound == before)
+    if iri is not None:
+        by_name[name] = iri
+        by_iri[iri] = name
 
 
 def name_of(context: Any) -> Any:
