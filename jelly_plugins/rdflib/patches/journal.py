@@ -1,4 +1,5 @@
-"""Changes to an rdflib store that can be undone, whatever store it is.
+"""A store that notes the changes made through it to another store, whatever store that is, and can
+undo them.
 
 rdflib's own ``commit`` and ``rollback`` do nothing in stores in memory. A journal notes each change
 before it is made, so that an exception in the middle changes nothing.
@@ -6,7 +7,7 @@ before it is made, so that an exception in the middle changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -35,51 +36,64 @@ class ChangeKind(Enum):
 Change: TypeAlias = tuple[ChangeKind, Any, Any]
 
 
-class Journal:
-    """Changes a store, and notes what it changes; see :meth:`undo`.
+class Journal(Store):
+    """Passes everything on to a store, and notes what it changes; see :meth:`undo`.
 
-    Adding an existing triple, or removing a missing one, is not a change.
+    Graphs of this store correspond to the graphs of the same names in the other one. Adding an
+    existing triple, or removing a missing one, is not a change.
 
-    :param graph: a graph of the store, for its namespaces.
-    :ivar store: what is changed.
+    :param graph: a graph of the other store, for its namespaces.
+    :param check: called before each change; it may raise an exception.
+    :ivar store: the other store.
     :ivar changes: the changes to statements and graphs, in order.
-    :ivar namespaces: the namespaces before the first change to one; None if none was changed.
+    :ivar before: the namespaces before the first change to one; None if none was changed.
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-        self.store: Store = graph.store
+    def __init__(self, graph: Graph, check: Callable[[], object] = lambda: None) -> None:
+        super().__init__()
+        self.store = store = graph.store
+        self.context_aware = store.context_aware
+        self.formula_aware = store.formula_aware
+        self.graph_aware = store.graph_aware
         self.changes: list[Change] = []
-        #: Names of graphs that are known to exist, and the last graph that was found to.
-        self._graphs: set[Any] = set()
-        self._last_graph: Any = None
-        self.namespaces: dict[str, URIRef] | None = None
+        self.before: dict[str, URIRef] | None = None
         self._tables: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
+        self._graph = graph
+        self._check = check
+        #: Graphs of both stores, by store, class and name.
+        self._graphs: dict[tuple[Store, type[Graph], Any], Graph] = {}
+        #: Names of graphs that are known to exist, and the last graph that was found to.
+        self._known: set[Any] = set()
+        self._last_graph: Any = None
 
-    def add(self, triple: Triple, graph: Any, quoted: bool = False) -> bool:
+    def add(self, triple: Triple, context: Any, quoted: bool = False) -> None:
         """Add a triple to a graph.
 
-        :return: whether it was not there.
         :raises TermError: the graph is reserved.
         """
+        self._check()
+        graph = self._inside(context)
         if is_in(self.store, triple, graph):
-            return False
+            return
         if graph is not self._last_graph:
-            self.note_graph(graph)
+            self._note_graph(graph)
         self.changes.append((ChangeKind.ADD, triple, graph))
         self.store.add(triple, graph, quoted)
-        return True
 
-    def remove(self, triple: Triple, graph: Any) -> bool:
-        """Remove a triple from a graph.
-
-        :return: whether it was there.
-        """
-        if not is_in(self.store, triple, graph):
-            return False
-        self.changes.append((ChangeKind.REMOVE, self._stored(triple, graph), graph))
+    def remove(self, triple: Any, context: Any = None) -> None:
+        """Remove what a pattern matches, in one graph or in all."""
+        self._check()
+        graph = self._inside(context)
+        if None in triple or graph is None:
+            for found, graphs in list(self.store.triples(triple, graph)):
+                # A store without contexts gives none for its only graph.
+                for each in [graph] if graph is not None else list(graphs) or [None]:
+                    self.changes.append((ChangeKind.REMOVE, found, each))
+        elif is_in(self.store, triple, graph):
+            self.changes.append((ChangeKind.REMOVE, self._stored(triple, graph), graph))
+        else:
+            return
         self.store.remove(triple, graph)
-        return True
 
     def _stored(self, triple: Triple, graph: Any) -> Triple:
         """The triple that is equal to a triple, as it is in a graph: language tags are equal in any
@@ -90,52 +104,99 @@ class Journal:
         found = self.store.triples((subject, predicate, None), graph)
         return next((each for each, _ in found if each[2] == object_), triple)
 
-    def remove_matching(self, pattern: Any, graph: Any) -> None:
-        """Remove what a pattern matches in a graph, or in all graphs if it is None."""
-        for triple, graphs in list(self.store.triples(pattern, graph)):
-            # A store without contexts gives none for its only graph.
-            for each in [graph] if graph is not None else list(graphs) or [None]:
-                self.changes.append((ChangeKind.REMOVE, triple, each))
-        self.store.remove(pattern, graph)
-
     def add_graph(self, graph: Graph) -> None:
         """Add a graph, which may be empty."""
-        self.note_graph(graph)
+        self._check()
+        graph = self._inside(graph)
+        self._note_graph(graph)
         self.store.add_graph(graph)
 
     def remove_graph(self, graph: Graph) -> None:
         """Remove a graph with its statements."""
+        graph = self._inside(graph)
         there = graph_exists(graph)
-        self.remove_matching((None, None, None), graph)
+        self.remove((None, None, None), graph)
         if there:
             self.changes.append((ChangeKind.DROP_GRAPH, None, graph))
-        self._graphs.clear()
+        self._known.clear()
         self._last_graph = None
         self.store.remove_graph(graph)
 
-    def note_graph(self, graph: Any) -> None:
+    def _note_graph(self, graph: Any) -> None:
         """Note that a graph does not exist, so that :meth:`undo` removes it.
 
         :raises TermError: it is reserved.
         """
         name = name_of(graph)
-        if name not in self._graphs:
+        if name not in self._known:
             reject_graph(str(name))
-            if self.store.graph_aware and not graph_exists(graph):
+            if self.graph_aware and not graph_exists(graph):
                 self.changes.append((ChangeKind.MAKE_GRAPH, None, graph))
-            self._graphs.add(name)
+            self._known.add(name)
         self._last_graph = graph
 
-    def note_namespaces(self) -> None:
+    def update(self, *_: Any, **__: Any) -> None:
+        """Leave an update to rdflib's own engine, which calls the other methods.
+
+        :raises NotImplementedError: always.
+        """
+        self._check()
+        raise NotImplementedError("rdflib's engine runs updates")
+
+    def triples(
+        self, triple_pattern: Any, context: Any = None
+    ) -> Iterator[tuple[Any, Iterator[Any]]]:
+        """The triples that a pattern matches, each with its graphs."""
+        for triple, graphs in self.store.triples(triple_pattern, self._inside(context)):
+            yield triple, (self._mapped(graph, self) for graph in graphs)
+
+    def __len__(self, context: Any = None) -> int:
+        return self.store.__len__(self._inside(context))
+
+    def contexts(self, triple: Any = None) -> Generator[Any, None, None]:
+        """All graphs, or those that have a triple."""
+        for graph in self.store.contexts(triple):
+            yield self._mapped(graph, self)
+
+    def prefix(self, namespace: URIRef) -> str | None:
+        return self.store.prefix(namespace)
+
+    def namespace(self, prefix: str) -> URIRef | None:
+        return self.store.namespace(prefix)
+
+    def namespaces(self) -> Iterator[tuple[str, URIRef]]:
+        return self.store.namespaces()
+
+    def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
+        self._check()
+        self._note_namespaces()
+        self.store.bind(prefix, namespace, override)
+
+    def _inside(self, graph: Any) -> Any:
+        """A graph of the other store."""
+        return self._mapped(graph, self.store)
+
+    def _mapped(self, graph: Any, store: Store) -> Any:
+        """The graph of the same name in a store; names and None stay as they are."""
+        if not isinstance(graph, Graph) or graph.store is store:
+            return graph
+        kind = QuotedGraph if isinstance(graph, QuotedGraph) else Graph
+        key = (store, kind, graph.identifier)
+        found = self._graphs.get(key)
+        if found is None:
+            found = self._graphs[key] = kind(store, graph.identifier)
+        return found
+
+    def _note_namespaces(self) -> None:
         """Note the namespaces before they change."""
         # Once: a copy of them for each change would take quadratic time.
-        if self.namespaces is None:
-            self.namespaces = dict(self.store.namespaces())
+        if self.before is None:
+            self.before = dict(self.namespaces())
             self._tables = [(table, dict(table)) for table in namespace_tables(self.store) or ()]
 
     def set_namespace(self, name: str, iri: URIRef | None) -> None:
         """Bind a name, or unbind it; see ``stores.set_namespace``."""
-        self.note_namespaces()
+        self._note_namespaces()
         set_namespace(self._graph, name, iri)
 
     def undo(self) -> None:
@@ -153,7 +214,7 @@ class Journal:
             elif not is_in(self.store, (None, None, None), graph):
                 self.store.remove_graph(graph)
             self.changes.pop()
-        if self.namespaces is not None:
+        if self.before is not None:
             for table, content in self._tables:
                 table.clear()
                 table.update(content)
@@ -217,6 +278,6 @@ class Journal:
     def keep(self) -> None:
         """Forget all changes, so that they stay."""
         self.changes.clear()
-        self._graphs.clear()
+        self._known.clear()
         self._last_graph = None
-        self.namespaces = None
+        self.before = None

@@ -28,7 +28,6 @@ from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
 from ..oxigraph_store import inner_store
 from ..terms import describe
 from .journal import ChangeKind, Journal
-from .recording_store import RecordingStore
 from .replay import keep_position, main_graph, replay
 from .stores import mark_recorded, name_of
 
@@ -116,15 +115,14 @@ class GraphRecorder:
     def __init__(self, graph: Graph, writer: LogWriter, name: str | None) -> None:
         self._recorded = graph
         self._writer = writer
-        self._journal = journal = Journal(main_graph(graph))
+        self._journal = journal = Journal(main_graph(graph), writer.check_open)
         self._name = name
         self._whole = isinstance(graph, Dataset)
         self._main: Final = name_of(main_graph(graph))
-        store = RecordingStore(journal, writer.check_open)
         self.graph: Final = (
-            Dataset(store, default_union=graph.default_union)
+            Dataset(journal, default_union=graph.default_union)
             if isinstance(graph, Dataset)
-            else Graph(store, graph.identifier, base=graph.base)
+            else Graph(journal, graph.identifier, base=graph.base)
         )
         # Their first use binds rdflib's own namespaces, which is not a change.
         _ = graph.namespace_manager, self.graph.namespace_manager
@@ -204,10 +202,10 @@ class GraphRecorder:
     def _namespace_rows(self) -> Iterator[AnyOperation]:
         """Operations for the names whose namespaces have changed: all deletions first."""
         graph = DEFAULT_GRAPH if self._whole else None
-        before = self._journal.namespaces
+        before = self._journal.before
         if before is None:
             return
-        now = dict(self._journal.store.namespaces())
+        now = dict(self._journal.namespaces())
         for name, iri in before.items():
             if now.get(name) != iri:
                 # With its IRI, so that the patch can be inverted.
