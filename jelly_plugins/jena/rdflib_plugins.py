@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
 
 from rdflib.graph import ConjunctiveGraph, Graph
 
@@ -75,10 +74,11 @@ class ProtobufParser(BytesParser):
     _load = staticmethod(partial(load, format=JenaFormat.PROTOBUF))
 
 
-_SETTINGS: Final = ("namespaces", "limits")
+class _JenaSerializer(BytesSerializer):
+    _settings = ("namespaces", "limits")
 
 
-class ThriftSerializer(BytesSerializer):
+class ThriftSerializer(_JenaSerializer):
     """Writes RDF Thrift.
 
     >>> from rdflib import RDF, URIRef
@@ -89,20 +89,9 @@ class ThriftSerializer(BytesSerializer):
     """
 
     _dump = staticmethod(partial(dump, format=JenaFormat.THRIFT))
-    _settings = _SETTINGS
 
 
-class ProtobufSerializer(BytesSerializer):
+class ProtobufSerializer(_JenaSerializer):
     """Writes RDF Protobuf."""
 
     _dump = staticmethod(partial(dump, format=JenaFormat.PROTOBUF))
-    _settings = _SETTINGS
-
-
-__all__: Final = [
-    "ProtobufParser",
-    "ProtobufSerializer",
-    "ThriftParser",
-    "ThriftSerializer",
-    "dump",
-]
