@@ -11,7 +11,6 @@ from ..io.sinks import Destination, open_output
 from ..io.streams import WriteSettings
 from ..rdflib import oxigraph_store
 from ..rdflib.plugin.dump import Namespaces, encode_graph, namespaces_of, parts_of
-from ..rdflib.plugin.load import load
 from ..rdflib.plugin.parser import BytesParser
 from ..rdflib.plugin.serializer import BytesSerializer
 from .names import JenaFormat
@@ -57,7 +56,7 @@ def dump(
 
 
 class ThriftParser(BytesParser):
-    """Reads RDF Thrift into a Graph, Dataset or ConjunctiveGraph.
+    """Reads RDF Thrift into a Graph or Dataset.
 
     >>> terms = ["1c1c1805" + term.encode().hex() + "0000" for term in ("urn:s", "urn:p", "urn:o")]
     >>> rows = bytes.fromhex("2c" + "".join(terms) + "0000")
@@ -65,13 +64,13 @@ class ThriftParser(BytesParser):
     1
     """
 
-    _load = staticmethod(partial(load, format=JenaFormat.THRIFT))
+    _format = JenaFormat.THRIFT
 
 
 class ProtobufParser(BytesParser):
-    """Reads RDF Protobuf into a Graph, Dataset or ConjunctiveGraph."""
+    """Reads RDF Protobuf into a Graph or Dataset."""
 
-    _load = staticmethod(partial(load, format=JenaFormat.PROTOBUF))
+    _format = JenaFormat.PROTOBUF
 
 
 class _JenaSerializer(BytesSerializer):
