@@ -55,13 +55,7 @@ def graph_name(graph: Graph) -> Any:
     return kind(str(name))
 
 
-def load(
-    graph: Graph,
-    src: Source,
-    *,
-    whole: bool,
-    **settings: Any,
-) -> int:
+def load(graph: Graph, src: Source, *, whole: bool, **settings: Any) -> int:
     """Read a source into the store, or, unless ``whole``, triples into the one graph; see
     ``load.load`` for the settings."""
     namespaces = DeclaredNamespaces()

@@ -45,9 +45,7 @@ def kept(label: str) -> BNode:
     >>> kept("b0"), kept("a b"), kept("")
     (rdflib.term.BNode('b0'), rdflib.term.BNode('a b'), rdflib.term.BNode(''))
     """
-    if not isinstance(label, str):
-        raise TypeError(f"a label must be a str (got {type(label).__name__})")
-    return BNode(label)
+    return BNode(_string(label))
 
 
 def default_graph(dataset: ConjunctiveGraph) -> Graph:
@@ -126,7 +124,7 @@ def _shared(nodes: MutableMapping[str, BNode], make: Callable[[str], BNode], lab
 
 def _fresh_node(scope: str, label: str) -> BNode:
     """Make the node of a label in one read."""
-    _check_string(label)
+    label = _string(label)
     # Derived from the label, because a stream may have more labels than fit into memory. "b" and
     # "x" distinguish an unchanged label from one in hexadecimal, which is valid in all formats.
     if label.isascii() and label.isalnum():
@@ -158,8 +156,7 @@ def make_iri(value: str, /) -> URIRef:
 
     :raises TypeError: the value is not a string.
     """
-    _check_string(value)
-    return URIRef(value)
+    return URIRef(_string(value))
 
 
 def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Literal:
@@ -168,10 +165,8 @@ def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Lite
     :raises TermError: rdflib rejects it.
     :raises TypeError: a part is not a string.
     """
-    _check_string(lex)
-    for part in (langtag, datatype):
-        if part is not None:
-            _check_string(part)
+    for part in (lex, *(part for part in (langtag, datatype) if part is not None)):
+        _string(part)
     try:
         if datatype == _XSD_DECIMAL:
             _check_decimal(lex)
@@ -183,13 +178,14 @@ def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Lite
         raise TermError(f"rdflib cannot hold a literal: {error}") from error
 
 
-def _check_string(value: Any) -> None:
-    """Reject a part of a term that is not a string, as the compiled constructors do.
+def _string(value: Any) -> str:
+    """Return a part of a term.
 
-    :raises TypeError: the value is not a string.
+    :raises TypeError: it is not a string, which the compiled constructors reject, too.
     """
     if not isinstance(value, str):
         raise TypeError(f"a part of a term is a str, not {type(value).__name__}")
+    return value
 
 
 def _same(terms: Any, /) -> Any:
