@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rdflib.graph import Graph, QuotedGraph
 from rdflib.store import Store
@@ -34,6 +34,10 @@ class ChangeKind(Enum):
 
 #: What was done, the triple, and its graph; changes of graphs have no triple.
 Change: TypeAlias = tuple[ChangeKind, Any, Any]
+
+
+#: Objects of a subject and predicate in a graph from which on the unusual ones are remembered.
+_MANY: Final = 1000
 
 
 class Journal(Store):
@@ -65,6 +69,9 @@ class Journal(Store):
         #: Names of graphs that are known to exist, and the last graph that was found to.
         self._known: set[Any] = set()
         self._last_graph: Any = None
+        #: Literals that are read back as others, by subject, predicate and graph, where there are
+        #: so many objects that to list them for each net change would take quadratic time.
+        self._unusual: dict[tuple[Any, ...], list[Any]] = {}
 
     def add(self, triple: Triple, context: Any, quoted: bool = False) -> None:
         """Add a triple to a graph.
@@ -202,6 +209,7 @@ class Journal(Store):
     def undo(self) -> None:
         """Undo all changes, the last one first. Stores without ``memory.namespace_tables`` keep
         their namespaces."""
+        self._unusual.clear()
         while self.changes:
             what, triple, graph = self.changes[-1]
             if what is ChangeKind.ADD:
@@ -231,8 +239,6 @@ class Journal(Store):
         with and without the datatype xsd:string, and a form that rdflib's constructor would change
         beside the form that it gives.
 
-        For each subject and predicate of a literal that has changed, all objects are looked at.
-
         :param place: gets the name of a graph, and returns the terms that follow the triple in its
             statements; None leaves them out.
         """
@@ -252,28 +258,41 @@ class Journal(Store):
             if changed.pop(statement, None) is None:
                 changed[statement] = what, graph
         net: dict[tuple[Any, ...], set[ChangeKind]] = {}
-        #: What objects that have not changed are read back as.
-        others: dict[tuple[Any, ...], set[Any]] = {}
+        unusual: dict[tuple[Any, ...], list[Any]] = {}
         for statement, (what, graph) in changed.items():
             (subject, predicate, object_), named = statement[:3], statement[3:]
             if type(object_) is Literal and object_.language is None:
                 key = (subject, predicate, *named)
-                if key not in others:
-                    found = self.store.triples((subject, predicate, None), graph)
-                    others[key] = {
-                        read_form(triple[2])
-                        for triple, _ in found
-                        if (*triple, *named) not in changed
-                    }
-                object_ = read_form(object_)
-                if object_ in others[key]:
+                if key not in unusual:
+                    unusual[key] = self._unusual_literals(key, graph)
+                usual = read_form(object_)
+                forms = [each for each in unusual[key] if read_form(each) == usual]
+                if usual is not object_:
+                    self._unusual.pop(key, None)
+                    if is_in(self.store, (subject, predicate, usual), graph):
+                        forms.append(usual)
+                if any((subject, predicate, form, *named) not in changed for form in forms):
                     continue
-                statement = (subject, predicate, object_, *named)
+                statement = (subject, predicate, usual, *named)
             net.setdefault(statement, set()).add(what)
         for statement, kinds in net.items():
             # A form that takes the place of another changes nothing.
             if len(kinds) == 1:
                 yield next(iter(kinds)), statement
+
+    def _unusual_literals(self, key: tuple[Any, ...], graph: Any) -> list[Any]:
+        """The literals of a subject and predicate in a graph that are read back as others."""
+        if key in self._unusual:
+            return self._unusual[key]
+        count = 0
+        unusual = []
+        for (_, _, each), _ in self.store.triples((*key[:2], None), graph):
+            count += 1
+            if read_form(each) is not each:
+                unusual.append(each)
+        if count > _MANY:
+            self._unusual[key] = unusual
+        return unusual
 
     def keep(self) -> None:
         """Forget all changes, so that they stay."""
