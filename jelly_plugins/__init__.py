@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from .io.sources import Readable, Source
     from .io.streams import (
         FrameReader,
+        StreamWriteOptions,
         WriteOptions,
         WriteSettings,
         encode,
@@ -126,6 +127,7 @@ __all__ = [
     "Statement",
     "StatementError",
     "StreamOptions",
+    "StreamWriteOptions",
     "Term",
     "TermError",
     "TermFactory",

@@ -531,16 +531,21 @@ def with_options(
     return infer(first[0] if first else None), chain(first, iterator)
 
 
-class WriteOptions(TypedDict, total=False):
-    """The fields of :class:`WriteSettings`, as keyword arguments."""
+class StreamWriteOptions(TypedDict, total=False):
+    """The fields of :class:`WriteSettings` that writers of graphs have, too."""
 
     options: StreamOptions | None
-    namespaces: Mapping[str, str] | None
     frame_rows: int
     frame_bytes: int
-    restart_every: int | None
     progress: Progress | None
     limits: Limits
+
+
+class WriteOptions(StreamWriteOptions, total=False):
+    """The fields of :class:`WriteSettings`, as keyword arguments."""
+
+    namespaces: Mapping[str, str] | None
+    restart_every: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

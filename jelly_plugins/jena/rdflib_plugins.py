@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
 
-from rdflib.graph import ConjunctiveGraph, Dataset, Graph
+from rdflib.graph import ConjunctiveGraph, Graph
 
 from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDecoder
 from ..io.sinks import Destination, open_output
+from ..io.streams import WriteSettings
 from ..rdflib import oxigraph_store
-from ..rdflib.plugin.dump import Namespaces, encode, namespaces_of, parts_of
-from ..rdflib.plugin.load import load
+from ..rdflib.plugin.dump import Namespaces, encode_graph, namespaces_of, parts_of
 from ..rdflib.plugin.parser import BytesParser
 from ..rdflib.plugin.serializer import BytesSerializer
 from .names import JenaFormat
@@ -39,31 +38,25 @@ def dump(
     :raises JellyError: a term cannot be written.
     """
     format = format or format_for(dst)  # noqa: A001
-    inner = oxigraph_store.inner_store(graph)
-    if inner is not None and (
-        isinstance(graph, Dataset) or not isinstance(graph, ConjunctiveGraph)
-    ):
+    prefixes = namespaces_of(graph, namespaces)
+    if oxigraph_store.writable(graph):
         return oxigraph_store.dump(
-            graph,
-            dst,
-            format=str(format),
-            namespaces={name: str(iri) for name, iri in namespaces_of(graph, namespaces)},
-            limits=limits,
+            graph, dst, format=str(format), namespaces=prefixes, limits=limits
         )
     writer = RowWriter(format, limits=limits)
     lines = TextDecoder(limits=limits)
     kind = PhysicalType.QUADS if isinstance(graph, ConjunctiveGraph) else PhysicalType.TRIPLES
-    prefixes = {name: str(iri) for name, iri in namespaces_of(graph, namespaces)}
     with open_output(dst) as out:
         out.write(declared(writer, prefixes, None))
-        for frame in encode(parts_of(graph), StreamOptions.flat(kind), limits=limits):
+        settings = WriteSettings(limits=limits)
+        for frame in encode_graph(parts_of(graph), StreamOptions.flat(kind), settings):
             out.write(writer.add_lines(b"".join(lines.decode(frame))))
     count: int = writer.statements
     return count
 
 
 class ThriftParser(BytesParser):
-    """Reads RDF Thrift into a Graph, Dataset or ConjunctiveGraph.
+    """Reads RDF Thrift into a Graph or Dataset.
 
     >>> terms = ["1c1c1805" + term.encode().hex() + "0000" for term in ("urn:s", "urn:p", "urn:o")]
     >>> rows = bytes.fromhex("2c" + "".join(terms) + "0000")
@@ -71,19 +64,20 @@ class ThriftParser(BytesParser):
     1
     """
 
-    _load = staticmethod(partial(load, format=JenaFormat.THRIFT))
+    _format = JenaFormat.THRIFT
 
 
 class ProtobufParser(BytesParser):
-    """Reads RDF Protobuf into a Graph, Dataset or ConjunctiveGraph."""
+    """Reads RDF Protobuf into a Graph or Dataset."""
 
-    _load = staticmethod(partial(load, format=JenaFormat.PROTOBUF))
-
-
-_SETTINGS: Final = ("namespaces", "limits")
+    _format = JenaFormat.PROTOBUF
 
 
-class ThriftSerializer(BytesSerializer):
+class _JenaSerializer(BytesSerializer):
+    _settings = ("namespaces", "limits")
+
+
+class ThriftSerializer(_JenaSerializer):
     """Writes RDF Thrift.
 
     >>> from rdflib import RDF, URIRef
@@ -94,20 +88,9 @@ class ThriftSerializer(BytesSerializer):
     """
 
     _dump = staticmethod(partial(dump, format=JenaFormat.THRIFT))
-    _settings = _SETTINGS
 
 
-class ProtobufSerializer(BytesSerializer):
+class ProtobufSerializer(_JenaSerializer):
     """Writes RDF Protobuf."""
 
     _dump = staticmethod(partial(dump, format=JenaFormat.PROTOBUF))
-    _settings = _SETTINGS
-
-
-__all__: Final = [
-    "ProtobufParser",
-    "ProtobufSerializer",
-    "ThriftParser",
-    "ThriftSerializer",
-    "dump",
-]

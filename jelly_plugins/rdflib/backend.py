@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from rdflib.graph import Dataset, Graph
 
 from ..backends import Backend, BlankNodes
-from ..io.sinks import Destination
-from ..io.sources import Source
-from .plugin import dump, load
+from .plugin.dump import dump
+from .plugin.load import load
 from .terms import RdflibFactory, describe
 
 
 class RdflibBackend:
-    """rdflib's terms, graphs and datasets; see :class:`~jelly_plugins.backends.Backend`."""
+    """rdflib's terms, graphs and datasets; see :class:`~jelly_plugins.backends.Backend`,
+    :func:`~jelly_plugins.rdflib.load` and :func:`~jelly_plugins.rdflib.plugin.dump.dump`."""
 
     name: Final = "rdflib"
     describe = staticmethod(describe)
@@ -31,15 +31,8 @@ class RdflibBackend:
         """An empty dataset in memory."""
         return Dataset()
 
-    def load(self, store: Graph, src: Source, /, **settings: Any) -> int:
-        """Read a Jelly-RDF source into a Graph, Dataset or ConjunctiveGraph; see
-        :func:`~jelly_plugins.rdflib.plugin.load.load`."""
-        return load.load(store, src, **settings)
-
-    def dump(self, store: Graph, dst: Destination, /, **settings: Any) -> int:
-        """Write a Graph, Dataset or ConjunctiveGraph; see
-        :func:`~jelly_plugins.rdflib.plugin.dump.dump`."""
-        return dump.dump(store, dst, **settings)
+    load = staticmethod(load)
+    dump = staticmethod(dump)
 
 
 BACKEND: Final[Backend] = RdflibBackend()

@@ -1,5 +1,5 @@
 """The one place that knows rdflib's insides: whether the compiled module may make and read its
-terms, and write and read the indices of its store in memory.
+terms, and write and read the indices of its store in memory; graphs and namespaces of stores.
 
 For each triple, ``Memory.add`` notifies subscribers, converts the graph to a string, looks up
 subject and predicate, and computes about ten hashes. The compiled module adds triples to the same
@@ -224,6 +224,31 @@ def _batches(graph: Graph, terms: Any, extra: tuple[Any, ...], size: int) -> Ite
         yield found
 
 
+# What stores do not offer
+
+
+def graphs_in_memory(store: Any) -> set[Graph] | None:
+    """The graphs of a store in memory: to list them for each new one would take quadratic time;
+    None if it is a store of another class."""
+    known = getattr(store, "_Memory__all_contexts", None)
+    return known if isinstance(known, set) else None
+
+
+def namespace_tables(store: Any) -> tuple[dict[str, Any], dict[Any, str]] | None:
+    """A store's namespaces by name and its names by namespace, in rdflib's own stores in memory and
+    oxrdflib's: rdflib knows no way to unbind. None if the store has no such tables."""
+    names = [("_namespace_for_prefix", "_prefix_for_namespace")]
+    names += [
+        (f"_{kind.__name__}__namespace", f"_{kind.__name__}__prefix")
+        for kind in type(store).__mro__
+    ]
+    for pair in names:
+        by_name, by_iri = (getattr(store, name, None) for name in pair)
+        if isinstance(by_name, dict) and isinstance(by_iri, dict):
+            return by_name, by_iri
+    return None
+
+
 # Comparing
 
 
@@ -255,15 +280,11 @@ def _differences(module: Any) -> Iterator[str]:
 
 
 def _literals() -> Iterator[tuple[str, str | None, str | None]]:
+    yield "", None, str(namespace.XSD.string)
     for datatype, forms in _FORMS.items():
-        for form in (
-            ("", *forms.split(" ")) if datatype == namespace.XSD.string else forms.split(" ")
-        ):
-            yield form, None, str(datatype)
-    for text in ("", "a b", "\u00e9"):
-        yield text, None, None
-    for langtag in ("en", "de-CH-1996", "EN"):
-        yield "x", langtag, None
+        yield from ((form, None, str(datatype)) for form in forms.split(" "))
+    yield from ((text, None, None) for text in ("", "a b", "\u00e9"))
+    yield from (("x", langtag, None) for langtag in ("en", "de-CH-1996", "EN"))
 
 
 def _literal(lex: str, langtag: str | None, datatype: str | None) -> Literal:
@@ -298,30 +319,18 @@ def parts_of(term: Any) -> tuple[Any, ...]:
 def _differences_of_stores(module: Any) -> Iterator[str]:
     terms = module.Generic(_reject, _reject)
     names = [URIRef(f"urn:g{n}") for n in range(3)]
-    one, two, three = (URIRef(f"urn:{n}") for n in range(3))
-    text = Literal("x", lang="en-GB")
+    nodes = [URIRef("urn:0"), URIRef("urn:1"), BNode("b")]
+    texts = [Literal("x", lang="en-GB"), Literal("1"), Literal("1", datatype=nodes[0])]
+    objects = [*nodes[1:], *texts]
     # New and known triples, other graphs, alternating graphs, repeated subjects and predicates.
-    quads = [
-        (one, two, three, 0),
-        (one, two, text, 0),
-        (one, two, text, 0),
-        (one, three, Literal("1", datatype=two), 1),
-        (one, two, three, 1),
-        (two, two, text, 0),
-        (three, one, one, 2),
-        (three, one, one, 0),
-        (three, one, one, 1),
-        (three, one, one, 2),
-        (three, two, Literal("1"), 2),
-        (BNode("b"), two, three, 2),
-    ]
+    quads = [(nodes[n % 3], nodes[n % 2], objects[n % 5], n % 11 % 3) for n in range(40)]
     slow, fast = Memory(), Memory()
     slow_graphs, fast_graphs = ([Graph(store, name) for name in names] for store in (slow, fast))
     for s, p, o, g in quads:
         slow.add((s, p, o), slow_graphs[g])
-    # Two calls, so that the store knows some triples of the second one.
-    add_statements(fast, fast_graphs.__getitem__, [quads[:1], quads[1:3]], module)
-    add_statements(fast, fast_graphs.__getitem__, [quads[3:]], module)
+    # Three calls, so that the store knows some triples of the later ones.
+    for part in (quads[:1], quads[1:9]), (quads[9:30],), (quads[30:],):
+        add_statements(fast, fast_graphs.__getitem__, part, module)
     for store in slow, fast:
         # Listing triples stores the requested graph with its name.
         list(store.triples((None, None, None), None))

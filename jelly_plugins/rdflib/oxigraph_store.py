@@ -3,11 +3,9 @@ point, reads and writes the inner store without terms of rdflib."""
 
 from __future__ import annotations
 
-import os
-from threading import RLock
 from typing import Any
 
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Dataset, Graph
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
 from rdflib.term import BNode
 
 from ..backends import get_backend
@@ -15,66 +13,49 @@ from ..errors import TermError
 from ..io.names import check_jelly_name
 from ..io.sinks import Destination
 from ..io.sources import Source
+from ..patch.replay.target import lock_of
 from .memory import overridden
 from .namespaces import DeclaredNamespaces
-
-#: An interrupt just before it is given up leaves it held: the same thread must get by all the same.
-_making = RLock()
-
-
-def _renew() -> None:
-    """Have a new lock in a child that was forked, where the thread that held it is not."""
-    global _making
-    _making = RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
 
 
 def inner_store(graph: Graph) -> Any | None:
     """The ``pyoxigraph.Store`` inside a graph's store, if there is one."""
-    return inner_store_of(graph.store)
+    store: Any = graph.store
+    if (type(store).__module__, type(store).__name__) != ("oxrdflib.store", "OxigraphStore"):
+        return None
+    # It is made at its first use: two threads would make one each, and one would be lost.
+    with lock_of(store):
+        return store._inner
 
 
-def readable_into(graph: Graph) -> bool:
-    """Whether statements may go into the inner store without the graph's own methods."""
-    return inner_store(graph) is not None and not overridden(graph)
+def fillable(graph: Graph, *, whole: bool) -> bool:
+    """Whether statements may go into the inner store without the graph's own methods.
+
+    :param whole: whether statements of other graphs than this one are added, too. For Oxigraph the
+        default graph of a ConjunctiveGraph is a named one.
+    """
+    named = whole and graph.identifier != DATASET_DEFAULT_GRAPH_ID
+    return not named and inner_store(graph) is not None and not overridden(graph)
 
 
-def inner_store_of(store: Any) -> Any | None:
-    """The ``pyoxigraph.Store`` inside a store, if there is one."""
-    kind = type(store)
-    if (kind.__module__, kind.__name__) == ("oxrdflib.store", "OxigraphStore"):
-        # It is made at its first use: two threads would make one each, and one would be lost.
-        with _making:
-            return store._inner
-    return None
+def writable(graph: Graph) -> bool:
+    """Whether the backend can write the graph; see :func:`fillable` for a ConjunctiveGraph."""
+    whole = isinstance(graph, Dataset) or not isinstance(graph, ConjunctiveGraph)
+    return whole and inner_store(graph) is not None
 
 
 def graph_name(graph: Graph) -> Any:
     """A graph's name in the store."""
-    return name_in_store(graph.identifier)
-
-
-def name_in_store(identifier: Any) -> Any:
-    """The name in the store of the graph of an identifier."""
     import pyoxigraph
 
-    if identifier == DATASET_DEFAULT_GRAPH_ID:
+    name = graph.identifier
+    if name == DATASET_DEFAULT_GRAPH_ID:
         return pyoxigraph.DefaultGraph()
-    if isinstance(identifier, BNode):
-        return pyoxigraph.BlankNode(str(identifier))
-    return pyoxigraph.NamedNode(str(identifier))
+    kind = pyoxigraph.BlankNode if isinstance(name, BNode) else pyoxigraph.NamedNode
+    return kind(str(name))
 
 
-def load(
-    graph: Graph,
-    src: Source,
-    *,
-    whole: bool,
-    **settings: Any,
-) -> int:
+def load(graph: Graph, src: Source, *, whole: bool, **settings: Any) -> int:
     """Read a source into the store, or, unless ``whole``, triples into the one graph; see
     ``load.load`` for the settings."""
     namespaces = DeclaredNamespaces()
@@ -88,7 +69,10 @@ def load(
         )
     except TermError as error:
         if not whole and "a quad in a named graph" in error.message:
-            error.add_note("A Graph takes triples; rdflib.Dataset(store='Oxigraph') takes quads.")
+            error.add_note(
+                "A Graph takes triples; rdflib.Dataset(store='Oxigraph') takes quads, and "
+                "jelly_plugins.rdflib.load fills a ConjunctiveGraph."
+            )
         raise
     namespaces.bind(graph)
     return count

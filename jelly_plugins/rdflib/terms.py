@@ -10,7 +10,7 @@ Terms that rdflib cannot hold are rejected where they occur: many files declare 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from functools import cache, partial
 from itertools import islice
 from typing import Any, Final, TypeAlias
@@ -21,9 +21,8 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 from rdflib.term import BNode, Literal, Node, URIRef
 
 from ..backends import BlankNodes
-from ..codec import DEFAULT_GRAPH, BlankNode, DefaultGraph, Describe, Iri, Kind
+from ..codec import DEFAULT_GRAPH, BlankNode, DefaultGraph, Iri, Kind
 from ..codec import Literal as GenericLiteral
-from ..codec import describe as describe_generic
 from ..codec.common.positions import POSITIONS
 from ..codec.common.terms import XSD_STRING, terms_of
 from ..errors import JellyError, TermError
@@ -46,9 +45,7 @@ def kept(label: str) -> BNode:
     >>> kept("b0"), kept("a b"), kept("")
     (rdflib.term.BNode('b0'), rdflib.term.BNode('a b'), rdflib.term.BNode(''))
     """
-    if not isinstance(label, str):
-        raise TypeError(f"a label must be a str (got {type(label).__name__})")
-    return BNode(label)
+    return BNode(_string(label))
 
 
 def default_graph(dataset: ConjunctiveGraph) -> Graph:
@@ -65,6 +62,8 @@ class RdflibFactory:
     :param generalized: whether to accept generalized statements. rdflib can hold them, but most of
         its code, including all serializers, does not support them.
     :param named_graphs: if False, quads become triples, and must be in the default graph.
+    :param bnode_context: blank nodes by label, to which new ones are added.
+    :raises TypeError: ``bnode_context`` is not a mutable mapping.
 
     >>> factory = RdflibFactory(blank_nodes="keep")
     >>> factory.literal("01", None, "http://www.w3.org/2001/XMLSchema#integer").n3()
@@ -82,62 +81,55 @@ class RdflibFactory:
         blank_nodes: BlankNodes = "fresh",
         generalized: bool = False,
         named_graphs: bool = True,
+        bnode_context: MutableMapping[str, BNode] | None = None,
     ) -> None:
         if blank_nodes not in ("fresh", "keep"):
             raise ValueError(f"blank_nodes must be 'fresh' or 'keep' (got {blank_nodes!r})")
-        scope = BNode() if blank_nodes == "fresh" else None
+        if bnode_context is not None and not isinstance(bnode_context, MutableMapping):
+            raise TypeError(
+                "bnode_context must be a mutable mapping from labels to blank nodes "
+                f"(got {bnode_context!r})"
+            )
         module = compiled()
+        scope = BNode()
+        node: Callable[[str], BNode] = kept
+        if blank_nodes == "fresh":
+            node = partial(_fresh_node, scope)
         self.iri: Callable[[str], URIRef] = make_iri
-        self.blank_node: Callable[[str], BNode] = kept
         self.literal: Callable[[str, str | None, str | None], Literal] = make_literal
-        self.triple: Callable[[tuple[Any, Any, Any]], Any] = _check_triple
-        if scope is not None:
-            self.blank_node = partial(_fresh_node, scope)
+        check, check_quad = _check_triple, _check_quad
         if module is not None:
+            node = module.blank_node if node is kept else module.Scope(f"{scope}b", node).blank_node
             self.iri = module.iri
             self.literal = module.Literals(make_literal).literal
-            self.triple = module.Statements(_check_triple).check
-            if scope is None:
-                self.blank_node = module.blank_node
-            else:
-                fresh = partial(_fresh_node, scope)
-                self.blank_node = module.Scope(f"{scope}b", fresh).blank_node
+            check = module.Statements(check).check
+            check_quad = module.Statements(check_quad).check
         if generalized:
-            self.triple = _same
-        self.quad: Callable[[tuple[Any, Any, Any, Any]], Any]
-        if not named_graphs:
-            self.quad = partial(_in_default_graph, self.triple)
-        elif generalized:
-            self.quad = _check_graph_of
-        elif module is not None:
-            self.quad = module.Statements(_check_quad).check
-        else:
-            self.quad = _check_quad
+            check, check_quad = _same, _check_graph_of
+        self.blank_node = node if bnode_context is None else partial(_shared, bnode_context, node)
+        self.triple: Callable[[tuple[Any, Any, Any]], Any] = check
+        self.quad: Callable[[tuple[Any, Any, Any, Any]], Any] = (
+            check_quad if named_graphs else partial(_in_default_graph, check)
+        )
         self.check_graph: Callable[[Any], None] = partial(check_graph, named_graphs=named_graphs)
 
     def quoted_triple(self, _subject: Any, _predicate: Any, _object: Any, /) -> Any:
         raise TermError("rdflib cannot hold quoted triples")
 
 
+def _shared(nodes: MutableMapping[str, BNode], make: Callable[[str], BNode], label: str) -> BNode:
+    """The node of a label in a mapping, which gets a new one for a new label."""
+    return nodes[label] if label in nodes else nodes.setdefault(label, make(label))
+
+
 def _fresh_node(scope: str, label: str) -> BNode:
     """Make the node of a label in one read."""
-    _check_string(label)
+    label = _string(label)
     # Derived from the label, because a stream may have more labels than fit into memory. "b" and
     # "x" distinguish an unchanged label from one in hexadecimal, which is valid in all formats.
     if label.isascii() and label.isalnum():
         return BNode(f"{scope}b{label}")
     return BNode(f"{scope}x{label.encode().hex()}")
-
-
-def other_form(term: Any) -> Literal | None:
-    """Return the other of rdflib's two forms of a literal of type xsd:string, with the datatype and
-    without one; None for any other term. In RDF 1.1 both are the same literal.
-    """
-    if not isinstance(term, Literal) or term.language is not None:
-        return None
-    if term.datatype is None:
-        return Literal(str(term), datatype=namespace.XSD.string)
-    return Literal(str(term)) if term.datatype == namespace.XSD.string else None
 
 
 def read_form(term: Any) -> Any:
@@ -164,8 +156,7 @@ def make_iri(value: str, /) -> URIRef:
 
     :raises TypeError: the value is not a string.
     """
-    _check_string(value)
-    return URIRef(value)
+    return URIRef(_string(value))
 
 
 def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Literal:
@@ -174,10 +165,8 @@ def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Lite
     :raises TermError: rdflib rejects it.
     :raises TypeError: a part is not a string.
     """
-    _check_string(lex)
-    for part in (langtag, datatype):
-        if part is not None:
-            _check_string(part)
+    for part in (lex, *(part for part in (langtag, datatype) if part is not None)):
+        _string(part)
     try:
         if datatype == _XSD_DECIMAL:
             _check_decimal(lex)
@@ -189,13 +178,14 @@ def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Lite
         raise TermError(f"rdflib cannot hold a literal: {error}") from error
 
 
-def _check_string(value: Any) -> None:
-    """Reject a part of a term that is not a string, as the compiled constructors do.
+def _string(value: Any) -> str:
+    """Return a part of a term.
 
-    :raises TypeError: the value is not a string.
+    :raises TypeError: it is not a string, which the compiled constructors reject, too.
     """
     if not isinstance(value, str):
         raise TypeError(f"a part of a term is a str, not {type(value).__name__}")
+    return value
 
 
 def _same(terms: Any, /) -> Any:
@@ -207,9 +197,14 @@ def _check_triple(terms: Any, /) -> Any:
 
     :raises TermError: the statement is generalized.
     """
-    if type(terms[1]) is not URIRef or type(terms[0]) is Literal:
-        raise _generalized(terms)
-    return terms
+    if type(terms[1]) is URIRef and type(terms[0]) is not Literal:
+        return terms
+    position = 0 if isinstance(terms[0], Literal) else 1
+    what = "literal" if isinstance(terms[position], Literal) else "blank node"
+    raise TermError(
+        f"rdflib is for RDF 1.1: a {what} cannot be a {POSITIONS[position]}; "
+        "generalized=True accepts it"
+    )
 
 
 def _check_graph_of(terms: Any, /) -> Any:
@@ -219,8 +214,7 @@ def _check_graph_of(terms: Any, /) -> Any:
 
 
 def _check_quad(terms: Any, /) -> Any:
-    _check_graph_of(terms)
-    return _check_triple(terms)
+    return _check_triple(_check_graph_of(terms))
 
 
 def _in_default_graph(check: Callable[[Any], Any], terms: Any, /) -> Any:
@@ -244,7 +238,8 @@ def check_graph(name: Node, /, *, named_graphs: bool) -> None:
     if not named_graphs and name != DATASET_DEFAULT_GRAPH_ID:
         raise TermError(
             "the stream has named graphs, which a Graph cannot show: parse into "
-            "rdflib.Dataset(), or use jelly_plugins.rdflib.read_statements"
+            "rdflib.Dataset(), or use jelly_plugins.rdflib.read_statements. "
+            "jelly_plugins.rdflib.load fills a ConjunctiveGraph"
         )
 
 
@@ -258,15 +253,6 @@ def _check_decimal(lex: str) -> None:
             f"rdflib would write out the xsd:decimal {lex[:40]} in full: its exponent is "
             f"above {MAX_DECIMAL_EXPONENT}"
         )
-
-
-def _generalized(terms: tuple[Any, ...]) -> TermError:
-    position, term = (0, terms[0]) if isinstance(terms[0], Literal) else (1, terms[1])
-    what = "literal" if isinstance(term, Literal) else "blank node"
-    return TermError(
-        f"rdflib is for RDF 1.1: a {what} cannot be a {POSITIONS[position]}; "
-        "generalized=True accepts it"
-    )
 
 
 def describe_node(term: object) -> tuple[Any, ...]:
@@ -303,24 +289,23 @@ _GENERIC: Final[dict[Kind, Callable[..., Any]]] = {
 
 
 class EncoderTerms:
-    """Converts terms of graphs for an encoder: the compiled module makes generic terms, which the
-    codec reads fastest. Without it, terms remain rdflib's.
+    """Converts terms of graphs to generic terms, which the codec reads fastest.
 
-    :ivar describe: describes the converted terms for the encoder.
     :ivar generic: the compiled converter; None without the compiled module.
     """
 
     def __init__(self) -> None:
         module = compiled()
         self.generic: Any = None if module is None else module.Generic(describe_node, generic_term)
-        self.describe: Describe = describe_node if module is None else describe_generic
 
     def term(self, term: Any) -> Any:
         """Convert a term or ``codec.DEFAULT_GRAPH``.
 
         :raises TermError: it is not an RDF term.
         """
-        return term if self.generic is None else self.generic.term(term)
+        return (
+            generic_term(describe_node(term)) if self.generic is None else self.generic.term(term)
+        )
 
     def statements(
         self, triples: Iterable[tuple[Any, ...]], extra: tuple[Any, ...]
@@ -334,10 +319,8 @@ class EncoderTerms:
         while batch := list(islice(iterator, BATCH)):
             if self.generic is not None:
                 yield self.generic.statements(batch, extra)
-            elif extra:
-                yield [(*terms_of(triple), *extra) for triple in batch]
             else:
-                yield batch
+                yield [(*map(self.term, terms_of(triple)), *extra) for triple in batch]
 
 
 def describe(term: object) -> tuple[Any, ...]:

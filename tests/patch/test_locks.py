@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from threading import Event, RLock, Thread
-from typing import Any
+from threading import Event, Thread
 
 import pytest
 
 from jelly_plugins.patch.replay.target import lock_of
-from jelly_plugins.rdflib import oxigraph_store
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork"),
@@ -21,18 +17,11 @@ pytestmark = [
 STORE = object()
 
 
-@pytest.mark.parametrize(
-    "lock", [lambda: lock_of(STORE), lambda: oxigraph_store._making], ids=["store", "making"]
-)
-def test_a_child_does_not_wait_for_threads_of_its_parent(
-    lock: Callable[[], AbstractContextManager[Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A test that was interrupted may have left it held by this thread.
-    monkeypatch.setattr(oxigraph_store, "_making", RLock())
+def test_a_child_does_not_wait_for_threads_of_its_parent() -> None:
     held, done = Event(), Event()
 
     def hold() -> None:
-        with lock():
+        with lock_of(STORE):
             held.set()
             done.wait()
 
@@ -42,7 +31,7 @@ def test_a_child_does_not_wait_for_threads_of_its_parent(
     child = os.fork()
     if not child:
         signal.alarm(20)
-        with lock():
+        with lock_of(STORE):
             os._exit(0)
     _, status = os.waitpid(child, 0)
     done.set()

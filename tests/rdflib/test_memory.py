@@ -18,6 +18,7 @@ from rdflib.plugins.stores.memory import Memory
 from rdflib.store import TripleAddedEvent
 
 from jelly_plugins import JellyError, PhysicalType, Triple
+from jelly_plugins.io.streams import WriteSettings
 from jelly_plugins.rdflib import memory, terms
 from jelly_plugins.rdflib.memory import add_statements, compiled
 from jelly_plugins.rdflib.plugin import dump, load
@@ -357,7 +358,7 @@ def test_a_graph_may_change_while_it_is_written() -> None:
     graph = Graph()
     for n in range(5000):
         graph.add((URIRef(f"urn:s{n}"), RDF.value, Literal(n)))
-    frames = dump.encode(dump.parts_of(graph), TRIPLES, frame_rows=100)
+    frames = dump.encode_graph(dump.parts_of(graph), TRIPLES, WriteSettings(frame_rows=100))
     first = next(frames)
     graph.remove((URIRef("urn:s4999"), None, None))
     graph.add((URIRef("urn:new"), RDF.value, Literal("new")))

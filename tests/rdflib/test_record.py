@@ -20,6 +20,7 @@ from jelly_plugins.oxigraph import replay as replay_into_oxigraph
 from jelly_plugins.patch import compact, invert, read_patches, write_patches
 from jelly_plugins.patch.recording import LogWriter
 from jelly_plugins.rdflib import load, positions, record, replay, set_position
+from jelly_plugins.rdflib.patches import journal
 from jelly_plugins.rdflib.terms import default_graph, read_form
 
 from .test_replay import FILLING, G, O, P, S, patch, quads, state, triples
@@ -465,12 +466,18 @@ def held(graph: Any) -> set[Any]:
     return {tuple(map(read_form, statement)) for statement in contents(graph)}
 
 
+@pytest.mark.parametrize("many", [-1, 1000])
 @pytest.mark.parametrize("name", MAKERS)
 @given(changes=_CHANGES)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_replica_is_equal_after_every_commit(
-    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, int, int]], name: str
+    tmp_path_factory: pytest.TempPathFactory,
+    changes: list[tuple[str, int, int]],
+    name: str,
+    many: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(journal, "_MANY", many)
     path = tmp_path_factory.mktemp("replica") / "log.jellyp"
     graph: Any = MAKERS[name]()
     replica: Any = MAKERS[name]()
@@ -548,3 +555,24 @@ def test_what_is_parsed_is_recorded(graph: Graph, path: Path) -> None:
         recorder.graph.parse(data=data, format="jelly-plugins")
     assert codes(path) == ["A"]
     check(graph, path)
+
+
+@pytest.mark.parametrize("many", [-1, 1000])
+def test_another_form_of_a_literal_that_is_there_is_not_recorded(
+    many: int, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "_MANY", many)
+    graph, replica = Graph(), Graph()
+    form = Literal("01", datatype=namespace.XSD.integer, normalize=False)
+    with record(graph, path) as recorder:
+        for change in (
+            lambda: recorder.graph.add((S, P, form)),
+            lambda: recorder.graph.add((S, P, ONE)),
+            lambda: recorder.graph.remove((S, P, form)),
+            lambda: recorder.graph.remove((S, P, ONE)),
+        ):
+            change()
+            recorder.commit()
+            replay(replica, path, check_unmatched=True)
+            assert len(replica) == (len(graph) > 0)
+    assert codes(path) == ["A", "D"]

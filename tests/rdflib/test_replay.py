@@ -21,7 +21,7 @@ from jelly_plugins import patch as patches
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch.replay.positions import Position
 from jelly_plugins.rdflib import positions, record, replay, set_position
-from jelly_plugins.rdflib.oxigraph_store import inner_store_of
+from jelly_plugins.rdflib.oxigraph_store import inner_store
 
 S, P, O, G = (URIRef(f"urn:{letter}") for letter in "spog")  # noqa: E741
 
@@ -153,7 +153,7 @@ def test_two_prefixes_of_one_iri(graph: Graph) -> None:
     replay(graph, patch(1, *rows) + patch(2, "PD 'c' .", "PA 'a' <urn:y> ."))
     found = dict(graph.namespaces())
     assert (found["a"], found["b"]) == (URIRef("urn:y"), URIRef("urn:x"))
-    if inner_store_of(graph.store) is None:
+    if inner_store(graph) is None:
         assert "c" not in found
         assert graph.store.prefix(URIRef("urn:x")) == "b"
 

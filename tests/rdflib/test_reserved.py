@@ -12,7 +12,7 @@ from rdflib import ConjunctiveGraph, Dataset, Graph, URIRef
 from jelly_plugins import Iri, Quad, TermError, read, read_frames
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import BOOKKEEPING
-from jelly_plugins.rdflib import record, replay, write_graphs
+from jelly_plugins.rdflib import load, record, replay, write_graphs
 
 S, P, O = (URIRef(f"urn:{letter}") for letter in "spo")  # noqa: E741
 RESERVED = URIRef(BOOKKEEPING.value)
@@ -39,7 +39,7 @@ def test_parse(dataset: Any) -> None:
     quads = [Quad(*triple, Iri("urn:g")), Quad(*triple, Iri(BOOKKEEPING.value))]
     source = write_bytes(quads, frame_rows=1)
     with pytest.raises(TermError, match=r"frame \d+: .*bookkeeping") as caught:
-        dataset.parse(source, format="jelly-plugins")
+        load(dataset, source)
     assert caught.value.frame == max(frame.index for frame in read_frames(source))
     assert list(dataset.quads()) == []
 

@@ -1,4 +1,5 @@
-"""Changes to an rdflib store that can be undone, whatever store it is.
+"""A store that notes the changes made through it to another store, whatever store that is, and can
+undo them.
 
 rdflib's own ``commit`` and ``rollback`` do nothing in stores in memory. A journal notes each change
 before it is made, so that an exception in the middle changes nothing.
@@ -6,8 +7,7 @@ before it is made, so that an exception in the middle changes nothing.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
@@ -16,17 +16,9 @@ from rdflib.store import Store
 from rdflib.term import Literal, URIRef
 
 from ...reserved import reject_graph
+from ..memory import namespace_tables
 from ..terms import read_form
-from .stores import (
-    Triple,
-    bind_beside,
-    graph_exists,
-    is_in,
-    name_of,
-    namespace_restorer,
-    twin,
-    unbind,
-)
+from .stores import Triple, graph_exists, is_in, name_of, set_namespace
 
 
 class ChangeKind(Enum):
@@ -43,59 +35,72 @@ class ChangeKind(Enum):
 #: What was done, the triple, and its graph; changes of graphs have no triple.
 Change: TypeAlias = tuple[ChangeKind, Any, Any]
 
-#: Objects by subject, predicate and graph, and by what they are read back as.
-_Forms: TypeAlias = dict[tuple[Any, Any, Any], defaultdict[Any, set[Any]]]
 
-STATEMENTS: Final = (ChangeKind.ADD, ChangeKind.REMOVE)
-#: Where a value is not known yet.
-_UNKNOWN: Final = ("unknown",)
+#: Objects of a subject and predicate in a graph from which on the unusual ones are remembered.
+_MANY: Final = 1000
 
 
-class Journal:
-    """Changes a store, and notes what it changes; see :meth:`undo`.
+class Journal(Store):
+    """Passes everything on to a store, and notes what it changes; see :meth:`undo`.
 
-    Adding an existing triple, or removing a missing one, is not a change.
+    Graphs of this store correspond to the graphs of the same names in the other one. Adding an
+    existing triple, or removing a missing one, is not a change.
 
-    :param graph: a graph of the store, for its namespaces.
-    :ivar store: what is changed.
+    :param graph: a graph of the other store, for its namespaces.
+    :param check: called before each change; it may raise an exception.
+    :ivar store: the other store.
     :ivar changes: the changes to statements and graphs, in order.
-    :ivar namespaces: the namespaces before the first change to one; None if none was changed.
+    :ivar before: the namespaces before the first change to one; None if none was changed.
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-        self.store: Store = graph.store
+    def __init__(self, graph: Graph, check: Callable[[], object] = lambda: None) -> None:
+        super().__init__()
+        self.store = store = graph.store
+        self.context_aware = store.context_aware
+        self.formula_aware = store.formula_aware
+        self.graph_aware = store.graph_aware
         self.changes: list[Change] = []
+        self.before: dict[str, URIRef] | None = None
+        self._tables: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
+        self._graph = graph
+        self._check = check
+        #: Graphs of both stores, by store, class and name.
+        self._graphs: dict[tuple[Store, type[Graph], Any], Graph] = {}
         #: Names of graphs that are known to exist, and the last graph that was found to.
-        self._graphs: set[Any] = set()
+        self._known: set[Any] = set()
         self._last_graph: Any = None
-        self.namespaces: dict[str, URIRef] | None = None
-        self._restore_namespaces: Callable[[], None] | None = None
+        #: Literals that are read back as others, by subject, predicate and graph, where there are
+        #: so many objects that to list them for each net change would take quadratic time.
+        self._unusual: dict[tuple[Any, ...], list[Any]] = {}
 
-    def add(self, triple: Triple, graph: Any, quoted: bool = False) -> bool:
+    def add(self, triple: Triple, context: Any, quoted: bool = False) -> None:
         """Add a triple to a graph.
 
-        :return: whether it was not there.
         :raises TermError: the graph is reserved.
         """
+        self._check()
+        graph = self._inside(context)
         if is_in(self.store, triple, graph):
-            return False
+            return
         if graph is not self._last_graph:
-            self.note_graph(graph)
+            self._note_graph(graph)
         self.changes.append((ChangeKind.ADD, triple, graph))
         self.store.add(triple, graph, quoted)
-        return True
 
-    def remove(self, triple: Triple, graph: Any) -> bool:
-        """Remove a triple from a graph.
-
-        :return: whether it was there.
-        """
-        if not is_in(self.store, triple, graph):
-            return False
-        self.changes.append((ChangeKind.REMOVE, self._stored(triple, graph), graph))
+    def remove(self, triple: Any, context: Any = None) -> None:
+        """Remove what a pattern matches, in one graph or in all."""
+        self._check()
+        graph = self._inside(context)
+        if None in triple or graph is None:
+            for found, graphs in list(self.store.triples(triple, graph)):
+                # A store without contexts gives none for its only graph.
+                for each in [graph] if graph is not None else list(graphs) or [None]:
+                    self.changes.append((ChangeKind.REMOVE, found, each))
+        elif is_in(self.store, triple, graph):
+            self.changes.append((ChangeKind.REMOVE, self._stored(triple, graph), graph))
+        else:
+            return
         self.store.remove(triple, graph)
-        return True
 
     def _stored(self, triple: Triple, graph: Any) -> Triple:
         """The triple that is equal to a triple, as it is in a graph: language tags are equal in any
@@ -106,66 +111,122 @@ class Journal:
         found = self.store.triples((subject, predicate, None), graph)
         return next((each for each, _ in found if each[2] == object_), triple)
 
-    def remove_matching(self, pattern: Any, graph: Any) -> None:
-        """Remove what a pattern matches in a graph, or in all graphs if it is None."""
-        for triple, graphs in list(self.store.triples(pattern, graph)):
-            # A store without contexts gives none for its only graph.
-            for each in [graph] if graph is not None else list(graphs) or [None]:
-                self.changes.append((ChangeKind.REMOVE, triple, each))
-        self.store.remove(pattern, graph)
-
     def add_graph(self, graph: Graph) -> None:
         """Add a graph, which may be empty."""
-        self.note_graph(graph)
+        self._check()
+        graph = self._inside(graph)
+        self._note_graph(graph)
         self.store.add_graph(graph)
 
     def remove_graph(self, graph: Graph) -> None:
         """Remove a graph with its statements."""
+        graph = self._inside(graph)
         there = graph_exists(graph)
-        self.remove_matching((None, None, None), graph)
+        self.remove((None, None, None), graph)
         if there:
             self.changes.append((ChangeKind.DROP_GRAPH, None, graph))
-        self._graphs.clear()
+        self._known.clear()
         self._last_graph = None
         self.store.remove_graph(graph)
 
-    def note_graph(self, graph: Any) -> None:
+    def _note_graph(self, graph: Any) -> None:
         """Note that a graph does not exist, so that :meth:`undo` removes it.
 
         :raises TermError: it is reserved.
         """
         name = name_of(graph)
-        if name not in self._graphs:
+        if name not in self._known:
             reject_graph(str(name))
-            if self.store.graph_aware and not graph_exists(graph):
+            if self.graph_aware and not graph_exists(graph):
                 self.changes.append((ChangeKind.MAKE_GRAPH, None, graph))
-            self._graphs.add(name)
+            self._known.add(name)
         self._last_graph = graph
 
-    def note_namespaces(self) -> None:
+    def update(self, *_: Any, **__: Any) -> None:
+        """Leave an update to rdflib's own engine, which calls the other methods.
+
+        :raises NotImplementedError: always.
+        """
+        self._check()
+        raise NotImplementedError("rdflib's engine runs updates")
+
+    def triples(
+        self, triple_pattern: Any, context: Any = None
+    ) -> Iterator[tuple[Any, Iterator[Any]]]:
+        """The triples that a pattern matches, each with its graphs."""
+        for triple, graphs in self.store.triples(triple_pattern, self._inside(context)):
+            yield triple, (self._mapped(graph, self) for graph in graphs)
+
+    def __len__(self, context: Any = None) -> int:
+        return self.store.__len__(self._inside(context))
+
+    def contexts(self, triple: Any = None) -> Generator[Any, None, None]:
+        """All graphs, or those that have a triple."""
+        for graph in self.store.contexts(triple):
+            yield self._mapped(graph, self)
+
+    def prefix(self, namespace: URIRef) -> str | None:
+        return self.store.prefix(namespace)
+
+    def namespace(self, prefix: str) -> URIRef | None:
+        return self.store.namespace(prefix)
+
+    def namespaces(self) -> Iterator[tuple[str, URIRef]]:
+        return self.store.namespaces()
+
+    def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
+        self._check()
+        self._note_namespaces()
+        self.store.bind(prefix, namespace, override)
+
+    def _inside(self, graph: Any) -> Any:
+        """A graph of the other store."""
+        return self._mapped(graph, self.store)
+
+    def _mapped(self, graph: Any, store: Store) -> Any:
+        """The graph of the same name in a store; names and None stay as they are."""
+        if not isinstance(graph, Graph) or graph.store is store:
+            return graph
+        kind = QuotedGraph if isinstance(graph, QuotedGraph) else Graph
+        key = (store, kind, graph.identifier)
+        found = self._graphs.get(key)
+        if found is None:
+            found = self._graphs[key] = kind(store, graph.identifier)
+        return found
+
+    def _note_namespaces(self) -> None:
         """Note the namespaces before they change."""
         # Once: a copy of them for each change would take quadratic time.
-        if self.namespaces is None:
-            self.namespaces = dict(self.store.namespaces())
-            self._restore_namespaces = namespace_restorer(self._graph)
+        if self.before is None:
+            self.before = dict(self.namespaces())
+            self._tables = [(table, dict(table)) for table in namespace_tables(self.store) or ()]
 
-    def bind(self, name: str, iri: URIRef) -> None:
-        """Bind a namespace, replacing the binding of its name."""
-        self.note_namespaces()
-        bind_beside(self._graph, name, iri)
-
-    def unbind(self, name: str) -> None:
-        """Remove the binding of a namespace, if the store is one that can do that."""
-        self.note_namespaces()
-        unbind(self._graph, name)
+    def set_namespace(self, name: str, iri: URIRef | None) -> None:
+        """Bind a name, or unbind it; see ``stores.set_namespace``."""
+        self._note_namespaces()
+        set_namespace(self._graph, name, iri)
 
     def undo(self) -> None:
-        """Undo all changes, the last one first."""
+        """Undo all changes, the last one first. Stores without ``memory.namespace_tables`` keep
+        their namespaces."""
+        self._unusual.clear()
         while self.changes:
-            self._undo_change(*self.changes[-1])
+            what, triple, graph = self.changes[-1]
+            if what is ChangeKind.ADD:
+                self.store.remove(triple, graph)
+            elif what is ChangeKind.REMOVE:
+                self.store.add(triple, graph, isinstance(graph, QuotedGraph))
+            elif what is ChangeKind.DROP_GRAPH:
+                self.store.add_graph(graph)
+            # Others may have filled it meanwhile.
+            elif not is_in(self.store, (None, None, None), graph):
+                self.store.remove_graph(graph)
             self.changes.pop()
-        if self._restore_namespaces is not None:
-            self._restore_namespaces()
+        if self.before is not None:
+            for table, content in self._tables:
+                table.clear()
+                table.update(content)
+            self._graph.namespace_manager.reset()
         self.keep()
 
     def net_changes(
@@ -182,92 +243,60 @@ class Journal:
             statements; None leaves them out.
         """
         places: dict[int, tuple[Any, ...] | None] = {}
-        noted = []
-        removed = False
+        # The last of an odd number of changes to a statement is its net effect.
+        changed: dict[tuple[Any, ...], tuple[ChangeKind, Any]] = {}
         for what, triple, graph in self.changes:
-            if what not in STATEMENTS:
+            if triple is None:
                 continue
             # Graphs live as long as they are noted here, and their names are slow to find.
-            extra = places.get(id(graph), _UNKNOWN)
-            if extra is _UNKNOWN:
-                extra = places[id(graph)] = place(name_of(graph))
-            if extra is not None:
-                removed = removed or what is ChangeKind.REMOVE
-                noted.append((what, (*triple, *extra), graph))
-        if not removed and all(
-            read_form(statement[2]) is statement[2]
-            and twin(self.store, statement[:3], graph) is None
-            for _, statement, graph in noted
-            if type(statement[2]) is Literal
-        ):
-            # Each was missing before it was added. Otherwise all objects of a subject and predicate
-            # are looked at, which takes long where there are many.
-            return iter([(what, statement) for what, statement, _ in noted])
-        return self._net(noted)
+            if id(graph) not in places:
+                places[id(graph)] = place(name_of(graph))
+            extra = places[id(graph)]
+            if extra is None:
+                continue
+            statement = (*triple, *extra)
+            if changed.pop(statement, None) is None:
+                changed[statement] = what, graph
+        net: dict[tuple[Any, ...], set[ChangeKind]] = {}
+        unusual: dict[tuple[Any, ...], list[Any]] = {}
+        for statement, (what, graph) in changed.items():
+            (subject, predicate, object_), named = statement[:3], statement[3:]
+            if type(object_) is Literal and object_.language is None:
+                key = (subject, predicate, *named)
+                if key not in unusual:
+                    unusual[key] = self._unusual_literals(key, graph)
+                usual = read_form(object_)
+                forms = [each for each in unusual[key] if read_form(each) == usual]
+                if usual is not object_:
+                    self._unusual.pop(key, None)
+                    if is_in(self.store, (subject, predicate, usual), graph):
+                        forms.append(usual)
+                if any((subject, predicate, form, *named) not in changed for form in forms):
+                    continue
+                statement = (subject, predicate, usual, *named)
+            net.setdefault(statement, set()).add(what)
+        for statement, kinds in net.items():
+            # A form that takes the place of another changes nothing.
+            if len(kinds) == 1:
+                yield next(iter(kinds)), statement
 
-    def _net(
-        self, noted: Iterable[tuple[ChangeKind, tuple[Any, ...], Any]]
-    ) -> Iterator[tuple[ChangeKind, tuple[Any, ...]]]:
-        """The net effect of changes.
-
-        :param noted: what each did, its statement, and its graph.
-        """
-        before: dict[tuple[Any, ...], bool] = {}
-        after: dict[tuple[Any, ...], bool] = {}
-        graphs = {}
-        for what, statement, graph in noted:
-            before.setdefault(statement, what is ChangeKind.REMOVE)
-            after[statement] = what is ChangeKind.ADD
-            graphs[statement] = graph
-        # Of the forms of a literal that are read back as one, each is as good as another.
-        known: _Forms = {}
-        merged: dict[tuple[Any, ...], tuple[bool, bool]] = {}
-        for statement, was in before.items():
-            triple, extra = statement[:3], statement[3:]
-            stays = any(
-                (*triple[:2], form, *extra) not in before
-                for form in self._forms(triple, graphs[statement], known)
-            )
-            key = (*triple[:2], read_form(triple[2]), *extra)
-            was_other, is_other = merged.get(key, (False, False))
-            merged[key] = (was or stays or was_other, after[statement] or stays or is_other)
-        for statement, (was, is_now) in merged.items():
-            if was is not is_now:
-                yield ChangeKind.ADD if is_now else ChangeKind.REMOVE, statement
-
-    def _forms(self, triple: Triple, graph: Any, known: _Forms) -> set[Any]:
-        """The objects in a graph that are read back as the object of a triple, with its subject and
-        predicate.
-
-        :param known: such objects by what they are read back as, by subject, predicate and graph.
-        """
-        subject, predicate, object_ = triple
-        if not isinstance(object_, Literal) or object_.language is not None:
-            return set()
-        key = (subject, predicate, name_of(graph))
-        forms = known.get(key)
-        if forms is None:
-            forms = known[key] = defaultdict(set)
-            for (_, _, each), _ in self.store.triples((subject, predicate, None), graph):
-                if isinstance(each, Literal):
-                    forms[read_form(each)].add(each)
-        return forms.get(read_form(object_), set())
-
-    def _undo_change(self, what: ChangeKind, triple: Any, graph: Any) -> None:
-        if what is ChangeKind.ADD:
-            self.store.remove(triple, graph)
-        elif what is ChangeKind.REMOVE:
-            self.store.add(triple, graph, isinstance(graph, QuotedGraph))
-        elif what is ChangeKind.MAKE_GRAPH:
-            # Others may have filled it meanwhile.
-            if next(iter(self.store.triples((None, None, None), graph)), None) is None:
-                self.store.remove_graph(graph)
-        else:
-            self.store.add_graph(graph)
+    def _unusual_literals(self, key: tuple[Any, ...], graph: Any) -> list[Any]:
+        """The literals of a subject and predicate in a graph that are read back as others."""
+        if key in self._unusual:
+            return self._unusual[key]
+        count = 0
+        unusual = []
+        for (_, _, each), _ in self.store.triples((*key[:2], None), graph):
+            count += 1
+            if read_form(each) is not each:
+                unusual.append(each)
+        if count > _MANY:
+            self._unusual[key] = unusual
+        return unusual
 
     def keep(self) -> None:
         """Forget all changes, so that they stay."""
         self.changes.clear()
-        self._graphs.clear()
+        self._known.clear()
         self._last_graph = None
-        self.namespaces = self._restore_namespaces = None
+        self.before = None

@@ -8,6 +8,7 @@ on disk and :func:`jelly_plugins.oxigraph.record`.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any, Final, Self, Unpack
 
 from rdflib.graph import ConjunctiveGraph, Dataset, Graph
@@ -27,7 +28,6 @@ from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
 from ..oxigraph_store import inner_store
 from ..terms import describe
 from .journal import ChangeKind, Journal
-from .recording_store import RecordingStore
 from .replay import keep_position, main_graph, replay
 from .stores import mark_recorded, name_of
 
@@ -115,15 +115,14 @@ class GraphRecorder:
     def __init__(self, graph: Graph, writer: LogWriter, name: str | None) -> None:
         self._recorded = graph
         self._writer = writer
-        self._journal = journal = Journal(main_graph(graph))
+        self._journal = journal = Journal(main_graph(graph), writer.check_open)
         self._name = name
         self._whole = isinstance(graph, Dataset)
         self._main: Final = name_of(main_graph(graph))
-        store = RecordingStore(journal, writer.check_open)
         self.graph: Final = (
-            Dataset(store, default_union=graph.default_union)
+            Dataset(journal, default_union=graph.default_union)
             if isinstance(graph, Dataset)
-            else Graph(store, graph.identifier, base=graph.base)
+            else Graph(journal, graph.identifier, base=graph.base)
         )
         # Their first use binds rdflib's own namespaces, which is not a change.
         _ = graph.namespace_manager, self.graph.namespace_manager
@@ -174,19 +173,7 @@ class GraphRecorder:
         journal = self._journal
         try:
             self._changed |= bool(journal.changes)
-            namespaces = self._namespace_changes()
-            graph = DEFAULT_GRAPH if self._whole else None
-            # With their IRIs, so that the patch can be inverted.
-            rows: list[AnyOperation] = [
-                delete_namespace(name, URIRef(before), graph)
-                for name, (before, _) in namespaces.items()
-                if before is not None
-            ]
-            rows += [
-                add_namespace(name, URIRef(now), graph)
-                for name, (_, now) in namespaces.items()
-                if now is not None
-            ]
+            rows: list[AnyOperation] = list(self._namespace_rows())
             for what, statement in journal.net_changes(self._place):
                 rows.append(Operation(_KINDS[what], statement))
             if rows:
@@ -212,14 +199,17 @@ class GraphRecorder:
         # Or it is another graph of the same store.
         return () if main else None
 
-    def _namespace_changes(self) -> dict[str, tuple[str | None, str | None]]:
-        """The names whose namespaces have changed, with those of before and of now."""
-        before = self._journal.namespaces
+    def _namespace_rows(self) -> Iterator[AnyOperation]:
+        """Operations for the names whose namespaces have changed: all deletions first."""
+        graph = DEFAULT_GRAPH if self._whole else None
+        before = self._journal.before
         if before is None:
-            return {}
-        now = dict(self._journal.store.namespaces())
-        return {
-            name: (before.get(name), now.get(name))
-            for name in {**before, **now}
-            if before.get(name) != now.get(name)
-        }
+            return
+        now = dict(self._journal.namespaces())
+        for name, iri in before.items():
+            if now.get(name) != iri:
+                # With its IRI, so that the patch can be inverted.
+                yield delete_namespace(name, URIRef(iri), graph)
+        for name, iri in now.items():
+            if before.get(name) != iri:
+                yield add_namespace(name, URIRef(iri), graph)

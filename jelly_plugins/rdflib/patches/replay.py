@@ -32,8 +32,7 @@ from ..namespaces import DeclaredNamespaces
 from ..oxigraph_store import graph_name, inner_store
 from ..terms import RdflibFactory, default_graph, reject_no_graph
 from .journal import Journal
-from .recording_store import RecordingStore
-from .stores import bind_beside, check_recorded, twin, unbind
+from .stores import check_recorded, set_namespace, twin
 
 #: Positions of graphs, by their names, for as long as their stores live.
 _POSITIONS: Final[WeakKeyDictionary[Store, dict[str, dict[str, Position]]]] = WeakKeyDictionary()
@@ -92,7 +91,7 @@ def main_graph(graph: Graph) -> Graph:
     :raises OptionsError: the graph is a recorder's.
     """
     reject_no_graph(graph)
-    if isinstance(graph.store, RecordingStore):
+    if isinstance(graph.store, Journal):
         raise OptionsError(
             "the changes of this graph are being recorded: use the graph given to record()"
         )
@@ -182,9 +181,9 @@ def namespaces_of(graph: Graph, store: Any) -> Iterator[None]:
     finally:
         now = backend.namespaces(store, place)
         for prefix in before.keys() - now.keys():
-            unbind(graph, prefix)
+            set_namespace(graph, prefix, None)
         for prefix, iri in now.items():
-            bind_beside(graph, prefix, URIRef(iri))
+            set_namespace(graph, prefix, URIRef(iri))
         if before or now:
             graph.namespace_manager.reset()
 
@@ -262,13 +261,14 @@ class GraphTarget:
                 triple, graph = value[:3], self._named(value[3:])
                 # A literal of type xsd:string is there in either of rdflib's two forms for it.
                 other = twin(self._graph.store, triple, graph)
-                if there:
-                    changed = other is None and journal.add(triple, graph)
-                else:
-                    changed = journal.remove(triple, graph)
+                size = len(journal.changes)
+                if not there:
+                    journal.remove(triple, graph)
                     if other is not None:
-                        changed = journal.remove(other, graph)
-                known[value] = changed is not there
+                        journal.remove(other, graph)
+                elif other is None:
+                    journal.add(triple, graph)
+                known[value] = (len(journal.changes) > size) is not there
         return changes.unmatched(
             map(known.__getitem__, changes.first),
             self._settings,
@@ -282,11 +282,11 @@ class GraphTarget:
         if namespace.graph is not None:
             reject_graph(str(namespace.graph), what="a namespace")
         if kind is OperationKind.DELETE_NAMESPACE:
-            journal.unbind(namespace.name)
+            journal.set_namespace(namespace.name, None)
             return
         declared = DeclaredNamespaces()
         declared.add(namespace.name, namespace.iri)
-        journal.bind(namespace.name, namespace.iri)
+        journal.set_namespace(namespace.name, namespace.iri)
 
     def _named(self, name: tuple[Any, ...]) -> Graph:
         """The graph of a statement: by its fourth term, if there is one."""

@@ -8,34 +8,22 @@ otherwise subjects are sorted. Other stores keep their own order.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, Unpack
 from typing import Literal as TypingLiteral
 
-from rdflib.graph import ConjunctiveGraph, Dataset, Graph, QuotedGraph, ReadOnlyGraphAggregate
+from rdflib.graph import ConjunctiveGraph, Graph, QuotedGraph, ReadOnlyGraphAggregate
 from rdflib.plugins.stores.memory import Memory
 from rdflib.term import Literal, URIRef
 
-from ...codec import (
-    DEFAULT_FRAME_BYTES,
-    DEFAULT_FRAME_ROWS,
-    DEFAULT_GRAPH,
-    DEFAULT_LIMITS,
-    AnyFrame,
-    Encoder,
-    Frame,
-    Limits,
-    LogicalType,
-    PhysicalType,
-    StreamOptions,
-)
+from ...codec import DEFAULT_GRAPH, Encoder, LogicalType, PhysicalType, StreamOptions
 from ...codec.rdf.options import GROUPED
 from ...errors import OptionsError, TermError
-from ...io.progress import Progress, Steps
+from ...io.progress import Steps
 from ...io.sinks import Destination
-from ...io.streams import BATCH, encode_frames, write_delimited
+from ...io.streams import BATCH, StreamWriteOptions, WriteSettings, write_delimited
 from ...reserved import is_reserved
 from .. import oxigraph_store
 from ..memory import batches_by_subject
@@ -44,6 +32,9 @@ from ..terms import EncoderTerms, default_graph
 #: Declarations to write: those given, all that the graph has bound, those of them that are used,
 #: or none.
 Namespaces: TypeAlias = bool | TypingLiteral["used"] | Mapping[str, str]
+
+#: Statements in generic terms, as the encoder takes them.
+Batches: TypeAlias = Iterable[list[tuple[Any, ...]]]
 
 
 class Part(NamedTuple):
@@ -71,15 +62,24 @@ class Part(NamedTuple):
         for subject in sorted(runs, key=str):
             yield from sorted(runs.pop(subject), key=lambda triple: tuple(map(str, triple)))
 
-    def batches(
-        self, physical_type: PhysicalType, terms: EncoderTerms
-    ) -> Iterator[list[tuple[Any, ...]]]:
+    def batches(self, physical_type: PhysicalType, terms: EncoderTerms) -> Batches:
         """All triples, or quads where that is what the stream has, as ``terms`` make them."""
         extra = () if physical_type is PhysicalType.TRIPLES else (terms.term(self.name),)
         found = None
         if terms.generic is not None:
             found = batches_by_subject(self.graph, terms.generic, extra, BATCH)
         return terms.statements(self.triples(), extra) if found is None else found
+
+
+class Element(NamedTuple):
+    """What one frame of a grouped stream holds, or all frames of a flat one.
+
+    :ivar parts: statements by the name of their graph.
+    :ivar namespaces: declarations to write first, IRI by name.
+    """
+
+    parts: Iterable[tuple[Any, Batches]]
+    namespaces: Mapping[str, str] = {}
 
 
 def parts_of(graph: Graph) -> list[Part]:
@@ -109,27 +109,27 @@ def _check_formula(graph: object) -> None:
         raise TermError("a formula of Notation3 is not an RDF graph")
 
 
-def namespaces_of(graph: Graph, namespaces: Namespaces) -> list[tuple[str, URIRef]]:
+def namespaces_of(graph: Graph, namespaces: Namespaces) -> dict[str, str]:
     """The declarations to write.
 
     :raises ValueError: ``namespaces`` has an invalid value.
     """
     if not namespaces:
-        return []
+        return {}
     if isinstance(namespaces, Mapping):
-        return [(name, URIRef(iri)) for name, iri in namespaces.items()]
+        return {name: str(iri) for name, iri in namespaces.items()}
     if namespaces is not True and namespaces != "used":
         raise ValueError(
             f"namespaces must be True, False, 'used' or a mapping (got {namespaces!r})"
         )
-    bound = [(name, URIRef(iri)) for name, iri in graph.namespaces()]
+    bound = {name: str(iri) for name, iri in graph.namespaces()}
     if namespaces is True:
         return bound
     unused = dict(bound)
     for iri in _iris_of(graph):
         for name in [name for name, start in unused.items() if iri.startswith(start)]:
             del unused[name]
-    return [(name, iri) for name, iri in bound if name not in unused]
+    return {name: iri for name, iri in bound.items() if name not in unused}
 
 
 def _iris_of(graph: Graph) -> Iterator[URIRef]:
@@ -143,64 +143,73 @@ def _iris_of(graph: Graph) -> Iterator[URIRef]:
 
 
 def encode(
-    parts: Iterable[Part],
+    elements: Iterable[Element],
+    terms: EncoderTerms,
     options: StreamOptions,
-    namespaces: Collection[tuple[str, URIRef]] = (),
+    settings: WriteSettings,
     *,
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Iterator[bytes]:
-    """Encode graphs; yields the bytes of each frame without a delimiter.
+    framed: bool,
+    namespaces: bool,
+) -> Generator[bytes, None, int]:
+    """Encode elements; yields the bytes of each frame without a delimiter.
 
-    With a grouped logical type the frames are the elements: one for each subject in
-    SUBJECT_GRAPHS, one for each named graph in NAMED_GRAPHS, one for all in any other.
-
-    See :func:`dump` for the parameters, and for what is raised.
+    :param elements: made with ``terms``.
+    :param framed: whether each element is a frame; otherwise frames end by their size.
+    :param namespaces: whether elements have namespaces.
+    :return: the number of statements, as the generator's value.
+    :raises JellyError: a graph cannot be written with these options.
     """
-    terms = EncoderTerms()
-    physical_type = options.physical_type
-    parts = fit(parts, options)
-    if options.grouped:
-        elements = _elements(parts, options, terms)
-        # At least one: without a frame there would be no options.
-        first = next(elements, Frame(0))
-        first.namespaces = [(name, terms.term(iri)) for name, iri in namespaces]
-        yield from encode_frames(
-            chain([first], elements),
-            options=options,
-            describe=terms.describe,
-            namespaces=bool(namespaces),
-            progress=progress,
-            limits=limits,
-        )
-        return
+    limits = settings.limits
     encoder = Encoder(
         options,
-        terms.describe,
-        namespaces=bool(namespaces),
-        frame_rows=frame_rows,
-        frame_bytes=frame_bytes,
+        namespaces=namespaces,
+        # A frame ends inside an element only if it would be larger than a reader accepts.
+        frame_rows=limits.frame_rows + 1 if framed else settings.frame_rows,
+        frame_bytes=limits.frame_bytes + 1 if framed else settings.frame_bytes,
         limits=limits,
     )
-    steps = Steps(progress)
+    steps = Steps(settings.progress)
     count = 0
-    for name, iri in namespaces:
-        encoder.add_namespace(name, str(iri))
-    for part in parts:
-        if physical_type is PhysicalType.GRAPHS:
-            encoder.start_graph(terms.term(part.name))
-        for batch in part.batches(physical_type, terms):
-            yield from encoder.add(batch)
-            count += len(batch)
-            steps.reach(count)
+    for parts, declared in elements:
+        for name, iri in declared.items():
+            encoder.add_namespace(name, iri)
+        for graph, batches in parts:
+            if options.physical_type is PhysicalType.GRAPHS:
+                encoder.start_graph(terms.term(graph))
+            for batch in batches:
+                yield from encoder.add(batch)
+                count += len(batch)
+                steps.reach(count)
+        if framed:
+            encoder.end_graph()
+            yield encoder.flush()
+    # A stream without frames still has its options.
     yield from encoder.finish()
     steps.end(count)
+    return count
 
 
-def fit(parts: Iterable[Part], options: StreamOptions) -> Iterator[Part]:
-    """The parts that a stream with ``options`` has a place for.
+def encode_graph(
+    parts: Iterable[Part],
+    options: StreamOptions,
+    settings: WriteSettings,
+) -> Generator[bytes, None, int]:
+    """Encode one graph or dataset; see :func:`encode` and, for the frames, :func:`dump`."""
+    namespaces = settings.namespaces or {}
+    terms = EncoderTerms()
+    elements = _elements(batches_of(parts, options, terms), options)
+    # At least one, for the declarations.
+    first = next(elements, Element(()))._replace(namespaces=namespaces)
+    elements = chain([first], elements)
+    return encode(
+        elements, terms, options, settings, framed=options.grouped, namespaces=bool(namespaces)
+    )
+
+
+def batches_of(
+    parts: Iterable[Part], options: StreamOptions, terms: EncoderTerms
+) -> Iterator[tuple[Any, Batches]]:
+    """The parts of an :class:`Element` that a stream with ``options`` has a place for.
 
     :raises OptionsError: a named graph is to be written as triples.
     """
@@ -210,95 +219,69 @@ def fit(parts: Iterable[Part], options: StreamOptions) -> Iterator[Part]:
             raise OptionsError("a dataset with named graphs cannot be written as triples")
         # The default graph always exists, empty or not; naming it has no effect.
         if named or not part.empty:
-            yield part
+            yield part.name, part.batches(options.physical_type, terms)
 
 
-def _elements(
-    parts: Iterable[Part], options: StreamOptions, terms: EncoderTerms
-) -> Iterator[AnyFrame]:
-    """The elements of a grouped stream."""
-    physical_type = options.physical_type
+def _elements(graphs: Iterator[tuple[Any, Batches]], options: StreamOptions) -> Iterator[Element]:
+    """The elements of a stream, see :func:`dump`.
+
+    :raises OptionsError: the default graph in a stream of named graphs.
+    """
     if options.logical_type == LogicalType.SUBJECT_GRAPHS:
-        for part in parts:
-            statements = chain.from_iterable(part.batches(physical_type, terms))
-            for _, run in groupby(statements, itemgetter(0)):
-                yield Frame(0, statements=list(run))
+        for name, found in graphs:
+            for _, run in groupby(chain.from_iterable(found), itemgetter(0)):
+                yield Element([(name, [list(run)])])
     elif options.logical_type == LogicalType.NAMED_GRAPHS:
-        for part in parts:
-            if part.name is DEFAULT_GRAPH:
+        for name, found in graphs:
+            if name is DEFAULT_GRAPH:
                 raise OptionsError("the default graph has no place in a stream of named graphs")
-            yield frame_of([part], physical_type, terms)
+            yield Element([(name, found)])
     else:
-        yield frame_of(parts, physical_type, terms)
-
-
-def frame_of(parts: Iterable[Part], physical_type: PhysicalType, terms: EncoderTerms) -> AnyFrame:
-    """One frame that holds all of ``parts``."""
-    frame: AnyFrame = Frame(0)
-    for part in parts:
-        before = len(frame.statements)
-        frame.statements += chain.from_iterable(part.batches(physical_type, terms))
-        if physical_type is PhysicalType.GRAPHS and len(frame.statements) == before:
-            frame.empty_graphs.append(terms.term(part.name))
-    return frame
+        yield Element(graphs)
 
 
 def dump(
     graph: Graph,
     dst: Destination,
     *,
-    options: StreamOptions | None = None,
     namespaces: Namespaces = False,
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    **settings: Unpack[StreamWriteOptions],
 ) -> int:
     """Write a graph as a delimited Jelly-RDF stream.
+
+    With a grouped logical type the frames are the elements: one for each subject in
+    SUBJECT_GRAPHS, one for each named graph in NAMED_GRAPHS, one for all in any other.
 
     :param graph: a Graph is written as triples, a Dataset or ConjunctiveGraph as quads.
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param options: of the stream; by default flat triples for a Graph, otherwise flat quads, or
-        graphs if a named graph is empty, which quads cannot express.
     :param namespaces: declarations to write first: a mapping of names to IRIs, True for all that
         the graph has bound, which are some thirty in any new graph, or ``"used"`` for those that an
         IRI in it begins with, which is looked for first.
-    :param frame_rows: rows of a frame, at most.
-    :param frame_bytes: bytes of a frame after which it ends.
-    :param progress: called about every 10,000 statements and at the end, with the number of
-        statements since the last call, as ``tqdm.update`` takes it.
-    :param limits: limits on the output.
+    :param settings: see :class:`~jelly_plugins.WriteSettings`. The options are by
+        default those of flat triples for a Graph, otherwise of flat quads, or of graphs if a named
+        graph is empty, which quads cannot express.
     :return: the number of statements written.
     :raises JellyError: the graph cannot be written with these options.
     :raises ValueError: ``namespaces`` has an invalid value.
     """
+    wanted = WriteSettings(namespaces=namespaces_of(graph, namespaces), **settings)
     parts = parts_of(graph)
+    options = wanted.options
     if options is None:
         kind = PhysicalType.TRIPLES
         if isinstance(graph, ConjunctiveGraph):
             empty = any(part.name is not DEFAULT_GRAPH and part.empty for part in parts)
             kind = PhysicalType.GRAPHS if empty else PhysicalType.QUADS
         options = StreamOptions.flat(kind)
-    declared = namespaces_of(graph, namespaces)
-    settings: dict[str, Any] = {
-        "options": options,
-        "frame_rows": frame_rows,
-        "frame_bytes": frame_bytes,
-        "progress": progress,
-        "limits": limits,
-    }
-    if oxigraph_store.inner_store(graph) is not None and _suits_oxigraph(graph, options):
-        prefixes = {name: str(iri) for name, iri in declared}
-        return oxigraph_store.dump(graph, dst, namespaces=prefixes, **settings)
-    write_delimited(encode(parts, namespaces=declared, **settings), dst)
-    return sum(len(part.graph) for part in parts)
-
-
-def _suits_oxigraph(graph: Graph, options: StreamOptions) -> bool:
-    """Whether the backend ``oxigraph`` makes the same elements of a graph as this module does."""
-    if options.grouped and options.logical_type not in GROUPED:
-        return False
-    if isinstance(graph, ConjunctiveGraph):
-        return isinstance(graph, Dataset) and options.physical_type is not PhysicalType.TRIPLES
-    return options.physical_type is PhysicalType.TRIPLES
+    # Otherwise the backend makes other elements of a graph.
+    triples = options.physical_type is PhysicalType.TRIPLES
+    same = triples is not isinstance(graph, ConjunctiveGraph) and (
+        not options.grouped or options.logical_type in GROUPED
+    )
+    if same and oxigraph_store.writable(graph):
+        return oxigraph_store.dump(
+            graph, dst, **{**settings, "options": options, "namespaces": wanted.namespaces}
+        )
+    written: int = write_delimited(encode_graph(parts, options, wanted), dst)
+    return written

@@ -25,7 +25,6 @@ from ...errors import JellyError, TermError
 from ...formats.jelly import encoded, options_for
 from ...formats.settings import (
     DEFAULT_LOAD,
-    ConversionSettings,
     Given,
     Job,
     LoadOptions,
@@ -33,11 +32,12 @@ from ...formats.settings import (
     OptionChanges,
 )
 from ...formats.table import open_reader
+from ...io.chunks import ChunkReader
 from ...io.names import Format
 from ...io.progress import Progress, Steps
-from ...io.sources import Closing, Source
+from ...io.sources import Source
 from ...io.streams import AnyFrameReader, FrameReader
-from ...reserved import is_reserved, reject_graph
+from ...reserved import reject_graph
 from .. import oxigraph_store
 from ..memory import add_statements, overridden, writable
 from ..namespaces import DeclaredNamespaces
@@ -53,97 +53,83 @@ class GraphSink:
     """
 
     def __init__(self, graph: Graph, namespaces: DeclaredNamespaces | None = None) -> None:
-        self.namespaces = DeclaredNamespaces() if namespaces is None else namespaces
+        self._namespaces = DeclaredNamespaces() if namespaces is None else namespaces
         #: The graph that takes triples, and quads in the default graph.
         self.default = default_graph(graph) if isinstance(graph, ConjunctiveGraph) else graph
         #: Whether quads may be in other graphs.
         self.named_graphs = self.default is not graph or (
             graph.identifier == DATASET_DEFAULT_GRAPH_ID
         )
-        #: The frame that was rejected.
-        self.rejected: int | None = None
-        #: By name; None is that of triples.
-        self._graphs: dict[Any, Graph] = {
-            None: self.default,
-            DATASET_DEFAULT_GRAPH_ID: self.default,
-        }
-
-    def check(self, frame: AnyFrame) -> None:
-        """Reject a reserved graph, and gather the namespaces of a frame.
-
-        :raises JellyError: a graph is reserved, or a namespace cannot be held.
-        """
-        try:
-            for name in frame.graphs:
-                reject_graph(str(name))
-            for name, iri in frame.namespaces:
-                self.namespaces.add(name, str(iri))
-        except JellyError:
-            self.rejected = frame.index
-            raise
-
-    def add(self, frames: Sequence[AnyFrame]) -> None:
-        """Add the statements of frames that were made for this sink, and their graphs, empty
-        ones included. rdflib's stores in memory take all of them or none; any other store keeps
-        what it took before it rejected a statement.
-
-        :raises TermError: the store rejects a statement, or a graph is reserved.
-        """
-        filled = [frame.statements for frame in frames if frame.statements]
-        try:
-            if writable(self.default):
-                add_statements(self.default.store, self._graph, filled)
-            else:
-                self._add_by_interface(filled)
-        except TermError:
-            self.rejected = _frame_of_reserved(frames)
-            raise
-        for frame in frames:
-            for name in frame.empty_graphs:
-                self._graph(name)
+        self._graphs: dict[Any, Graph] = {DATASET_DEFAULT_GRAPH_ID: self.default}
 
     def fill(
-        self, frames: Iterable[AnyFrame], *, atomic: bool, progress: Progress | None = None
+        self, frames: Iterable[AnyFrame], *, atomic: bool = True, progress: Progress | None = None
     ) -> int:
-        """Add the statements of frames, all after the last one was read or frame by frame, and bind
-        namespaces.
+        """Add the statements of frames that were made for this sink, and their graphs, empty ones
+        included; all after the last frame was read, or frame by frame. Then bind namespaces.
+
+        rdflib's stores in memory take all statements or none; any other store keeps what it took
+        before it rejected one.
 
         :return: the number of statements.
+        :raises JellyError: a graph is reserved, or a namespace cannot be held; with the frame.
+        :raises TermError: the store rejects a statement.
         """
         count = 0
         steps = Steps(progress)
         held: list[AnyFrame] = []
         for frame in frames:
-            self.check(frame)
+            try:
+                self._check(frame)
+            except JellyError as error:
+                error.locate(frame=frame.index)
+                raise
             count += len(frame.statements)
             if not atomic:
-                self.add([frame])
+                self._add([frame])
             elif frame.statements or frame.empty_graphs:
                 held.append(frame)
             steps.reach(count)
         steps.end(count)
         # Namespaces come last: rdflib cannot unbind them if the store rejects a statement.
-        self.add(held)
-        self.namespaces.bind(self.default)
+        self._add(held)
+        self._namespaces.bind(self.default)
         return count
 
-    def _add_by_interface(self, batches: Sequence[list[Any]]) -> None:
-        default = self.default
-        graph = self._graph
-        # Before the first statement is added.
-        for name in {quad[3] for batch in batches if len(batch[0]) == 4 for quad in batch}:
+    def _check(self, frame: AnyFrame) -> None:
+        """Reject a reserved graph, and gather the namespaces of a frame."""
+        names = set(frame.graphs)
+        if frame.statements and len(frame.statements[0]) == 4:
+            names.update(map(itemgetter(3), frame.statements))
+        for name in names:
             reject_graph(str(name))
+        for name, iri in frame.namespaces:
+            self._namespaces.add(name, str(iri))
+
+    def _add(self, frames: Sequence[AnyFrame]) -> None:
+        filled = [frame.statements for frame in frames if frame.statements]
+        if writable(self.default):
+            add_statements(self.default.store, self._graph, filled)
+        else:
+            self._add_by_interface(filled)
+        for frame in frames:
+            for name in frame.empty_graphs:
+                self._graph(name)
+
+    def _add_by_interface(self, batches: Iterable[list[Any]]) -> None:
+        statements = chain.from_iterable(batches)
+        quads = ((s, p, o, self._graph(*graph)) for s, p, o, *graph in statements)
         try:
-            # All frames of a stream have statements of one width; those of several streams may not.
-            for width, run in groupby(batches, key=lambda statements: len(statements[0])):
-                statements = chain.from_iterable(run)
-                if width == 3:
-                    _add_triples(default, statements)
-                elif overridden(default):
-                    for name, quads in groupby(statements, key=itemgetter(3)):
-                        _add_triples(graph(name), (quad[:3] for quad in quads))
+            if not overridden(self.default):
+                self.default.store.addN(quads)
+                return
+            for graph, run in groupby(quads, key=itemgetter(3)):
+                # rdflib's parsers call ``add``.
+                if overridden(graph) == {"add"}:
+                    for quad in run:
+                        graph.add(quad[:3])
                 else:
-                    default.store.addN((s, p, o, graph(g)) for s, p, o, g in statements)
+                    graph.addN(run)
         except JellyError:
             raise
         except (TypeError, ValueError) as error:
@@ -151,34 +137,18 @@ class GraphSink:
                 f"the store rejected a statement: {error} (it may keep those added before)"
             ) from error
 
-    def _graph(self, name: Any) -> Graph:
+    def _graph(self, name: Any = None) -> Graph:
+        """The graph of a quad, by its fourth term, or of triples."""
+        if name is None:
+            return self.default
         graph = self._graphs.get(name)
         if graph is None:
-            reject_graph(str(name))
             default = self.default
             graph = Graph(default.store, name, namespace_manager=default.namespace_manager)
             if default.store.graph_aware:
                 default.store.add_graph(graph)
             self._graphs[name] = graph
         return graph
-
-
-def _frame_of_reserved(frames: Iterable[AnyFrame]) -> int | None:
-    """The first frame with a quad in the reserved graph. Only errors are worth the search."""
-    for frame in frames:
-        if any(len(quad) == 4 and is_reserved(str(quad[3])) for quad in frame.statements):
-            return frame.index
-    return None
-
-
-def _add_triples(graph: Graph, triples: Iterable[tuple[Any, ...]]) -> None:
-    """Add triples with the graph's ``add``, which rdflib's parsers call, if it overrides only that;
-    otherwise with its ``addN``."""
-    if overridden(graph) == {"add"}:
-        for triple in triples:
-            graph.add(triple)
-    else:
-        graph.addN((s, p, o, graph) for s, p, o in triples)
 
 
 def load(
@@ -234,37 +204,24 @@ def load(
     """
     reject_no_graph(graph)
     check_recorded(graph.store)
-    if bnode_context is not None and not isinstance(bnode_context, MutableMapping):
-        raise TypeError(
-            "bnode_context must be a mutable mapping from labels to blank nodes "
-            f"(got {bnode_context!r})"
-        )
     settings = replace(settings, **options)
     form = settings.format_for(src)
     sink = GraphSink(graph)
-    whole = sink.named_graphs
-    if (
-        oxigraph_store.readable_into(sink.default)
-        # Not a ConjunctiveGraph: for Oxigraph its default graph is a named one.
-        and (not whole or sink.default.identifier == DATASET_DEFAULT_GRAPH_ID)
-        and bnode_context is None
-    ):
-        return oxigraph_store.load(
-            sink.default,
-            src,
-            whole=whole,
-            blank_nodes=blank_nodes,
-            settings=settings,
-        )
     terms: dict[str, Any] = {
         "blank_nodes": blank_nodes,
         "generalized": generalized,
-        "named_graphs": whole,
+        "named_graphs": sink.named_graphs,
         "bnode_context": bnode_context,
     }
-    reader: AnyFrameReader | _TextFrames
+    factory = RdflibFactory(**terms)
+    if bnode_context is None and oxigraph_store.fillable(sink.default, whole=sink.named_graphs):
+        return oxigraph_store.load(
+            sink.default, src, whole=sink.named_graphs, blank_nodes=blank_nodes, settings=settings
+        )
+    reader: AnyFrameReader | ChunkReader
+    frames: Iterable[AnyFrame]
     if form is Format.JELLY:
-        reader = open_frames(
+        reader = frames = open_frames(
             src,
             concatenated=settings.concatenated,
             strict=settings.strict,
@@ -273,56 +230,27 @@ def load(
         )
     else:
         conversion = settings.conversion(OptionChanges(generalized_statements=generalized))
-        reader = _TextFrames(Given(src, form), conversion, _factory(**terms))
-    with reader as frames:
+        job = Job(settings=conversion, star=True)
+        reader = open_reader(Given(src, form), job)
+        frames = _frames_of_text(reader, job, factory)
+    with reader:
         try:
             return sink.fill(frames, atomic=settings.atomic, progress=settings.progress)
         except JellyError as error:
-            if isinstance(frames, FrameReader):
-                error.locate(frame=sink.rejected)
-            raise error.locate(source=frames.name) from error.__cause__
+            raise error.locate(source=reader.name) from error.__cause__
 
 
-class _TextFrames(Closing):
-    """Reads a source in another format than Jelly as frames in rdflib's terms: its text becomes
-    Jelly in memory, since the decoder makes the terms.
-
-    :raises JellyError: while iterating, with the source.
-    """
-
-    def __init__(self, given: Given, settings: ConversionSettings, factory: RdflibFactory) -> None:
-        self._job = Job(settings=settings, star=True)
-        self._reader = open_reader(given, self._job)
-        self._decoder = Decoder(factory, limits=settings.limits)
-        self.name = self._reader.name
-
-    def __iter__(self) -> Iterator[AnyFrame]:
-        options = options_for(self._reader, self._job)
-        for data in encoded(self._reader, options, self._job):
-            try:
-                yield self._decoder.decode(data)
-            except JellyError as error:
-                # Frames and rows exist only here.
-                raise type(error)(error.message, source=self.name) from None
-
-    def close(self) -> None:
-        """Close the source, if it was opened here."""
-        self._reader.close()
-
-
-def _factory(
-    *, bnode_context: MutableMapping[str, BNode] | None = None, **settings: Any
-) -> RdflibFactory:
-    """The factory of a source's terms, see :func:`load` and :class:`RdflibFactory`."""
-    factory = RdflibFactory(**settings)
-    if bnode_context is not None:
-        new = factory.blank_node
-        factory.blank_node = lambda label: (
-            bnode_context[label]
-            if label in bnode_context
-            else bnode_context.setdefault(label, new(label))
-        )
-    return factory
+def _frames_of_text(source: ChunkReader, job: Job, factory: RdflibFactory) -> Iterator[AnyFrame]:
+    """A source in another format than Jelly as frames in rdflib's terms: its text becomes Jelly in
+    memory, since the decoder makes the terms."""
+    decoder = Decoder(factory, limits=job.settings.limits)
+    for data in encoded(source, options_for(source, job), job):
+        try:
+            yield decoder.decode(data)
+        except JellyError as error:
+            # Frames and rows exist only here.
+            error.frame = error.row = None
+            raise
 
 
 def open_frames(
@@ -335,10 +263,10 @@ def open_frames(
 ) -> AnyFrameReader:
     """Open Jelly for reading in rdflib's terms.
 
-    :param terms: parameters of :class:`RdflibFactory`, and ``bnode_context`` of :func:`load`.
+    :param terms: parameters of :class:`RdflibFactory`.
     """
     # Each stream of a concatenated file has its own scope of labels.
-    make = partial(_factory, **terms)
+    make = partial(RdflibFactory, **terms)
     return FrameReader(
         src,
         factory=make(),

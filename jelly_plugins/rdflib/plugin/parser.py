@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable
 from functools import partial
 from io import TextIOBase
 from typing import Any, ClassVar, Final
 from urllib.parse import quote
 
-from rdflib.graph import ConjunctiveGraph, Graph
+from rdflib.graph import Graph
 from rdflib.parser import InputSource, Parser, URLInputSource
 
 from ...errors import JellyError, SourceError
 from ...formats.reading import ChunkFile
-from ...io.names import Format
+from ...io.names import Format, FormatName
 from ...io.sources import CHUNK
 from .load import load
 
@@ -24,9 +22,10 @@ _NOT_IN_IRIS: Final = re.compile(r'[\x00-\x20<>"{}|\\^`]|%(?![0-9A-Fa-f]{2})')
 
 
 class BytesParser(Parser):
-    """Reads a format that is bytes; keyword arguments of ``Graph.parse`` go to :attr:`_load`."""
+    """Reads a format that is bytes; keyword arguments of ``Graph.parse`` are those of
+    :func:`~jelly_plugins.rdflib.plugin.load.load`."""
 
-    _load: ClassVar[Callable[..., int]]
+    _format: ClassVar[FormatName]
 
     def parse(self, source: InputSource, sink: Graph, **settings: Any) -> None:
         """Read a source.
@@ -37,7 +36,7 @@ class BytesParser(Parser):
         if stream is None:
             raise SourceError("rdflib passes this source as text; the format is binary")
         try:
-            type(self)._load(_target(sink), stream, **settings)
+            load(sink, stream, format=self._format, **settings)
         except JellyError as error:
             if isinstance(source, URLInputSource):
                 error.source = source.url
@@ -45,10 +44,7 @@ class BytesParser(Parser):
 
 
 class JellyParser(BytesParser):
-    """Reads Jelly-RDF into a Graph, Dataset or ConjunctiveGraph, from any source rdflib knows.
-
-    Keyword arguments of ``Graph.parse`` are those of
-    :func:`~jelly_plugins.rdflib.plugin.load.load`.
+    """Reads Jelly-RDF into a Graph or Dataset, from any source rdflib knows.
 
     >>> from jelly_plugins.io.streams import write_bytes
     >>> from jelly_plugins import Iri, Triple
@@ -57,7 +53,7 @@ class JellyParser(BytesParser):
     1
     """
 
-    _load = staticmethod(partial(load, format=Format.JELLY))
+    _format = Format.JELLY
 
 
 class TextParser(BytesParser):
@@ -72,21 +68,6 @@ class TextParser(BytesParser):
             chunks = (part.encode() for part in iter(partial(stream.read, CHUNK), ""))
             source.setByteStream(ChunkFile(chunks))
         super().parse(source, sink, **{"base": _base_of(source, sink), **settings})
-
-
-def _target(sink: Graph) -> Graph:
-    """The graph whose ``parse`` was called. For a ConjunctiveGraph rdflib gives parsers its default
-    graph, which is like any other Graph; only the call stack shows the difference."""
-    code = getattr(ConjunctiveGraph.parse, "__code__", None)
-    frame = inspect.currentframe()
-    # Calls between rdflib's and this one: a subclass of a plugin may add one or two.
-    for _ in range(6):
-        frame = frame and frame.f_back
-        if frame is not None and frame.f_code is code:
-            called: Graph = frame.f_locals["self"]
-            # For a Dataset the default graph's identifier is enough.
-            return called if frame.f_locals.get("context") is sink else sink
-    return sink
 
 
 def _base_of(source: InputSource, sink: Graph) -> str | None:
@@ -106,13 +87,13 @@ def _base_of(source: InputSource, sink: Graph) -> str | None:
 class NTriplesParser(TextParser):
     """``format="jelly-plugins-nt"``"""
 
-    _load = staticmethod(partial(load, format=Format.N_TRIPLES))
+    _format = Format.N_TRIPLES
 
 
 class NQuadsParser(TextParser):
     """``format="jelly-plugins-nquads"``"""
 
-    _load = staticmethod(partial(load, format=Format.N_QUADS))
+    _format = Format.N_QUADS
 
 
 class TurtleParser(TextParser):
@@ -124,16 +105,16 @@ class TurtleParser(TextParser):
     http://example.org/s
     """
 
-    _load = staticmethod(partial(load, format=Format.TURTLE))
+    _format = Format.TURTLE
 
 
 class TrigParser(TextParser):
     """``format="jelly-plugins-trig"``"""
 
-    _load = staticmethod(partial(load, format=Format.TRIG))
+    _format = Format.TRIG
 
 
 class RdfXmlParser(TextParser):
     """``format="jelly-plugins-xml"``"""
 
-    _load = staticmethod(partial(load, format=Format.RDF_XML))
+    _format = Format.RDF_XML

@@ -45,12 +45,9 @@ def register_suffixes() -> None:
     endings = rdflib.util.SUFFIX_FORMAT_MAP
     if endings.get("jelly") in NAMES:
         del endings["jelly"]
-    for format_, names in {
-        OWN_NAME: ("jelly",),
-        "rdf-thrift": ("rt", "trdf"),
-        "rdf-protobuf": ("rpb", "pbrdf"),
-    }.items():
-        for name in names:
-            endings.setdefault(name, format_)
-    for compressed in ("gz", "bz2", "zst"):
-        endings.setdefault(compressed, OWN_NAME)
+    for name in ("jelly", "gz", "bz2", "zst"):
+        endings.setdefault(name, OWN_NAME)
+    for name in ("rt", "trdf"):
+        endings.setdefault(name, "rdf-thrift")
+    for name in ("rpb", "pbrdf"):
+        endings.setdefault(name, "rdf-protobuf")

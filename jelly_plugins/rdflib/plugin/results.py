@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import IO, Any, BinaryIO, ClassVar, Final, cast
+from typing import IO, Any, BinaryIO, ClassVar, cast
 
 from rdflib.query import Result, ResultParser, ResultSerializer
 from rdflib.term import Variable
@@ -16,13 +16,12 @@ from ..terms import RdflibFactory, describe_node
 class _ResultParser(ResultParser):
     format: ClassVar[ResultsFormat]
 
-    def parse(self, source: IO[Any], **kwargs: Any) -> Result:
+    def parse(self, source: IO[Any], **kwargs: Any) -> Result:  # noqa: ARG002
         """Read results; blank nodes are new ones in each reading.
 
         :param kwargs: not used.
         :raises JellyError: with the source, and with frame or row.
         """
-        kwargs.clear()
         factory: Any = RdflibFactory(generalized=True)
         with read_results(cast(BinaryIO, source), format=self.format, factory=factory) as found:
             if found.boolean is not None:
@@ -73,28 +72,22 @@ class ProtobufResultParser(_ResultParser):
 class _ResultSerializer(ResultSerializer):
     format: ClassVar[ResultsFormat]
 
-    def serialize(self, stream: IO[Any], encoding: str = "utf-8", **kwargs: Any) -> None:
+    def serialize(self, stream: IO[Any], encoding: str = "utf-8", **kwargs: Any) -> None:  # noqa: ARG002
         """Write results of SELECT or, in Jelly-SPARQL, of ASK.
 
         :param encoding: not used: the format is binary.
         :param kwargs: not used.
         :raises TermError: the results are of another kind of query, or a term cannot be written.
         """
-        del encoding
-        kwargs.clear()
         if self.result.type == "ASK":
             write_boolean(bool(self.result.askAnswer), stream, format=self.format)
             return
         if self.result.type != "SELECT":
             raise TermError(f"this format cannot express results of type {self.result.type}")
         names = list(self.result.vars or ())
-        bindings = self.result.bindings
+        solutions = ([*map(each.get, names)] for each in self.result.bindings)
         write_results(
-            [str(name) for name in names],
-            ([solution.get(name) for name in names] for solution in bindings),
-            stream,
-            format=self.format,
-            describe=describe_node,
+            [*map(str, names)], solutions, stream, format=self.format, describe=describe_node
         )
 
 
@@ -114,13 +107,3 @@ class ProtobufResultSerializer(_ResultSerializer):
     """Writes SPARQL results in RDF Protobuf."""
 
     format: ClassVar = ResultsFormat.PROTOBUF
-
-
-__all__: Final = [
-    "JellyResultParser",
-    "JellyResultSerializer",
-    "ProtobufResultParser",
-    "ProtobufResultSerializer",
-    "ThriftResultParser",
-    "ThriftResultSerializer",
-]

@@ -6,33 +6,30 @@ whose frames mean nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, TypedDict, Unpack
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
-from rdflib.term import Node, URIRef
+from rdflib.term import Node
 
 from ...backends import BlankNodes
-from ...codec import (
-    DEFAULT_FRAME_BYTES,
-    DEFAULT_FRAME_ROWS,
-    DEFAULT_GRAPH,
-    DEFAULT_LIMITS,
-    AnyFrame,
-    Limits,
-    LogicalType,
-    PhysicalType,
-    StreamOptions,
-)
+from ...codec import DEFAULT_GRAPH, Limits, LogicalType, PhysicalType, StreamOptions
 from ...errors import JellyError, StatementError
-from ...io.progress import Progress
 from ...io.sinks import Counted, Destination
 from ...io.sources import Source
-from ...io.streams import encode, encode_frames, with_options, write_delimited
+from ...io.streams import (
+    StreamWriteOptions,
+    WriteOptions,
+    WriteSettings,
+    encode,
+    with_options,
+    write_delimited,
+)
 from ..namespaces import DeclaredNamespaces
 from ..terms import EncoderTerms, Statement, reject_no_graph
-from .dump import Namespaces, Part, fit, frame_of, namespaces_of, parts_of
+from .dump import Element, Namespaces, Part, batches_of, namespaces_of, parts_of
+from .dump import encode as encode_elements
 from .load import GraphSink, open_frames
 
 
@@ -71,10 +68,8 @@ def read_triples(
     src: Source, **settings: Unpack[StreamSettings]
 ) -> Iterator[tuple[Node, Node, Node]]:
     """Read a Jelly-RDF stream as triples of rdflib's terms: those of the stream, or its quads if
-    all of them are in the default graph. For the parameters see :func:`read_statements`.
-
-    :raises JellyError: while iterating, with source, frame and row.
-    """
+    all of them are in the default graph. See :func:`read_statements` for the parameters, and for
+    what is raised."""
     return _statements(src, named_graphs=False, **settings)
 
 
@@ -82,10 +77,8 @@ def read_quads(
     src: Source, **settings: Unpack[StreamSettings]
 ) -> Iterator[tuple[Node, Node, Node, Node]]:
     """Read a Jelly-RDF stream as quads of rdflib's terms, whose last term is the name of the graph;
-    triples are in the default graph. For the parameters see :func:`read_statements`.
-
-    :raises JellyError: while iterating, with source, frame and row.
-    """
+    triples are in the default graph. See :func:`read_statements` for the parameters, and for what
+    is raised."""
     for statement in _statements(src, **settings):
         yield statement if len(statement) == 4 else (*statement, DATASET_DEFAULT_GRAPH_ID)
 
@@ -97,78 +90,50 @@ def _statements(src: Source, **settings: Any) -> Iterator[Any]:
 
 
 def write_statements(
-    statements: Iterable[tuple[Any, ...]],
-    dst: Destination,
-    *,
-    options: StreamOptions | None = None,
-    namespaces: Mapping[str, str] | None = None,
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    statements: Iterable[tuple[Any, ...]], dst: Destination, **settings: Unpack[WriteOptions]
 ) -> int:
     """Write statements in rdflib's terms as a flat, delimited Jelly-RDF stream.
 
     They are written one by one, in constant memory.
 
     :param statements: triples, or quads whose graph is a name, a Graph, or None for the default
-        graph, as ``Dataset.quads`` gives them.
+        graph, as ``Dataset.quads`` gives them. In a stream of quads, a triple is in the default
+        graph.
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param options: of the stream; by default flat quads if the first statement is a quad, flat
-        triples otherwise. In a stream of quads, a triple is in the default graph.
-    :param namespaces: declarations to write first, IRI by name.
-    :param frame_rows: rows of a frame, at most.
-    :param frame_bytes: bytes of a frame after which it ends.
-    :param progress: called about every 10,000 statements and at the end, with the number of
-        statements since the last call, as ``tqdm.update`` takes it.
-    :param limits: limits on the output, by default those of a reader.
+    :param settings: see :class:`~jelly_plugins.WriteSettings`.
     :return: number of statements written.
     :raises StatementError: the options have no place for a statement.
     :raises JellyError: Jelly cannot express a term.
     :raises SourceError: the path cannot be written.
 
     >>> import io
+    >>> from rdflib import URIRef
     >>> write_statements([(URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o"))], io.BytesIO())
     1
     """
     if isinstance(statements, Graph):
         raise TypeError(f"statements are needed, not {statements!r}; graph.serialize writes it")
-    options, iterator = with_options(statements, options)
-    fitted = _as_triple if options.physical_type is PhysicalType.TRIPLES else _as_quad
+    options, iterator = with_options(statements, settings.get("options"))
+    settings["options"] = options
+    triples = options.physical_type is PhysicalType.TRIPLES
     terms = EncoderTerms()
-    written: int = write_delimited(
-        encode(
-            chain.from_iterable(terms.statements(map(fitted, iterator), ())),
-            options=options,
-            describe=terms.describe,
-            namespaces=namespaces,
-            frame_rows=frame_rows,
-            frame_bytes=frame_bytes,
-            progress=progress,
-            limits=limits,
-        ),
-        dst,
-    )
+    batches = terms.statements((_fitted(each, triples) for each in iterator), ())
+    frames = encode(chain.from_iterable(batches), **settings)
+    written: int = write_delimited(frames, dst)
     return written
 
 
-def _as_quad(statement: tuple[Any, ...]) -> tuple[Any, ...]:
-    return (*statement[:3], _graph_of(statement))
-
-
-def _as_triple(statement: tuple[Any, ...]) -> tuple[Any, ...]:
-    graph = _graph_of(statement)
-    if graph is not DEFAULT_GRAPH:
-        raise StatementError(f"a stream of triples has no place for the graph {graph}")
-    return statement[:3]
-
-
-def _graph_of(statement: tuple[Any, ...]) -> Any:
-    """The name of a statement's graph."""
+def _fitted(statement: tuple[Any, ...], triples: bool) -> tuple[Any, ...]:
+    """A statement as a triple or a quad, as the stream has them."""
     graph = statement[3] if len(statement) > 3 else None
     name = graph.identifier if isinstance(graph, Graph) else graph
-    return DEFAULT_GRAPH if name is None or name == DATASET_DEFAULT_GRAPH_ID else name
+    named = name is not None and name != DATASET_DEFAULT_GRAPH_ID
+    if not triples:
+        return (*statement[:3], name if named else DEFAULT_GRAPH)
+    if named:
+        raise StatementError(f"a stream of triples has no place for the graph {name}")
+    return statement[:3]
 
 
 def read_graphs(src: Source, **settings: Unpack[StreamSettings]) -> Iterator[Graph]:
@@ -182,6 +147,7 @@ def read_graphs(src: Source, **settings: Unpack[StreamSettings]) -> Iterator[Gra
     See :func:`read_statements` for the parameters, and for what is raised.
 
     >>> import io
+    >>> from rdflib import URIRef
     >>> file = io.BytesIO()
     >>> graph = Graph().add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
     >>> write_graphs([graph, Graph()], file)
@@ -194,11 +160,10 @@ def read_graphs(src: Source, **settings: Unpack[StreamSettings]) -> Iterator[Gra
         for frame in frames:
             triples = frames.options.physical_type is PhysicalType.TRIPLES
             graph = Graph() if triples else Dataset()
-            sink = GraphSink(graph, namespaces)
             try:
-                sink.fill([frame], atomic=True)
+                GraphSink(graph, namespaces).fill([frame])
             except JellyError as error:
-                error.locate(source=frames.name, frame=sink.rejected)
+                error.locate(source=frames.name)
                 raise
             yield graph
 
@@ -207,10 +172,8 @@ def write_graphs(
     graphs: Iterable[Graph],
     dst: Destination,
     *,
-    options: StreamOptions | None = None,
     namespaces: Namespaces = False,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    **settings: Unpack[StreamWriteOptions],
 ) -> int:
     """Write a grouped Jelly-RDF stream: one frame for each graph or dataset.
 
@@ -219,13 +182,11 @@ def write_graphs(
         name.
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param options: of the stream; by default physical and logical type GRAPHS and DATASETS if the
-        first of ``graphs`` is a dataset, otherwise TRIPLES and GRAPHS.
     :param namespaces: declarations to write first: a mapping of names to IRIs, or True for those
         that each graph has bound and none before it had.
-    :param progress: called about every 10,000 statements and at the end, with the number of
-        statements since the last call, as ``tqdm.update`` takes it.
-    :param limits: limits on the output.
+    :param settings: see :class:`~jelly_plugins.WriteSettings`. The options are by
+        default of physical and logical type GRAPHS and DATASETS if the first of ``graphs`` is a
+        dataset, otherwise TRIPLES and GRAPHS.
     :return: the number of graphs.
     :raises JellyError: a graph cannot be written with these options.
     :raises TypeError: a single graph was given, or an object that is not a graph.
@@ -238,39 +199,31 @@ def write_graphs(
     """
     if isinstance(graphs, Graph):
         raise TypeError(f"graphs are needed, not {graphs!r}; for one graph, give [graph]")
+    wanted = WriteSettings(**settings)
     counted = Counted(graphs)
-    iterator = iter(counted)
-    first = next(iterator, Graph())
-    if options is None:
-        options = _grouped_options(first)
+    options, iterator = with_options(counted, wanted.options, _grouped_options)
     terms = EncoderTerms()
-    write_delimited(
-        encode_frames(
-            _frames(chain([first], iterator), options, namespaces, terms),
-            options=options,
-            describe=terms.describe,
-            namespaces=bool(namespaces),
-            progress=progress,
-            limits=limits,
-        ),
-        dst,
+    elements = _elements(iterator, options, namespaces, terms)
+    frames = encode_elements(
+        elements, terms, options, wanted, framed=True, namespaces=bool(namespaces)
     )
+    write_delimited(frames, dst)
     return counted.count
 
 
-def _grouped_options(graph: Graph) -> StreamOptions:
+def _grouped_options(graph: Graph | None) -> StreamOptions:
     if isinstance(graph, ConjunctiveGraph):
         return StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.DATASETS)
     return StreamOptions(physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.GRAPHS)
 
 
-def _frames(
+def _elements(
     graphs: Iterable[Graph],
     options: StreamOptions,
     namespaces: Namespaces,
     terms: EncoderTerms,
-) -> Iterator[AnyFrame]:
-    declared: set[tuple[str, URIRef]] = set()
+) -> Iterator[Element]:
+    declared: set[tuple[str, str]] = set()
     named = options.logical_type in (
         LogicalType.NAMED_GRAPHS,
         LogicalType.TIMESTAMPED_NAMED_GRAPHS,
@@ -280,8 +233,7 @@ def _frames(
         parts = parts_of(graph)
         if named and not isinstance(graph, ConjunctiveGraph):
             parts = [Part(graph.identifier, graph)]
-        frame = frame_of(fit(parts, options), options.physical_type, terms)
-        new = [pair for pair in namespaces_of(graph, namespaces) if pair not in declared]
-        frame.namespaces = [(name, terms.term(iri)) for name, iri in new]
-        declared.update(new)
-        yield frame
+        found = namespaces_of(graph, namespaces).items()
+        new = dict(pair for pair in found if pair not in declared)
+        declared |= found
+        yield Element(batches_of(parts, options, terms), new)
