@@ -576,3 +576,16 @@ def test_another_form_of_a_literal_that_is_there_is_not_recorded(
             replay(replica, path, check_unmatched=True)
             assert len(replica) == (len(graph) > 0)
     assert codes(path) == ["A", "D"]
+
+
+@pytest.mark.parametrize("bound", ["none", "rdflib"])
+def test_a_recorder_binds_no_namespaces(tmp_path: Path, bound: Any) -> None:
+    graph = Graph(bind_namespaces=bound)
+    before = dict(graph.namespaces())
+    with record(graph, tmp_path / "log.jellyp") as recorder:
+        assert dict(recorder.graph.namespaces()) == dict(graph.namespaces()) == before
+        recorder.graph.bind("x", "urn:x:")
+    assert dict(graph.namespaces()) == before | {"x": URIRef("urn:x:")}
+    copy = Graph(bind_namespaces="none")
+    assert replay(copy, tmp_path / "log.jellyp").operations == 1
+    assert dict(copy.namespaces()) == {"x": URIRef("urn:x:")}

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final, Self, Unpack
 
 from rdflib.graph import ConjunctiveGraph, Dataset, Graph
+from rdflib.namespace import NamespaceManager
 from rdflib.plugins.stores.memory import Memory
 from rdflib.term import URIRef
 
@@ -124,8 +125,9 @@ class GraphRecorder:
             if isinstance(graph, Dataset)
             else Graph(journal, graph.identifier, base=graph.base)
         )
-        # Their first use binds rdflib's own namespaces, which is not a change.
-        _ = graph.namespace_manager, self.graph.namespace_manager
+        # Its first use binds rdflib's own namespaces, if it is to have any; that is not a change.
+        _ = graph.namespace_manager
+        self.graph.namespace_manager = NamespaceManager(self.graph, bind_namespaces="none")
         #: Whether statements were changed, and their number when the block began.
         self._changed = False
         self._size: int | None = None
