@@ -354,7 +354,7 @@ def test_a_byte_order_mark_is_not_part_of_text(format_: Format) -> None:
 def test_zeros_are_not_called_empty(size: int, tmp_path: Path) -> None:
     (tmp_path / "x.jelly").write_bytes(bytes(size))
     for source in (bytes(size), tmp_path / "x.jelly"):
-        with pytest.raises(OptionsError, match=r"this is not Jelly.* there are only zeros"):
+        with pytest.raises(OptionsError, match=r"this is not Jelly.* only zeros"):
             list(read(source))
-        with pytest.raises(OptionsError, match=r"not Jelly-SPARQL.* there are only zeros"):
+        with pytest.raises(OptionsError, match=r"not Jelly-SPARQL.* only zeros"):
             ResultsReader(source, format="jellys")
