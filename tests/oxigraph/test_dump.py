@@ -331,16 +331,6 @@ def test_whatever_the_output_raises(large: ox.Store, error: BaseException, after
     assert dump(large, io.BytesIO()) == MANY
 
 
-def test_an_interrupt_in_progress(large: ox.Store, tmp_path: Path) -> None:
-    def progress(*_: int) -> None:
-        raise KeyboardInterrupt
-
-    (tmp_path / "x.jelly").write_bytes(b"before")
-    with pytest.raises(KeyboardInterrupt):
-        dump(large, tmp_path / "x.jelly", progress=progress)
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
-
-
 class Breaking:
     """Says some whole lines, and fails."""
 

@@ -39,7 +39,6 @@ from .support import (
     numbered,
 )
 
-XSD = "http://www.w3.org/2001/XMLSchema#"
 GRAPH = ox.NamedNode("urn:target")
 
 
@@ -120,19 +119,6 @@ def test_concatenated_streams(put: Any) -> None:
     assert len({quad.subject for quad in store}) == 2
 
 
-def test_kept_labels(put: Any) -> None:
-    labels = ["x", "a b", "", "a.", ":x"]
-    data = jelly(*(Triple(BlankNode(label), P, O) for label in labels))
-    store = put(data, quads=len(labels), blank_nodes="keep")
-    assert contents(store) == contents(read_quads(data))
-    assert len(store) == len(labels)
-    assert ox.BlankNode("x") in {quad.subject for quad in store}
-    # All of them can be written and read by Oxigraph itself.
-    text = store.dump(format=ox.RdfFormat.N_QUADS)
-    assert text is not None
-    assert contents(ox.parse(text, ox.RdfFormat.N_QUADS)) == contents(store)
-
-
 def test_limits_hold(put: Any) -> None:
     data = jelly(*numbered(300))
     limits = {"frame_bytes": 100, "string_bytes": 5, "frame_rows": 10}
@@ -158,12 +144,6 @@ def test_reading_quads_is_lazy() -> None:
     assert next(quads).subject == ox.NamedNode("urn:s/0")
     with pytest.raises(JellyError, match="ends inside a frame"):
         list(quads)
-
-
-def test_errors_name_the_row(put: Any) -> None:
-    data = write_bytes([*numbered(3), Triple(Iri("bad"), P, O)], frame_rows=5)
-    with pytest.raises(TermError, match=r"<bytes>: frame 1, row \d+: Oxigraph rejects the IRI"):
-        put(data, quads=0)
 
 
 @pytest.mark.parametrize("physical_type", PhysicalType)
@@ -208,22 +188,6 @@ def test_fresh_nodes_are_the_same_in_the_whole_source(store: ox.Store) -> None:
     statements = [Triple(BlankNode(str(i)), P, O) for i in [*range(number), 0]]
     load(store, jelly(*statements))
     assert len(store) == number
-
-
-def test_the_store_canonicalises_literals(store: ox.Store) -> None:
-    forms = {
-        ("01", "integer"): ("1", "integer"),
-        ("1", "int"): ("1", "integer"),
-        ("1.50", "decimal"): ("1.5", "decimal"),
-        ("P12M", "duration"): ("P1Y", "duration"),
-        ("abc", "integer"): ("abc", "integer"),
-    }
-    for (lex, datatype), (stored, stored_datatype) in forms.items():
-        store.clear()
-        load(store, jelly(Triple(S, P, Literal(lex, datatype=XSD + datatype))))
-        assert [quad.object for quad in store] == [
-            ox.Literal(stored, datatype=ox.NamedNode(XSD + stored_datatype))
-        ]
 
 
 def test_namespaces_are_told(store: ox.Store) -> None:
@@ -286,13 +250,6 @@ def test_an_empty_graph_named_by_a_literal_is_rejected_before_anything_is_added(
         assert (error.source, error.frame, error.row) == ("<bytes>", 12, row)
     assert len(store) == 0
     assert not list(store.named_graphs())
-
-
-def test_graphs_may_span_frames(store: ox.Store) -> None:
-    triples = numbered(50)
-    load(store, graphs((Iri("urn:1"), triples), (Iri("urn:2"), []), frame_rows=5))
-    assert set(map(str, store.named_graphs())) == {"<urn:1>", "<urn:2>"}
-    assert len(store) == 50
 
 
 @pytest.mark.parametrize("atomic", [True, False])
@@ -432,12 +389,6 @@ def test_triples_into_a_graph(name: str, tmp_path: Path) -> None:
     for _ in range(2):
         load(store, data, format=name, graph=graph, blank_nodes="canonicalize")
     assert len(store) == 6
-
-
-def test_base_directions() -> None:
-    store = ox.Store()
-    load(store, b'<urn:s> <urn:p> "x"@ar--rtl .', format="turtle")
-    assert next(iter(store)).object.direction == ox.BaseDirection.RTL
 
 
 LONG_NAMESPACE = """

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 
 import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import ConversionSettings, TermError, convert, read_frames
 from jelly_plugins.codec.text.ntriples import Notation
-from jelly_plugins.oxigraph import dump, load, read_quads
+from jelly_plugins.oxigraph import load, read_quads
 
 from .support import (
     DEFAULT_GRAPH,
@@ -172,15 +171,6 @@ def test_reified_triples_go_into_the_graph_that_was_asked_for(store: ox.Store) -
     graph = ox.NamedNode("urn:target")
     load(store, jelly(Triple(QUOTED, P, O)), quoted_triples="reify", graph=graph)
     assert {quad.graph_name for quad in store} == {graph}
-
-
-def test_triple_terms_round_trip(new_store: Callable[[], ox.Store], tmp_path) -> None:  # type: ignore[no-untyped-def]
-    store, copy = new_store(), new_store()
-    load(store, jelly(Triple(S, P, Triple(BlankNode("b"), P, QUOTED))), blank_nodes="keep")
-    path = tmp_path / "x.jelly"
-    assert dump(store, path) == 1
-    load(copy, path, blank_nodes="keep")
-    assert contents(copy) == contents(store)
 
 
 @pytest.mark.parametrize("format_", ["jelly", "nt", "nq", "rt", "rpb"])

@@ -14,7 +14,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import ConflictError, JellyError, OptionsError
+from jelly_plugins import JellyError, OptionsError
 from jelly_plugins.oxigraph import count_quads, namespaces, positions, replay
 from jelly_plugins.oxigraph.patches import transaction as transaction_module
 from jelly_plugins.patch import Patch
@@ -109,34 +109,6 @@ def test_a_transaction_that_is_rejected(store: ox.Store, group: int, size: int, 
         (each.patch, each.transactions) for each in positions(expected)
     ]
     assert replay(store, log(*counting(9, size)), commit_every=group).transactions == 10 - bad
-
-
-@pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize(
-    "row", ["A <urn:s:1> <urn:p> 0 .", "D <urn:s:2> <urn:p> 7 .", "A <urn:s:4> <urn:p> 0 ."]
-)
-def test_strict(store: ox.Store, group: int, row: str) -> None:
-    patches = counting(6)
-    patches[3] = patches[3].replace("TC .", f"{row}\nTC .")
-    with pytest.raises(ConflictError, match="patch <urn:p:4>: "):
-        replay(store, log(*patches), commit_every=group, check_unmatched=True)
-    assert count_quads(store) == 3
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_strict_takes_what_comes_and_goes(store: ox.Store, group: int) -> None:
-    rows = [f"{'AD'[i % 2]} <urn:s> <urn:p> {i // 2 % 3} ." for i in range(24)]
-    done = replay(
-        store, log(patch(1, *map(transaction, rows))), commit_every=group, check_unmatched=True
-    )
-    assert (done.transactions, count_quads(store)) == (24, 0)
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_what_was_read_before_an_error_is_applied(store: ox.Store, group: int) -> None:
-    with pytest.raises(JellyError, match="line"):
-        replay(store, log(*counting(5)) + b"TX .\nA nonsense\n", commit_every=group)
-    assert count_quads(store) == 5
 
 
 @pytest.mark.parametrize("size", [1, MANY])

@@ -54,11 +54,6 @@ def test_rows_and_back(quad: ox.Quad) -> None:
         describe_text(term)
 
 
-def test_nothing_to_do(store: ox.Store) -> None:
-    apply(store, [], [])
-    assert everything(store) == set()
-
-
 class Fails:
     """A function of Oxigraph's that fails at its n-th call."""
 
@@ -101,21 +96,6 @@ def with_terms_of(deletes: Any, adds: Any, change: Any) -> transaction.Update:
 
 def nothing(_: object) -> Any:
     return {}.__getitem__
-
-
-def test_a_term_that_is_missing(store: ox.Store) -> None:
-    update = with_terms_of([], [row_of(quad) for quad in SHAPES], nothing)
-    with pytest.raises(RuntimeError, match="nothing changed"):
-        update.run(store)
-    assert everything(store) == set()
-
-
-def test_the_update_without_the_guard_would_lose_rows(store: ox.Store) -> None:
-    """What the guard is for: should this fail, Oxigraph has learned to say what goes wrong."""
-    update = with_terms_of([], [row_of(quad) for quad in SHAPES], nothing)
-    update._parts = [part for part in update._parts if not part.startswith(("CREATE", "DROP"))]
-    update.run(store)
-    assert set(store) < set(SHAPES) | {quad for quad in store if "failed" in str(quad)}
 
 
 def test_a_signal_in_the_middle(store: ox.Store) -> None:

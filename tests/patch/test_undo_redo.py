@@ -175,16 +175,6 @@ def test_patches_that_are_repeated_or_empty(log: Path) -> None:
         undo(log)
 
 
-def test_a_truncated_end_is_cut_off(log: Path) -> None:
-    write(log, [BEGIN, add(ONE), COMMIT], [BEGIN, add(TWO), COMMIT])
-    whole = log.read_bytes()
-    with LogWriter(log, describe=describe) as writer:
-        writer.append([add(THREE)])
-    log.write_bytes(log.read_bytes()[: len(whole) + 12])
-    assert undo(log)[0].header("undoes") == Iri("urn:2")
-    assert check(log).patches == 3
-
-
 def test_rejected(log: Path, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="No such file"):
         undo(log)
