@@ -32,7 +32,6 @@ from jelly_plugins import (
 )
 from jelly_plugins.cli import console
 from jelly_plugins.codec.rdf.options import CONSISTENT
-from jelly_plugins.formats.settings import OptionChanges
 from jelly_plugins.io.streams import find_restarts
 from jelly_plugins.messages import LogFormat, read_messages
 from jelly_plugins.tools.compare import compare_datasets, compare_streams
@@ -251,26 +250,6 @@ def test_generalized_statements_on_request() -> None:
     assert_failed(jelly("convert", "-", "--to", "ttl", stdin=data), 1, "frame 0, row 3")
 
 
-@pytest.mark.parametrize("form", ["nt", "ttl", "rdf"])
-def test_named_graphs_need_a_format_that_has_them(form: str, tmp_path: Path) -> None:
-    path = quads_file(tmp_path)
-    done = jelly("convert", path, "--to", form, "-o", tmp_path / "out")
-    assert_failed(done, 1, str(path), "frame 0", "named graph", "trig")
-
-
-@pytest.mark.parametrize(
-    ("statement", "word"),
-    [
-        (Triple(Iri(EX), Iri(EX + "0"), Iri(EX)), "predicate"),
-        (Triple(Iri(EX), Iri(EX + "p"), Literal("a\x01")), "U+0001"),
-    ],
-)
-def test_what_xml_cannot_say_is_rejected(statement: Triple, word: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    write([statement], path)
-    assert_failed(jelly("convert", path, "--to", "rdf", "-o", tmp_path / "y"), 1, "frame 0", word)
-
-
 def test_what_text_has_no_place_for_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     empty = Frame(0, metadata={"k": b"v"})
@@ -347,28 +326,11 @@ def test_the_logical_type(physical: PhysicalType, logical: LogicalType, tmp_path
     assert rejected.code == (1 if grouped else 0)
 
 
-def test_a_logical_type_does_not_go_with_flat() -> None:
-    with pytest.raises(ValueError, match="logical_type"):
-        OptionChanges(flat=True, logical_type=LogicalType.GRAPHS)
-
-
 def test_relative_iris_need_a_base() -> None:
     text = b"<s> <p> <> ."
     assert_failed(jelly("convert", "-", "--from", "ttl", stdin=text), 1, "line 1", "(--base)")
     done = jelly("convert", "-", "--from", "ttl", "--base", EX + "x", stdin=text)
     assert list(read(done.out)) == [Triple(Iri(EX + "s"), Iri(EX + "p"), Iri(EX + "x"))]
-
-
-def test_base_directions_are_rejected() -> None:
-    text = b'<urn:s> <urn:p> "x"@ar--rtl .'
-    for form in ("nt", "ttl"):
-        assert_failed(jelly("convert", "-", "--from", form, stdin=text), 1, "base direction")
-
-
-@pytest.mark.parametrize("form", ["nt", "nq", "ttl", "trig", "rdf", "jsonld"])
-@pytest.mark.parametrize("text", [b"\xff\xfe", b"{[<", b"\x1f\x8b\x08", b"<a>" * 1000])
-def test_malformed_text_is_an_error_of_one_line(form: str, text: bytes) -> None:
-    assert_failed(jelly("convert", "-", "--from", form, stdin=text), 1)
 
 
 def test_a_real_file_there_and_back(tmp_path: Path) -> None:

@@ -88,15 +88,6 @@ def test_a_graph_that_is_not_ended(tmp_path: Path) -> None:
     assert_failed(jelly("validate", "-", "--concatenated", stdin=two), 1, "frame 1")
 
 
-@pytest.mark.parametrize("ending", ["nt", "ttl", "rdf", "jelly", "nt.gz"])
-def test_equal_to_a_file_of_any_format(ending: str, tmp_path: Path) -> None:
-    path, other = triples_file(tmp_path), tmp_path / f"other.{ending}"
-    jelly("convert", path, "-o", other)
-    done = jelly("validate", path, "--against", other)
-    assert done.code == 0
-    assert done.text.endswith("comparison\n  equal  yes\n")
-
-
 def test_blank_nodes_are_mapped_and_order_counts_on_request(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
     renamed = [
@@ -136,16 +127,6 @@ def test_an_error_after_a_difference_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     lines_file(TRIPLES[:1], other)
     assert_failed(jelly("validate", path, "--against", other, "--ordered"), 1, "frame 1")
-
-
-def test_language_tags_that_a_parser_lower_cases(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    write([Triple(Iri("urn:s"), Iri("urn:p"), Literal("x", "en-US"))], path)
-    for name, code in (("x.ttl", 0), ("x.nt", 0)):
-        (tmp_path / name).write_text('<urn:s> <urn:p> "x"@en-US .')
-        assert jelly("validate", path, "--against", tmp_path / name).code == code
-    (tmp_path / "lower.nt").write_text('<urn:s> <urn:p> "x"@en-us .')
-    assert jelly("validate", path, "--against", tmp_path / "lower.nt").code == 1
 
 
 def frames_folder(folder: Path) -> Path:

@@ -19,7 +19,6 @@ from jelly_plugins import (
     Limits,
     OptionsError,
     TermError,
-    read_frames,
 )
 from jelly_plugins.codec import native
 from jelly_plugins.io.streams import FrameReader
@@ -32,13 +31,8 @@ from .support import (
     G,
     Iri,
     LogicalType,
-    O,
-    P,
     PhysicalType,
-    Quad,
-    S,
     StreamOptions,
-    Triple,
     contents,
     jelly,
     numbered,
@@ -264,13 +258,6 @@ def test_progress_ends_at_all(new_store: Callable[[], ox.Store], order: str) -> 
     dumped(store, order=order, progress=reported.append)
     assert len(reported) == 3
     assert sum(reported) == 25_000
-
-
-def test_a_dump_is_read_by_the_generic_reader(store: ox.Store) -> None:
-    statement = Quad(S, P, Triple(BlankNode("b"), P, O), G)
-    load(store, jelly(statement), blank_nodes="keep")
-    _, _, data = dumped(store)
-    assert [s for frame in read_frames(data) for s in frame.statements] == [statement]
 
 
 @pytest.mark.parametrize("label", ["a:b", ":", "é:ü"])

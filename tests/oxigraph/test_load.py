@@ -34,7 +34,6 @@ from .support import (
     S,
     StreamOptions,
     Triple,
-    contents,
     jelly,
     numbered,
 )
@@ -61,12 +60,6 @@ def put(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., ox.Stor
         return store
 
     return make
-
-
-def test_triples_go_into_the_default_graph(put: Any) -> None:
-    repeated = [Triple(S, P, O), Triple(S, P, Literal("x", langtag="en")), Triple(S, P, O)]
-    store = put(jelly(*repeated), quads=3)
-    assert contents(store) == {"<urn:s> <urn:p> <urn:o>", '<urn:s> <urn:p> "x"@en'}
 
 
 @pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])

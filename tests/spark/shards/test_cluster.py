@@ -6,7 +6,6 @@ A process has one session of Spark; so these run programs.
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -270,54 +269,3 @@ def test_formats_through_spark_connect(tmp_path: Path) -> None:
 
 
 # Another file system
-
-APPLY = """
-import sys
-from jelly_plugins import JellyError
-from jelly_plugins.spark import apply_patches, session
-
-master, log, root = sys.argv[1:]
-spark = session(master, config={
-    "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
-    "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "1",
-})
-patches = spark.read.format("jelly-patch")
-for source in (log, patches.load(log)):
-    try:
-        done = apply_patches(spark, source, root, shards=2)
-        print("committed" if done.committed else "nothing")
-    except JellyError as error:
-        print("rejected:", *str(error).split())
-spark.stop()
-"""
-
-
-@pytest.fixture
-def blind(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """A standalone cluster whose worker has an empty folder instead of one of the driver's."""
-    hidden = tmp_path / "hidden"
-    hidden.mkdir()
-    mount = f"mount -t tmpfs tmpfs '{hidden}'"
-    if shutil.which("unshare") is None or subprocess.call(
-        ["unshare", "-m", "sh", "-c", mount], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ):
-        pytest.skip("needs to be allowed to give a process file systems of its own: unshare -m")
-    # File systems are unmounted when their process ends.
-    worker = f'unshare -m sh -c "{mount} && {{}}"'
-    with standalone(tmp_path, worker) as master:
-        yield master, hidden
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_a_worker_that_sees_another_file_system(blind: tuple[str, Path], tmp_path: Path) -> None:
-    """A DataFrame and a stream were committed as complete, without a quad."""
-    master, hidden = blind
-    log = log_file(tmp_path / "log.jellyp", [Writer().patch()])
-    found = program("-c", APPLY, master, log, hidden / "root").splitlines()
-    assert len(found) == 2
-    for line in found:
-        assert line.startswith("rejected: ")
-        assert "must be able to access the root under the same path" in line
-        assert str(hidden / "root") in line
-    assert not (hidden / "root").exists()

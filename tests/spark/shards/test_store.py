@@ -14,7 +14,6 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
 from jelly_plugins import ChainError, read_frames
 from jelly_plugins.oxigraph import read_quads
 from jelly_plugins.spark.shards import (
-    CommitConflictError,
     QueryError,
     RootError,
     ShardedStore,
@@ -24,7 +23,6 @@ from jelly_plugins.spark.shards import (
     verify,
 )
 from jelly_plugins.spark.shards.queries import scope_of
-from jelly_plugins.spark.shards.storage import Folder
 
 from .logs import Writer, apply, assert_same, log_file, quads, replayed
 
@@ -165,17 +163,6 @@ def test_a_vacuum_makes_a_version_if_an_attempt_may_run(root: Path) -> None:
     assert (root / "other").exists()
     assert vacuum(root, keep=9, grace=timedelta()).stores == ()
     assert ShardedStore(root).version == 4
-
-
-def test_the_second_of_two_writers_changes_nothing(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def exists(*_: Any) -> None:
-        raise FileExistsError
-
-    monkeypatch.setattr(Folder, "create", exists)
-    with pytest.raises(CommitConflictError, match="another writer has committed version 4"):
-        restore(root, 1)
 
 
 # Queries
