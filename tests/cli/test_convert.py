@@ -3,8 +3,6 @@ What a conversion does to statements is tested in ``tests/formats``."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
 import re
 from pathlib import Path
@@ -12,7 +10,6 @@ from typing import Any
 
 import pytest
 import rdflib
-import zstandard
 from click import UsageError
 
 from jelly_plugins import (
@@ -94,26 +91,6 @@ def test_rdflib_reads_what_is_written_and_the_other_way_round(ending: str, tmp_p
     # JSON-LD gathers the statements of a subject and predicate.
     compare = compare_datasets if ending == "jsonld" else compare_streams
     assert compare(read(source), read(back))
-
-
-@pytest.mark.parametrize(
-    ("ending", "unpack"),
-    [
-        (".gz", gzip.decompress),
-        (".bz2", bz2.decompress),
-        (".zst", lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data)),
-    ],
-)
-@pytest.mark.parametrize("form", ["jelly", "nt", "ttl"])
-def test_endings_compress_and_content_unpacks(
-    ending: str, unpack: Any, form: str, tmp_path: Path
-) -> None:
-    plain, packed = tmp_path / f"x.{form}", tmp_path / f"x.{form}{ending}"
-    source = triples_file(tmp_path, "source.jelly")
-    jelly("convert", source, "-o", plain)
-    jelly("convert", source, "-o", packed)
-    assert unpack(packed.read_bytes()) == plain.read_bytes()
-    assert list(read(jelly("convert", packed, "--to", "jelly").out)) == list(read(source))
 
 
 def test_the_text_form_of_jelly(tmp_path: Path) -> None:
@@ -464,12 +441,3 @@ def test_contexts_are_given(log: Path) -> None:
     done = jelly("inspect", "--messages", source, *given, "--json")
     assert json.loads(done.text)["messages"] == 1
     assert_failed(jelly("inspect", "--messages", source, "--context", "x=/none"), 1, "/none")
-
-
-def test_errors_have_the_line(log: Path) -> None:
-    log.write_text(LOG.replace("ex:b ex:p", "ex:b ex:p ex:o, MESSAGE"))
-    out = log.with_name("x.nq")
-    done = jelly("convert", "--messages", log, "-o", out)
-    assert_failed(done, 1, "x.ttl: line 7", "delimiter")
-    assert not out.exists()
-    assert_failed(jelly("inspect", "--messages", log), 1, "x.ttl: line 7")

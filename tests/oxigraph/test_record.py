@@ -31,7 +31,7 @@ from jelly_plugins.patch.replay.target import lock_of
 
 from .. import programs
 from ..interrupting import Interrupting
-from .replays import XSD, data, everything, log, patch
+from .support import XSD, contents, data, log, patch
 
 record_module = sys.modules[Recorder.__module__]
 N, P = ox.NamedNode("urn:n"), ox.NamedNode("urn:p")
@@ -146,7 +146,7 @@ def test_a_store_that_cannot_be_written(
     copy = ox.Store()
     with record(store, path) as recorder:
         recorder.add(quad(1))
-        before, size = everything(store), path.stat().st_size
+        before, size = contents(store), path.stat().st_size
 
         def fail(*_: object, **__: object) -> None:
             raise OSError("the disk is full")
@@ -158,7 +158,7 @@ def test_a_store_that_cannot_be_written(
         ):
             with pytest.raises(OSError, match="full"):
                 change()
-            assert everything(store) == before
+            assert contents(store) == before
             assert path.stat().st_size == size
         monkeypatch.undo()
         recorder.extend([quad(3), *SHAPES[:2]])
@@ -193,7 +193,7 @@ def test_an_interrupt_when_all_is_done(
 def test_a_recorder_that_is_closed(store: ox.Store, path: Path) -> None:
     with record(store, path) as recorder:
         recorder.add(quad("x"))
-    before = everything(store), path.read_bytes()
+    before = contents(store), path.read_bytes()
     for change in (
         lambda: recorder.add(quad("y")),
         lambda: recorder.remove(quad("x")),
@@ -204,7 +204,7 @@ def test_a_recorder_that_is_closed(store: ox.Store, path: Path) -> None:
         with pytest.raises(SourceError, match=r"log\.\w+: .*closed"):
             change()
     recorder.close()
-    assert (everything(store), path.read_bytes()) == before
+    assert (contents(store), path.read_bytes()) == before
 
 
 @pytest.mark.parametrize("suffix", [".jellyp", ".rdfp"])
@@ -259,7 +259,7 @@ def test_only_the_recorder_changes_its_store(store: ox.Store, path: Path, tmp_pa
             recorder.add(quad(1))
             position = recorder.position
             assert position is not None
-            before = everything(store), path.read_bytes()
+            before = contents(store), path.read_bytes()
             for change in (
                 lambda: load(store, b"<urn:s> <urn:p> <urn:o> .", format="nt"),
                 lambda: replay(store, other),
@@ -271,7 +271,7 @@ def test_only_the_recorder_changes_its_store(store: ox.Store, path: Path, tmp_pa
             ):
                 with pytest.raises(ChainError, match=f"is being recorded in log .*{path.name}"):
                     change()
-            assert (everything(store), path.read_bytes()) == before
+            assert (contents(store), path.read_bytes()) == before
             # This changes nothing.
             replay(store, path, dry_run=True)
             recorder.add(quad(2))
@@ -511,7 +511,7 @@ def test_terms_that_would_be_read_as_something_else(
     hostile = list(ox.parse(line, ox.RdfFormat.N_QUADS, lenient=True))
     with record(store, path) as recorder:
         recorder.add(quad(1))
-        before, size = everything(store), path.stat().st_size
+        before, size = contents(store), path.stat().st_size
         for quads in (hostile, [*hostile, quad(2)], [quad(2, N), *hostile]):
             with pytest.raises(TermError, match=r"rejects the (IRI|language tag|datatype)"):
                 recorder.extend(quads)
@@ -519,7 +519,7 @@ def test_terms_that_would_be_read_as_something_else(
         with pytest.raises(TermError, match=r"rejects the (IRI|language tag|datatype)"):
             recorder.remove(hostile[0])
         store.remove(hostile[0])
-        assert everything(store) >= before
+        assert contents(store) >= before
         assert path.stat().st_size == size
         recorder.add(quad(2))
     copy = ox.Store()
@@ -560,7 +560,7 @@ def test_what_is_no_quad_is_rejected(tmp_path: Path, value: Any) -> None:
             if add_first:
                 # From here on, single quads go the short way.
                 recorder.add(quad("first"))
-            before = everything(store)
+            before = contents(store)
             for change in (recorder.add, recorder.remove, lambda wrong: recorder.extend([wrong])):
                 with pytest.raises(TypeError, match="Quad is needed"):
                     change(value)
@@ -569,7 +569,7 @@ def test_what_is_no_quad_is_rejected(tmp_path: Path, value: Any) -> None:
                 recorder.transaction() as transaction,
             ):
                 transaction.remove(value)
-            assert everything(store) == before
+            assert contents(store) == before
         recorder.add(quad("last"))
     assert kinds(path) == ["A", "A"]
 

@@ -48,7 +48,7 @@ from jelly_plugins.oxigraph import (
 )
 from jelly_plugins.patch import Patch, Position, ReplaySettings, read_patches, write_rows
 
-from .replays import XSD, counting, data, everything, jelly_log, log, patch, patches_of, transaction
+from .support import XSD, contents, counting, data, jelly_log, log, patch, patches_of, transaction
 
 S, P, O, G = (Iri(f"urn:{letter}") for letter in "spog")  # noqa: E741
 
@@ -298,7 +298,7 @@ def test_until_a_patch_that_is_not_there(
     with pytest.raises(ChainError, match="no patch <urn:p:4>; nothing was applied") as caught:
         replay(store, source(data_of_log, tmp_path), until="urn:p:4")
     assert caught.value.expected == "<urn:p:4>"
-    assert everything(store) == set()
+    assert contents(store) == set()
     # Looking for it has used nothing up.
     assert replay(store, source(data_of_log, tmp_path), until="urn:p:2").patches == 2
 
@@ -334,7 +334,7 @@ def test_until_a_patch_behind_something_wrong(store: ox.Store) -> None:
 def test_dry_run(store: ox.Store) -> None:
     done = replay(store, log(*counting(4)), dry_run=True)
     assert (done.patches, done.operations) == (4, 4)
-    assert everything(store) == set()
+    assert contents(store) == set()
     replay(store, log(*counting(2)))
     assert replay(store, log(*counting(4)), dry_run=True).patches == 2
     with pytest.raises(JellyError, match="<urn:p:9>"):
@@ -365,10 +365,10 @@ def test_what_the_store_cannot_hold(store: ox.Store, bad: Any) -> None:
         [("id", Iri("urn:p:2"))],
     )
     replay(store, [good])
-    before = everything(store)
+    before = contents(store)
     with pytest.raises(TermError):
         replay(store, [good, worse])
-    assert everything(store) == before
+    assert contents(store) == before
 
 
 def test_the_error_names_the_patch(store: ox.Store) -> None:

@@ -15,7 +15,7 @@ from jelly_plugins.oxigraph import positions, replay
 from jelly_plugins.patch import PatchReader, write_rows
 
 from ..shared_data import shared
-from .replays import data, everything, jelly_log, log, patch, transaction
+from .support import contents, data, jelly_log, log, patch, transaction
 
 #: Each transaction changes several quads, and each patch has more than one transaction.
 PATCHES = [
@@ -106,7 +106,7 @@ def test_logs_of_nothing(ending: str, text: bytes, tmp_path: Path) -> None:
     error = rejected(store, path)
     assert error is None or str(error).startswith(str(path))
     assert (error is None) is ((not text.strip() and ending == "rdfp") or text.startswith(b"#"))
-    assert everything(store) == set()
+    assert contents(store) == set()
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -119,4 +119,4 @@ def test_real_logs_broken(seed: int, tmp_path: Path) -> None:
     for broken in (whole[:at], whole[:at] + bytes((whole[at] ^ 0x55,)) + whole[at + 1 :]):
         store = ox.Store()
         if rejected(store, broken):
-            assert everything(store) == set()
+            assert contents(store) == set()

@@ -13,7 +13,7 @@ from jelly_plugins import ChainError, JellyError, SourceError
 from jelly_plugins.oxigraph import count_quads, positions, replay
 from jelly_plugins.patch.replay import replay as driver
 
-from .replays import counting, everything, jelly_log, log, patch, transaction
+from .support import contents, counting, jelly_log, log, patch, transaction
 
 PATCHES = counting(4, 3)
 
@@ -142,11 +142,11 @@ def test_it_begins_where_the_store_stands(store: ox.Store, tmp_path: Path) -> No
 
 def test_a_log_of_another_store_is_not_waited_for(store: ox.Store, tmp_path: Path) -> None:
     replay(store, log(*PATCHES))
-    before = everything(store)
+    before = contents(store)
     growing = Growing(tmp_path / "log.rdfp", store, [log(*PATCHES[:2]), log(*PATCHES[2:])])
     with pytest.raises(ChainError, match="<urn:p:4>"):
         growing.follow()
-    assert everything(store) == before
+    assert contents(store) == before
 
 
 def test_a_gap(store: ox.Store, tmp_path: Path) -> None:

@@ -25,8 +25,22 @@ from jelly_plugins.oxigraph import (
 from jelly_plugins.oxigraph.loading import SMALL
 from jelly_plugins.patch import Patch, diff
 
-from .replays import data, everything, log, patch, transaction
-from .support import G, Iri, Literal, LogicalType, O, P, Quad, S, jelly
+from .support import (
+    G,
+    Iri,
+    Literal,
+    LogicalType,
+    O,
+    P,
+    Quad,
+    S,
+    contents,
+    data,
+    jelly,
+    log,
+    patch,
+    transaction,
+)
 
 RESERVED = Iri(BOOKKEEPING.value)
 FORGED = Quad(
@@ -56,7 +70,7 @@ def test_load(store: ox.Store, before: list[Quad], settings: dict[str, Any]) -> 
     with pytest.raises(TermError, match=r"<bytes>: .*bookkeeping") as caught:
         load(store, source, **settings)
     assert caught.value.frame == max(frame.index for frame in read_frames(source))
-    assert everything(store) == set()
+    assert contents(store) == set()
     # In any other position it is an IRI as others.
     assert load(store, jelly(Quad(RESERVED, RESERVED, RESERVED, G)), **settings) == 1
 
@@ -72,7 +86,7 @@ def test_load_of_graphs(store: ox.Store, blank_nodes: Any) -> None:
         frames = [*encoder.add(statements), *encoder.finish()]
         with pytest.raises(TermError, match="bookkeeping"):
             load(store, b"".join(map(delimit, frames)), blank_nodes=blank_nodes)
-        assert everything(store) == set()
+        assert contents(store) == set()
 
 
 @pytest.mark.parametrize("quoted_triples", ["reject", "reify"])
@@ -83,7 +97,7 @@ def test_load_into_it(store: ox.Store, format_: str, quoted_triples: Any) -> Non
     source, settings = out.getvalue(), {"format": format_, "quoted_triples": quoted_triples}
     with pytest.raises(TermError, match="bookkeeping"):
         load(store, source, graph=BOOKKEEPING, **settings)
-    assert everything(store) == set()
+    assert contents(store) == set()
     load(store, source, graph=ox.NamedNode("urn:g"), **settings)
     assert len(store) == 1
 
@@ -96,7 +110,7 @@ def test_a_dump_with_it_can_be_loaded_with_it(store: ox.Store) -> None:
     for settings in ({}, {"blank_nodes": "keep"}, {"quoted_triples": "reify"}):
         copy = ox.Store()
         load(copy, file.getvalue(), bookkeeping=True, **settings)
-        assert everything(copy) == everything(store)
+        assert contents(copy) == contents(store)
         assert replay(copy, whole).patches == 0
 
 
@@ -112,13 +126,13 @@ def test_a_dump_with_it_can_be_loaded_with_it(store: ox.Store) -> None:
 def test_replay(store: ox.Store, rows: list[Any]) -> None:
     with pytest.raises(TermError, match="bookkeeping"):
         replay(store, [Patch([BEGIN, add(Quad(S, P, O, G)), *rows, COMMIT])])
-    assert everything(store) == set()
+    assert contents(store) == set()
 
 
 def test_replay_into_it(store: ox.Store) -> None:
     with pytest.raises(TermError, match="bookkeeping"):
         replay(store, log(patch(1, "A <urn:s> <urn:p> <urn:o> .")), graph=BOOKKEEPING)
-    assert everything(store) == set()
+    assert contents(store) == set()
 
 
 REJECTED = [
@@ -150,10 +164,10 @@ def test_recorded_updates_that_would_change_it(
 ) -> None:
     with record(store, tmp_path / "log.jellyp") as recorder:
         recorder.update("INSERT DATA { <urn:s> <urn:p> 1 }")
-        before = everything(store)
+        before = contents(store)
         with pytest.raises((TermError, RuntimeError)):
             recorder.update(update)
-        assert everything(store) == before
+        assert contents(store) == before
 
 
 @pytest.mark.parametrize("update", READING)

@@ -23,7 +23,7 @@ from jelly_plugins.oxigraph.patches.transaction import Update, apply
 from jelly_plugins.oxigraph.rows import RowFactory, describe_text, quads_of, row_of
 from jelly_plugins.patch import Patch
 
-from .replays import XSD, everything
+from .support import XSD, contents
 
 A, B = ox.BlankNode("a"), ox.BlankNode("b")
 N = ox.NamedNode("urn:n")
@@ -75,12 +75,12 @@ def test_a_function_that_fails(store: ox.Store, at: int, error: BaseException) -
     """Oxigraph says nothing of it, and goes on without the row."""
     old = SHAPES[:10]
     store.extend(old)
-    before = everything(store)
+    before = contents(store)
     found = [row_of(quad) for quad in SHAPES]
     update = with_terms_of(found[:10], found[10:], lambda get: Fails(get, at, error))
     with pytest.raises(RuntimeError, match="nothing changed"):
         update.run(store)
-    assert everything(store) == before
+    assert contents(store) == before
     apply(store, found[:10], found[10:])
     assert set(store) == set(SHAPES[10:])
 
@@ -157,7 +157,7 @@ def test_injection(store: ox.Store, payload: str) -> None:
     assert kept in store
     found = [quad.object.value for quad in store.quads_for_pattern(None, N, None, None)]
     assert sorted(found) == sorted([payload] * 8 + ["urn:n"])
-    before = everything(store)
+    before = contents(store)
     for bad in (
         Quad(Iri(payload), iri, iri, iri),
         Quad(Iri(f"urn:{payload}> <urn:x> 1 }} ; DROP ALL #"), iri, iri, iri),
@@ -169,7 +169,7 @@ def test_injection(store: ox.Store, payload: str) -> None:
     ):
         with pytest.raises(JellyError):
             replay(store, [Patch([add(bad)])], name="bad")
-        assert everything(store) == before
+        assert contents(store) == before
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(max_size=3), st.booleans())

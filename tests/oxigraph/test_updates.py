@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jelly_plugins.oxigraph import BOOKKEEPING, record, replay
 from jelly_plugins.oxigraph.patches.updates import operations_of, with_variables_as
 
-from .replays import data
+from .support import data
 
 PREFIX = "PREFIX : <urn:> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
 

@@ -66,19 +66,6 @@ def test_append_and_go_on(path: Path) -> None:
     assert contents(path) == [rows(number) for number in range(12)]
 
 
-def test_head_and_root(path: Path) -> None:
-    with writer(path) as log:
-        assert log.place[1:4] == (0, None, None)
-        log.append([])
-        first = log.place.head
-        assert log.place[1:] == (1, first, first, 1)
-        log.append([])
-        _, patches, head, root, _ = log.place
-        assert (patches, root, len({first, head})) == (2, first, 2)
-    with writer(path) as log:
-        assert log.place[1:] == (2, head, first, 1)
-
-
 def test_cut(path: Path) -> None:
     with writer(path) as log:
         place = log.place
