@@ -121,7 +121,7 @@ def test_a_truncated_file_counts_up_to_its_last_transaction(tmp_path: Path) -> N
     write_patches(patches, out)
     data = out.getvalue()
     assert len(data) > 200
-    for stop in range(5, len(data), 41):
+    for stop in range(5, len(data), 67):
         root = tmp_path / str(stop)
         try:
             apply(root, data[:stop])
@@ -224,8 +224,7 @@ def test_a_literal_whose_line_is_too_long_for_a_parser(tmp_path: Path) -> None:
     write_patches(
         [Patch([add(Quad(Iri("urn:s"), Iri("urn:p"), Literal(value), DEFAULT_GRAPH))])], str(log)
     )
-    for count in (1, 0):
-        assert apply(tmp_path / "root", str(log)).added == count
+    assert apply(tmp_path / "root", str(log), shards=1).added == 1
     [found] = quads(tmp_path / "root")
     assert found.object.value == value  # type: ignore[union-attr]
     log = tmp_path / "delete.rdfp"

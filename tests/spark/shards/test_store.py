@@ -6,6 +6,7 @@ import io
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -27,13 +28,21 @@ from jelly_plugins.spark.shards.queries import scope_of
 from .logs import Writer, apply, assert_same, log_file, quads, replayed
 
 
-@pytest.fixture(params=["subject", "graph"])
-def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A root of three versions."""
+@pytest.fixture(scope="module", params=["subject", "graph"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a root of three versions, and of its logs."""
+    folder = tmp_path_factory.mktemp(request.param)
     writer = Writer(seed=5)
     for number in range(3):
-        log = log_file(tmp_path / f"{number}.jellyp", [writer.patch(90)])
-        apply(tmp_path / "root", log, shards=4, shard_by=request.param)
+        log = log_file(folder / f"{number}.jellyp", [writer.patch(90)])
+        apply(folder / "root", log, shards=4, shard_by=request.param)
+    return folder
+
+
+@pytest.fixture
+def root(made: Path, tmp_path: Path) -> Path:
+    """A root of three versions."""
+    copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path / "root"
 
 
