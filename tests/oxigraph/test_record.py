@@ -483,22 +483,15 @@ def test_two_processes(tmp_path: Path) -> None:
 HOSTILE = [
     rb"<urn:a\u003E\u0020\u003Curn:b> <urn:p> <urn:o> .",
     rb"<urn:a\u003E\u0020\u003Cp\u003E\u0020\u003Co\u003E\u0020.\u0020#> <urn:p> <urn:o> .",
-    rb"<urn:a\u003E\u0020\u003Cp\u003E\u0020\u003Co\u003E\u0020.\u000A\u003Cx> <urn:p> <urn:o> .",
     rb"<urn:s> <urn:p> <urn:o\u003E\u0020\u003Cg> .",
     rb"<urn:s> <urn:p> <urn:o> <urn:g\u003E\u0020\u007D> .",
     rb'<urn:s> <urn:p> "x"^^<urn:d\u003E\u0020\u003Cg> .',
     rb"<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o\u003E\u0020> )>> .",
-    rb"<urn:s> <urn:p> <urn:a b> .",
     # These would not be read again.
     rb"<s> <urn:p> <urn:o> .",
-    rb"<urn:s> <urn:p> <> .",
-    rb"<urn:s> <urn:p> <urn:%zz> .",
-    rb"<urn:s> <urn:p> <http://[a> .",
-    rb"<urn:s> <urn:p> <urn:\uE000> .",
     rb"<urn:s> <urn:p> <urn:o> <g> .",
     rb'<urn:s> <urn:p> "x"^^<d> .',
     rb'<urn:s> <urn:p> "x"@a .',
-    rb'<urn:s> <urn:p> "x"@en-a .',
     rb"<urn:s> <urn:p> <<( <urn:s> <p> <urn:o> )>> .",
 ]
 
@@ -525,31 +518,6 @@ def test_terms_that_would_be_read_as_something_else(
     copy = ox.Store()
     replay(copy, path)
     assert data(copy) == data(store) == {str(quad(1)), str(quad(2))}
-
-
-def test_many_kinds_of_graphs_and_literals(new_store: Callable[[], ox.Store], path: Path) -> None:
-    store, copy = new_store(), new_store()
-    date = ox.NamedNode(f"{XSD}date")
-    graphs = [ox.DefaultGraph(), N, ox.NamedNode("urn:g#a.b"), ox.BlankNode("g")]
-    texts = ["x", " .\n", '" <urn:g> .', "_:b", "<<( )>>", "\u2028\ufffe\x7f é😀"]
-    quads = [
-        ox.Quad(N, P, literal, graph)
-        for graph in graphs
-        for text in texts
-        for literal in (
-            ox.Literal(text),
-            ox.Literal(text, language="en-GB"),
-            ox.Literal(text, datatype=N),
-            ox.Literal("2026-01-01", datatype=date),
-        )
-    ]
-    with record(store, path) as recorder:
-        recorder.extend(quads)
-        assert data(store) == set(map(str, quads))
-        with recorder.transaction() as transaction:
-            transaction.remove_all(quads[::2])
-    replay(copy, path, check_unmatched=True)
-    assert data(copy) == data(store) == set(map(str, quads)) - set(map(str, quads[::2]))
 
 
 @pytest.mark.parametrize("value", [None, "x", 1, (N, P, N), ox.Triple(N, P, N)], ids=repr)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import random
+import threading
 import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from jelly_plugins import (
     Limits,
     LogicalType,
     PhysicalType,
+    SourceError,
     StreamOptions,
     TermError,
 )
@@ -46,8 +50,17 @@ from jelly_plugins.oxigraph import (
     replay,
     set_position,
 )
-from jelly_plugins.patch import Patch, Position, ReplaySettings, read_patches, write_rows
+from jelly_plugins.patch import (
+    Patch,
+    PatchReader,
+    Position,
+    ReplaySettings,
+    read_patches,
+    write_rows,
+)
+from jelly_plugins.patch.replay import replay as driver
 
+from ..shared_data import shared
 from .support import XSD, contents, counting, data, jelly_log, log, patch, patches_of, transaction
 
 S, P, O, G = (Iri(f"urn:{letter}") for letter in "spog")  # noqa: E741
@@ -440,3 +453,304 @@ def test_an_id_may_be_any_term(store: ox.Store, value: str) -> None:
     assert replay(store, opening.encode()).patches == 1
     assert replay(store, source.encode()).patches == 1
     assert replay(store, source.encode()).patches == 0
+
+
+# Following a log that grows
+
+PATCHES = counting(4, 3)
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "_INTERVAL", 0)
+
+
+class Growing:
+    """Appends the chunks of a log one by one, each time the reader of the file has nothing left;
+    and notes how many statements the store has then."""
+
+    def __init__(self, path: Path, store: ox.Store, chunks: list[bytes]) -> None:
+        self.path = path
+        self.counts: list[int] = []
+        self._store = store
+        self._chunks = chunks
+        path.write_bytes(b"")
+
+    def stop(self) -> bool:
+        self.counts.append(count_quads(self._store))
+        if not self._chunks:
+            return True
+        with self.path.open("ab") as file:
+            file.write(self._chunks.pop(0))
+        return False
+
+    def follow(self) -> None:
+        replay(self._store, self.path, follow=True, stop=self.stop)
+
+
+@pytest.mark.parametrize("suffix", ["jellyp", "rdfp"])
+@pytest.mark.parametrize("size", [1, 7, 50])
+def test_what_is_complete_is_applied(
+    store: ox.Store, tmp_path: Path, suffix: str, size: int
+) -> None:
+    data = (jelly_log if suffix == "jellyp" else log)(*PATCHES)
+    chunks = [data[start : start + size] for start in range(0, len(data), size)]
+    growing = Growing(tmp_path / f"log.{suffix}", store, chunks)
+    growing.follow()
+    assert set(growing.counts) <= {0, 3, 6, 9, 12}
+    assert growing.counts == sorted(growing.counts)
+    assert growing.counts[-1] == 12
+    if size < 50:
+        assert set(growing.counts) == {0, 3, 6, 9, 12}
+    # It was complete, and is known to be.
+    assert replay(store, growing.path).patches == 0
+    assert positions(store)[0].complete
+
+
+def test_transactions_of_a_patch_that_is_not_complete(store: ox.Store, tmp_path: Path) -> None:
+    chunks = [f"A <urn:s> <urn:p> {i} .\nTC .\nTX .\n".encode() for i in range(3)]
+    growing = Growing(tmp_path / "log.rdfp", store, [b"H id <urn:p:1> .\nTX .\n", *chunks])
+    growing.follow()
+    assert growing.counts == [0, 0, 1, 2, 3]
+    assert not positions(store)[0].complete
+    # The rest, once it is there.
+    with growing.path.open("ab") as file:
+        file.write(b"A <urn:s> <urn:p> 3 .\nTC .\n")
+    assert replay(store, growing.path).transactions == 1
+    assert count_quads(store) == 4
+    assert positions(store)[0].complete
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def rotated(path: Path) -> None:
+    # The last of the old file is read before it is known that there is another one.
+    with path.open("ab") as file:
+        file.write(log(PATCHES[2]))
+    path.rename(path.with_suffix(".1"))
+    path.write_bytes(log(*PATCHES))
+
+
+def replaced(path: Path) -> None:
+    other = path.with_suffix(".new")
+    other.write_bytes(log(*PATCHES))
+    other.replace(path)
+
+
+def shortened(path: Path) -> None:
+    path.write_bytes(log(PATCHES[3]))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "count_then"),
+    [
+        (removed, "not there any more", 6),
+        (rotated, "replaced by another", 9),
+        (replaced, "replaced by another", 6),
+        (shortened, "was rewritten", 6),
+    ],
+)
+def test_a_file_that_does_not_just_grow(
+    store: ox.Store, tmp_path: Path, change: Callable[[Path], None], error: str, count_then: int
+) -> None:
+    path = tmp_path / "log.rdfp"
+    path.write_bytes(log(*PATCHES[:2]))
+    looks = 0
+
+    def stop() -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 2:
+            change(path)
+        return looks > 4
+
+    with pytest.raises(SourceError, match=rf"log\.rdfp: .*{error}"):
+        replay(store, path, follow=True, stop=stop)
+    assert count_quads(store) == count_then
+    # In the new file, a new replay goes on.
+    path.write_bytes(log(*PATCHES))
+    replay(store, path)
+    assert count_quads(store) == 12
+
+
+def test_it_begins_where_the_store_stands(store: ox.Store, tmp_path: Path) -> None:
+    replay(store, log(*PATCHES[:2]))
+    growing = Growing(tmp_path / "log.rdfp", store, [log(*PATCHES[:3]), log(PATCHES[3])])
+    growing.follow()
+    assert growing.counts == [6, 9, 12]
+
+
+def test_a_log_of_another_store_is_not_waited_for(store: ox.Store, tmp_path: Path) -> None:
+    replay(store, log(*PATCHES))
+    before = contents(store)
+    growing = Growing(tmp_path / "log.rdfp", store, [log(*PATCHES[:2]), log(*PATCHES[2:])])
+    with pytest.raises(ChainError, match="<urn:p:4>"):
+        growing.follow()
+    assert contents(store) == before
+
+
+def test_a_gap(store: ox.Store, tmp_path: Path) -> None:
+    growing = Growing(tmp_path / "log.jellyp", store, [jelly_log(*PATCHES[:2], *PATCHES[3:])])
+    with pytest.raises(ChainError, match=r"<urn:p:3>.*<urn:p:2>"):
+        growing.follow()
+    assert count_quads(store) == 6
+
+
+def test_until(store: ox.Store, tmp_path: Path) -> None:
+    path = tmp_path / "log.rdfp"
+    path.write_bytes(log(*PATCHES))
+    assert replay(store, path, follow=True, until="urn:p:3").patches == 3
+
+
+def test_an_exception_of_stop(store: ox.Store, tmp_path: Path) -> None:
+    path = tmp_path / "log.rdfp"
+    path.write_bytes(log(*PATCHES))
+
+    def stop() -> bool:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        replay(store, path, follow=True, stop=stop)
+    assert count_quads(store) == 12
+
+
+def test_a_file_that_is_not_there(store: ox.Store, tmp_path: Path) -> None:
+    with pytest.raises(SourceError):
+        replay(store, tmp_path / "none.rdfp", follow=True)
+
+
+def test_a_broken_row(store: ox.Store, tmp_path: Path) -> None:
+    growing = Growing(tmp_path / "log.rdfp", store, [log(*PATCHES[:1]), b"TX .\nnonsense\n"])
+    with pytest.raises(JellyError, match="patch number 2"):
+        growing.follow()
+    assert count_quads(store) == 3
+
+
+def test_from_another_thread(store: ox.Store, tmp_path: Path) -> None:
+    path = tmp_path / "log.jellyp"
+    data = jelly_log(*(patch(i, transaction(f"A _:s <urn:p> {i} .")) for i in range(1, 30)))
+    path.write_bytes(b"")
+    ended = threading.Event()
+    thread = threading.Thread(
+        target=replay,
+        args=(store, path),
+        kwargs={"follow": True, "stop": ended.is_set},
+    )
+    thread.start()
+    with path.open("ab", buffering=0) as file:
+        for start in range(0, len(data), 10):
+            file.write(data[start : start + 10])
+    while count_quads(store) < 29 and thread.is_alive():
+        pass
+    ended.set()
+    thread.join(10)
+    assert count_quads(store) == 29
+
+
+# Logs that were cut, flipped and spliced: a result or a JellyError, and whole transactions
+
+#: Each transaction changes several quads, and each patch has more than one transaction.
+SEVERAL = [
+    patch(
+        number,
+        transaction(
+            f"A <urn:s> <urn:p> {number} .",
+            f'A _:b{number} <urn:p> "text {number}"@en <urn:g> .',
+            f"D <urn:s> <urn:p> {number - 2} .",
+        ),
+        transaction("A <urn:undone> <urn:p> 1 .", end="TA ."),
+        f"PA 'ex' <urn:ex:{number}> .",
+        transaction(*(f"A <urn:more:{number}> <urn:p> {each} ." for each in range(5))),
+    )
+    for number in range(1, 7)
+]
+
+
+def rejected(store: ox.Store, source: Any) -> JellyError | None:
+    """Replay a log; the error with which it is rejected, if it is."""
+    try:
+        replay(store, source)
+    except JellyError as error:
+        return error
+    return None
+
+
+def states(source: bytes) -> list[set[str]]:
+    """All data that a store goes through, transaction by transaction."""
+    store = ox.Store()
+    found: list[set[str]] = [set()]
+    replay(store, source, commit_every=1, progress=lambda _: found.append(data(store)))
+    return found
+
+
+@pytest.mark.parametrize("write", [log, jelly_log])
+def test_truncated_at_every_byte(write: Any) -> None:
+    whole = write(*SEVERAL)
+    known = states(whole)
+    for length in range(0, len(whole), 1 if write is jelly_log else 5):
+        store = ox.Store()
+        error = rejected(store, whole[:length])
+        assert data(store) in known
+        if write is jelly_log:
+            assert error is not None or data(store) in known[1:]
+            # What is missing comes with the whole of it. Text does not tell where it was cut: the
+            # end of a file is the end of its last patch.
+            replay(store, whole)
+            assert data(store) == known[-1]
+
+
+@pytest.mark.parametrize("write", [log, jelly_log])
+@pytest.mark.parametrize("seed", range(300))
+def test_a_broken_log_gives_a_result_or_an_error(write: Any, seed: int) -> None:
+    rng = random.Random(f"{write.__name__}/{seed}")
+    broken = bytearray(write(*SEVERAL))
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        at = rng.randrange(len(broken))
+        kind = rng.randrange(4)
+        if kind == 0:
+            broken[at] ^= 1 << rng.randrange(8)
+        elif kind == 1:
+            del broken[at : at + rng.randrange(1, 9)]
+        elif kind == 2:
+            broken[at:at] = broken[at : at + rng.randrange(1, 60)]
+        else:
+            broken[at:at] = bytes(rng.randrange(256) for _ in range(rng.randrange(1, 5)))
+    store = ox.Store()
+    applied: list[set[str]] = [set()]
+    with suppress(JellyError):
+        replay(
+            store,
+            bytes(broken),
+            commit_every=1,
+            progress=lambda _: applied.append(data(store)),
+        )
+    # Nothing is left of a transaction that was not applied.
+    assert data(store) == applied[-1]
+    assert len(positions(store)) <= 1
+
+
+@pytest.mark.parametrize("ending", ["jellyp", "rdfp"])
+@pytest.mark.parametrize("text", [b"", b"\n", b"\x00", b"\xff" * 40, b"# nothing\n"])
+def test_logs_of_nothing(ending: str, text: bytes, tmp_path: Path) -> None:
+    path = tmp_path / f"log.{ending}"
+    path.write_bytes(text)
+    store = ox.Store()
+    error = rejected(store, path)
+    assert error is None or str(error).startswith(str(path))
+    assert (error is None) is ((not text.strip() and ending == "rdfp") or text.startswith(b"#"))
+    assert contents(store) == set()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_real_logs_broken(seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "log.jellyp"
+    write_rows(PatchReader(shared("data/patch/rdf-stax.rdfp")), path)
+    whole = path.read_bytes()
+    rng = random.Random(seed)
+    at = rng.randrange(len(whole))
+    for broken in (whole[:at], whole[:at] + bytes((whole[at] ^ 0x55,)) + whole[at + 1 :]):
+        store = ox.Store()
+        if rejected(store, broken):
+            assert contents(store) == set()

@@ -23,8 +23,24 @@ from jelly_plugins.codec.patch.operations import (
 )
 from jelly_plugins.patch.replay.positions import Entry, Position, Selection
 from jelly_plugins.patch.replay.settings import ReplaySettings
+from jelly_plugins.patch.replay.transactions import NetChanges
 
-from .listed import ListedTarget
+
+class ListedTarget:
+    """A target that is at given positions, and is never changed."""
+
+    graph = ""
+    text = staticmethod(str)
+
+    def __init__(self, positions: Sequence[Position] = ()) -> None:
+        self._positions = positions
+
+    def positions(self) -> Sequence[Position]:
+        return self._positions
+
+    def apply(self, changes: NetChanges, before: Position | None, after: Position | None, /) -> int:
+        raise NotImplementedError
+
 
 #: A patch: its id, its prev, and the values that its transactions add.
 Patch = tuple[str | None, str | None, Sequence[str]]
