@@ -160,7 +160,7 @@ def test_damaged_and_missing_objects_are_reported(memory: Bucket, tmp_path: Path
 def test_random_faults_of_the_server(s3: S3Server, bucket: Bucket) -> None:
     """A request may fail, or be done and reported as failed: then an attempt fails or not."""
     pick = random.Random(1)
-    patches = random_log(5, ids=True)
+    patches = random_log(5, ids=True, patches=4)
     failed: list[str] = []
     for stop in range(1, len(patches) + 1):
         for _ in range(3):

@@ -62,10 +62,9 @@ DEPLOY = "org.apache.spark.deploy"
 
 
 @contextmanager
-def standalone(folder: Path, *workers: str) -> Iterator[str]:
-    """A standalone cluster: a master, and a worker of one core for each of ``workers``.
+def standalone(folder: Path, workers: int) -> Iterator[str]:
+    """A standalone cluster: a master, and so many workers of one core.
 
-    :param workers: commands that end in ``{}``, which is replaced by the worker itself.
     :return: the master's URL.
     """
     with socket.socket() as found:
@@ -75,9 +74,9 @@ def standalone(folder: Path, *workers: str) -> Iterator[str]:
     start = f"'{HOME}/bin/spark-class' {DEPLOY}"
     host = "--host 127.0.0.1 --webui-port 0"
     commands = [f"exec {start}.master.Master {host} --port {port}"]
-    for number, command in enumerate(workers):
+    for number in range(workers):
         settings = f"--cores 1 --memory 1g --work-dir '{folder}/work-{number}'"
-        commands.append(command.format(f"exec {start}.worker.Worker {host} {settings} {master}"))
+        commands.append(f"exec {start}.worker.Worker {host} {settings} {master}")
     processes = []
     try:
         for number, command in enumerate(commands):
@@ -112,7 +111,7 @@ def test_a_standalone_cluster_of_two_workers(tmp_path: Path) -> None:
     examples = [text for language, text in blocks(page) if language == "python"]
     folder = tmp_path / "examples"
     folder.mkdir()
-    with standalone(tmp_path, "{}", "{}") as master:
+    with standalone(tmp_path, 2) as master:
         done = program("-m", "tests.spark.shards.cluster", master, tmp_path, 2)
         assert "all of it holds" in done
         config = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1"}
