@@ -22,7 +22,6 @@ from jelly_plugins import (
 from jelly_plugins.codec import Encoder, delimit
 
 from ..ntriples import write_lines
-from ..shared_data import shared
 from .command import EX, QUADS, TRIPLES, assert_failed, jelly, quads_file, triples_file
 
 
@@ -200,15 +199,6 @@ def test_a_folder_without_files(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
     done = jelly("validate", path, "--frames", "--against", tmp_path)
     assert_failed(done, 2, "no RDF files")
-
-
-@pytest.mark.parametrize("case", ["triples_rdf_1_1", "quads_rdf_star", "graphs_rdf_1_1"])
-def test_the_official_suite(case: str) -> None:
-    for folder in sorted(shared(f"conformance/jelly-rdf/from_jelly/{case}").iterdir()):
-        expects_success = folder.name.startswith("pos")
-        against = ["--frames", "--against", folder] if expects_success else []
-        done = jelly("validate", folder / "in.jelly", *against)
-        assert done.code == (0 if expects_success else 1), (folder, done)
 
 
 def test_a_file_of_no_bytes_is_named_and_rejected_where_it_is_strict(tmp_path: Path) -> None:
