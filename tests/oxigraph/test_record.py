@@ -221,19 +221,6 @@ def test_a_log_that_ends_at_any_byte_can_be_recorded_on(tmp_path: Path, suffix: 
         assert len(list(read_patches(path))) == 1
 
 
-def test_a_log_that_is_ahead_is_caught_up_with(store: ox.Store, path: Path) -> None:
-    """As if the process had ended between the log and the store."""
-    other = ox.Store()
-    with record(other, path) as recorder:
-        recorder.add(quad(1))
-        replay(store, path)
-        recorder.add(quad(2))
-    with record(store, path) as recorder:
-        assert data(store) == data(other)
-        recorder.add(quad(3))
-    assert kinds(path) == ["A"] * 3
-
-
 def test_a_log_of_another_store(store: ox.Store, path: Path) -> None:
     with record(store, path) as recorder:
         recorder.add(quad(1))

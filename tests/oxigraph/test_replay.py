@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import random
-import threading
 import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
@@ -52,7 +51,6 @@ from jelly_plugins.oxigraph import (
 )
 from jelly_plugins.patch import (
     Patch,
-    PatchReader,
     Position,
     ReplaySettings,
     read_patches,
@@ -60,7 +58,6 @@ from jelly_plugins.patch import (
 )
 from jelly_plugins.patch.replay import replay as driver
 
-from ..shared_data import shared
 from .support import XSD, contents, counting, data, jelly_log, log, patch, patches_of, transaction
 
 S, P, O, G = (Iri(f"urn:{letter}") for letter in "spog")  # noqa: E741
@@ -628,27 +625,6 @@ def test_a_broken_row(store: ox.Store, tmp_path: Path) -> None:
     assert count_quads(store) == 3
 
 
-def test_from_another_thread(store: ox.Store, tmp_path: Path) -> None:
-    path = tmp_path / "log.jellyp"
-    data = jelly_log(*(patch(i, transaction(f"A _:s <urn:p> {i} .")) for i in range(1, 30)))
-    path.write_bytes(b"")
-    ended = threading.Event()
-    thread = threading.Thread(
-        target=replay,
-        args=(store, path),
-        kwargs={"follow": True, "stop": ended.is_set},
-    )
-    thread.start()
-    with path.open("ab", buffering=0) as file:
-        for start in range(0, len(data), 10):
-            file.write(data[start : start + 10])
-    while count_quads(store) < 29 and thread.is_alive():
-        pass
-    ended.set()
-    thread.join(10)
-    assert count_quads(store) == 29
-
-
 # Logs that were cut, flipped and spliced: a result or a JellyError, and whole transactions
 
 #: Each transaction changes several quads, and each patch has more than one transaction.
@@ -741,16 +717,3 @@ def test_logs_of_nothing(ending: str, text: bytes, tmp_path: Path) -> None:
     assert error is None or str(error).startswith(str(path))
     assert (error is None) is ((not text.strip() and ending == "rdfp") or text.startswith(b"#"))
     assert contents(store) == set()
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_real_logs_broken(seed: int, tmp_path: Path) -> None:
-    path = tmp_path / "log.jellyp"
-    write_rows(PatchReader(shared("data/patch/rdf-stax.rdfp")), path)
-    whole = path.read_bytes()
-    rng = random.Random(seed)
-    at = rng.randrange(len(whole))
-    for broken in (whole[:at], whole[:at] + bytes((whole[at] ^ 0x55,)) + whole[at + 1 :]):
-        store = ox.Store()
-        if rejected(store, broken):
-            assert contents(store) == set()

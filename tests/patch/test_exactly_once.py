@@ -35,7 +35,6 @@ from jelly_plugins.codec import (
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch import (
     PatchReader,
-    write_rows,
 )
 
 
@@ -297,18 +296,6 @@ def test_a_jelly_log_of_a_few_bytes(tmp_path: Path, size: int) -> None:
         with pytest.raises(JellyError, match=r"log\.jellyp"):
             store.replay(truncated)
     assert store.positions() == []
-
-
-def test_every_beginning_of_a_jelly_log(store: Store, tmp_path: Path) -> None:
-    path = tmp_path / "log.jellyp"
-    write_rows(PatchReader(log(ONE, TWO)), path)
-    whole = path.read_bytes()
-    for size in range(24):
-        path.write_bytes(whole[:size])
-        with pytest.raises(JellyError, match=r"log\.jellyp"):
-            store.replay(path)
-    path.write_bytes(whole)
-    assert store.replay(path).patches == 2
 
 
 # Several replays at once

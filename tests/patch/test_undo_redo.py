@@ -31,7 +31,6 @@ from jelly_plugins.patch import (
     COMMIT,
     Patch,
     add,
-    add_namespace,
     check,
     compact,
     delete,
@@ -146,19 +145,9 @@ def test_to_a_patch(log: Path) -> None:
     assert log.read_bytes() == before
 
 
-def test_namespaces(log: Path) -> None:
-    x, y = Iri("urn:x"), Iri("urn:y")
-    write(
-        log,
-        [add_namespace("a", x), delete_namespace("b")],
-        [add_namespace("a", x), add_namespace("a", y), delete_namespace("b", x)],
-        [delete_namespace("a")],
-    )
-    undo(log, to="urn:2")
-    assert [row[1][:2] for row in last(log)] == [("a", y)]
-    undo(log, to="urn:1")
-    assert last(log)[0][0] == "PD"
-    assert last(log)[1] == ("PA", ("a", x, last(log)[1][1][2]))
+def test_a_namespace_whose_iri_is_not_known(log: Path) -> None:
+    write(log, [delete_namespace("b")], [delete_namespace("b", Iri("urn:x"))])
+    undo(log)
     before = log.read_bytes()
     with pytest.raises(StatementError, match="namespace b: is deleted without its IRI"):
         undo(log)

@@ -48,25 +48,6 @@ from .logs import Writer, apply, assert_same, log_file, patch, quad, quads, repl
 from .model import cuts, quads_after, random_log, text_of
 
 
-@pytest.mark.parametrize(
-    ("shard_by", "suffix"), [("subject", "jellyp"), ("graph", "rdfp"), ("subject", "jellyp.gz")]
-)
-def test_the_shards_have_what_a_single_store_has(
-    tmp_path: Path, shard_by: str, suffix: str
-) -> None:
-    writer = Writer(seed=1)
-    root = tmp_path / "root"
-    logs = []
-    for number in range(4):
-        log = log_file(tmp_path / f"{number}.{suffix}", [writer.patch(), writer.patch()])
-        logs.append(log)
-        done = apply(root, log, shard_by=shard_by)
-        assert (done.version, done.committed, done.patches) == (number + 1, True, 2)
-        assert (done.aborted, done.unnamed) == (2, 0)
-        assert_same(root, replayed(*logs))
-    assert ShardedStore(root).content.namespaces == {"": {"ex": "urn:7"}}
-
-
 def test_small_batches_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard, "TOGETHER", 2000)
     monkeypatch.setattr(shard, "_SMALL", 3)
