@@ -104,12 +104,6 @@ ONE, TWO, THREE = (
 )
 
 
-# Patches without an id that change nothing
-
-
-# Ids that come again
-
-
 # One log into several graphs
 
 
@@ -264,9 +258,6 @@ def test_a_patch_that_the_end_of_its_source_has_ended_may_grow(store: Store, for
             done = store.replay(log("H id <urn:1> .\n", *parts, ending))
             assert (done.patches, done.transactions) == (0, 0)
     assert "urn:1" not in store.objects()
-
-
-# until
 
 
 # Logs that are truncated near their beginning

@@ -1,4 +1,4 @@
-"""Sharded stores on clusters: executors in processes of their own, and on other file systems.
+"""Sharded stores on clusters: executors in processes of their own, and Spark Connect.
 
 A process has one session of Spark; so these run programs.
 """
@@ -207,7 +207,7 @@ from pyspark.sql import SparkSession
 from jelly_plugins.spark import apply_patches, register
 from tests.spark.conftest import SETTINGS
 
-logs, root = sys.argv[1:]
+logs, root, folder = sys.argv[1:]
 spark = SparkSession.builder.config(map=SETTINGS).remote("local[2]").getOrCreate()
 register(spark)
 one_each = spark.read.format("jelly-patch").option("maxPartitionBytes", "1").load(logs)
@@ -218,31 +218,8 @@ done = [
 ]
 print(*(each.committed for each in done))
 print(spark.read.format("jelly-store").load(root).count() > 0)
-spark.stop()
-"""
 
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_spark_connect(tmp_path: Path) -> None:
-    pytest.importorskip("grpc_status", reason="Spark Connect needs grpcio-status")
-    pytest.importorskip("google.rpc", reason="Spark Connect needs googleapis-common-protos")
-    writer = Writer()
-    logs, root = tmp_path / "logs", tmp_path / "root"
-    logs.mkdir()
-    made = [log_file(logs / f"{number}.jellyp", [writer.patch()]) for number in range(2)]
-    found = program("-c", CONNECT, logs, root).splitlines()
-    assert found[-2:] == ["True True False", "True"]
-    assert_same(root, replayed(*made))
-
-
-CONNECT_FORMATS = """
-import sys
-from pyspark.sql import SparkSession
-from tests.spark.conftest import SETTINGS
-
-folder = sys.argv[1]
-spark = SparkSession.builder.config(map=SETTINGS).remote("local[2]").getOrCreate()
+# Reading some of it, writing, and streams from files to files.
 columns = "subject string, predicate string, object string"
 rows = [(f"<urn:{n}>", "<urn:p>", f'"{n}"') for n in range(10)]
 spark.createDataFrame(rows, columns).write.format("jelly").mode("append").save(folder + "/in")
@@ -259,12 +236,13 @@ spark.stop()
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_formats_through_spark_connect(tmp_path: Path) -> None:
-    """Reading some of it, writing, and streams from files to files."""
+def test_spark_connect(tmp_path: Path) -> None:
     pytest.importorskip("grpc_status", reason="Spark Connect needs grpcio-status")
     pytest.importorskip("google.rpc", reason="Spark Connect needs googleapis-common-protos")
-    found = program("-c", CONNECT_FORMATS, tmp_path).splitlines()
-    assert found[-2:] == ["['\"7\"']", "10"]
-
-
-# Another file system
+    writer = Writer()
+    logs, root = tmp_path / "logs", tmp_path / "root"
+    logs.mkdir()
+    made = [log_file(logs / f"{number}.jellyp", [writer.patch()]) for number in range(2)]
+    found = program("-c", CONNECT, logs, root, tmp_path).splitlines()
+    assert found[-4:] == ["True True False", "True", "['\"7\"']", "10"]
+    assert_same(root, replayed(*made))
