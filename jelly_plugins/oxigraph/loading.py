@@ -446,12 +446,12 @@ class _Text:
             # The text is valid: a term is one that Oxigraph rejects, or is too long.
             found = parser_error(error)
             if isinstance(error, SyntaxError):
-                found = self._rejection() or TermError(found.message)
-            raise found.locate(source=self.reader.name) from None
+                found = TermError(found.message)
+            raise (self._rejection() or found).locate(source=self.reader.name) from None
 
     def _rejection(self) -> JellyError | None:
-        """The error of the first term that Oxigraph rejects, with its place: the store's parser is
-        behind the reader. None if the source cannot be read again.
+        """The error of the first term that Oxigraph rejects, or that is too long for it, with its
+        place: the store's parser is behind the reader. None if the source cannot be read again.
         """
         if self._rewind is None:
             return None
@@ -462,6 +462,8 @@ class _Text:
                     deque(parse(chunk.text, format=RdfFormat.N_QUADS), maxlen=0)
                 except SyntaxError as error:
                     return again.reader.located(TermError(rejection(error, chunk.text)))
+                except MemoryError as error:
+                    return again.reader.located(parser_error(error))
         return None
 
     def quads(self) -> Iterator[Quad]:

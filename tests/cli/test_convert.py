@@ -3,8 +3,6 @@ What a conversion does to statements is tested in ``tests/formats``."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
 import re
 from pathlib import Path
@@ -12,7 +10,6 @@ from typing import Any
 
 import pytest
 import rdflib
-import zstandard
 from click import UsageError
 
 from jelly_plugins import (
@@ -32,7 +29,6 @@ from jelly_plugins import (
 )
 from jelly_plugins.cli import console
 from jelly_plugins.codec.rdf.options import CONSISTENT
-from jelly_plugins.formats.settings import OptionChanges
 from jelly_plugins.io.streams import find_restarts
 from jelly_plugins.messages import LogFormat, read_messages
 from jelly_plugins.tools.compare import compare_datasets, compare_streams
@@ -95,26 +91,6 @@ def test_rdflib_reads_what_is_written_and_the_other_way_round(ending: str, tmp_p
     # JSON-LD gathers the statements of a subject and predicate.
     compare = compare_datasets if ending == "jsonld" else compare_streams
     assert compare(read(source), read(back))
-
-
-@pytest.mark.parametrize(
-    ("ending", "unpack"),
-    [
-        (".gz", gzip.decompress),
-        (".bz2", bz2.decompress),
-        (".zst", lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data)),
-    ],
-)
-@pytest.mark.parametrize("form", ["jelly", "nt", "ttl"])
-def test_endings_compress_and_content_unpacks(
-    ending: str, unpack: Any, form: str, tmp_path: Path
-) -> None:
-    plain, packed = tmp_path / f"x.{form}", tmp_path / f"x.{form}{ending}"
-    source = triples_file(tmp_path, "source.jelly")
-    jelly("convert", source, "-o", plain)
-    jelly("convert", source, "-o", packed)
-    assert unpack(packed.read_bytes()) == plain.read_bytes()
-    assert list(read(jelly("convert", packed, "--to", "jelly").out)) == list(read(source))
 
 
 def test_the_text_form_of_jelly(tmp_path: Path) -> None:
@@ -251,26 +227,6 @@ def test_generalized_statements_on_request() -> None:
     assert_failed(jelly("convert", "-", "--to", "ttl", stdin=data), 1, "frame 0, row 3")
 
 
-@pytest.mark.parametrize("form", ["nt", "ttl", "rdf"])
-def test_named_graphs_need_a_format_that_has_them(form: str, tmp_path: Path) -> None:
-    path = quads_file(tmp_path)
-    done = jelly("convert", path, "--to", form, "-o", tmp_path / "out")
-    assert_failed(done, 1, str(path), "frame 0", "named graph", "trig")
-
-
-@pytest.mark.parametrize(
-    ("statement", "word"),
-    [
-        (Triple(Iri(EX), Iri(EX + "0"), Iri(EX)), "predicate"),
-        (Triple(Iri(EX), Iri(EX + "p"), Literal("a\x01")), "U+0001"),
-    ],
-)
-def test_what_xml_cannot_say_is_rejected(statement: Triple, word: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    write([statement], path)
-    assert_failed(jelly("convert", path, "--to", "rdf", "-o", tmp_path / "y"), 1, "frame 0", word)
-
-
 def test_what_text_has_no_place_for_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     empty = Frame(0, metadata={"k": b"v"})
@@ -347,28 +303,11 @@ def test_the_logical_type(physical: PhysicalType, logical: LogicalType, tmp_path
     assert rejected.code == (1 if grouped else 0)
 
 
-def test_a_logical_type_does_not_go_with_flat() -> None:
-    with pytest.raises(ValueError, match="logical_type"):
-        OptionChanges(flat=True, logical_type=LogicalType.GRAPHS)
-
-
 def test_relative_iris_need_a_base() -> None:
     text = b"<s> <p> <> ."
     assert_failed(jelly("convert", "-", "--from", "ttl", stdin=text), 1, "line 1", "(--base)")
     done = jelly("convert", "-", "--from", "ttl", "--base", EX + "x", stdin=text)
     assert list(read(done.out)) == [Triple(Iri(EX + "s"), Iri(EX + "p"), Iri(EX + "x"))]
-
-
-def test_base_directions_are_rejected() -> None:
-    text = b'<urn:s> <urn:p> "x"@ar--rtl .'
-    for form in ("nt", "ttl"):
-        assert_failed(jelly("convert", "-", "--from", form, stdin=text), 1, "base direction")
-
-
-@pytest.mark.parametrize("form", ["nt", "nq", "ttl", "trig", "rdf", "jsonld"])
-@pytest.mark.parametrize("text", [b"\xff\xfe", b"{[<", b"\x1f\x8b\x08", b"<a>" * 1000])
-def test_malformed_text_is_an_error_of_one_line(form: str, text: bytes) -> None:
-    assert_failed(jelly("convert", "-", "--from", form, stdin=text), 1)
 
 
 def test_a_real_file_there_and_back(tmp_path: Path) -> None:
@@ -502,12 +441,3 @@ def test_contexts_are_given(log: Path) -> None:
     done = jelly("inspect", "--messages", source, *given, "--json")
     assert json.loads(done.text)["messages"] == 1
     assert_failed(jelly("inspect", "--messages", source, "--context", "x=/none"), 1, "/none")
-
-
-def test_errors_have_the_line(log: Path) -> None:
-    log.write_text(LOG.replace("ex:b ex:p", "ex:b ex:p ex:o, MESSAGE"))
-    out = log.with_name("x.nq")
-    done = jelly("convert", "--messages", log, "-o", out)
-    assert_failed(done, 1, "x.ttl: line 7", "delimiter")
-    assert not out.exists()
-    assert_failed(jelly("inspect", "--messages", log), 1, "x.ttl: line 7")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 import sys
@@ -144,14 +143,6 @@ def test_malformed_jelly_is_not_called_rdf_protobuf(tmp_path: Path) -> None:
     assert "RDF Protobuf" not in result.err
 
 
-def test_the_real_file() -> None:
-    path = shared("data/assist-iot-weather_100kt.jelly.gz")
-    report = json.loads(jelly("inspect", path, "--json").text)
-    assert (report["statements"], report["frames"]) == (100_000, 395)
-    assert report["compression"] == "gzip"
-    assert report["rows"]["TRIPLE"] == 100_000
-
-
 # Memory does not grow with the stream: the tests measure sizes, never times.
 
 #: Runs the command given and prints the peak of its memory, in bytes.
@@ -221,12 +212,3 @@ def test_twice_the_triples_take_no_more_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["nt", "ttl"])
 def test_a_million_and_four_million_triples(form: str, tmp_path: Path) -> None:
     assert_flat(peaks(tmp_path, form, 1_000_000), peaks(tmp_path, form, 4_000_000))
-
-
-def test_a_compressed_bomb_of_text_is_bounded(tmp_path: Path) -> None:
-    """One line without an end, a thousand times its compressed size."""
-    path = tmp_path / "x.nt.gz"
-    with gzip.open(path, "wb") as file:
-        for _ in range(200):
-            file.write(b"x" * MEGABYTE)
-    assert jelly("convert", path, "-o", tmp_path / "x.jelly").code == 1

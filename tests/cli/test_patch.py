@@ -22,10 +22,7 @@ from jelly_plugins.codec import PatchOptions, PatchStatementType, PatchStreamTyp
 from jelly_plugins.oxigraph import count_quads, positions
 from jelly_plugins.patch import PatchReader, check, read_patches
 
-from ..shared_data import shared
 from .command import assert_failed, command, jelly, jelly_process, triples_file
-
-REAL = ["quads-all-features-rdf11.rdfp", "rdf-star.rdfp", "rdf-stax.rdfp"]
 
 #: A log of two patches; the second has an aborted transaction.
 LOG = b"""\
@@ -107,20 +104,6 @@ def test_files_are_not_clobbered(name: str, tmp_path: Path) -> None:
 # convert
 
 
-@pytest.mark.parametrize("name", REAL)
-def test_real_logs_there_and_back(name: str, tmp_path: Path) -> None:
-    source, binary, text = shared(f"data/patch/{name}"), tmp_path / "x.jellyp", tmp_path / "x.rdfp"
-    assert jelly("patch", "convert", source, "-o", binary).code == 0
-    assert jelly("patch", "convert", binary, "-o", text).code == 0
-    expected = list(read_patches(source))
-    assert list(read_patches(binary)) == expected
-    assert list(read_patches(text)) == expected
-    assert binary.stat().st_size < source.stat().st_size
-    rows = sum(len(each.operations) + len(each.headers) for each in expected)
-    assert jelly("patch", "show", source).text.count("\n") == rows + len(expected)
-    assert jelly("patch", "check", source).code == 0
-
-
 def test_stdin_and_stdout(tmp_path: Path) -> None:
     path = log_file(tmp_path)
     binary = jelly_process("patch", "convert", path)
@@ -195,42 +178,6 @@ def test_apply_a_part_then_the_rest(tmp_path: Path) -> None:
     assert done.err.count("\n") == 1
 
 
-def test_one_log_into_two_graphs(tmp_path: Path) -> None:
-    path, folder = log_file(tmp_path), tmp_path / "store"
-    for expected in (2, 0):
-        for graph in ([], ["--graph", "urn:g"]):
-            done = jelly("patch", "apply", path, "--store", folder, "--json", *graph)
-            assert json.loads(done.text)["transactions"] == expected
-    positions = json.loads(jelly("patch", "status", "--store", folder, "--json").text)["logs"]
-    assert sorted((each["patch"], each["graph"]) for each in positions) == [
-        ("<urn:2>", ""),
-        ("<urn:2>", "<urn:g>"),
-    ]
-    assert "graph <urn:g>" in jelly("patch", "status", "--store", folder).text
-
-
-def test_until_a_patch_before_the_position(tmp_path: Path) -> None:
-    path, folder = log_file(tmp_path), tmp_path / "store"
-    assert jelly("patch", "apply", path, "--store", folder).code == 0
-    done = jelly_process("patch", "apply", path, "--store", folder, "--until", "urn:1")
-    assert_failed(done, 1, "at patch <urn:2> already", "<urn:1>")
-    assert jelly("patch", "apply", path, "--store", folder, "--until", "urn:2").code == 0
-
-
-def test_a_log_that_is_truncated_in_its_beginning(tmp_path: Path) -> None:
-    folder = tmp_path / "store"
-    text = log_file(tmp_path, text=b"H id <urn:1> .\n")
-    assert_failed(jelly_process("patch", "apply", text, "--store", folder), 1, "after the headers")
-    done = jelly("patch", "check", text)
-    assert done.code == 1
-    assert "truncated" in done.text
-    # A frame of 35 bytes begins as a comment does.
-    jelly_log = log_file(tmp_path, "log.jellyp", b"#\n")
-    for command_ in (["apply", jelly_log, "--store", folder], ["check", jelly_log]):
-        assert jelly("patch", *command_).code == 1
-    assert literals(folder) == set()
-
-
 def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     path, folder = log_file(tmp_path), tmp_path / "store"
     done = jelly("patch", "apply", path, "--store", folder, "--dry-run")
@@ -264,15 +211,6 @@ def test_apply_options(tmp_path: Path) -> None:
     store = Store(str(named))
     assert [each.log for each in positions(store)] == ["my log"]
     assert "<urn:into>" in {str(graph) for graph in store.named_graphs()}
-
-
-def test_a_truncated_log_leaves_the_store_at_its_last_transaction(tmp_path: Path) -> None:
-    path, folder = (
-        log_file(tmp_path, text=LOG[: LOG.index(b'A <urn:ex:s> <urn:ex:p> "three"')]),
-        (tmp_path / "store"),
-    )
-    assert_failed(jelly_process("patch", "apply", path, "--store", folder), 1, "log.rdfp", "urn:2")
-    assert literals(folder) == {"one", "two"}
 
 
 def test_status(tmp_path: Path) -> None:
@@ -359,15 +297,6 @@ def test_diff_of_named_formats(tmp_path: Path) -> None:
     assert_failed(jelly("patch", "diff", old, old, "--blank-nodes", "reject"), 1, "blank")
 
 
-def test_blank_nodes_made_canonical(tmp_path: Path) -> None:
-    old, new = tmp_path / "old.ttl", tmp_path / "new.ttl"
-    old.write_text('[] <urn:p> [ <urn:q> "x" ] .')
-    new.write_text('_:a <urn:p> _:b . _:b <urn:q> "x" .')
-    assert "TX" in jelly("patch", "diff", old, new, "--blank-nodes", "keep").text
-    assert "TX" not in jelly("patch", "diff", old, new, "--blank-nodes", "canonicalize").text
-    assert "TX" not in jelly("patch", "diff", old, new).text
-
-
 def test_a_store_that_was_loaded_from_a_file_follows_by_differences(tmp_path: Path) -> None:
     files = []
     for number, age in enumerate((1, 2, 1)):
@@ -390,16 +319,6 @@ def test_a_store_that_was_loaded_from_a_file_follows_by_differences(tmp_path: Pa
     done = jelly(*applied, random, "--no-check-blank-nodes")
     assert done.code == 0
     assert re.search(r"^unmatched +[1-9]", done.text, re.MULTILINE)
-
-
-def test_invert_a_log(tmp_path: Path) -> None:
-    path, back, folder = log_file(tmp_path), tmp_path / "back.jellyp", tmp_path / "store"
-    jelly("patch", "apply", path, "--store", folder)
-    assert jelly("patch", "invert", path, "-o", back).code == 0
-    first, second = read_patches(back)
-    assert (first.prev, second.prev) == (Iri("urn:2"), first.id)
-    assert jelly("patch", "apply", back, "--store", folder, "--check-unmatched").code == 0
-    assert count_quads(Store(str(folder))) == 0
 
 
 def test_compact_a_log(tmp_path: Path) -> None:

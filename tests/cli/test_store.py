@@ -80,41 +80,6 @@ def test_blank_nodes(nodes: str, more: int, tmp_path: Path) -> None:
     assert size(folder) == len(TRIPLES) + more
 
 
-@pytest.mark.parametrize("blank_nodes", ["fresh", "keep", "canonicalize"])
-@pytest.mark.parametrize("atomic", ["--atomic", "--no-atomic"])
-def test_text_with_base_directions_is_loaded(
-    blank_nodes: str, atomic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    texts = {
-        "d.nt": '<urn:s> <urn:p> "a"@ar--rtl .\n',
-        "d.nq": '<urn:s> <urn:p> "q"@ar--rtl <urn:g> .\n',
-        "d.ttl": "<urn:s> <urn:p> 'b'@ar--ltr, _:b ; <urn:q> <<( <urn:s> <urn:p> 'c'@ar--rtl )>> .",
-        "d.trig": "<urn:g> { <urn:s> <urn:p> 'd'@ar--ltr }",
-    }
-    for name, text in texts.items():
-        Path(name).write_text(text)
-    done = jelly("load", *texts, "--store", "store", "--blank-nodes", blank_nodes, atomic)
-    assert (done.code, done.err) == (0, "")
-    found = "\n".join(map(str, Store.read_only("store")))
-    for literal in ('"a"@ar--rtl', '"q"@ar--rtl', '"b"@ar--ltr', '"c"@ar--rtl', '"d"@ar--ltr'):
-        assert literal in found
-    assert len(found.splitlines()) == 6
-
-
-@pytest.mark.parametrize("text", ["", "<?xml version='1.0'?><!-- <a/> -->\n"])
-def test_rdf_xml_without_a_root_element(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.rdf"
-    path.write_text(text)
-    for arguments in (
-        ("convert", path, "-o", tmp_path / "x.nt"),
-        ("convert", path, path, "-o", tmp_path / "x.jelly"),
-        ("load", "--store", tmp_path / "store", path),
-        ("patch", "diff", path, path),
-    ):
-        assert_failed(jelly(*arguments), 1, "x.rdf: line", "malformed XML")
-
-
 def test_one_graph(tmp_path: Path) -> None:
     folder, graph, path = tmp_path / "store", EX + "into", triples_file(tmp_path)
     assert jelly("load", path, "--store", folder, "--graph", graph).code == 0

@@ -22,7 +22,6 @@ from jelly_plugins import (
 from jelly_plugins.codec import Encoder, delimit
 
 from ..ntriples import write_lines
-from ..shared_data import shared
 from .command import EX, QUADS, TRIPLES, assert_failed, jelly, quads_file, triples_file
 
 
@@ -88,15 +87,6 @@ def test_a_graph_that_is_not_ended(tmp_path: Path) -> None:
     assert_failed(jelly("validate", "-", "--concatenated", stdin=two), 1, "frame 1")
 
 
-@pytest.mark.parametrize("ending", ["nt", "ttl", "rdf", "jelly", "nt.gz"])
-def test_equal_to_a_file_of_any_format(ending: str, tmp_path: Path) -> None:
-    path, other = triples_file(tmp_path), tmp_path / f"other.{ending}"
-    jelly("convert", path, "-o", other)
-    done = jelly("validate", path, "--against", other)
-    assert done.code == 0
-    assert done.text.endswith("comparison\n  equal  yes\n")
-
-
 def test_blank_nodes_are_mapped_and_order_counts_on_request(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
     renamed = [
@@ -136,16 +126,6 @@ def test_an_error_after_a_difference_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     lines_file(TRIPLES[:1], other)
     assert_failed(jelly("validate", path, "--against", other, "--ordered"), 1, "frame 1")
-
-
-def test_language_tags_that_a_parser_lower_cases(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    write([Triple(Iri("urn:s"), Iri("urn:p"), Literal("x", "en-US"))], path)
-    for name, code in (("x.ttl", 0), ("x.nt", 0)):
-        (tmp_path / name).write_text('<urn:s> <urn:p> "x"@en-US .')
-        assert jelly("validate", path, "--against", tmp_path / name).code == code
-    (tmp_path / "lower.nt").write_text('<urn:s> <urn:p> "x"@en-us .')
-    assert jelly("validate", path, "--against", tmp_path / "lower.nt").code == 1
 
 
 def frames_folder(folder: Path) -> Path:
@@ -219,15 +199,6 @@ def test_a_folder_without_files(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
     done = jelly("validate", path, "--frames", "--against", tmp_path)
     assert_failed(done, 2, "no RDF files")
-
-
-@pytest.mark.parametrize("case", ["triples_rdf_1_1", "quads_rdf_star", "graphs_rdf_1_1"])
-def test_the_official_suite(case: str) -> None:
-    for folder in sorted(shared(f"conformance/jelly-rdf/from_jelly/{case}").iterdir()):
-        expects_success = folder.name.startswith("pos")
-        against = ["--frames", "--against", folder] if expects_success else []
-        done = jelly("validate", folder / "in.jelly", *against)
-        assert done.code == (0 if expects_success else 1), (folder, done)
 
 
 def test_a_file_of_no_bytes_is_named_and_rejected_where_it_is_strict(tmp_path: Path) -> None:

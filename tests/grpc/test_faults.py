@@ -7,7 +7,6 @@ from __future__ import annotations
 import gc
 import os
 import random
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -316,22 +315,3 @@ def test_a_stalled_subscriber_takes_bounded_memory() -> None:
         finally:
             stalled.kill()
             stalled.communicate()
-
-
-def test_subscribers_that_are_killed() -> None:
-    topic = Broadcast(FLAT, subscriber_timeout=None)
-    with service({"t": topic}) as (server, _):
-        killed: list[subprocess.Popen[bytes]] = [
-            programs.start(STALLED, server.address) for _ in range(2)
-        ]
-        for each in killed:
-            assert each.stdout is not None
-            each.stdout.readline()
-        assert topic.subscribers == 2
-        for each in killed:
-            each.kill()
-            each.communicate()
-        # Publishers do not wait for disconnected subscribers.
-        for _ in range(10):
-            topic.send(long_ones(200))
-        eventually(lambda: topic.subscribers == 0)

@@ -52,16 +52,6 @@ def listening(client: Client, topic: Broadcast, **settings: Any) -> Subscription
     return stream
 
 
-def test_published_streams_reach_all_subscribers() -> None:
-    topic = Broadcast(FLAT)
-    with service({"t": topic}) as (_, client):
-        streams = [listening(client, topic).statements() for _ in range(5)]
-        client.publish(numbered(600), topic="t")
-        for stream in streams:
-            assert taken(stream, 600) == numbered(600)
-        assert topic.subscribers == 5
-
-
 def test_late_subscribers_receive_subsequent_streams() -> None:
     topic = Broadcast(FLAT)
     with service({"t": topic}) as (_, client):

@@ -239,14 +239,6 @@ def test_a_row_larger_than_a_message_is_an_error() -> None:
         list(client.subscribe("t"))
 
 
-def test_graphs_and_quads_are_streamed() -> None:
-    statements = [Quad(*triple, Iri("urn:g")) for triple in numbered(5)]
-    for physical_type in (PhysicalType.QUADS, PhysicalType.GRAPHS):
-        topic = Fixed(frames_of(statements, physical_type=physical_type))
-        with service({"t": topic}) as (_, client):
-            assert list(client.subscribe("t").statements()) == statements
-
-
 class Rowless:
     """Frames without end and without options."""
 

@@ -1,10 +1,12 @@
-"""Short ways to Jelly bytes and to the contents of stores."""
+"""Short ways to Jelly bytes, to logs of patches, and to what stores have of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from io import BytesIO
 from typing import Any
 
+from pyoxigraph import Quad as StoredQuad
 from pyoxigraph import Store
 
 from jelly_plugins import (
@@ -19,6 +21,8 @@ from jelly_plugins import (
     Triple,
 )
 from jelly_plugins.io.streams import write_bytes
+from jelly_plugins.oxigraph import BOOKKEEPING
+from jelly_plugins.patch import Patch, Position, read_patches, write_patches
 
 S, P, O, G = (Iri(f"urn:{letter}") for letter in "spog")  # noqa: E741
 
@@ -46,9 +50,74 @@ def contents(store: Iterable[Any]) -> set[str]:
     return {str(quad) for quad in store} | {f"graph {name}" for name in graphs}
 
 
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+def patch(number: int | None, *lines: str, prev: int | str | None = None) -> str:
+    """The text of a patch ``<urn:p:NUMBER>`` with these rows, which follows the one before it
+    by default."""
+    headers = []
+    if number is not None:
+        headers.append(f"H id <urn:p:{number}> .")
+        if prev is None and number > 1:
+            prev = number - 1
+        if prev is not None and prev != "":
+            headers.append(f"H prev <urn:p:{prev}> .")
+    return "\n".join([*headers, *lines, "Z .\n"])
+
+
+def transaction(*lines: str, end: str = "TC .") -> str:
+    """The text of a transaction."""
+    return "\n".join(["TX .", *lines, end])
+
+
+def log(*patches: str) -> bytes:
+    """A log of these patches as RDF Patch text."""
+    return "".join(patches).encode()
+
+
+def jelly_log(*patches: str) -> bytes:
+    """A log of these patches as Jelly-Patch."""
+    file = BytesIO()
+    write_patches(read_patches(log(*patches)), file)
+    return file.getvalue()
+
+
+def patches_of(*patches: str) -> list[Patch]:
+    """These patches in generic terms, in memory."""
+    found = []
+    for each in read_patches(log(*patches)):
+        each.read_all()
+        found.append(each)
+    return found
+
+
+def number_of(position: Position | None) -> int:
+    """The number of the patch ``<urn:p:NUMBER>`` at a position."""
+    assert position is not None
+    return int(position.patch.removeprefix("<urn:p:").removesuffix(">"))
+
+
+def data(store: Iterable[StoredQuad]) -> set[str]:
+    """The quads of a store, without those of the bookkeeping."""
+    return {str(quad) for quad in store if quad.graph_name != BOOKKEEPING}
+
+
+def counting(count: int, size: int = 1) -> list[str]:
+    """Patches that follow one another, each of which adds so many statements of its own."""
+    return [
+        patch(
+            number,
+            transaction(*(f"A <urn:s:{number}> <urn:p> {i} ." for i in range(size))),
+        )
+        for number in range(1, count + 1)
+    ]
+
+
 __all__ = [
     "DEFAULT_GRAPH",
     "GENERALIZED",
+    "XSD",
     "BlankNode",
     "G",
     "Iri",
@@ -62,6 +131,14 @@ __all__ = [
     "StreamOptions",
     "Triple",
     "contents",
+    "counting",
+    "data",
     "jelly",
+    "jelly_log",
+    "log",
+    "number_of",
     "numbered",
+    "patch",
+    "patches_of",
+    "transaction",
 ]

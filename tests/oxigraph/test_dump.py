@@ -19,7 +19,6 @@ from jelly_plugins import (
     Limits,
     OptionsError,
     TermError,
-    read_frames,
 )
 from jelly_plugins.codec import native
 from jelly_plugins.io.streams import FrameReader
@@ -32,13 +31,8 @@ from .support import (
     G,
     Iri,
     LogicalType,
-    O,
-    P,
     PhysicalType,
-    Quad,
-    S,
     StreamOptions,
-    Triple,
     contents,
     jelly,
     numbered,
@@ -266,13 +260,6 @@ def test_progress_ends_at_all(new_store: Callable[[], ox.Store], order: str) -> 
     assert sum(reported) == 25_000
 
 
-def test_a_dump_is_read_by_the_generic_reader(store: ox.Store) -> None:
-    statement = Quad(S, P, Triple(BlankNode("b"), P, O), G)
-    load(store, jelly(statement), blank_nodes="keep")
-    _, _, data = dumped(store)
-    assert [s for frame in read_frames(data) for s in frame.statements] == [statement]
-
-
 @pytest.mark.parametrize("label", ["a:b", ":", "é:ü"])
 @pytest.mark.parametrize("format_", ["jelly", "nt", "nq", "ttl", "rt"])
 def test_a_label_that_no_format_has_is_named(format_: str, label: str) -> None:
@@ -329,16 +316,6 @@ def test_whatever_the_output_raises(large: ox.Store, error: BaseException, after
         dump(large, Failing(error, after))
     assert caught.value is error
     assert dump(large, io.BytesIO()) == MANY
-
-
-def test_an_interrupt_in_progress(large: ox.Store, tmp_path: Path) -> None:
-    def progress(*_: int) -> None:
-        raise KeyboardInterrupt
-
-    (tmp_path / "x.jelly").write_bytes(b"before")
-    with pytest.raises(KeyboardInterrupt):
-        dump(large, tmp_path / "x.jelly", progress=progress)
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
 
 
 class Breaking:

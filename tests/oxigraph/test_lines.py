@@ -31,7 +31,6 @@ from .support import (
     S,
     StreamOptions,
     Triple,
-    contents,
     jelly,
     numbered,
 )
@@ -177,20 +176,6 @@ def test_whatever_the_source_raises_nothing_is_loaded(store: ox.Store, blank_nod
         with pytest.raises(expected):
             load(store, Breaking(error), blank_nodes=blank_nodes)  # type: ignore[arg-type]
         assert len(store) == 0
-
-
-@pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
-def test_large_loads_are_what_small_ones_are(new_store: Any, blank_nodes: Any) -> None:
-    statements = [
-        *(Quad(*triple, G) for triple in numbered(SMALL)),
-        Quad(S, P, Literal("x", langtag="EN"), Iri("urn:é")),
-        Quad(S, P, Triple(S, P, Literal("1", datatype="urn:d")), Iri("urn:h")),
-    ]
-    large, small = new_store(), new_store()
-    assert load(large, jelly(*statements), blank_nodes=blank_nodes) == len(statements)
-    assert load(small, jelly(*statements[-2:]), blank_nodes=blank_nodes) == 2
-    assert contents(small) < contents(large)
-    assert len(large) == len(statements)
 
 
 # Hostile input

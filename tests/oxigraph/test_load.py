@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 import io
+import signal
+import subprocess
 from collections.abc import Callable
-from itertools import count
+from contextlib import suppress
+from itertools import accumulate, count
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +16,26 @@ import pyoxigraph as ox
 import pytest
 from pyoxigraph import NamedNode, Store
 
-from jelly_plugins import JellyError, LimitError, Limits, SourceError, TermError, convert
+from jelly_plugins import (
+    ConversionSettings,
+    JellyError,
+    LimitError,
+    Limits,
+    SourceError,
+    TermError,
+    convert,
+    read_frames,
+)
 from jelly_plugins.codec import Encoder, delimit
-from jelly_plugins.io.streams import write_bytes
+from jelly_plugins.codec.text.ntriples import Notation
+from jelly_plugins.io.streams import encode, write_bytes
 from jelly_plugins.oxigraph import dump, load, loading, positions, read_quads, record, replay
 from jelly_plugins.oxigraph.loading import BATCH, SMALL
 
 from .. import programs
 from .support import (
     DEFAULT_GRAPH,
+    GENERALIZED,
     BlankNode,
     G,
     Iri,
@@ -39,7 +53,6 @@ from .support import (
     numbered,
 )
 
-XSD = "http://www.w3.org/2001/XMLSchema#"
 GRAPH = ox.NamedNode("urn:target")
 
 
@@ -62,12 +75,6 @@ def put(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., ox.Stor
         return store
 
     return make
-
-
-def test_triples_go_into_the_default_graph(put: Any) -> None:
-    repeated = [Triple(S, P, O), Triple(S, P, Literal("x", langtag="en")), Triple(S, P, O)]
-    store = put(jelly(*repeated), quads=3)
-    assert contents(store) == {"<urn:s> <urn:p> <urn:o>", '<urn:s> <urn:p> "x"@en'}
 
 
 @pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
@@ -120,19 +127,6 @@ def test_concatenated_streams(put: Any) -> None:
     assert len({quad.subject for quad in store}) == 2
 
 
-def test_kept_labels(put: Any) -> None:
-    labels = ["x", "a b", "", "a.", ":x"]
-    data = jelly(*(Triple(BlankNode(label), P, O) for label in labels))
-    store = put(data, quads=len(labels), blank_nodes="keep")
-    assert contents(store) == contents(read_quads(data))
-    assert len(store) == len(labels)
-    assert ox.BlankNode("x") in {quad.subject for quad in store}
-    # All of them can be written and read by Oxigraph itself.
-    text = store.dump(format=ox.RdfFormat.N_QUADS)
-    assert text is not None
-    assert contents(ox.parse(text, ox.RdfFormat.N_QUADS)) == contents(store)
-
-
 def test_limits_hold(put: Any) -> None:
     data = jelly(*numbered(300))
     limits = {"frame_bytes": 100, "string_bytes": 5, "frame_rows": 10}
@@ -158,12 +152,6 @@ def test_reading_quads_is_lazy() -> None:
     assert next(quads).subject == ox.NamedNode("urn:s/0")
     with pytest.raises(JellyError, match="ends inside a frame"):
         list(quads)
-
-
-def test_errors_name_the_row(put: Any) -> None:
-    data = write_bytes([*numbered(3), Triple(Iri("bad"), P, O)], frame_rows=5)
-    with pytest.raises(TermError, match=r"<bytes>: frame 1, row \d+: Oxigraph rejects the IRI"):
-        put(data, quads=0)
 
 
 @pytest.mark.parametrize("physical_type", PhysicalType)
@@ -208,22 +196,6 @@ def test_fresh_nodes_are_the_same_in_the_whole_source(store: ox.Store) -> None:
     statements = [Triple(BlankNode(str(i)), P, O) for i in [*range(number), 0]]
     load(store, jelly(*statements))
     assert len(store) == number
-
-
-def test_the_store_canonicalises_literals(store: ox.Store) -> None:
-    forms = {
-        ("01", "integer"): ("1", "integer"),
-        ("1", "int"): ("1", "integer"),
-        ("1.50", "decimal"): ("1.5", "decimal"),
-        ("P12M", "duration"): ("P1Y", "duration"),
-        ("abc", "integer"): ("abc", "integer"),
-    }
-    for (lex, datatype), (stored, stored_datatype) in forms.items():
-        store.clear()
-        load(store, jelly(Triple(S, P, Literal(lex, datatype=XSD + datatype))))
-        assert [quad.object for quad in store] == [
-            ox.Literal(stored, datatype=ox.NamedNode(XSD + stored_datatype))
-        ]
 
 
 def test_namespaces_are_told(store: ox.Store) -> None:
@@ -286,13 +258,6 @@ def test_an_empty_graph_named_by_a_literal_is_rejected_before_anything_is_added(
         assert (error.source, error.frame, error.row) == ("<bytes>", 12, row)
     assert len(store) == 0
     assert not list(store.named_graphs())
-
-
-def test_graphs_may_span_frames(store: ox.Store) -> None:
-    triples = numbered(50)
-    load(store, graphs((Iri("urn:1"), triples), (Iri("urn:2"), []), frame_rows=5))
-    assert set(map(str, store.named_graphs())) == {"<urn:1>", "<urn:2>"}
-    assert len(store) == 50
 
 
 @pytest.mark.parametrize("atomic", [True, False])
@@ -410,6 +375,141 @@ def test_canonical_labels_of_empty_graphs(width: int) -> None:
     assert other not in (ox.BlankNode("x"), ox.BlankNode("y"), named)
 
 
+# All or nothing: after errors anywhere in the source, and after the end of the process
+
+OLD = ox.Quad(ox.NamedNode("urn:old"), ox.NamedNode("urn:old"), ox.Literal("old"))
+
+#: Small enough for one transaction, and large enough for a bulk load.
+SIZES = [50, SMALL + 500]
+
+VARIED = [
+    Quad(S, P, O, G),
+    Quad(BlankNode("b"), P, Literal("x", langtag="en"), G),
+    Quad(S, P, Triple(S, P, Literal("1", datatype="urn:d")), Iri("urn:h")),
+    Quad(S, Iri("http://example.org/p#q"), Literal("z" * 200), G),
+]
+
+
+@pytest.fixture
+def filled(store: ox.Store) -> ox.Store:
+    """A store with something in it."""
+    store.add(OLD)
+    return store
+
+
+def test_truncation_at_any_byte(filled: ox.Store) -> None:
+    options = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)
+    frames = list(map(delimit, encode(VARIED, options=options, frame_rows=4)))
+    data = b"".join(frames)
+    ends = set(accumulate(map(len, frames)))
+    assert len(ends) > 2
+    before = contents(filled)
+    # Where a frame ends a stream may end too; no bytes at all are an empty one.
+    for size in set(range(1, len(data))) - ends:
+        with pytest.raises(JellyError) as caught:
+            load(filled, data[:size])
+        assert caught.value.source == "<bytes>"
+        assert contents(filled) == before
+    load(filled, data)
+    assert len(filled) == len(before) + len(VARIED)
+
+
+@pytest.mark.parametrize("count", SIZES)
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Triple(Iri("no iri"), P, O),
+        Triple(S, P, Literal("x", langtag="e n")),
+        Triple(Literal("x"), P, O),
+        Triple(Triple(S, P, O), P, O),
+    ],
+)
+def test_a_bad_row_in_the_last_frame(filled: ox.Store, bad: Any, count: int) -> None:
+    data = jelly(*numbered(count), bad, rdf_star=True, generalized_statements=True)
+    with pytest.raises(TermError) as caught:
+        load(filled, data)
+    assert (caught.value.frame or 0) >= count // 256
+    assert caught.value.row is not None
+    assert contents(filled) == {str(OLD)}
+
+
+def test_no_graph_is_added_by_a_load_that_fails(filled: ox.Store) -> None:
+    encoder = Encoder(StreamOptions(physical_type=PhysicalType.GRAPHS))
+    encoder.start_graph(G)
+    data = b"".join(map(delimit, encoder.finish()))
+    with pytest.raises(JellyError):
+        load(filled, data + b"\x05\x0a")
+    assert list(filled.named_graphs()) == []
+
+
+def test_whole_batches_stay_when_it_is_not_atomic(filled: ox.Store) -> None:
+    data = write_bytes([*numbered(BATCH + 100), Triple(Iri("no iri"), P, O)])
+    with pytest.raises(TermError):
+        load(filled, data, atomic=False)
+    assert len(filled) == BATCH + 1
+
+
+#: Loads a file into the store of a folder; says when it has read all but the last bytes, then waits
+#: for the given seconds, and continues.
+LOADS = """
+import sys, time
+from pyoxigraph import Store
+from jelly_plugins.oxigraph import load
+
+folder, path, wait = sys.argv[1:]
+
+class Source:
+    def __init__(self):
+        data = open(path, "rb").read()
+        self.chunks = [data[:-10], data[-10:]]
+    def read(self, size):
+        if len(self.chunks) == 1:
+            print("read", flush=True)
+            time.sleep(float(wait))
+        return self.chunks.pop(0) if self.chunks else b""
+
+load(Store(folder), Source())
+print("loaded", flush=True)
+"""
+
+
+@pytest.mark.parametrize("count", SIZES)
+@pytest.mark.parametrize("after", ["nothing", "a bit", "a bit more"])
+def test_all_or_nothing_after_a_kill(tmp_path: Path, count: int, after: str) -> None:
+    folder = tmp_path / "store"
+    store = ox.Store(folder)
+    store.add(OLD)
+    store.flush()
+    del store
+    path = tmp_path / "x.jelly"
+    path.write_bytes(jelly(*numbered(count)))
+    # Killed while the source is being read, or soon after, while the store is at work.
+    wait = "60" if after == "nothing" else "0"
+    with programs.start(LOADS, folder, path, wait) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"read\n"
+        if after != "nothing":
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.002 if after == "a bit" else 0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    size = len(ox.Store(folder))
+    assert size == 1 if after == "nothing" else size in (1, count + 1)
+
+
+@pytest.mark.parametrize("count", [3, SMALL + 500])
+def test_the_last_call_of_progress_comes_before_the_store_has_anything(
+    filled: ox.Store, count: int
+) -> None:
+    def stop(_: int) -> None:
+        raise RuntimeError("stop")
+
+    for blank_nodes in ("fresh", "keep", "canonicalize"):
+        with pytest.raises(RuntimeError, match="stop"):
+            load(filled, jelly(*numbered(count)), progress=stop, blank_nodes=blank_nodes)
+        assert contents(filled) == {str(OLD)}
+
+
 # Sources of any format into stores: the same as Oxigraph's own parsers load
 
 TRIPLES = ["nt", "turtle", "rdf/xml"]
@@ -432,12 +532,6 @@ def test_triples_into_a_graph(name: str, tmp_path: Path) -> None:
     for _ in range(2):
         load(store, data, format=name, graph=graph, blank_nodes="canonicalize")
     assert len(store) == 6
-
-
-def test_base_directions() -> None:
-    store = ox.Store()
-    load(store, b'<urn:s> <urn:p> "x"@ar--rtl .', format="turtle")
-    assert next(iter(store)).object.direction == ox.BaseDirection.RTL
 
 
 LONG_NAMESPACE = """
@@ -489,3 +583,169 @@ def test_the_id_of_a_patch_is_a_string() -> None:
     with pytest.raises(TypeError, match="until must be the id of a patch as a string"):
         replay(Store(), log, until=NamedNode("urn:1"))  # type: ignore[arg-type]
     assert replay(Store(), log, until="urn:1").patches == 1
+
+
+# Quoted triples: kept as objects, rejected elsewhere, or reified
+
+QUOTED = Triple(S, P, O)
+TERM = "<<( <urn:s> <urn:p> <urn:o> )>>"
+REIFIES = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies>"
+
+
+def reified(*statements: Triple | Quad) -> set[str]:
+    """What statements are read as, the one reifier called ``_:r``."""
+    quads = list(read_quads(jelly(*statements), quoted_triples="reify"))
+    reifiers = {quad.subject for quad in quads if str(quad.predicate) == REIFIES}
+    assert len(reifiers) == 1
+    (reifier,) = reifiers
+    return {str(quad).replace(str(reifier), "_:r") for quad in quads}
+
+
+@pytest.mark.parametrize("quoted_triples", ["reject", "reify"])
+def test_objects_are_triple_terms(store: ox.Store, quoted_triples: str) -> None:
+    data = jelly(Triple(S, P, QUOTED), Triple(S, P, Triple(S, P, QUOTED)))
+    assert load(store, data, quoted_triples=quoted_triples) == 2  # type: ignore[arg-type]
+    assert contents(store) == {
+        f"<urn:s> <urn:p> {TERM}",
+        f"<urn:s> <urn:p> <<( <urn:s> <urn:p> {TERM} )>>",
+    }
+
+
+@pytest.mark.parametrize("in_bytes", [True, False])
+def test_a_rejected_term_is_named_with_its_frame(store: ox.Store, in_bytes: bool) -> None:
+    statements = [Triple(S, P, Literal(str(number))) for number in range(5000)]
+    statements[1000] = Triple(S, P, Iri("http://[bad"))
+    data = jelly(*statements)
+    source = data if in_bytes else io.BytesIO(data)
+    with pytest.raises(TermError, match=r"the IRI 'http://\[bad'") as caught:
+        load(store, source, quoted_triples="reify")
+    frames = list(read_frames(data))
+    [frame] = [each.index for each in frames if statements[1000] in each.statements]
+    assert caught.value.frame == frame
+    assert contents(store) == set()
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        (Triple(QUOTED, P, O), "as subject "),
+        (Triple(S, P, Triple(QUOTED, P, O)), "as subject of a quoted triple "),
+        (Quad(QUOTED, P, O, G), "as subject "),
+    ],
+)
+def test_other_positions_are_rejected_with_a_way_out(
+    store: ox.Store, statement: Triple | Quad, says: str
+) -> None:
+    store.add(ox.Quad(ox.NamedNode("urn:x"), ox.NamedNode("urn:x"), ox.Literal("x")))
+    before = contents(store)
+    with pytest.raises(TermError, match="a quoted triple " + says) as caught:
+        load(store, jelly(statement))
+    assert "quoted_triples='reify'" in str(caught.value)
+    assert (caught.value.frame, caught.value.source) == (0, "<bytes>")
+    assert caught.value.row is not None
+    assert contents(store) == before
+
+
+def test_a_subject_is_reified() -> None:
+    assert reified(Triple(QUOTED, P, Literal("x"))) == {
+        '_:r <urn:p> "x"',
+        f"_:r {REIFIES} {TERM}",
+    }
+
+
+def test_a_quoted_triple_has_one_reifier() -> None:
+    assert reified(Triple(QUOTED, P, Iri("urn:1")), Triple(S, P, O), Triple(QUOTED, P, S)) == {
+        "<urn:s> <urn:p> <urn:o>",
+        "_:r <urn:p> <urn:1>",
+        "_:r <urn:p> <urn:s>",
+        f"_:r {REIFIES} {TERM}",
+    }
+
+
+def test_a_reifier_is_stated_in_every_graph_that_has_it() -> None:
+    statements = [Quad(QUOTED, P, O, graph) for graph in (G, DEFAULT_GRAPH, BlankNode("g"))]
+    assert reified(*statements) == {
+        f"_:r {rest}{graph}"
+        for rest in ("<urn:p> <urn:o>", f"{REIFIES} {TERM}")
+        for graph in (" <urn:g>", "", " _:g")
+    }
+
+
+def test_subjects_inside_quoted_triples_are_reified() -> None:
+    assert reified(Triple(S, P, Triple(QUOTED, P, O))) == {
+        "<urn:s> <urn:p> <<( _:r <urn:p> <urn:o> )>>",
+        f"_:r {REIFIES} {TERM}",
+    }
+    quads = list(read_quads(jelly(Triple(Triple(QUOTED, P, QUOTED), P, O)), quoted_triples="reify"))
+    inner, outer = (quad for quad in quads if str(quad.predicate) == REIFIES)
+    assert f"<<( {inner.object} )>>" == TERM
+    assert str(outer.object) == f"{inner.subject} <urn:p> {TERM}"
+    (statement,) = (quad for quad in quads if quad.predicate == ox.NamedNode("urn:p"))
+    assert statement.subject == outer.subject != inner.subject
+
+
+def test_strings_are_not_quoted_triples() -> None:
+    strings = [
+        Literal('<<( <<( \\ " )>> <urn:x> .', langtag="en"),
+        Literal("<<(\n<<( ", None, "urn:d"),
+    ]
+    statements = [Quad(S, P, Triple(S, P, text), G) for text in strings]
+    data = jelly(*statements)
+    expected = set(map(str, read_quads(data)))
+    assert set(map(str, read_quads(data, quoted_triples="reify"))) == expected
+    assert reified(*statements, Quad(Triple(S, P, strings[0]), P, strings[1], G)) >= expected
+
+
+def test_different_quoted_triples_have_different_reifiers() -> None:
+    others = [QUOTED, Triple(S, P, S), Triple(BlankNode("s"), P, O), Triple(S, P, Literal("urn:o"))]
+    data = jelly(*(Triple(quoted, P, O) for quoted in others))
+    quads = read_quads(data, quoted_triples="reify")
+    assert len({quad.subject for quad in quads}) == len(others)
+
+
+def test_generalized_quoted_triples_are_rejected_when_reifying() -> None:
+    for statement in (
+        Triple(S, QUOTED, O),
+        Triple(Triple(S, QUOTED, O), P, O),
+        Triple(Triple(Literal("x"), P, O), P, O),
+        Triple(Literal("x"), P, O),
+    ):
+        with pytest.raises(TermError):
+            list(read_quads(jelly(statement, **GENERALIZED), quoted_triples="reify"))
+
+
+@pytest.mark.parametrize(("blank_nodes", "again"), [("keep", 2), ("fresh", 4)])
+def test_loading_again(store: ox.Store, blank_nodes: str, again: int) -> None:
+    data = jelly(Triple(QUOTED, P, O))
+    for size in (2, again):
+        count = load(
+            store,
+            data,
+            quoted_triples="reify",
+            blank_nodes=blank_nodes,  # type: ignore[arg-type]
+        )
+        assert (count, len(store)) == (1, size)
+
+
+def test_reified_triples_go_into_the_graph_that_was_asked_for(store: ox.Store) -> None:
+    graph = ox.NamedNode("urn:target")
+    load(store, jelly(Triple(QUOTED, P, O)), quoted_triples="reify", graph=graph)
+    assert {quad.graph_name for quad in store} == {graph}
+
+
+@pytest.mark.parametrize("format_", ["jelly", "nt", "nq", "rt", "rpb"])
+def test_quoted_subjects_of_all_formats_that_have_them_are_reified(format_: str) -> None:
+    out = io.BytesIO()
+    settings = ConversionSettings(notation=Notation.RDF_STAR)
+    convert(
+        jelly(Triple(QUOTED, P, O)),
+        out,
+        source_format="jelly",
+        target_format=format_,
+        settings=settings,
+    )
+    store = ox.Store()
+    assert load(store, out.getvalue(), format=format_, quoted_triples="reify") == 1
+    assert len(store) == 2
+    [reifies] = store.quads_for_pattern(None, ox.NamedNode(REIFIES[1:-1]), None)
+    assert len(list(store.quads_for_pattern(reifies.subject, None, None))) == 2

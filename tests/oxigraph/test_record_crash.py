@@ -21,7 +21,7 @@ from jelly_plugins.oxigraph.patches.bookkeeping import recording_of
 from jelly_plugins.patch.recording import LogWriter
 
 from ..shared_data import ROOT
-from .replays import data
+from .support import data
 
 #: Labels that Oxigraph has and would not be given are not kept by a log.
 NODES = [ox.NamedNode("urn:s"), ox.BlankNode("b"), ox.BlankNode("label-6162")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import os
 import threading
 from collections.abc import Iterator
@@ -14,15 +13,15 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import ConflictError, JellyError, OptionsError
+from jelly_plugins import JellyError, OptionsError
 from jelly_plugins.oxigraph import count_quads, namespaces, positions, replay
 from jelly_plugins.oxigraph.patches import transaction as transaction_module
 from jelly_plugins.patch import Patch
 
-from .replays import (
+from .support import (
+    contents,
     counting,
     data,
-    everything,
     jelly_log,
     log,
     number_of,
@@ -72,7 +71,7 @@ def test_the_end_is_the_same(store: ox.Store, size: int) -> None:
         done = replay(other, jelly_log(*patches), commit_every=group, check_blank_nodes=False)
         assert (done.patches, done.transactions) == (12, 24)
         assert done.unmatched == first.unmatched
-        assert everything(other) == everything(store)
+        assert contents(other) == contents(store)
         assert [done.position] == positions(other) == positions(store)
         assert namespaces(other) == namespaces(store)
 
@@ -111,34 +110,6 @@ def test_a_transaction_that_is_rejected(store: ox.Store, group: int, size: int, 
     assert replay(store, log(*counting(9, size)), commit_every=group).transactions == 10 - bad
 
 
-@pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize(
-    "row", ["A <urn:s:1> <urn:p> 0 .", "D <urn:s:2> <urn:p> 7 .", "A <urn:s:4> <urn:p> 0 ."]
-)
-def test_strict(store: ox.Store, group: int, row: str) -> None:
-    patches = counting(6)
-    patches[3] = patches[3].replace("TC .", f"{row}\nTC .")
-    with pytest.raises(ConflictError, match="patch <urn:p:4>: "):
-        replay(store, log(*patches), commit_every=group, check_unmatched=True)
-    assert count_quads(store) == 3
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_strict_takes_what_comes_and_goes(store: ox.Store, group: int) -> None:
-    rows = [f"{'AD'[i % 2]} <urn:s> <urn:p> {i // 2 % 3} ." for i in range(24)]
-    done = replay(
-        store, log(patch(1, *map(transaction, rows))), commit_every=group, check_unmatched=True
-    )
-    assert (done.transactions, count_quads(store)) == (24, 0)
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_what_was_read_before_an_error_is_applied(store: ox.Store, group: int) -> None:
-    with pytest.raises(JellyError, match="line"):
-        replay(store, log(*counting(5)) + b"TX .\nA nonsense\n", commit_every=group)
-    assert count_quads(store) == 5
-
-
 @pytest.mark.parametrize("size", [1, MANY])
 def test_what_was_told_is_applied(store: ox.Store, size: int) -> None:
     reported = []
@@ -151,22 +122,6 @@ def test_what_was_told_is_applied(store: ox.Store, size: int) -> None:
 
     replay(store, log(*counting(9, size)), commit_every=4, progress=progress)
     assert len(reported) == 9
-
-
-def test_an_interrupt_while_a_group_is_applied(store: ox.Store) -> None:
-    """What was read is not applied; the position is that of the last group."""
-    patches = patches_of(*counting(40, MANY))
-
-    def interrupted() -> Iterator[Patch]:
-        yield from patches[:21]
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        replay(store, interrupted(), commit_every=5)
-    [position] = positions(store)
-    assert count_quads(store) == number_of(position) * MANY
-    replay(store, patches)
-    assert count_quads(store) == 40 * MANY
 
 
 def test_patches_that_are_waited_for_are_applied_one_by_one(store: ox.Store) -> None:
@@ -279,31 +234,6 @@ def test_long_terms_are_not_gathered(store: ox.Store, updates: list[str]) -> Non
     patches = [patch(number, transaction(row)) for number, row in enumerate(rows, 1)]
     assert replay(store, log(*patches), commit_every=1000).transactions == 4
     assert len(updates) == 2
-
-
-@pytest.mark.parametrize("follow", [False, True])
-@pytest.mark.parametrize("write", [log, jelly_log])
-def test_an_error_is_the_same_out_of_a_pipe(write: Any, follow: bool) -> None:
-    class Pipe(io.RawIOBase):
-        """Gives a little at a time."""
-
-        name = "a pipe"
-
-        def __init__(self, given: bytes) -> None:
-            self._given = io.BytesIO(given)
-
-        def read(self, _: int | None = -1) -> bytes:
-            return self._given.read(50)
-
-    wrong = patch(4, transaction("A <urn:s> <urn:p> <urn:o> <urn:jelly-plugins:bookkeeping> ."))
-    data = write(*counting(3), wrong, *counting(6)[4:])
-    errors = []
-    for group in (1, 3, 100):
-        with pytest.raises(JellyError) as caught:
-            replay(ox.Store(), Pipe(data), commit_every=group, follow=follow)  # type: ignore[arg-type]
-        errors.append(str(caught.value))
-    assert len(set(errors)) == 1
-    assert errors[0].startswith("a pipe: patch <urn:p:4>: a statement is in")
 
 
 def test_a_pipe_that_is_followed_and_gives_no_more_for_now(store: ox.Store, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pyoxigraph as ox
@@ -72,20 +73,18 @@ IRI, NODE, LITERAL = "<urn:a>", "_:b", '"x"'
 QUOTED = "<<( <urn:a> <urn:a> <urn:a> )>>"
 
 
-@pytest.mark.parametrize("graph", [IRI, NODE, LITERAL, QUOTED, ""])
-@pytest.mark.parametrize("object_", [IRI, NODE, LITERAL, QUOTED])
-@pytest.mark.parametrize("predicate", [IRI, NODE, LITERAL, QUOTED])
-@pytest.mark.parametrize("subject", [IRI, NODE, LITERAL, QUOTED])
-def test_positions(subject: str, predicate: str, object_: str, graph: str) -> None:
+def test_positions() -> None:
     factory = RowFactory()
-    row: Any = (subject, predicate, object_, graph)
-    if subject in (IRI, NODE) and predicate == IRI and graph in (IRI, NODE, ""):
-        assert factory.quad(row) == row
-        if not graph:
-            assert factory.triple(row[:3]) == row
-        return
-    with pytest.raises(TermError, match="Oxigraph cannot hold"):
-        factory.quad(row)
+    terms = (IRI, NODE, LITERAL, QUOTED)
+    for row in product(terms, terms, terms, (*terms, "")):
+        subject, predicate, _, graph = row
+        if subject in (IRI, NODE) and predicate == IRI and graph in (IRI, NODE, ""):
+            assert factory.quad(row) == row
+            if not graph:
+                assert factory.triple(row[:3]) == row
+            continue
+        with pytest.raises(TermError, match="Oxigraph cannot hold"):
+            factory.quad(row)
 
 
 IRIS = ["urn:a", "http://example.org/é?q#f", "http://[::1]/", "urn:%zz", "http://a/ b", "x", ""]

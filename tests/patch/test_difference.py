@@ -61,10 +61,6 @@ def test_nothing_changed() -> None:
     assert (patch.operations, patch.headers) == ([], [])
 
 
-def test_duplicates_are_one_statement() -> None:
-    assert diff([ONE, ONE], [TWO, TWO]).operations == [BEGIN, delete(ONE), add(TWO), COMMIT]
-
-
 def test_triples_are_quads_in_the_default_graph() -> None:
     in_graph = Quad(*TWO, G)
     patch = diff([ONE, TWO], [Quad(*ONE, DEFAULT_GRAPH), in_graph])
@@ -88,12 +84,6 @@ def test_applied_it_gives_the_new_and_undone_the_old(old: set[Any], new: set[Any
 
 
 # Blank nodes
-
-
-def test_blank_nodes_are_their_labels() -> None:
-    patch = diff([Triple(BlankNode("a"), P, OB)], [Triple(BlankNode("b"), P, OB)])
-    assert len(patch.operations) == 4
-    assert patch.operations[1] == delete(Triple(BlankNode("a"), P, OB))
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,6 @@ from jelly_plugins.codec import (
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch import (
     PatchReader,
-    write_rows,
 )
 
 
@@ -97,56 +96,12 @@ def log(*patches: str) -> bytes:
     return "".join(["# A log.\n", *patches]).encode()
 
 
-BLANK = patch(None)
-EMPTY = "TX .\nTC .\nZ .\n"
-ABORTED = "TX .\nA <urn:s> <urn:p> <urn:aborted> .\nTA .\nZ .\n"
 #: It swings: applied again, some of it shows.
 ONE, TWO, THREE = (
     patch(1, adds(1), adds(10)),
     patch(2, adds(2), deletes(10), prev=1),
     patch(3, adds(3), deletes(1), prev=2),
 )
-
-
-# Patches without an id that change nothing
-
-
-@pytest.mark.parametrize("blank", [BLANK, EMPTY, ABORTED, "H note 1 .\nTX .\nTC .\nZ .\n"])
-def test_patches_without_id_that_change_nothing_are_passed_over(store: Store, blank: str) -> None:
-    whole = log(blank, ONE, TWO, blank)
-    assert store.replay(whole).patches == 2
-    for _ in range(3):
-        done = store.replay(whole)
-        assert (done.patches, done.transactions) == (0, 0)
-    # The log grows, with such patches or without.
-    assert store.replay(log(blank, blank, ONE, TWO, blank, THREE, blank)).patches == 1
-    assert store.replay(log(ONE, TWO, THREE)).patches == 0
-    assert [each.patch for each in store.positions()] == ["<urn:3>"]
-    assert store.objects() == ["urn:2", "urn:3"]
-
-
-def test_a_log_of_nothing_else(store: Store) -> None:
-    assert store.replay(log(BLANK, EMPTY, ABORTED)).position is None
-    assert store.positions() == []
-    assert store.replay(log(BLANK, EMPTY, ABORTED, ONE)).patches == 1
-
-
-# Ids that come again
-
-
-@pytest.mark.parametrize("again", [ONE, patch(1, adds(1), adds(10), prev=2), patch(1, adds(4))])
-def test_an_id_that_recurs_later(store: Store, again: str) -> None:
-    for _ in range(2):
-        with pytest.raises(ChainError, match=r"patch <urn:1>: .* earlier patch"):
-            store.replay(log(ONE, TWO, again, THREE))
-        assert store.objects() == ["urn:1", "urn:2"]
-    # Another file with the id of the log, and of the patch that the store is at.
-    with pytest.raises(ChainError, match=r"patch <urn:1>: .* earlier patch"):
-        store.replay(log(patch(1, adds(5), prev=2)))
-    with pytest.raises(ChainError, match=r"patch <urn:2>: .* earlier patch"):
-        store.replay(log(patch(2, adds(5), prev=2)))
-    assert store.objects() == ["urn:1", "urn:2"]
-    assert store.replay(log(ONE, TWO, THREE)).patches == 1
 
 
 # One log into several graphs
@@ -227,16 +182,6 @@ def test_loose_operations_at_the_end_of_a_log_that_grows(store: Store, form: str
     assert [each.transactions for each in store.positions()] == [7]
 
 
-@pytest.mark.parametrize("between", ["", f"TX .\n{adds(5)}\nTC .\n", "Z .\n"])
-def test_behind_loose_operations_a_log_goes_on(store: Store, between: str) -> None:
-    whole = loose("text", adds(1)) + between.encode()
-    assert store.replay(loose("text", adds(1))).transactions == 2
-    assert store.replay(whole).transactions == between.count("TX")
-    assert store.replay(whole + TWO.encode()).patches == 1
-    assert store.replay(log(THREE)).patches == 1
-    assert store.replay(whole + (TWO + THREE).encode()).patches == 0
-
-
 # Patches that had no transaction when the log ended, and have some now
 
 
@@ -315,22 +260,6 @@ def test_a_patch_that_the_end_of_its_source_has_ended_may_grow(store: Store, for
     assert "urn:1" not in store.objects()
 
 
-# until
-
-
-def test_until_behind_which_the_store_stands(store: Store) -> None:
-    whole = log(ONE, BLANK, TWO, THREE)
-    assert store.replay(whole, until="urn:3").patches == 3
-    assert store.replay(whole, until="urn:3").position.patch == "<urn:3>"
-    for until in ("urn:1", "urn:2"):
-        with pytest.raises(ChainError, match="at patch <urn:3> already, after") as caught:
-            store.replay(whole, until=until)
-        assert (caught.value.expected, caught.value.found) == (f"<{until}>", "<urn:3>")
-    # And one that the store's position is not in.
-    with pytest.raises(ChainError, match="<urn:3>, which the log does not have"):
-        store.replay(log(ONE, TWO), until="urn:1")
-
-
 # Logs that are truncated near their beginning
 
 
@@ -349,7 +278,8 @@ def test_text_that_ends_behind_headers(store: Store, tmp_path: Path, headers: st
 
 
 @pytest.mark.parametrize("size", range(1, 8))
-def test_a_jelly_log_of_a_few_bytes(store: Store, tmp_path: Path, size: int) -> None:
+def test_a_jelly_log_of_a_few_bytes(tmp_path: Path, size: int) -> None:
+    store = Store(ox.Store())
     for value in range(1, 160):
         truncated = tmp_path / "log.jellyp"
         # A frame of this length, whose first bytes might be a comment or space.
@@ -357,18 +287,6 @@ def test_a_jelly_log_of_a_few_bytes(store: Store, tmp_path: Path, size: int) -> 
         with pytest.raises(JellyError, match=r"log\.jellyp"):
             store.replay(truncated)
     assert store.positions() == []
-
-
-def test_every_beginning_of_a_jelly_log(store: Store, tmp_path: Path) -> None:
-    path = tmp_path / "log.jellyp"
-    write_rows(PatchReader(log(ONE, TWO)), path)
-    whole = path.read_bytes()
-    for size in range(24):
-        path.write_bytes(whole[:size])
-        with pytest.raises(JellyError, match=r"log\.jellyp"):
-            store.replay(path)
-    path.write_bytes(whole)
-    assert store.replay(path).patches == 2
 
 
 # Several replays at once

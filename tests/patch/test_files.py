@@ -324,18 +324,6 @@ class Growing:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("size", [1, 7, 1000])
-def test_following(format: PatchFormat, size: int) -> None:  # noqa: A002
-    data = written([*ROWS, END], format)
-    chunks = [data[start : start + size] for start in range(0, len(data), size)]
-    file = Growing(chunks)
-    with PatchReader(file, wait=file.wait) as reader:  # type: ignore[arg-type]
-        assert list(reader) == [*ROWS, END]
-        assert not reader.inside_patch
-    assert file.waits == len(chunks) + 1
-
-
-@pytest.mark.parametrize("format", FORMATS)
 def test_what_is_not_complete_waits(format: PatchFormat) -> None:  # noqa: A002
     data = written([*ROWS, END], format)
     whole = len(written(ROWS[:5], format))

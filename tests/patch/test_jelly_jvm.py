@@ -111,28 +111,6 @@ def test_the_end_of_a_log_ends_its_last_patch() -> None:
         as_text(log, strict=True)
 
 
-def test_a_log_without_its_last_mark_is_applied_once_and_so_is_what_it_grows_by() -> None:
-    store = Store()
-    first = jelly(header("id", "1"), w.start(), STATEMENT, w.commit())
-    done = replay(store, first)
-    assert done.position is not None
-    assert (done.transactions, done.position.complete) == (1, True)
-    assert replay(store, first).transactions == 0
-    # In the same patch, in another, and with a mark in the end.
-    second = first + delimit(w.frame(w.start(), w.delete(*w.spo()), w.commit()))
-    third = second + delimit(
-        w.frame(w.mark(), header("id", "2"), header("prev", "1"), w.start(), STATEMENT, w.commit())
-    )
-    for log, transactions, statements in (
-        (second, 1, 0),
-        (third, 1, 1),
-        (third + delimit(w.frame(w.mark())), 0, 1),
-    ):
-        assert replay(store, log).transactions == transactions
-        assert replay(store, log).transactions == 0
-        assert count_quads(store) == statements
-
-
 def test_a_log_that_may_have_been_torn_is_not_applied_as_if_it_were_whole() -> None:
     whole = jelly(header("id", "1"), w.start(), STATEMENT, w.commit())
     for truncated in (
@@ -167,16 +145,3 @@ def test_recording_goes_on_behind_a_log_without_its_last_mark(tmp_path: Path) ->
         copy = Store()
         assert replay(copy, path).patches == 3
         assert count_quads(copy) == 3
-
-
-def test_operations_outside_a_transaction_are_read_without_a_mark() -> None:
-    log = jelly(header("id", "1"), STATEMENT)
-    [patch] = read_patches(log)
-    assert len(patch.operations) == 1
-    store = Store()
-    assert replay(store, log).operations == 1
-    # It goes on in the same transaction.
-    log += delimit(w.frame(w.delete(*w.spo()), w.mark()))
-    assert replay(store, log).operations == 1
-    assert replay(store, log).operations == 0
-    assert count_quads(store) == 0

@@ -66,19 +66,6 @@ def test_append_and_go_on(path: Path) -> None:
     assert contents(path) == [rows(number) for number in range(12)]
 
 
-def test_head_and_root(path: Path) -> None:
-    with writer(path) as log:
-        assert log.place[1:4] == (0, None, None)
-        log.append([])
-        first = log.place.head
-        assert log.place[1:] == (1, first, first, 1)
-        log.append([])
-        _, patches, head, root, _ = log.place
-        assert (patches, root, len({first, head})) == (2, first, 2)
-    with writer(path) as log:
-        assert log.place[1:] == (2, head, first, 1)
-
-
 def test_cut(path: Path) -> None:
     with writer(path) as log:
         place = log.place
@@ -155,23 +142,6 @@ def test_a_log_of_other_software_that_is_cut_anywhere(tmp_path: Path, form: Any)
         *kept, _ = read_patches(path)
         found = [row for patch in kept for row in patch.operations]
         assert found == expected[: len(found)], size
-
-
-def test_nothing_but_a_torn_patch(path: Path) -> None:
-    with writer(path) as log:
-        log.append(rows(0))
-    whole = path.read_bytes()
-    for size in (1, 2, len(whole) // 2, len(whole) - 8):
-        path.write_bytes(whole[:size])
-        try:
-            log = writer(path)
-        except JellyError:
-            # A few bytes may look like anything.
-            assert size < 3
-            continue
-        with log:
-            log.append(rows(1))
-        assert contents(path) == [rows(1)]
 
 
 FORKING = """
@@ -286,12 +256,6 @@ def test_options_of_a_log_are_kept(tmp_path: Path) -> None:
         for number in range(2, 200):
             log.append(rows(number))
     assert contents(path) == [rows(number) for number in range(1, 200)]
-
-
-def test_sync(path: Path) -> None:
-    with writer(path, sync=True) as log:
-        log.append(rows(1))
-        assert contents(path) == [rows(1)]
 
 
 def test_one_writer_at_a_time(path: Path) -> None:

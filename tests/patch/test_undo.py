@@ -70,31 +70,6 @@ def test_order_is_checked(operations: list[Operation]) -> None:
 # Compaction
 
 
-def test_namespaces_are_compacted_by_name_and_graph() -> None:
-    log = [
-        Patch(
-            [
-                add_namespace("a", S, G),
-                add_namespace("a", P, G),
-                add_namespace("a", S, DEFAULT_GRAPH),
-                delete_namespace("b", S, G),
-                add_namespace("b", P, G),
-                delete_namespace("a", None, DEFAULT_GRAPH),
-            ]
-        )
-    ]
-    for exact in (False, True):
-        replaced = [delete_namespace("b", S, G)] if exact else []
-        assert compact(log, exact=exact).operations == [
-            BEGIN,
-            delete_namespace("a", None, DEFAULT_GRAPH),
-            *replaced,
-            add_namespace("a", P, G),
-            add_namespace("b", P, G),
-            COMMIT,
-        ]
-
-
 def test_the_ends_of_the_chain_are_kept() -> None:
     def patch(number: int, prev: int | None) -> Patch:
         headers: list[tuple[str, Any]] = [("id", Iri(f"urn:{number}")), ("label", S)]

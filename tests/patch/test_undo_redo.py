@@ -31,7 +31,6 @@ from jelly_plugins.patch import (
     COMMIT,
     Patch,
     add,
-    add_namespace,
     check,
     compact,
     delete,
@@ -146,19 +145,9 @@ def test_to_a_patch(log: Path) -> None:
     assert log.read_bytes() == before
 
 
-def test_namespaces(log: Path) -> None:
-    x, y = Iri("urn:x"), Iri("urn:y")
-    write(
-        log,
-        [add_namespace("a", x), delete_namespace("b")],
-        [add_namespace("a", x), add_namespace("a", y), delete_namespace("b", x)],
-        [delete_namespace("a")],
-    )
-    undo(log, to="urn:2")
-    assert [row[1][:2] for row in last(log)] == [("a", y)]
-    undo(log, to="urn:1")
-    assert last(log)[0][0] == "PD"
-    assert last(log)[1] == ("PA", ("a", x, last(log)[1][1][2]))
+def test_a_namespace_whose_iri_is_not_known(log: Path) -> None:
+    write(log, [delete_namespace("b")], [delete_namespace("b", Iri("urn:x"))])
+    undo(log)
     before = log.read_bytes()
     with pytest.raises(StatementError, match="namespace b: is deleted without its IRI"):
         undo(log)
@@ -173,16 +162,6 @@ def test_patches_that_are_repeated_or_empty(log: Path) -> None:
     assert last(log) == [("D", ONE)]
     with pytest.raises(ChainError, match="has no patch"):
         undo(log)
-
-
-def test_a_truncated_end_is_cut_off(log: Path) -> None:
-    write(log, [BEGIN, add(ONE), COMMIT], [BEGIN, add(TWO), COMMIT])
-    whole = log.read_bytes()
-    with LogWriter(log, describe=describe) as writer:
-        writer.append([add(THREE)])
-    log.write_bytes(log.read_bytes()[: len(whole) + 12])
-    assert undo(log)[0].header("undoes") == Iri("urn:2")
-    assert check(log).patches == 3
 
 
 def test_rejected(log: Path, tmp_path: Path) -> None:

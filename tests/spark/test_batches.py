@@ -130,11 +130,6 @@ def test_joined_files(tmp_path: Path) -> None:
     assert found[-2]["predicate"] == "<http://b.org/p>"
 
 
-def test_failfast_says_where(corrupt: Path) -> None:
-    with pytest.raises(LookupTableError, match=r"corrupt\.jelly: frame 3, row 0: "):
-        read(corrupt)
-
-
 def test_permissive_keeps_what_came_before(corrupt: Path, tmp_path: Path) -> None:
     good = tmp_path / "good.jelly"
     write(TRIPLES, good)
@@ -180,18 +175,6 @@ def test_files_that_are_not_jelly(
 def test_a_file_that_is_gone_is_no_bad_record(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="none: "):
         read(tmp_path / "none", mode="PERMISSIVE")
-
-
-def test_terms_in_parts(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    write([Quad(BlankNode("x"), Iri("urn:p"), Literal("é", "en"), DEFAULT_GRAPH)], path)
-    [row] = read(path, terms="split")
-    assert row["object"]["value"] == "é"
-    assert (row["subject"]["kind"], row["object"]["language"], row["graph"]) == (
-        "blank_node",
-        "en",
-        None,
-    )
 
 
 LOG = b"""

@@ -411,19 +411,3 @@ def test_a_stream_of_patches_is_written_and_applied(
     assert len(ShardedStore(root)) == 30 - rows.count()
     with pytest.raises(PySparkException, match="kind is missing"):
         rows.write.format("jelly-patch").mode("append").save(str(tmp_path / "more"))
-
-
-def test_what_spark_does_not_do(spark: SparkSession, source: Path, tmp_path: Path) -> None:
-    """As docs/spark-options.md has it: a path as a table, folders by column, counts of rows."""
-    with pytest.raises(PySparkException, match="Unsupported data source type for direct query"):
-        spark.sql(f"SELECT * FROM jelly.`{source}`")
-    frame = spark.read.format("jelly").load(str(source))
-    for mode in ("append", "overwrite"):
-        writer = frame.write.format("jelly").mode(mode).partitionBy("graph")
-        with pytest.raises(PySparkException, match=r"partitioning .* do not match"):
-            writer.save(str(tmp_path / "out"))
-    assert not (tmp_path / "out").exists()
-    assert frame.count() == 30
-    metrics = frame._jdf.queryExecution().executedPlan().collectLeaves().head().metrics()
-    names = {"numOutputRows", "pythonDataSent", "pythonDataReceived"}
-    assert {name for name in names if metrics.contains(name)} == names

@@ -97,16 +97,6 @@ def test_a_path_that_is_not_there_is_an_error(folder: Path) -> None:
     assert given_paths({"paths": '["a", "b"]'}) == ["a", "b"]
 
 
-def test_other_file_systems() -> None:
-    memory = fsspec.filesystem("memory")
-    memory.pipe("/files/x.jelly", b"12345")
-    memory.pipe("/files/_SUCCESS", b"")
-    [file] = Files().list(["memory://files"])
-    assert (file.path, file.size, file.modified > 0) == ("memory:///files/x.jelly", 5, True)
-    with Files().open(file.path) as opened:
-        assert opened.read() == b"12345"
-
-
 def test_numbers_in_names_are_numbers(tmp_path: Path) -> None:
     for name in ("10.jelly", "2.jelly", "1.jelly", "v2/1.jelly", "v10/1.jelly"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

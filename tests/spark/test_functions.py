@@ -29,8 +29,6 @@ from jelly_plugins.spark import (
 )
 from jelly_plugins.spark.functions import FromJelly, FromJellyPatch, ToJelly, ToJellyPatch
 
-from ..shared_data import shared
-
 S, P = "<urn:s>", "<urn:p>"
 TRIPLES = [(S, P, '"a\\n"@en', None), ("_:b", P, S, None)]
 QUADS = [(S, P, '"1"^^<urn:d>', "<urn:g>"), (S, P, "<<( _:a <urn:q> <urn:o> )>>", None)]
@@ -148,25 +146,6 @@ def test_a_corrupt_value_fails_the_query(spark: SparkSession) -> None:
     assert [tuple(each) for each in first] == [(*each, None) for each in TRIPLES]
     assert tuple(row)[:4] == (None,) * 4
     assert row._error.startswith("weather/1: frame 0")
-
-
-def test_the_weather_in_values(spark: SparkSession) -> None:
-    path = shared("data/assist-iot-weather_100kt.jelly.gz")
-    with gzip.open(path) as file:
-        table = arrow.read(file.read()).read_all().slice(0, 20_000)
-    rows = pa.table(table.columns, schema=pa.schema([(n, pa.string()) for n in table.schema.names]))
-    frame = spark.createDataFrame(rows.to_pandas()).withColumn(
-        "n", sf.monotonically_increasing_id()
-    )
-    statement = sf.struct("n", *arrow.TRIPLES.names)
-    grouped = frame.groupBy((sf.col("n") / 100).cast("long").alias("message")).agg(
-        sf.sort_array(sf.collect_list(statement)).alias("rows")
-    )
-    terms = sf.transform("rows", lambda row: row.dropFields("n"))
-    values = grouped.select("message", to_jelly(terms).alias("value"))
-    found = values.select("message", sf.posexplode(from_jelly("value")).alias("at", "row"))
-    again = found.sort("message", "at").select("row.subject", "row.predicate", "row.object")
-    assert again.toArrow().equals(rows.cast(again.toArrow().schema))
 
 
 # Without Spark

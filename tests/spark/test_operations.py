@@ -41,13 +41,3 @@ def test_columns_have_the_same_rows(name: str, about: bool) -> None:
                 for row in zip(*(table[each].to_pylist() for each in PatchRow._fields), strict=True)
             ]
         assert found == [row._replace(graph=row.graph or None) for row in expected]
-
-
-def test_header_keys_have_other_forms() -> None:
-    text = (
-        b"H ID <urn:1> . A <urn:s> <urn:p> <urn:o> . Z . H previous <urn:1> . D _:b <urn:p> _:b ."
-    )
-    with PatchColumnReader(text) as batches:
-        [table] = OperationRows(False).batches(batches)
-    assert table["id"].to_pylist() == ["<urn:1>", None]
-    assert table["prev"].to_pylist() == [None, "<urn:1>"]

@@ -1,4 +1,4 @@
-"""Sharded stores on clusters: executors in processes of their own, and on other file systems.
+"""Sharded stores on clusters: executors in processes of their own, and Spark Connect.
 
 A process has one session of Spark; so these run programs.
 """
@@ -6,7 +6,6 @@ A process has one session of Spark; so these run programs.
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -63,10 +62,9 @@ DEPLOY = "org.apache.spark.deploy"
 
 
 @contextmanager
-def standalone(folder: Path, *workers: str) -> Iterator[str]:
-    """A standalone cluster: a master, and a worker of one core for each of ``workers``.
+def standalone(folder: Path, workers: int) -> Iterator[str]:
+    """A standalone cluster: a master, and so many workers of one core.
 
-    :param workers: commands that end in ``{}``, which is replaced by the worker itself.
     :return: the master's URL.
     """
     with socket.socket() as found:
@@ -76,9 +74,9 @@ def standalone(folder: Path, *workers: str) -> Iterator[str]:
     start = f"'{HOME}/bin/spark-class' {DEPLOY}"
     host = "--host 127.0.0.1 --webui-port 0"
     commands = [f"exec {start}.master.Master {host} --port {port}"]
-    for number, command in enumerate(workers):
+    for number in range(workers):
         settings = f"--cores 1 --memory 1g --work-dir '{folder}/work-{number}'"
-        commands.append(command.format(f"exec {start}.worker.Worker {host} {settings} {master}"))
+        commands.append(f"exec {start}.worker.Worker {host} {settings} {master}")
     processes = []
     try:
         for number, command in enumerate(commands):
@@ -113,7 +111,7 @@ def test_a_standalone_cluster_of_two_workers(tmp_path: Path) -> None:
     examples = [text for language, text in blocks(page) if language == "python"]
     folder = tmp_path / "examples"
     folder.mkdir()
-    with standalone(tmp_path, "{}", "{}") as master:
+    with standalone(tmp_path, 2) as master:
         done = program("-m", "tests.spark.shards.cluster", master, tmp_path, 2)
         assert "all of it holds" in done
         config = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1"}
@@ -209,7 +207,7 @@ from pyspark.sql import SparkSession
 from jelly_plugins.spark import apply_patches, register
 from tests.spark.conftest import SETTINGS
 
-logs, root = sys.argv[1:]
+logs, root, folder = sys.argv[1:]
 spark = SparkSession.builder.config(map=SETTINGS).remote("local[2]").getOrCreate()
 register(spark)
 one_each = spark.read.format("jelly-patch").option("maxPartitionBytes", "1").load(logs)
@@ -220,31 +218,8 @@ done = [
 ]
 print(*(each.committed for each in done))
 print(spark.read.format("jelly-store").load(root).count() > 0)
-spark.stop()
-"""
 
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_spark_connect(tmp_path: Path) -> None:
-    pytest.importorskip("grpc_status", reason="Spark Connect needs grpcio-status")
-    pytest.importorskip("google.rpc", reason="Spark Connect needs googleapis-common-protos")
-    writer = Writer()
-    logs, root = tmp_path / "logs", tmp_path / "root"
-    logs.mkdir()
-    made = [log_file(logs / f"{number}.jellyp", [writer.patch()]) for number in range(2)]
-    found = program("-c", CONNECT, logs, root).splitlines()
-    assert found[-2:] == ["True True False", "True"]
-    assert_same(root, replayed(*made))
-
-
-CONNECT_FORMATS = """
-import sys
-from pyspark.sql import SparkSession
-from tests.spark.conftest import SETTINGS
-
-folder = sys.argv[1]
-spark = SparkSession.builder.config(map=SETTINGS).remote("local[2]").getOrCreate()
+# Reading some of it, writing, and streams from files to files.
 columns = "subject string, predicate string, object string"
 rows = [(f"<urn:{n}>", "<urn:p>", f'"{n}"') for n in range(10)]
 spark.createDataFrame(rows, columns).write.format("jelly").mode("append").save(folder + "/in")
@@ -261,63 +236,13 @@ spark.stop()
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_formats_through_spark_connect(tmp_path: Path) -> None:
-    """Reading some of it, writing, and streams from files to files."""
+def test_spark_connect(tmp_path: Path) -> None:
     pytest.importorskip("grpc_status", reason="Spark Connect needs grpcio-status")
     pytest.importorskip("google.rpc", reason="Spark Connect needs googleapis-common-protos")
-    found = program("-c", CONNECT_FORMATS, tmp_path).splitlines()
-    assert found[-2:] == ["['\"7\"']", "10"]
-
-
-# Another file system
-
-APPLY = """
-import sys
-from jelly_plugins import JellyError
-from jelly_plugins.spark import apply_patches, session
-
-master, log, root = sys.argv[1:]
-spark = session(master, config={
-    "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
-    "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "1",
-})
-patches = spark.read.format("jelly-patch")
-for source in (log, patches.load(log)):
-    try:
-        done = apply_patches(spark, source, root, shards=2)
-        print("committed" if done.committed else "nothing")
-    except JellyError as error:
-        print("rejected:", *str(error).split())
-spark.stop()
-"""
-
-
-@pytest.fixture
-def blind(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """A standalone cluster whose worker has an empty folder instead of one of the driver's."""
-    hidden = tmp_path / "hidden"
-    hidden.mkdir()
-    mount = f"mount -t tmpfs tmpfs '{hidden}'"
-    if shutil.which("unshare") is None or subprocess.call(
-        ["unshare", "-m", "sh", "-c", mount], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ):
-        pytest.skip("needs to be allowed to give a process file systems of its own: unshare -m")
-    # File systems are unmounted when their process ends.
-    worker = f'unshare -m sh -c "{mount} && {{}}"'
-    with standalone(tmp_path, worker) as master:
-        yield master, hidden
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_a_worker_that_sees_another_file_system(blind: tuple[str, Path], tmp_path: Path) -> None:
-    """A DataFrame and a stream were committed as complete, without a quad."""
-    master, hidden = blind
-    log = log_file(tmp_path / "log.jellyp", [Writer().patch()])
-    found = program("-c", APPLY, master, log, hidden / "root").splitlines()
-    assert len(found) == 2
-    for line in found:
-        assert line.startswith("rejected: ")
-        assert "must be able to access the root under the same path" in line
-        assert str(hidden / "root") in line
-    assert not (hidden / "root").exists()
+    writer = Writer()
+    logs, root = tmp_path / "logs", tmp_path / "root"
+    logs.mkdir()
+    made = [log_file(logs / f"{number}.jellyp", [writer.patch()]) for number in range(2)]
+    found = program("-c", CONNECT, logs, root, tmp_path).splitlines()
+    assert found[-4:] == ["True True False", "True", "['\"7\"']", "10"]
+    assert_same(root, replayed(*made))

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import concat_ws, explode, lit
 
-from jelly_plugins import ChainError, JellyError, OptionsError
+from jelly_plugins import JellyError, OptionsError
 from jelly_plugins.patch import Patch, write_patches
 from jelly_plugins.spark import from_jelly_patch, net_changes
 from jelly_plugins.spark.shards import (
@@ -134,14 +134,6 @@ def test_messages_that_are_rejected(spark: SparkSession, tmp_path: Path) -> None
         with pytest.raises(JellyError, match=text):
             apply_patches(spark, messages(spark, rows, **options), tmp_path / "root")
         assert not (tmp_path / "root").exists()
-
-
-def test_a_chain_is_checked(spark: SparkSession, tmp_path: Path) -> None:
-    writer = Writer(seed=42)
-    first, _, third = (message(writer.patch()) for _ in range(3))
-    frame = messages(spark, [(0, 0, first), (0, 2, third)])
-    with pytest.raises(ChainError, match="follows patch <urn:patch:1>"):
-        apply_patches(spark, frame, tmp_path / "root", shards=2)
 
 
 def test_columns_are_checked(spark: SparkSession, tmp_path: Path) -> None:

@@ -334,19 +334,6 @@ def test_the_key_is_what_oxigraph_reads(name: str) -> None:
         assert scope.key == solution["iri"]
 
 
-def test_an_escaped_name_asks_the_shard_that_has_it(tmp_path: Path) -> None:
-    store = _store(tmp_path, 16, "subject")
-    for name in (r"e:a\-b", r"e:x\/y", r"e:x\?q\=1\#f"):
-        assert list(store.select(f"PREFIX e: <{E}> SELECT * {{ {name} ?p ?o }}")), name
-
-
-def test_one_namespace_may_have_two_prefixes() -> None:
-    scope = scope_of(
-        "PREFIX a: <urn:> PREFIX b: <urn:> SELECT * { a:s b:p ?o ; a:q ?x }", "subject"
-    )
-    assert scope.key == "<urn:s>"
-
-
 @pytest.mark.parametrize(
     "query",
     [
