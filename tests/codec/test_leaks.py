@@ -91,7 +91,7 @@ def test_each_kind_of_rejection_was_among_them() -> None:
     native()
     kinds = {
         outcome[1][0].__name__
-        for sort in ("broken.terms", "broken.operations", "written.text")
+        for sort in ("broken.terms", "broken.operations", "written.text", "written.lines")
         for outcome in (case.run() for case in cases_of(sort, 200))
         if outcome[1] is not None
     }
