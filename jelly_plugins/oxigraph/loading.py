@@ -451,7 +451,7 @@ class _Text:
 
     def _rejection(self) -> JellyError | None:
         """The error of the first term that Oxigraph rejects, or that is too long for it, with its
-        place: the store's parser is behind the reader. None if the source cannot be read again.
+        place: the reader has read more than the store's parser. None if it cannot read again.
         """
         if self._rewind is None:
             return None

@@ -180,7 +180,7 @@ class PatchRowWriter(RowWriter):
             name, iri, graph = parts_of(value, (3,), "a namespace")
             graph = DEFAULT_GRAPH if graph is None else graph
             members = [(2, rows.string(name, "a prefix"))]
-            # There is no field for the IRI of a deleted one, which applying does not need.
+            # The format has no field for the IRI of a deleted namespace.
             if kind is OperationKind.ADD_NAMESPACE:
                 if iri is None:
                     raise StatementError("a namespace is added without an IRI")

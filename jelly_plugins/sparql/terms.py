@@ -33,7 +33,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 PARTS: Final = ("subject", "predicate", "object")
 _MEMBERS: Final = ("type", "value", "datatype", "xml:lang", "its:dir")
 
-#: The limits that no others exceed.
+#: The highest limits.
 CEILING: Final = Limits(nesting=NESTING_CEILING)
 #: A cache of terms has at most this many entries.
 _CACHE_ENTRIES: Final = 1 << 16
@@ -231,7 +231,7 @@ class _TermReader(_Cache):
         """Make a term of its members; return it and its size."""
         if kind is None or value is None:
             raise TextError(f'a term has no "{"type" if kind is None else "value"}"')
-        # An empty tag is no language, as in XML.
+        # An empty tag means that there is no language, as in XML.
         language = language or None
         _check(kind, value, datatype, language, direction)
         factory = self._factory

@@ -68,7 +68,7 @@ def _fields(options: Any) -> list[Any]:
 
 @pytest.mark.parametrize("seed", range(0, 2000, 100))
 def test_the_codec_reads_other_output(kernel: Kernel, seed: int) -> None:
-    """Streams that no encoder writes: any ids, any order of entries, terms that repeat or not."""
+    """Unusual streams: any ids, any order of entries, terms that repeat or not."""
     read = 0
     for number in range(seed, seed + 100):
         decoder = kernel.Decoder(GenericFactory())

@@ -483,7 +483,7 @@ def test_all_or_nothing_after_a_kill(tmp_path: Path, count: int, after: str) -> 
     del store
     path = tmp_path / "x.jelly"
     path.write_bytes(jelly(*numbered(count)))
-    # Killed while the source is being read, or soon after, while the store is at work.
+    # Killed while the source is being read, or soon after, while the store is writing.
     wait = "60" if after == "nothing" else "0"
     with programs.start(LOADS, folder, path, wait) as process:
         assert process.stdout is not None

@@ -375,6 +375,8 @@ def test_a_path_is_no_graph(tmp_path: Path) -> None:
 
 def test_one_graph_is_not_several(tmp_path: Path) -> None:
     graph = Graph().parse(data="<urn:s> <urn:p> <urn:o> .", format="turtle")
+    with pytest.raises(TypeError, match="frame_rows"):
+        write_graphs([Graph()], io.BytesIO(), frame_rows=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"for one graph, give \[graph\]"):
         write_graphs(graph, tmp_path / "x.jelly")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []

@@ -166,6 +166,7 @@ def encode(
         # A frame ends inside an element only if it would be larger than a reader accepts.
         frame_rows=limits.frame_rows + 1 if framed else settings.frame_rows,
         frame_bytes=limits.frame_bytes + 1 if framed else settings.frame_bytes,
+        restart_every=settings.restart_every,
         limits=limits,
     )
     steps = Steps(settings.progress)

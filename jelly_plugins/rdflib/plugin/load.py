@@ -213,7 +213,6 @@ def load(
         "named_graphs": sink.named_graphs,
         "bnode_context": bnode_context,
     }
-    factory = RdflibFactory(**terms)
     if bnode_context is None and oxigraph_store.fillable(sink.default, whole=sink.named_graphs):
         return oxigraph_store.load(
             sink.default, src, whole=sink.named_graphs, blank_nodes=blank_nodes, settings=settings
@@ -229,6 +228,7 @@ def load(
             **terms,
         )
     else:
+        factory = RdflibFactory(**terms)
         conversion = settings.conversion(OptionChanges(generalized_statements=generalized))
         job = Job(settings=conversion, star=True)
         reader = open_reader(Given(src, form), job)

@@ -14,12 +14,19 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Gr
 from rdflib.term import Node
 
 from ...backends import BlankNodes
-from ...codec import DEFAULT_GRAPH, Limits, LogicalType, PhysicalType, StreamOptions
+from ...codec import (
+    DEFAULT_GRAPH,
+    DEFAULT_LIMITS,
+    Limits,
+    LogicalType,
+    PhysicalType,
+    StreamOptions,
+)
 from ...errors import JellyError, StatementError
+from ...io.progress import Progress
 from ...io.sinks import Counted, Destination
 from ...io.sources import Source
 from ...io.streams import (
-    StreamWriteOptions,
     WriteOptions,
     WriteSettings,
     encode,
@@ -172,8 +179,10 @@ def write_graphs(
     graphs: Iterable[Graph],
     dst: Destination,
     *,
+    options: StreamOptions | None = None,
     namespaces: Namespaces = False,
-    **settings: Unpack[StreamWriteOptions],
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Write a grouped Jelly-RDF stream: one frame for each graph or dataset.
 
@@ -182,11 +191,11 @@ def write_graphs(
         name.
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
+    :param options: of the stream; by default physical and logical type GRAPHS and DATASETS if the
+        first of ``graphs`` is a dataset, otherwise TRIPLES and GRAPHS.
     :param namespaces: declarations to write first: a mapping of names to IRIs, or True for those
         that each graph has bound and none before it had.
-    :param settings: see :class:`~jelly_plugins.WriteSettings`. The options are by
-        default of physical and logical type GRAPHS and DATASETS if the first of ``graphs`` is a
-        dataset, otherwise TRIPLES and GRAPHS.
+    :param progress: see :class:`~jelly_plugins.WriteSettings`; ``limits`` too.
     :return: the number of graphs.
     :raises JellyError: a graph cannot be written with these options.
     :raises TypeError: a single graph was given, or an object that is not a graph.
@@ -199,13 +208,13 @@ def write_graphs(
     """
     if isinstance(graphs, Graph):
         raise TypeError(f"graphs are needed, not {graphs!r}; for one graph, give [graph]")
-    wanted = WriteSettings(**settings)
+    settings = WriteSettings(progress=progress, limits=limits)
     counted = Counted(graphs)
-    options, iterator = with_options(counted, wanted.options, _grouped_options)
+    options, iterator = with_options(counted, options, _grouped_options)
     terms = EncoderTerms()
     elements = _elements(iterator, options, namespaces, terms)
     frames = encode_elements(
-        elements, terms, options, wanted, framed=True, namespaces=bool(namespaces)
+        elements, terms, options, settings, framed=True, namespaces=bool(namespaces)
     )
     write_delimited(frames, dst)
     return counted.count
