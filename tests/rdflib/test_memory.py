@@ -19,10 +19,9 @@ from rdflib.store import TripleAddedEvent
 
 from jelly_plugins import JellyError, PhysicalType, Triple
 from jelly_plugins.io.streams import WriteSettings
-from jelly_plugins.rdflib import memory, terms
+from jelly_plugins.rdflib import memory, reading, terms, writing
 from jelly_plugins.rdflib.memory import add_statements, compiled
-from jelly_plugins.rdflib.plugin import dump, load
-from jelly_plugins.rdflib.plugin.streams import read_quads
+from jelly_plugins.rdflib.streams import read_quads
 
 from .support import TRIPLES, O, P, S, conjunctive_graph, jelly, parse, quads_of, to_bytes
 
@@ -67,7 +66,7 @@ def state(store: Any) -> dict[str, Any]:
 
 def read(graph: Graph) -> set[Any]:
     """The triples of a graph in generic terms, as they are written."""
-    batches = dump.Part(None, graph).batches(PhysicalType.TRIPLES, terms.EncoderTerms())
+    batches = writing.Part(None, graph).batches(PhysicalType.TRIPLES, terms.EncoderTerms())
     found = list(chain.from_iterable(batches))
     assert len(found) == len(graph)
     return set(found)
@@ -233,7 +232,7 @@ def bulk_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         calls.append(arguments)
         add_statements(*arguments)
 
-    monkeypatch.setattr(load, "add_statements", add)
+    monkeypatch.setattr(reading, "add_statements", add)
     return calls
 
 
@@ -358,7 +357,7 @@ def test_a_graph_may_change_while_it_is_written() -> None:
     graph = Graph()
     for n in range(5000):
         graph.add((URIRef(f"urn:s{n}"), RDF.value, Literal(n)))
-    frames = dump.encode_graph(dump.parts_of(graph), TRIPLES, WriteSettings(frame_rows=100))
+    frames = writing.encode_graph(writing.parts_of(graph), TRIPLES, WriteSettings(frame_rows=100))
     first = next(frames)
     graph.remove((URIRef("urn:s4999"), None, None))
     graph.add((URIRef("urn:new"), RDF.value, Literal("new")))
