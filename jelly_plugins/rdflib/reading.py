@@ -11,11 +11,11 @@ interface into any other; a graph over an Oxigraph store is left to the backend 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import replace
 from functools import partial
 from io import TextIOBase
-from itertools import chain, groupby
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, ClassVar, Final, Unpack
 from urllib.parse import quote
@@ -86,7 +86,8 @@ class GraphSink:
         """
         count = 0
         steps = Steps(progress)
-        held: list[AnyFrame] = []
+        statements: list[Any] = []
+        empty: list[Any] = []
         for frame in frames:
             try:
                 self._check(frame)
@@ -94,14 +95,14 @@ class GraphSink:
                 error.locate(frame=frame.index)
                 raise
             count += len(frame.statements)
+            statements += frame.statements
+            empty += frame.empty_graphs
             if not atomic:
-                self._add([frame])
-            elif frame.statements or frame.empty_graphs:
-                held.append(frame)
+                self._add(statements, empty)
             steps.reach(count)
         steps.end(count)
         # Namespaces come last: rdflib cannot unbind them if the store rejects a statement.
-        self._add(held)
+        self._add(statements, empty)
         self._namespaces.bind(self.default)
         return count
 
@@ -115,18 +116,18 @@ class GraphSink:
         for name, iri in frame.namespaces:
             self._namespaces.add(name, str(iri))
 
-    def _add(self, frames: Sequence[AnyFrame]) -> None:
-        filled = [frame.statements for frame in frames if frame.statements]
+    def _add(self, statements: list[Any], empty: list[Any]) -> None:
+        """Add statements and empty graphs; both lists are empty afterwards."""
         if writable(self.default):
-            add_statements(self.default.store, self._graph, filled)
+            add_statements(self.default.store, self._graph, statements)
         else:
-            self._add_by_interface(filled)
-        for frame in frames:
-            for name in frame.empty_graphs:
-                self._graph(name)
+            self._add_by_interface(statements)
+            statements.clear()
+        for name in empty:
+            self._graph(name)
+        empty.clear()
 
-    def _add_by_interface(self, batches: Iterable[list[Any]]) -> None:
-        statements = chain.from_iterable(batches)
+    def _add_by_interface(self, statements: list[Any]) -> None:
         quads = ((s, p, o, self._graph(*graph)) for s, p, o, *graph in statements)
         try:
             if not overridden(self.default):
