@@ -148,7 +148,7 @@ def test_wrong_usage(
 def test_jelly_does_not_go_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(UsageError, match="-o"):
-        console.destination("-", force=False, binary=True)
+        console.Output().open(binary=True)
 
 
 def test_options_of_the_jelly_written(tmp_path: Path) -> None:
